@@ -238,6 +238,7 @@ test_a_rule_update_has_no_capabilities() {
     gw "cat >$at.new && chmod +x $at.new && mv $at.new $at && /etc/init.d/fastpathd restart" <<'END'
 #!/bin/sh
 cat /proc/self/status >/var/lib/fastpath/rules/download.status
+tr '\0' ' ' </proc/$PPID/cmdline >/var/lib/fastpath/rules/updater.command
 cat /proc/$PPID/status >/var/lib/fastpath/rules/updater.status
 exit 4
 END
@@ -258,7 +259,7 @@ END
     soon 5 engine_is flowtable
     same "started" "$(said .started update-rules)" true
     soon 30 gw 'test -s /var/lib/fastpath/rules/updater.status'
-    has "who started it" "$(gw head -n 1 /var/lib/fastpath/rules/updater.status)" fastpath-rules
+    has "who started it" "$(gw cat /var/lib/fastpath/rules/updater.command)" "fastpath-rules update"
     no_capabilities "$(gw cat /var/lib/fastpath/rules/updater.status)" updater
     no_capabilities "$(gw cat /var/lib/fastpath/rules/download.status)" download
     # Neither root nor the daemon's user.
@@ -268,7 +269,7 @@ END
     # The daemon itself keeps the one that it needs, and no program inherits it by default.
     has "the daemon" "$(gw "grep CapEff /proc/$(daemon_pid)/status")" 0000000000001000
     has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000000000
-    gw 'rm /var/lib/fastpath/rules/*.status'
+    gw 'rm /var/lib/fastpath/rules/*.status /var/lib/fastpath/rules/updater.command'
 }
 
 # Its init script names PATH; it does not depend on that.

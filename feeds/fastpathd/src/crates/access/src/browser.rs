@@ -9,16 +9,18 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
+use base64ct::{Base64UrlUnpadded, Encoding};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// Kept by sysupgrade and by backups, as the accounts are.
 pub(crate) const KEY: &str = "/etc/fastpath/access.key";
-/// Bytes of the key, and of an HMAC.
-const BYTES: usize = 32;
+/// Bytes of the key: a block of SHA-256.
+const BYTES: usize = 64;
 /// Bytes of a token's random number.
 const NUMBER: usize = 16;
-/// Bytes of a block of SHA-256.
-const BLOCK: usize = 64;
+/// Characters of it in base64.
+const NUMBER_TEXT: usize = 22;
 
 /// The router's key.
 pub(crate) struct Key([u8; BYTES]);
@@ -64,40 +66,24 @@ impl Key {
     /// # Errors
     /// The kernel gave no random bytes.
     pub(crate) fn token(&self, name: &str) -> io::Result<String> {
-        let number = hex(&random::<NUMBER>()?);
-        Ok(format!("{number}.{}", self.seal(name, &number)))
+        let number = Base64UrlUnpadded::encode_string(&random::<NUMBER>()?);
+        let seal = self.seal(name, &number).finalize().into_bytes();
+        Ok(format!("{number}.{}", Base64UrlUnpadded::encode_string(&seal)))
     }
 
     /// The number of the browser whose token this is; none if it was not made for that name here.
     pub(crate) fn browser(&self, name: &str, token: &str) -> Option<String> {
         let (number, seal) = token.split_once('.')?;
-        let valid = number.len() == 2 * NUMBER && same(seal, &self.seal(name, number));
+        let seal = Base64UrlUnpadded::decode_vec(seal).ok()?;
+        let valid =
+            number.len() == NUMBER_TEXT && self.seal(name, number).verify_slice(&seal).is_ok();
         valid.then(|| number.to_owned())
     }
 
-    fn seal(&self, name: &str, number: &str) -> String {
+    fn seal(&self, name: &str, number: &str) -> Hmac<Sha256> {
         // The number has a fixed length, so no two pairs give the same text.
-        hex(&hmac(&self.0, format!("{number}{name}").as_bytes()))
+        Hmac::new(&self.0.into()).chain_update(number).chain_update(name)
     }
-}
-
-/// RFC 2104, for a key that is no longer than a block.
-fn hmac(key: &[u8; BYTES], text: &[u8]) -> [u8; BYTES] {
-    let padded = |pad: u8| {
-        let mut block = [pad; BLOCK];
-        for (byte, of) in block.iter_mut().zip(key) {
-            *byte ^= of;
-        }
-        block
-    };
-    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(text).finalize();
-    Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize().into()
-}
-
-/// In a time that does not depend on where they differ.
-fn same(one: &str, other: &str) -> bool {
-    let differ = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
-    one.len() == other.len() && differ == 0
 }
 
 fn random<const N: usize>() -> io::Result<[u8; N]> {
@@ -106,31 +92,16 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(digit).collect()
-}
-
-fn digit(of: u8) -> char {
-    char::from_digit(of.into(), 16).unwrap_or('0')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seals_are_hmac_sha_256() {
-        // As `openssl dgst -sha256 -mac HMAC -macopt hexkey:0b0b…` prints it (32 bytes).
-        let sum = hex(&hmac(&[0x0b; BYTES], b"Hi There"));
-        assert_eq!(sum, "198a607eb44bfbc69903a0f1cf2bbdc5ba0aa3f3d9ae3c1c7a3b1696a0b68cf7");
-    }
 
     #[test]
     fn a_token_is_good_for_its_name_on_its_router() {
         let (key, other) = (Key([1; BYTES]), Key([2; BYTES]));
         let token = key.token("root").unwrap();
         let number = key.browser("root", &token).unwrap();
-        assert!(token.starts_with(&number) && number.len() == 32, "{token}");
+        assert!(token.starts_with(&number) && number.len() == NUMBER_TEXT, "{token}");
         assert_ne!(key.token("root").unwrap(), token);
         assert_eq!(key.browser("viewer", &token), None);
         assert_eq!(other.browser("root", &token), None);

@@ -3,7 +3,7 @@
 //! codes, default store, progress and result as lines of JSON.
 
 use std::error::Error;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,10 +17,11 @@ use crate::{
 };
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
-       fastpath-rules serve SOCKET
+       fastpath-rules serve SOCKET STORE RULES
        fastpath-rules rollback [STORE]
        fastpath-rules status [STORE]
-STORE is a folder, /var/lib/fastpath/rules by default.";
+STORE is a folder, /var/lib/fastpath/rules by default. RULES is the file of rules that an empty
+STORE begins with.";
 
 const STORE: &str = "/var/lib/fastpath/rules";
 /// A request with many sources and long lists; far more is a mistake.
@@ -31,11 +32,10 @@ const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter().skip(1);
     let verb = args.next().unwrap_or_default();
-    let argument = args.next();
     if verb == "serve" {
-        return serve(argument.as_deref());
+        return serve(&args.map(PathBuf::from).collect::<Vec<_>>());
     }
-    let store = argument.map_or_else(|| PathBuf::from(STORE), PathBuf::from);
+    let store = args.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
     let done = match verb.to_str() {
         Some("update") => update(),
         Some("rollback") => rollback(&store),
@@ -76,12 +76,12 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
     Ok(report(&state, "result"))
 }
 
-fn serve(socket: Option<&OsStr>) -> ExitCode {
-    let Some(socket) = socket else {
+fn serve(arguments: &[PathBuf]) -> ExitCode {
+    let [socket, store, own] = arguments else {
         eprintln!("{USAGE}");
         return ExitCode::from(4);
     };
-    match crate::serve::serve(Path::new(socket)) {
+    match crate::serve::serve(socket, store, own) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fastpath-rules: {}: {error}", socket.display());

@@ -12,11 +12,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Answers requests on this socket for ever.
+use crate::store::provide;
+
+/// Fills an empty store with the rules of the firmware, then answers requests on this socket for
+/// ever. Updates are possible without the former.
 ///
 /// # Errors
 /// The socket cannot be made.
-pub(crate) fn serve(socket: &Path) -> io::Result<()> {
+pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
+    if let Err(error) = provide(store, own) {
+        eprintln!("fastpath-rules: no rules before the first update: {error}");
+    }
     match fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

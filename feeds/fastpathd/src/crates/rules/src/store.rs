@@ -202,6 +202,20 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
+/// Puts the rules that the firmware brings into a store without rules: Suricata needs some before
+/// the first update.
+///
+/// # Errors
+/// The store is taken, or the kernel's error.
+pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), RuleStoreError> {
+    let store = Store::take(root)?;
+    if current(root).exists() {
+        return Ok(());
+    }
+    let text = fs::read(own).map_err(failed("read", own))?;
+    store.swap(&store.write("first.rules", |file| file.write_all(&text))?)
+}
+
 /// A second name for the same contents; a copy where the file system has no hard links.
 fn copy(from: &Path, to: &Path) -> Result<(), RuleStoreError> {
     let _ = fs::remove_file(to);

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 struct Service(Child, PathBuf);
 
 impl Service {
-    fn start(socket: &Path) -> Self {
+    fn start(socket: &Path, store: &Path, own: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath-rules"));
-        let child = command.arg("serve").arg(socket).spawn().expect("it starts");
+        let child = command.arg("serve").args([socket, store, own]).spawn().expect("it starts");
         Self(child, socket.to_owned())
     }
 
@@ -56,10 +56,13 @@ fn the_service_answers_one_request_after_the_other() {
     let socket = folder.join("update.sock");
     // Of a service that was killed.
     fs::write(&socket, "").unwrap();
-    let service = Service::start(&socket);
+    let (store, own) = (folder.join("store"), folder.join("own.rules"));
+    fs::write(&own, "alert icmp any any -> any any (sid:1;)\n").unwrap();
+    let service = Service::start(&socket, &store, &own);
     let bad = service.answer("{}");
     assert_eq!((&bad["event"], &bad["outcome"]), (&"result".into(), &"failed".into()), "{bad}");
-    let store = folder.join("store");
+    let current = || fs::read(store.join("current.rules")).unwrap();
+    assert_eq!(current(), fs::read(&own).unwrap(), "an empty store gets the firmware's rules");
     let request = serde_json::json!({
         "sources": [], "builtin": null, "store": store, "limit_bytes": 1_048_576,
         "test": ["true", "{rules}"], "download": false,
@@ -67,6 +70,11 @@ fn the_service_answers_one_request_after_the_other() {
     let good = service.answer(&request.to_string());
     assert_eq!(good["event"], "result", "{good}");
     assert!(store.join("state.json").exists(), "{good}");
+    drop(service);
+    fs::write(store.join("current.rules"), "fetched").unwrap();
+    let service = Service::start(&socket, &store, &own);
+    service.answer("{}");
+    assert_eq!(current(), b"fetched", "the rules of an update stay");
     let mode = fs::metadata(&socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660, "other users may connect");
     fs::remove_dir_all(&folder).unwrap();

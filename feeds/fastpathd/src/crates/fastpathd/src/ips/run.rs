@@ -49,11 +49,7 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
 }
 
 fn instruct(instruction: &Instruction, core: &mut Core, io: &Io) {
-    let provided = match instruction {
-        Instruction::Run(_) => suricata::provide_rules(&io.paths.own_rules, core.rules.store()),
-        Instruction::Stop => Ok(()),
-    };
-    if let Err(why) = provided.and_then(|()| folder(io).write(instruction)) {
+    if let Err(why) = folder(io).write(instruction) {
         log::error!("{why}");
         core.ips.not_written(why);
         return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's files (`suricata.yaml`, `arguments`, `cpus`, the first rules) and the socket of its
-//! events: who may connect, and the pause after a failure. The YAML is made in
-//! `crates/ips/src/overlay.rs`.
+//! Suricata's files (`suricata.yaml`, `arguments`, `cpus`) and the socket of its events: who may
+//! connect, and the pause after a failure. The YAML is made in `crates/ips/src/overlay.rs`; the
+//! first rules come from `fastpath-rules serve`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ips::{EventListener, Rates};
@@ -41,16 +41,6 @@ impl Folder {
             Instruction::Stop => [yaml, arguments, cpus].iter().try_for_each(|file| remove(file)),
         }
     }
-}
-
-/// Before the first update there is no merged rule file; Suricata wants one.
-pub(crate) fn provide_rules(own: &Path, store: &Path) -> Result<(), String> {
-    let current = store.join("current.rules");
-    if current.exists() {
-        return Ok(());
-    }
-    let text = fs::read_to_string(own).map_err(|e| format!("reading {}: {e}", own.display()))?;
-    write(&current, &text)
 }
 
 /// Listens to Suricata until the daemon ends.
@@ -117,17 +107,5 @@ mod tests {
         fs::remove_dir_all(&folder.0).unwrap();
         let error = folder.write(&run).unwrap_err();
         assert!(error.contains("cpus: No such file"), "{error}");
-    }
-
-    #[test]
-    fn rules_of_an_update_are_not_overwritten() {
-        let folder = folder("rules");
-        let own = folder.join("own.rules");
-        fs::write(&own, "own").unwrap();
-        provide_rules(&own, &folder).unwrap();
-        fs::write(folder.join("current.rules"), "fetched").unwrap();
-        provide_rules(&own, &folder).unwrap();
-        assert_eq!(fs::read_to_string(folder.join("current.rules")).unwrap(), "fetched");
-        fs::remove_dir_all(&folder).unwrap();
     }
 }
