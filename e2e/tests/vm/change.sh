@@ -290,7 +290,7 @@ test_bad_input_changes_nothing() {
     bad fw4-families "$NO_RULE"
     lacks "the answer" "$ANSWER" "restricted"
     same "where" "$(jq -r '.error.problems[0].section' <<<"$ANSWER")" rule
-    bad fastpathd "$(edited main '{"engine": "warp"}' fastpath)"
+    bad not-listed "$(edited main '{"engine": "warp"}' fastpath)"
     same "the daemon's problem" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine
     refusal argument "$ROOT" apply \
         '{"edits": [{"config": "../shadow", "op": "delete", "section": "a"}]}'
