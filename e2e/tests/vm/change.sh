@@ -439,7 +439,7 @@ test_the_router_says_when_a_change_is_in_force() {
     # Without its state fw4 refuses every reload, those of the clean-up, too.
     trap 'gw "[ ! -e /run/e2e/fw4.state ] || mv /run/e2e/fw4.state /var/run/fw4.state"' EXIT
     id=$(session root fastpath)
-    change=$(applied "$id" "$(guest 30)" '{"seconds": 60}')
+    change=$(applied "$id" "$(guest 30)" '{"seconds": 600}')
     soon 20 in_force "$id" true
     # Checked, not assumed: the VLAN is removed from the port by other means.
     gw bridge vlan del dev lan3 vid 30
