@@ -6,6 +6,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use crate::prefix::Prefix;
 
 /// A device name; cheap to copy, because every flow carries a few.
@@ -22,6 +24,12 @@ impl fmt::Display for Mac {
             write!(f, "{colon}{byte:02x}")?;
         }
         Ok(())
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -188,7 +196,7 @@ pub struct FdbEntry {
 }
 
 /// A VLAN of a bridge port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct PortVlan {
     /// Tag, 1..=4094.
     pub vid: u16,
