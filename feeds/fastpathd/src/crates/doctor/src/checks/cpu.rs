@@ -62,16 +62,13 @@ fn plan_off(facts: &Facts) -> Verdict {
 /// Interrupts, queues or threads stand elsewhere than planned.
 fn masks(facts: &Facts) -> Verdict {
     let differences = list(facts.cpu.plan.get()?, "differences");
-    if differences.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Warning).with("count", differences.len());
     for difference in differences.iter().take(8) {
         let value = format!("{} → {}", word(difference, "have"), word(difference, "wanted"));
         let (text, place) = (word(difference, "text"), word(difference, "where"));
         finding = finding.saw("difference", text, value, place);
     }
-    Ok(Some(finding))
+    Ok(finding.if_seen())
 }
 
 /// Somebody else writes the masks that the plan writes.
@@ -128,7 +125,7 @@ fn governor(facts: &Facts) -> Verdict {
         }
     }
     let fix = if steps.is_empty() { None } else { Some(Fix::Steps(steps)) };
-    Ok(Some(finding.fix(fix)).filter(|finding| !finding.evidence.is_empty()))
+    Ok(finding.fix(fix).if_seen())
 }
 
 /// Has the plan carried out.

@@ -133,14 +133,11 @@ fn policy_routing(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let policies = list(facts.flowtable.topology.get()?, "policies");
-    if policies.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Warning).with("count", policies.len());
     for policy in policies {
         finding = finding.saw("policy", "", policy.as_str().unwrap_or_default(), "ip rule");
     }
-    Ok(Some(finding.fix(Some(set_engine(facts, "flowtable")))))
+    Ok(finding.fix(Some(set_engine(facts, "flowtable"))).if_seen())
 }
 
 fn links(facts: &Facts) -> Result<&[Value], Unknown> {
@@ -196,15 +193,11 @@ fn upper(facts: &Facts) -> Verdict {
             flowtable.devices.iter().filter(is_upper).map(String::as_str).collect();
         if !wrong.is_empty() {
             let of = format!("{} {}", flowtable.table, flowtable.name);
-            finding = finding.with("flowtable", of.clone()).with("devices", wrong.join(", ")).saw(
-                "hooked",
-                of,
-                wrong.join(", "),
-                "nft list flowtables",
-            );
+            finding = finding.with("flowtable", of.as_str()).with("devices", wrong.join(", "));
+            finding = finding.saw("hooked", of, wrong.join(", "), "nft list flowtables");
         }
     }
-    Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
+    Ok(finding.if_seen())
 }
 
 /// A flowtable that does not count: its flows look idle.
@@ -281,12 +274,9 @@ fn stale(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let mut steps = Vec::new();
-    let mut finding = Finding::new(Severity::Advice).with("flows", stale).saw(
-        "stale",
-        "",
-        stale,
-        "ubus call fastpath flows: idle_s",
-    );
+    let source = "ubus call fastpath flows: idle_s";
+    let mut finding =
+        Finding::new(Severity::Advice).with("flows", stale).saw("stale", "", stale, source);
     for (of, seconds) in long {
         let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
         finding =
@@ -300,14 +290,10 @@ fn stale(facts: &Facts) -> Verdict {
 fn neighbours(facts: &Facts) -> Verdict {
     let reasons = facts.flowtable.reasons.get()?;
     let Some((flows, bytes)) = reasons.get("no-neighbour") else { return Ok(None) };
+    let value = format!("{flows} ({} kB)", bytes / 1000);
     let finding = Finding::new(Severity::Advice)
         .with("flows", *flows)
-        .saw(
-            "reason",
-            "no-neighbour",
-            format!("{flows} ({} kB)", bytes / 1000),
-            "ubus call fastpath flows",
-        )
+        .saw("reason", "no-neighbour", value, "ubus call fastpath flows")
         .gain("docs/doctor.md, hardware");
     Ok(Some(finding))
 }
@@ -325,7 +311,7 @@ fn shaped(facts: &Facts) -> Verdict {
         finding = finding.saw("shaped", name, queue, "ubus call fastpath topology: links");
         names.push(name);
     }
-    Ok((!names.is_empty()).then(|| finding.with("devices", names.join(", "))))
+    Ok(finding.with("devices", names.join(", ")).if_seen())
 }
 
 #[cfg(test)]

@@ -104,14 +104,11 @@ fn unread(facts: &Facts) -> Verdict {
     let numbers = planned.iter().filter_map(|queue| queue["queue"].as_u64());
     let read = |number: &u64| facts.ips.queues.iter().any(|queue| queue.number == *number);
     let unread: Vec<u64> = numbers.filter(|number| !read(number)).collect();
-    if unread.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Error).with("count", unread.len());
     for number in unread {
         finding = finding.saw("unread", number, "-", QUEUES);
     }
-    Ok(Some(finding))
+    Ok(finding.if_seen())
 }
 
 /// A series of Suricata that gets no fixes any more, or that soon does not.

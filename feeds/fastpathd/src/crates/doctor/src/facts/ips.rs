@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Known, Unknown, answer};
+use super::{Known, Unknown, answer, exists, processes};
 use crate::machine::Machine;
 
 /// The kernel's list of packet queues that somebody reads.
@@ -72,8 +72,7 @@ impl SuricataProcess {
 
 /// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Ips {
-    let programs = machine.list("/usr/bin").unwrap_or_default();
-    let installed = programs.iter().any(|name| name == "suricata");
+    let installed = exists(machine, PROGRAM);
     Ips {
         state: answer(machine, "fastpath", "ips", &json!({})),
         version: installed.then(|| Known::new(machine.run(PROGRAM, &["-V"]))),
@@ -98,10 +97,7 @@ fn queues(text: &str) -> Vec<Queue> {
 
 fn running(machine: &dyn Machine) -> Vec<SuricataProcess> {
     let mut running = Vec::new();
-    for pid in machine.list("/proc").unwrap_or_default() {
-        if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
+    for pid in processes(machine) {
         let line = machine.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let arguments: Vec<String> =
             line.split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect();
