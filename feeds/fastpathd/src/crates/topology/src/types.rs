@@ -6,9 +6,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use config::Network;
 use serde::{Serialize, Serializer};
-
-use crate::prefix::Prefix;
 
 /// A device name; cheap to copy, because every flow carries a few.
 pub type Name = Arc<str>;
@@ -153,7 +152,7 @@ pub struct Route {
     /// Next router, none if the destination is on the link.
     pub gateway: Option<IpAddr>,
     /// Applies only to packets from this network.
-    pub source: Option<Prefix>,
+    pub source: Option<Network>,
     /// Multipath: each flow uses one of several next hops.
     pub several: bool,
 }
