@@ -217,14 +217,8 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
 fn address(payload: &[u8]) -> Option<Address> {
     let (header, attrs) = payload.split_at_checked(Ifaddrmsg::len())?;
     let header = Ifaddrmsg::new_from_slice(header)?;
-    let (mut local, mut far) = (None, None);
-    for attr in AddrAttrs::new(attrs).flatten() {
-        match attr {
-            AddrAttrs::Local(address) => local = Some(address),
-            AddrAttrs::Address(address) => far = Some(address),
-            _ => {}
-        }
-    }
+    let attrs = AddrAttrs::new(attrs);
+    let (local, far) = (attrs.get_local().ok(), attrs.get_address().ok());
     // IPv4 always has both, and both are equal unless the link is point-to-point; IPv6 has
     // IFA_LOCAL only then.
     let own = local.or(far)?;
@@ -386,34 +380,21 @@ const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 const PERMANENT: u16 = 0x80;
 
 fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
-    let mut address = None;
-    let mut lladdr = None;
-    for attr in NeighbourAttrs::new(attrs).flatten() {
-        match attr {
-            NeighbourAttrs::Dst(dst) => address = Some(dst),
-            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
-            _ => {}
-        }
-    }
+    let attrs = NeighbourAttrs::new(attrs);
+    let (address, mac) = (attrs.get_dst().ok()?, attrs.get_lladdr().ok().and_then(mac));
     let valid = header.ndm_state & VALID != 0;
     let state = if valid { NeighbourState::Valid } else { NeighbourState::Invalid };
-    Some(Neighbour { index, address: address?, mac: lladdr, state })
+    Some(Neighbour { index, address, mac, state })
 }
 
 /// None for entries of a device's own filter (`self`), which belong to no bridge.
 fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
-    let (mut bridge, mut lladdr, mut vlan) = (None, None, 0);
-    for attr in NeighbourAttrs::new(attrs).flatten() {
-        match attr {
-            NeighbourAttrs::Master(index) => bridge = Some(index),
-            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
-            NeighbourAttrs::Vlan(vid) => vlan = vid,
-            _ => {}
-        }
-    }
+    let attrs = NeighbourAttrs::new(attrs);
+    let (bridge, mac) = (attrs.get_master().ok()?, mac(attrs.get_lladdr().ok()?)?);
+    let vlan = attrs.get_vlan().unwrap_or_default();
     // The bridge marks its own and its ports' addresses as permanent.
     let own = header.ndm_state & PERMANENT != 0;
-    Some(FdbEntry { bridge: bridge?, port, mac: lladdr?, vlan, own })
+    Some(FdbEntry { bridge, port, mac, vlan, own })
 }
 
 #[cfg(test)]
