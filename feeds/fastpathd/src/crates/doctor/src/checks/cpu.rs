@@ -41,14 +41,14 @@ fn saturated(facts: &Facts) -> Verdict {
         .with("cpu", full.cpu)
         .with("idle", idlest.cpu)
         .gain("docs/doctor.md, rows 6 and 7");
-    let off = facts.cpu.planned("enabled").is_ok_and(|enabled| enabled == false);
+    let off = facts.cpu.plan.at("enabled").is_ok_and(|enabled| enabled == false);
     Ok(Some(finding.fix(off.then(enable))))
 }
 
 /// Several CPUs without a plan of which forward and which inspect.
 fn plan_off(facts: &Facts) -> Verdict {
     let planned = list(facts.cpu.plan.get()?, "cpus").len();
-    if planned < 2 || facts.cpu.planned("enabled")? != false {
+    if planned < 2 || facts.cpu.plan.at("enabled")? != false {
         return Ok(None);
     }
     let finding = Finding::new(Severity::Advice)
@@ -73,8 +73,8 @@ fn masks(facts: &Facts) -> Verdict {
 
 /// Somebody else writes the masks that the plan writes.
 fn steering(facts: &Facts) -> Verdict {
-    let active = facts.cpu.planned("active")? == true;
-    let steering = facts.cpu.planned("steering")?;
+    let active = facts.cpu.plan.at("active")? == true;
+    let steering = facts.cpu.plan.at("steering")?;
     let uci = word(steering, "uci");
     if !active || steering["taken_over"] == true || matches!(uci, "" | "0") {
         return Ok(None);

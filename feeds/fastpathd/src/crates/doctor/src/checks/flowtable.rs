@@ -40,13 +40,8 @@ const WORTH_MEASURING: u64 = 1_000_000;
 /// As many reasons as are named.
 const REASONS: usize = 3;
 
-/// The value at a path such as `engine.active` of the daemon's status.
-fn status<'a>(facts: &'a Facts, path: &str) -> Result<&'a Value, Unknown> {
-    Ok(path.split('.').fold(facts.flowtable.status.get()?, |value, name| &value[name]))
-}
-
 fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
-    Ok(word(status(facts, "engine")?, key))
+    Ok(word(facts.flowtable.status.at("engine")?, key))
 }
 
 /// A fix that selects an engine in the configuration. If it is configured already and the daemon
@@ -92,7 +87,7 @@ fn off(facts: &Facts) -> Verdict {
 
 /// Whether the daemon's health list has this code.
 fn reports(facts: &Facts, code: &str) -> Result<bool, Unknown> {
-    let listed = status(facts, "health")?.as_array();
+    let listed = facts.flowtable.status.at("health")?.as_array();
     Ok(listed.into_iter().flatten().any(|entry| entry["code"] == code))
 }
 
@@ -118,7 +113,7 @@ fn differs(facts: &Facts) -> Verdict {
     if !why.is_empty() {
         finding = finding
             .saw("why", "", why, "ubus call fastpath status: engine.why")
-            .because("engine", status(facts, "engine.cause")?);
+            .because("engine", facts.flowtable.status.at("engine.cause")?);
     }
     if gone {
         finding = finding.saw("table", "inet fastpath", "–", "nft list flowtables");
@@ -219,14 +214,14 @@ fn share(facts: &Facts) -> Verdict {
     if engine(facts, "active")? == "off" {
         return Ok(None);
     }
-    let Some(now) = status(facts, "ratio.now")?.as_f64() else { return Ok(None) };
-    let paths = status(facts, "paths")?.as_object().into_iter().flatten();
+    let Some(now) = facts.flowtable.status.at("ratio.now")?.as_f64() else { return Ok(None) };
+    let paths = facts.flowtable.status.at("paths")?.as_object().into_iter().flatten();
     let rate: u64 = paths.filter_map(|(_, path)| path["bps"].as_u64()).sum();
     if now >= 0.5 || rate < WORTH_MEASURING {
         return Ok(None);
     }
     let percent = format!("{:.0}", now * 100.0);
-    let total = status(facts, "ratio.total")?.as_f64().unwrap_or_default() * 100.0;
+    let total = facts.flowtable.status.at("ratio.total")?.as_f64().unwrap_or_default() * 100.0;
     let source = "ubus call fastpath status: ratio";
     let mut finding = Finding::new(Severity::Advice)
         .with("percent", percent.as_str())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Known, Unknown, answer, file};
+use super::{Known, answer, file};
 use crate::machine::Machine;
 
 /// Where the load is read.
@@ -120,13 +120,6 @@ fn clocks(machine: &dyn Machine) -> Vec<Clock> {
         }
     }
     clocks
-}
-
-impl Cpu {
-    /// A field of the daemon's plan.
-    pub(crate) fn planned(&self, field: &str) -> Result<&Value, Unknown> {
-        Ok(&self.plan.get()?[field])
-    }
 }
 
 /// The CPUs of a kernel's list such as `0-3,8`; invalid parts are left out.

@@ -127,14 +127,9 @@ fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
 }
 
 impl Ips {
-    /// A field of the daemon's answer, by a path such as `rules.state`.
-    pub(crate) fn field(&self, path: &str) -> Result<&Value, Unknown> {
-        Ok(path.split('.').fold(self.state.get()?, |value, name| &value[name]))
-    }
-
     /// Whether inspection is asked for.
     pub(crate) fn enabled(&self) -> Result<bool, Unknown> {
-        Ok(self.field("enabled")?.as_bool().unwrap_or(false))
+        Ok(self.state.at("enabled")?.as_bool().unwrap_or(false))
     }
 }
 
@@ -181,8 +176,8 @@ mod tests {
         let state = serde_json::json!({"enabled": true, "rules": {"state": "good"}});
         let fake = Fake::new().answers("fastpath ips", state);
         let ips = read(&fake);
-        assert_eq!(ips.field("rules.state").unwrap(), "good");
-        assert!(ips.field("no.such").unwrap().is_null());
+        assert_eq!(ips.state.at("rules.state").unwrap(), "good");
+        assert!(ips.state.at("no.such").unwrap().is_null());
         assert_eq!((ips.enabled(), ips.version), (Ok(true), None));
     }
 }

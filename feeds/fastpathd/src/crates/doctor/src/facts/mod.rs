@@ -49,6 +49,13 @@ impl<T> Known<T> {
     }
 }
 
+impl Known<Value> {
+    /// A field of an answer, by a path such as `rules.state`.
+    pub(crate) fn at(&self, path: &str) -> Result<&Value, Unknown> {
+        Ok(path.split('.').fold(self.get()?, |value, name| &value[name]))
+    }
+}
+
 impl<T> From<T> for Known<T> {
     fn from(value: T) -> Self {
         Self(Ok(value))
