@@ -126,6 +126,14 @@ macro_rules! coded {
             }
         }
 
+        impl ::std::error::Error for $kind {}
+
+        impl From<$kind> for $crate::Cause {
+            fn from(reason: $kind) -> Self {
+                reason.cause()
+            }
+        }
+
         impl ::std::fmt::Display for $kind {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {

@@ -2,7 +2,8 @@
 //! The digest of a UCI package that shows which configuration is in use: which parts of it count,
 //! and that secrets are masked first.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use uci::{Package, Setting};
 
 use crate::secret::shown;
 
@@ -17,50 +18,20 @@ const SECTION: u8 = 1;
 /// password could be guessed by trying.
 #[must_use]
 pub fn digest(values: &Value) -> String {
-    let mut sections: Vec<(Option<u64>, &String, &Map<String, Value>)> = Vec::new();
-    for (name, section) in values.as_object().into_iter().flatten() {
-        if let Some(options) = section.as_object().filter(|of| of.contains_key(".type")) {
-            sections.push((options.get(".index").and_then(Value::as_u64), name, options));
-        }
-    }
-    sections.sort_by_key(|(index, _, _)| *index);
     let mut hash = Hash::default();
-    for (_, name, options) in sections {
+    for section in values.as_object().map(Package::read).unwrap_or_default().sections {
         hash.add(&[SECTION]);
-        hash.text(options.get(".type").and_then(Value::as_str).unwrap_or_default());
-        let anonymous = options.get(".anonymous").and_then(Value::as_bool).unwrap_or(false);
-        hash.text(if anonymous { "" } else { name });
-        let mut names: Vec<&String> = options.keys().filter(|of| !of.starts_with('.')).collect();
-        names.sort_unstable();
-        for name in names {
-            option(&mut hash, name, &options[name]);
+        hash.text(&section.kind);
+        hash.text(if section.anonymous { "" } else { &section.name });
+        for (name, setting) in &section.options {
+            hash.text(name);
+            hash.text(if let Setting::Text(_) = setting { "option" } else { "list" });
+            for text in setting.texts() {
+                hash.text(&shown(name, text));
+            }
         }
     }
     format!("{:016x}", hash.0)
-}
-
-/// An empty one is as if it were not there.
-fn option(hash: &mut Hash, name: &str, value: &Value) {
-    match value {
-        Value::String(text) if !text.is_empty() => {
-            hash.text(name);
-            hash.text("option");
-            hash.text(&shown(name, text));
-        }
-        Value::Array(list) if !list.is_empty() => {
-            hash.text(name);
-            hash.text("list");
-            for text in list {
-                hash.text(&shown(name, text.as_str().unwrap_or_default()));
-            }
-        }
-        Value::String(_)
-        | Value::Array(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Object(_) => {}
-    }
 }
 
 /// FNV-1a with 64 bits: it distinguishes configurations and secures nothing.

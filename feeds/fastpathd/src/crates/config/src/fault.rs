@@ -100,8 +100,6 @@ crate::coded! {
     }
 }
 
-impl std::error::Error for Fault {}
-
 impl Fault {
     /// Not one of these names.
     #[must_use]

@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::value::number;
 
 /// An address range in CIDR form; host bits are zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Network {
     /// First address.
     pub address: IpAddr,
@@ -33,11 +33,11 @@ impl Network {
         match (self.address, address) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {
                 let differing = first.to_bits() ^ address.to_bits();
-                differing.checked_shr(32 - prefix).unwrap_or(0) == 0
+                differing.checked_shr(32_u32.saturating_sub(prefix)).unwrap_or(0) == 0
             }
             (IpAddr::V6(first), IpAddr::V6(address)) => {
                 let differing = first.to_bits() ^ address.to_bits();
-                differing.checked_shr(128 - prefix).unwrap_or(0) == 0
+                differing.checked_shr(128_u32.saturating_sub(prefix)).unwrap_or(0) == 0
             }
             _ => false,
         }

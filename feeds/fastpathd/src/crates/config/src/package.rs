@@ -30,14 +30,9 @@ impl SettingsError {
 #[must_use]
 pub fn section_name(values: &Value, label: &str) -> Option<String> {
     let (kind, place) = label.strip_prefix('@')?.strip_suffix(']')?.split_once('[')?;
-    let mut found: Vec<(Option<u64>, &String)> = Vec::new();
-    for (name, section) in values.as_object()? {
-        if section.get(".type").and_then(Value::as_str) == Some(kind) {
-            found.push((section.get(".index").and_then(Value::as_u64), name));
-        }
-    }
-    found.sort_by_key(|(index, _)| *index);
-    found.get(place.parse::<usize>().ok()?).map(|(_, name)| (*name).clone())
+    let package = uci::Package::read(values.as_object()?);
+    let section = package.of(kind).nth(place.parse().ok()?)?;
+    Some(section.name.clone())
 }
 
 /// A package being read.

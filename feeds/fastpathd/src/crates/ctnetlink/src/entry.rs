@@ -67,65 +67,38 @@ impl std::ops::BitOr for Status {
     }
 }
 
-/// State of a TCP connection: `enum tcp_conntrack` of the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TcpState {
-    /// No state yet.
-    None,
-    /// SYN seen.
-    SynSent,
-    /// SYN and SYN/ACK seen.
-    SynRecv,
-    /// Handshake complete.
-    Established,
-    /// FIN seen.
-    FinWait,
-    /// FIN acknowledged.
-    CloseWait,
-    /// FIN from the other side too.
-    LastAck,
-    /// Last ACK seen, waiting for delayed packets.
-    TimeWait,
-    /// Reset.
-    Close,
-    /// Both sides sent a SYN.
-    SynSent2,
+config::named! {
+    /// State of a TCP connection: `enum tcp_conntrack` of the kernel.
+    #[derive(PartialOrd, Ord)]
+    pub enum TcpState {
+        /// No state yet.
+        None = "",
+        /// SYN seen.
+        SynSent = "syn-sent",
+        /// SYN and SYN/ACK seen.
+        SynRecv = "syn-recv",
+        /// Handshake complete.
+        Established = "established",
+        /// FIN seen.
+        FinWait = "fin-wait",
+        /// FIN acknowledged.
+        CloseWait = "close-wait",
+        /// FIN from the other side too.
+        LastAck = "last-ack",
+        /// Last ACK seen, waiting for delayed packets.
+        TimeWait = "time-wait",
+        /// Reset.
+        Close = "close",
+        /// Both sides sent a SYN.
+        SynSent2 = "syn-sent2",
+    }
 }
 
 impl TcpState {
     /// The state with the kernel's number `value`, if there is one.
     #[must_use]
-    pub const fn from_kernel(value: u8) -> Option<Self> {
-        Some(match value {
-            0 => Self::None,
-            1 => Self::SynSent,
-            2 => Self::SynRecv,
-            3 => Self::Established,
-            4 => Self::FinWait,
-            5 => Self::CloseWait,
-            6 => Self::LastAck,
-            7 => Self::TimeWait,
-            8 => Self::Close,
-            9 => Self::SynSent2,
-            _ => return None,
-        })
-    }
-
-    /// Its name, such as `syn-sent`; empty for [`TcpState::None`].
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::SynSent => "syn-sent",
-            Self::SynRecv => "syn-recv",
-            Self::Established => "established",
-            Self::FinWait => "fin-wait",
-            Self::CloseWait => "close-wait",
-            Self::LastAck => "last-ack",
-            Self::TimeWait => "time-wait",
-            Self::Close => "close",
-            Self::SynSent2 => "syn-sent2",
-        }
+    pub fn from_kernel(value: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(value)).copied()
     }
 }
 

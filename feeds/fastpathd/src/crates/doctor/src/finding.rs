@@ -74,6 +74,11 @@ impl Finding {
         self
     }
 
+    /// None without evidence.
+    pub(crate) fn if_seen(self) -> Option<Self> {
+        Some(self).filter(|finding| !finding.evidence.is_empty())
+    }
+
     /// With one more piece of evidence: its name in `what` of the texts, its object (may be
     /// empty), the value, and where it was read.
     #[expect(clippy::needless_pass_by_value, reason = "references, numbers and texts just made")]

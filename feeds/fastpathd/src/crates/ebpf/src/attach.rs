@@ -72,8 +72,7 @@ impl Attached {
     fn from_name(name: &str) -> Option<Self> {
         let mut words = name.split('_');
         let hook = Hook::from_name(words.next()?)?;
-        let dsa = words.next()?;
-        let dsa = Dsa::ALL.into_iter().find(|one| one.name() == dsa)?;
+        let dsa = Dsa::from_name(words.next()?)?;
         let ifindex = words.next()?.parse().ok()?;
         words.next().is_none().then_some(Self { ifindex, hook, dsa })
     }

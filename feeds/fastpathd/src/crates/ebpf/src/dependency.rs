@@ -4,6 +4,8 @@
 
 use std::net::IpAddr;
 
+use config::Network;
+
 use crate::entry_side::EntrySide;
 
 /// Something that the endpoint of an address was derived from.
@@ -53,30 +55,31 @@ impl DependencyChange {
                 .dependencies
                 .iter()
                 .any(|dependency| matches!(dependency, Dependency::Vlans(_))),
-            Self::Route(network, prefix) => within(address, *network, *prefix),
+            Self::Route(network, prefix) => {
+                Network { address: *network, prefix: *prefix }.contains(address)
+            }
             Self::All => true,
         }
-    }
-}
-
-fn within(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
-    let bits = |a: u128, b: u128, width: u32| {
-        (a ^ b).checked_shr(width.saturating_sub(prefix.into())).unwrap_or(0) == 0
-    };
-    match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(n)) => bits(a.to_bits().into(), n.to_bits().into(), 32),
-        (IpAddr::V6(a), IpAddr::V6(n)) => bits(a.to_bits(), n.to_bits(), 128),
-        _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry_side::{Encapsulation, Hook};
 
     #[test]
     fn a_route_touches_what_is_in_its_network() {
         let net = |text: &str| -> IpAddr { text.parse().unwrap() };
+        let side = EntrySide {
+            device: 1,
+            hook: Hook::Tc,
+            encapsulation: Encapsulation::default(),
+            local: [0; 6],
+            next_hop: None,
+            mtu: 1500,
+        };
+        let endpoint = Endpoint { side, dependencies: Vec::new() };
         for (address, network, prefix, is) in [
             ("10.1.2.3", "10.1.0.0", 16, true),
             ("10.2.2.3", "10.1.0.0", 16, false),
@@ -88,7 +91,8 @@ mod tests {
             ("2001:db8::1", "2001:db8::", 64, true),
             ("2001:db8:1::1", "2001:db8::", 64, false),
         ] {
-            assert_eq!(within(net(address), net(network), prefix), is, "{address} {network}");
+            let route = DependencyChange::Route(net(network), prefix);
+            assert_eq!(route.touches(net(address), &endpoint), is, "{address} {network}");
         }
     }
 }

@@ -121,28 +121,20 @@ pub fn attach_all(
     let at = |device: &Device, hook| {
         attach(folder, Attached { ifindex: device.ifindex, hook, dsa }).map(|()| hook)
     };
-    let outcomes = if let Some(hook) = chosen {
-        let each = devices.into_iter().map(|device| {
-            let hook = at(&device, hook);
-            DeviceOutcome { device, hook, why: None }
-        });
-        each.collect()
-    } else {
-        match native(folder, dsa, &devices) {
-            Ok(()) => {
-                let done = |device| DeviceOutcome { device, hook: Ok(Hook::Native), why: None };
-                devices.into_iter().map(done).collect()
+    let native = chosen.map_or_else(|| native(folder, dsa, &devices), |_| Ok(()));
+    let outcome = |device| {
+        let (hook, why) = match (chosen, &native) {
+            (Some(hook), _) => (at(&device, hook), None),
+            (None, Ok(())) => (Ok(Hook::Native), None),
+            (None, Err(why)) => {
+                // If clsact fails too, the error of TCX is reported.
+                let clsact = |tcx| at(&device, Hook::Clsact).map_err(|_| tcx);
+                (at(&device, Hook::Tcx).or_else(clsact), Some(why.clone()))
             }
-            Err(why) => {
-                let each = devices.into_iter().map(|device| {
-                    let hook =
-                        at(&device, Hook::Tcx).or_else(|e| older(e, at(&device, Hook::Clsact)));
-                    DeviceOutcome { device, hook, why: Some(why.clone()) }
-                });
-                each.collect::<Vec<_>>()
-            }
-        }
+        };
+        DeviceOutcome { device, hook, why }
     };
+    let outcomes: Vec<_> = devices.into_iter().map(outcome).collect();
     let mut sendable = Sendable::open(folder)?;
     for DeviceOutcome { device, hook, .. } in &outcomes {
         match hook {
@@ -151,11 +143,6 @@ pub fn attach_all(
         }
     }
     Ok(outcomes)
-}
-
-/// If clsact fails too, the error of TCX is reported.
-fn older(tcx: AttachError, clsact: Result<Hook, AttachError>) -> Result<Hook, AttachError> {
-    clsact.map_err(|_| tcx)
 }
 
 /// Native XDP at all devices, or at none.

@@ -4,9 +4,11 @@
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use aya::Pod;
+
+use crate::sys::{call, number};
 
 const LOOKUP: libc::c_int = 1;
 const UPDATE: libc::c_int = 2;
@@ -78,7 +80,7 @@ pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io
         value: std::ptr::from_ref(value) as u64,
         ..Element::default()
     };
-    call(UPDATE, &mut element)
+    call(UPDATE, &mut element).map(drop)
 }
 
 /// Removes an element and returns it, if it exists.
@@ -168,19 +170,6 @@ pub(crate) fn value<V: Pod>(bytes: &[u8]) -> Option<V> {
 
 fn one<K: Pod>(command: libc::c_int, map: BorrowedFd<'_>, key: &K, value: u64) -> io::Result<()> {
     let key = std::ptr::from_ref(key) as u64;
-    call(command, &mut Element { map: number(map), key, value, ..Element::default() })
-}
-
-fn number(fd: BorrowedFd<'_>) -> u32 {
-    fd.as_raw_fd().cast_unsigned()
-}
-
-/// Pointers in `attributes` must be valid during the call, for the size of the map's keys and
-/// values.
-fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<()> {
-    let size = size_of::<T>();
-    // SAFETY: the attributes are a structure of the kernel's for this command, of this size.
-    let result =
-        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let mut element = Element { map: number(map), key, value, ..Element::default() };
+    call(command, &mut element).map(drop)
 }

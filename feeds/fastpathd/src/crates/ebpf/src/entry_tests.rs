@@ -259,6 +259,6 @@ proptest! {
         let (host, wan) = (EntrySide { hook, ..host }, EntrySide { encapsulation, ..wan });
         let [(_, there), _] = connect(&orig, &reply, &host, &wan).unwrap();
         let len = there.header.bytes.len();
-        prop_assert!(len.is_multiple_of(2) && (14..=crate::header::HEADER_MAX).contains(&len));
+        prop_assert!(len.is_multiple_of(2) && (14..=crate::layout::HEADER_MAX).contains(&len));
     }
 }

@@ -3,9 +3,7 @@
 //! metadata) and PPPoE.
 
 use crate::entry_side::{EntrySide, Hook, Tag};
-
-/// Room that an entry has: `HEADER_MAX` of `layout.h`.
-pub const HEADER_MAX: usize = 40;
+use crate::layout::HEADER_MAX;
 
 const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;

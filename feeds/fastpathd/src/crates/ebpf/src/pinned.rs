@@ -17,7 +17,6 @@ use crate::folder::Folder;
 use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
 use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second};
 use crate::sys;
-use crate::wire::{Wire4, Wire6};
 
 /// Why the maps of loaded programs cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -79,8 +79,7 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Arguments, Box<dyn Erro
             }
             Long("dsa") => {
                 let kind = arguments.value()?.string()?;
-                let dsa = Dsa::ALL.into_iter().find(|dsa| dsa.name() == kind);
-                parsed.dsa = dsa.ok_or(format!("no switch {kind}"))?;
+                parsed.dsa = Dsa::from_name(&kind).ok_or(format!("no switch {kind}"))?;
             }
             Value(word) => parsed.rest.push(word.string()?),
             other => return Err(other.unexpected().into()),
@@ -94,13 +93,9 @@ fn carry_out(arguments: &Arguments) -> Answer {
     let Some((command, devices)) = arguments.rest.split_first() else { return Err(USAGE.into()) };
     match command.as_str() {
         "load" => load(&folder, arguments),
-        "attach" => {
-            let found: Result<Vec<_>, _> = devices.iter().map(|name| device(name)).collect();
-            let outcomes = attach_all(&folder, arguments.dsa, found?, arguments.hook)?;
-            Ok(outcomes.iter().map(|o| outcome(o, arguments.dsa)).collect())
-        }
+        "attach" => attach(&folder, arguments, read(devices)?),
         "set" => {
-            let found = devices.iter().map(|name| device(name)).collect::<Result<Vec<_>, _>>()?;
+            let found = read(devices)?;
             let wanted = |ifindex| found.iter().any(|device| device.ifindex == ifindex);
             for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
                 detach(&folder, other.ifindex)?;
@@ -109,8 +104,7 @@ fn carry_out(arguments: &Arguments) -> Answer {
             if found.is_empty() {
                 return Ok(json!([]));
             }
-            let outcomes = attach_all(&folder, arguments.dsa, found, arguments.hook)?;
-            Ok(outcomes.iter().map(|o| outcome(o, arguments.dsa)).collect())
+            attach(&folder, arguments, found)
         }
         "detach" => {
             for device in devices {
@@ -148,6 +142,15 @@ fn load(folder: &Folder, arguments: &Arguments) -> Answer {
     show(folder)
 }
 
+fn read(devices: &[String]) -> Result<Vec<Device>, Box<dyn Error>> {
+    devices.iter().map(|name| device(name)).collect()
+}
+
+fn attach(folder: &Folder, arguments: &Arguments, devices: Vec<Device>) -> Answer {
+    let outcomes = attach_all(folder, arguments.dsa, devices, arguments.hook)?;
+    Ok(outcomes.iter().map(|one| outcome(one, arguments.dsa)).collect())
+}
+
 fn device(name: &str) -> Result<Device, Box<dyn Error>> {
     Device::read(name).map_err(|e| format!("reading the properties of {name}: {e}").into())
 }
@@ -159,22 +162,15 @@ fn number(name: &str) -> Result<u32, Box<dyn Error>> {
 fn outcome(o: &crate::devices::DeviceOutcome, dsa: Dsa) -> Value {
     let not_native = o.why.as_ref().map(NotNative::cause);
     let why = not_native.as_ref().map(ToString::to_string);
-    let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name() });
-    let more = match &o.hook {
-        Ok(hook) => json!({ "hook": hook.name(), "why": why, "cause": not_native }),
-        Err(error) => {
-            let cause = error.reason().cause();
-            json!({ "hook": null, "why": why, "error": cause.text, "cause": cause })
-        }
-    };
-    merged(base, more)
-}
-
-fn merged(mut base: Value, more: Value) -> Value {
-    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
-        base.extend(more);
+    let mut answer = json!({
+        "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name(),
+        "hook": o.hook.as_ref().ok().map(|hook| hook.name()), "why": why, "cause": not_native,
+    });
+    if let Err(error) = &o.hook {
+        let cause = error.reason().cause();
+        (answer["error"], answer["cause"]) = (cause.text.as_str().into(), json!(cause));
     }
-    base
+    answer
 }
 
 fn show(folder: &Folder) -> Answer {

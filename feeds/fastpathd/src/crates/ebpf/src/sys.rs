@@ -128,12 +128,12 @@ pub(crate) fn run(program: BorrowedFd<'_>, frame: &[u8], context: &[u8]) -> io::
     Ok(run.returned)
 }
 
-fn number(fd: BorrowedFd<'_>) -> u32 {
+pub(crate) fn number(fd: BorrowedFd<'_>) -> u32 {
     fd.as_raw_fd().cast_unsigned()
 }
 
 /// Pointers in `attributes` must be valid during the call.
-fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
+pub(crate) fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
     // SAFETY: the attributes are a structure of the kernel's for this command, of this size.
     let result =

@@ -82,7 +82,7 @@ impl Slot {
 }
 
 /// The connections in the maps.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ConnectionTable {
     /// Capacity of the map of each family.
     capacity: usize,
@@ -103,17 +103,7 @@ impl ConnectionTable {
     /// An empty table; `capacity`: of the map of each family.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            connections: HashMap::new(),
-            keys: HashMap::new(),
-            used: [0; 2],
-            rejected: 0,
-            stations: HashMap::new(),
-            victims: Vec::new(),
-            evicted: 0,
-            dropped: Vec::new(),
-        }
+        Self { capacity, ..Self::default() }
     }
 
     /// Capacity of the map of each family.

@@ -10,18 +10,6 @@ use crate::layout::{
     TAG_8021AD, TAG_THERE,
 };
 
-/// Entries of IPv4.
-pub(crate) trait Wire4<T>: Sized {
-    /// None for IPv6.
-    fn of(from: &T) -> Option<Self>;
-}
-
-/// Entries of IPv6.
-pub(crate) trait Wire6<T>: Sized {
-    /// None for IPv4.
-    fn of(from: &T) -> Option<Self>;
-}
-
 fn tag(tag: Option<Tag>) -> u16 {
     tag.map_or(0, |tag| {
         let service = if tag.service { TAG_8021AD } else { 0 };
@@ -48,9 +36,10 @@ fn encapsulation(encap: layout::Encap) -> Encapsulation {
 }
 
 macro_rules! wire {
-    ($wire:ident, $key:ident, $entry:ident, $version:ident) => {
-        impl $wire<Key> for $key {
-            fn of(from: &Key) -> Option<Self> {
+    ($key:ident, $entry:ident, $version:ident) => {
+        impl $key {
+            /// None for the other family.
+            pub(crate) fn of(from: &Key) -> Option<Self> {
                 let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
                     return None;
                 };
@@ -65,9 +54,7 @@ macro_rules! wire {
                     port: 0,
                 })
             }
-        }
 
-        impl $key {
             pub(crate) fn key(&self) -> Key {
                 Key {
                     src: IpAddr::$version(self.src.into()),
@@ -81,8 +68,9 @@ macro_rules! wire {
             }
         }
 
-        impl $wire<Entry> for $entry {
-            fn of(from: &Entry) -> Option<Self> {
+        impl $entry {
+            /// None for the other family, and if the header is too long.
+            pub(crate) fn of(from: &Entry) -> Option<Self> {
                 let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
                     return None;
                 };
@@ -92,8 +80,8 @@ macro_rules! wire {
     };
 }
 
-wire!(Wire4, Key4, Entry4, V4);
-wire!(Wire6, Key6, Entry6, V6);
+wire!(Key4, Entry4, V4);
+wire!(Key6, Entry6, V6);
 
 /// None if the header is too long.
 fn entry(from: &Entry) -> Option<layout::Entry> {
@@ -167,8 +155,8 @@ mod tests {
     proptest! {
         #[test]
         fn keys_are_read_as_they_were_written(key in any_key()) {
-            let four = <Key4 as Wire4<Key>>::of(&key).map(|wire| wire.key());
-            let six = <Key6 as Wire6<Key>>::of(&key).map(|wire| wire.key());
+            let four = Key4::of(&key).map(|wire| wire.key());
+            let six = Key6::of(&key).map(|wire| wire.key());
             prop_assert_eq!(four.is_some(), key.src.is_ipv4());
             prop_assert_eq!(four.or(six), Some(key));
         }
@@ -195,8 +183,8 @@ mod tests {
             back: (5, back),
             drop: Some(4711),
         };
-        assert!(<Entry6 as Wire6<Entry>>::of(&from).is_none());
-        let wire = <Entry4 as Wire4<Entry>>::of(&from).unwrap();
+        assert!(Entry6::of(&from).is_none());
+        let wire = Entry4::of(&from).unwrap();
         assert_eq!((wire.src, wire.dst), ([198, 51, 100, 7], [203, 0, 113, 9]));
         let e = wire.e;
         assert_eq!((e.ifindex, e.mtu, e.flags, e.header_len), (5, 1492, 7, 22));
@@ -210,10 +198,10 @@ mod tests {
         for (length, outer, flags) in [(14, None, 8), (14, tag(35), 0), (18, None, 0)] {
             let header = Header { bytes: vec![7; length], outer, inner: None, pppoe: false };
             let from = Entry { header, nat: false, drop: None, ..from.clone() };
-            let wire = <Entry4 as Wire4<Entry>>::of(&from).unwrap();
+            let wire = Entry4::of(&from).unwrap();
             assert_eq!(wire.e.flags, flags, "{length} {outer:?}");
         }
         let long = Header { bytes: vec![0; HEADER_MAX + 2], ..from.header.clone() };
-        assert!(<Entry4 as Wire4<Entry>>::of(&Entry { header: long, ..from }).is_none());
+        assert!(Entry4::of(&Entry { header: long, ..from }).is_none());
     }
 }

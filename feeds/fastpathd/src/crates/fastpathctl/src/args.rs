@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The command line: usage, commands, options, the requests that filters become, and the default
-//! path of ubusd's socket. Which method a command calls is in `lib.rs`.
+//! path of ubusd's socket; which method a command calls, and how its answer is printed.
 
 use std::ffi::OsString;
 
@@ -9,43 +9,36 @@ use lexopt::ValueExt;
 use serde_json::{Map, Value, json};
 
 use crate::doctor::Request;
+use crate::{cpu_plan, ebpf, protection, show};
 
 /// The command.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Args {
     pub(crate) socket: String,
     pub(crate) json: bool,
     pub(crate) command: Command,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Command {
     Help,
     Version,
-    Status,
-    /// The request of the method `flows`.
-    Flows(Map<String, Value>),
-    Flow(u64),
-    /// Redraws `status` and the busiest flows.
+    /// Prints the answer of a method.
+    Ask(Query),
+    /// Redraws `status` and the busiest flows of this request.
     Watch(Map<String, Value>),
-    Top(String),
-    Topology,
-    Ips,
-    /// The request of the method `alerts`.
-    Alerts(Map<String, Value>),
-    Blocks,
-    /// Ends the block of an address.
-    Release(String),
-    Reinspect,
-    UpdateRules,
-    Cpu,
     Doctor(Request),
-    /// The state of the eBPF programs.
-    Ebpf,
-    /// Has every flow pass the rules again.
-    Flush,
     /// `None` shows the engine.
     Engine(Option<EngineChange>),
+}
+
+/// A call of the daemon.
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub(crate) method: &'static str,
+    pub(crate) args: Value,
+    /// The answer as text.
+    pub(crate) show: fn(&Value) -> String,
 }
 
 #[derive(Debug, PartialEq)]
@@ -172,29 +165,34 @@ impl Seen {
         let mut words = std::mem::take(&mut self.words).into_iter();
         let name = words.next().ok_or(ArgsError::NoCommand)?;
         let command = match name.as_str() {
-            "status" => Command::Status,
-            "flows" => Command::Flows(self.request()),
+            "status" => ask("status", json!({}), show::status),
+            "flows" => ask("flows", self.request(), show::flows),
             "watch" => Command::Watch(self.request()),
-            "topology" => Command::Topology,
+            "topology" => ask("topology", json!({}), show::topology),
             "flow" => {
                 let missing = ArgsError::Missing { command: "flow", what: "a flow ID" };
                 let id = words.next().ok_or(missing)?;
-                Command::Flow(OsString::from(id).parse()?)
+                let id: u64 = OsString::from(id).parse()?;
+                ask("flow", json!({"id": id}), show::flow)
             }
-            "ips" => Command::Ips,
-            "alerts" => Command::Alerts(self.request()),
-            "blocks" => Command::Blocks,
-            "reinspect" => Command::Reinspect,
-            "update-rules" => Command::UpdateRules,
-            "cpu" => Command::Cpu,
-            "ebpf" => Command::Ebpf,
+            "ips" => ask("ips", json!({}), protection::ips),
+            "alerts" => ask("alerts", self.request(), protection::alerts),
+            "blocks" => ask("blocks", json!({}), protection::blocks),
+            "reinspect" => ask("reinspect", json!({}), protection::reinspected),
+            "update-rules" => ask("rules_update", json!({}), protection::rules_update),
+            "cpu" => ask("cpu", json!({}), cpu_plan::cpu),
+            "ebpf" => ask("ebpf", json!({}), ebpf::ebpf),
             "doctor" => Command::Doctor(std::mem::take(&mut self.doctor)),
             "release" => {
                 let missing = ArgsError::Missing { command: "release", what: "an address" };
-                Command::Release(words.next().ok_or(missing)?)
+                let address = words.next().ok_or(missing)?;
+                ask("block_release", json!({"address": address}), protection::released)
             }
-            "top" => Command::Top(words.next().unwrap_or_else(|| "host".into())),
-            "flush" => Command::Flush,
+            "top" => {
+                let by = words.next().unwrap_or_else(|| "host".into());
+                ask("top", json!({"by": by}), show::top)
+            }
+            "flush" => ask("flush", json!({}), show::flushed),
             "engine" => {
                 let persist = self.persist;
                 Command::Engine(words.next().map(|set| EngineChange { set, persist }))
@@ -216,9 +214,18 @@ impl Seen {
     }
 }
 
+fn ask(method: &'static str, args: impl Into<Value>, show: fn(&Value) -> String) -> Command {
+    Command::Ask(Query { method, args: args.into(), show })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked(args: &Args) -> (&str, &Value) {
+        let Command::Ask(query) = &args.command else { panic!("{args:?}") };
+        (query.method, &query.args)
+    }
 
     fn parsed(line: &str) -> Result<Args, ArgsError> {
         parse(line.split(' ').map(OsString::from))
@@ -232,35 +239,35 @@ mod tests {
         );
         let args = args.unwrap();
         assert!(args.json);
-        let Command::Flows(request) = args.command else { panic!("{args:?}") };
         let want = json!({"limit": 5, "desc": false,
             "filter": {"path": ["slow", "inspect"], "inspection": ["spent"], "vlan": 10}});
-        assert_eq!(Value::Object(request), want);
+        assert_eq!(asked(&args), ("flows", &want));
     }
 
     #[test]
     fn alerts_have_filters_of_their_own() {
         let args = parsed("alerts --sid 7 --action blocked --since 3 --limit 9").unwrap();
-        let Command::Alerts(request) = args.command else { panic!("{args:?}") };
         let want = json!({"since": 3, "limit": 9, "filter": {"sid": 7, "action": "blocked"}});
-        assert_eq!(Value::Object(request), want);
+        assert_eq!(asked(&args), ("alerts", &want));
     }
 
     #[test]
     fn ids_may_be_above_32_bits() {
         let twin = (1 << 32) + 7;
-        assert_eq!(parsed("flow 4294967303").unwrap().command, Command::Flow(twin));
-        let args = parsed("alerts --flow 4294967303").unwrap();
-        let want = json!({"filter": {"flow": twin}});
-        let Command::Alerts(request) = args.command else { panic!("{args:?}") };
-        assert_eq!(Value::Object(request), want);
+        for (line, method, want) in [
+            ("flow 4294967303", "flow", json!({"id": twin})),
+            ("alerts --flow 4294967303", "alerts", json!({"filter": {"flow": twin}})),
+        ] {
+            assert_eq!(asked(&parsed(line).unwrap()), (method, &want));
+        }
     }
 
     #[test]
     fn engine_is_shown_or_set() {
-        assert_eq!(parsed("engine").unwrap().command, Command::Engine(None));
-        let change = EngineChange { set: "off".into(), persist: true };
-        assert_eq!(parsed("engine off --persist").unwrap().command, Command::Engine(Some(change)));
+        assert!(matches!(parsed("engine").unwrap().command, Command::Engine(None)));
+        let set = parsed("engine off --persist").unwrap();
+        let Command::Engine(Some(change)) = set.command else { panic!("{set:?}") };
+        assert_eq!(change, EngineChange { set: "off".into(), persist: true });
     }
 
     #[test]
@@ -268,7 +275,7 @@ mod tests {
         let args = parsed("doctor --check a --check b --fix c --yes --json").unwrap();
         let request =
             Request { checks: vec!["a".into(), "b".into()], fixes: vec!["c".into()], yes: true };
-        assert_eq!((args.command, args.json), (Command::Doctor(request), true));
+        assert!(matches!(args.command, Command::Doctor(found) if found == request) && args.json);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathctl, the command line of fastpathd: the ubus method and the text of each command,
-//! timeout, errors and exit status.
+//! fastpathctl, the command line of fastpathd: carries a command out; timeout, errors and exit
+//! status.
 
 mod args;
 mod cpu_plan;
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::{Args, ArgsError, Command, EngineChange};
+use args::{Args, ArgsError, Command, EngineChange, Query};
 use json::text;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
@@ -100,37 +100,21 @@ async fn ask(args: Args) -> Result<(), Failure> {
         Failure::Connect(error, cause.unwrap_or_default())
     })?;
     let bus = connection.handle();
-    let engine_shown = args.command == Command::Engine(None);
-    let persisted = match &args.command {
-        Command::Engine(Some(EngineChange { set, persist: true })) => Some(set.clone()),
-        _ => None,
-    };
-    let (method, request, show): (_, Value, fn(&Value) -> String) = match args.command {
+    let engine_shown = matches!(args.command, Command::Engine(None));
+    let (query, persisted) = match args.command {
         Command::Watch(request) => return watch::run(&bus, request).await,
-        Command::Flow(id) => ("flow", json!({"id": id}), show::flow),
-        Command::Flows(request) => ("flows", request.into(), show::flows),
-        Command::Top(by) => ("top", json!({"by": by}), show::top),
-        Command::Topology => ("topology", json!({}), show::topology),
-        Command::Ips => ("ips", json!({}), protection::ips),
-        Command::Alerts(request) => ("alerts", request.into(), protection::alerts),
-        Command::Blocks => ("blocks", json!({}), protection::blocks),
-        Command::Release(address) => {
-            ("block_release", json!({"address": address}), protection::released)
+        Command::Ask(query) => (query, None),
+        Command::Engine(None) => {
+            (Query { method: "status", args: json!({}), show: show::engine }, None)
         }
-        Command::Reinspect => ("reinspect", json!({}), protection::reinspected),
-        Command::UpdateRules => ("rules_update", json!({}), protection::rules_update),
-        Command::Cpu => ("cpu", json!({}), cpu_plan::cpu),
-        Command::Ebpf => ("ebpf", json!({}), ebpf::ebpf),
-        Command::Engine(None) => ("status", json!({}), show::engine),
-        Command::Engine(Some(EngineChange { set, .. })) => {
-            ("engine", json!({"set": set}), show::engine)
+        Command::Engine(Some(EngineChange { set, persist })) => {
+            let args = json!({"set": set});
+            (Query { method: "engine", args, show: show::engine }, persist.then_some(set))
         }
-        Command::Flush => ("flush", json!({}), show::flushed),
-        Command::Status => ("status", json!({}), show::status),
         // Carried out without the daemon.
         Command::Help | Command::Version | Command::Doctor(_) => return Ok(()),
     };
-    let mut answer = call(&bus, method, &request).await?;
+    let mut answer = call(&bus, query.method, &query.args).await?;
     if engine_shown {
         answer = answer["engine"].take();
     }
@@ -140,7 +124,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
     if args.json {
         print(&format!("{answer:#}\n"));
     } else {
-        print(&show(&answer));
+        print(&(query.show)(&answer));
     }
     Ok(())
 }

@@ -10,15 +10,17 @@ use crate::accounts::{ByPath, PATHS};
 use crate::parse::{QueryError, Request};
 use crate::time::Millis;
 
-/// The quantity of a series.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Series {
-    /// Bits per second by path.
-    #[default]
-    Rate,
-    /// Number of flows by path.
-    Flows,
+config::named! {
+    /// The quantity of a series.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Series {
+        /// Bits per second by path.
+        #[default]
+        Rate = "rate",
+        /// Number of flows by path.
+        Flows = "flows",
+    }
 }
 
 /// The request of `history`.
@@ -40,17 +42,13 @@ impl HistoryQuery {
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["series", "step_s", "from_ms"])?;
-        let series = |word: &str| match word {
-            "rate" => Some(Series::Rate),
-            "flows" => Some(Series::Flows),
-            _ => None,
-        };
+        let series = object.word("series", Series::from_name, "rate or flows")?;
         let step_s = object.integer("step_s", 1, 60)?.unwrap_or(1);
         if ![1, 10, 60].contains(&step_s) {
             return Err(object.bad("step_s", "1, 10 or 60"));
         }
         Ok(Self {
-            series: object.word("series", series, "rate or flows")?.unwrap_or_default(),
+            series: series.unwrap_or_default(),
             step_s,
             from_ms: object.integer("from_ms", 0, u64::MAX)?.unwrap_or(0),
         })

@@ -68,31 +68,44 @@ pub struct Facts<'a> {
 /// The decision: a path, and the reason when it is the slow one or inspection.
 pub type Verdict = (Path, Option<Reason>);
 
-type Rung = fn(&Facts<'_>) -> Option<Verdict>;
+/// A condition, and the reason for which a flow that meets it stays slow.
+type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
-/// Rungs that keep a flow from being carried at all.
-const KEPT: [Rung; 17] = [
-    inspected,
-    engine_off,
-    local,
-    multicast,
-    unsupported_protocol,
-    helper,
-    sequence_adjust,
-    excluded,
-    closing,
-    not_established,
-    policy_routed,
-    no_route,
-    tunnel,
-    no_device,
-    no_neighbour,
-    same_side,
-    shaped,
+/// Rungs that keep a flow from being carried at all, below inspection.
+const KEPT: [Rung; 16] = [
+    // No rule adds flows.
+    (|flow| flow.engine == Engine::Off, Reason::EngineOff),
+    // Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
+    // (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
+    (|flow| flow.local, Reason::Local),
+    // Multicast is routed by `ip_mr_forward`; a flowtable entry has one next hop.
+    (|flow| flow.multicast, Reason::Multicast),
+    // `nft_flow_offload_eval` lets TCP and UDP through. (GRE without NAT too since 6.2, but our
+    // rule does not ask for it.)
+    (|flow| !matches!(flow.proto, TCP | UDP), Reason::UnsupportedProtocol),
+    // `nf_ct_ext_exist(ct, NF_CT_EXT_HELPER)`: the helper has to see every packet.
+    (|flow| flow.helper, Reason::Helper),
+    // `ct->status & IPS_SEQ_ADJUST`: the flowtable does not rewrite sequence numbers.
+    (|flow| flow.seq_adjust, Reason::SequenceAdjust),
+    // Our rule set returns before `flow add`.
+    (|flow| flow.excluded, Reason::Excluded),
+    // FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
+    // Comes before `not_established`, which it would look like otherwise.
+    (ending, Reason::Closing),
+    (not_established, Reason::NotEstablished),
+    (policy_routed, Reason::PolicyRouted),
+    // `nft_flow_route`: a flow needs a route both ways.
+    (|flow| flow.initiator.is_none() || flow.responder.is_none(), Reason::NoRoute),
+    // A tunnel has no lowest device whose ingress hook a flowtable could use
+    // (`nft_dev_path_info` gives up on it). Comes before `no_device`, which would hold as well.
+    (|flow| sides(flow).any(|side| side.tunnel && !side.held()), Reason::Tunnel),
+    (no_device, Reason::NoDevice),
+    // `nft_dev_fill_forward_path` wants a valid neighbour to learn the path through bridge and
+    // VLAN; without one the entry exists and is missed.
+    (|flow| sides(flow).any(|side| !side.neighbour), Reason::NoNeighbour),
+    (same_side, Reason::SameSide),
+    (shaped, Reason::Shaped),
 ];
-
-/// Why a flow that nothing keeps is not carried.
-const WAITING: [Rung; 3] = [refused, idle, pending];
 
 /// Climbs the ladder: the first rung that holds decides, and a flow that passes all of them could
 /// be carried and is not.
@@ -115,7 +128,10 @@ impl<'a> Climb<'a> {
 
     /// The verdict that keeps the flow from being carried at all.
     fn kept(&self) -> Option<Verdict> {
-        *self.kept.get_or_init(|| KEPT.iter().find_map(|rung| rung(&self.facts)))
+        *self.kept.get_or_init(|| {
+            let kept = || KEPT.iter().find(|(holds, _)| holds(&self.facts));
+            inspected(&self.facts).or_else(|| kept().map(|(_, reason)| (Path::Slow, Some(*reason))))
+        })
     }
 
     /// Whether the eBPF engine may offload the flow: both sides have one of our programs, and
@@ -131,13 +147,8 @@ impl<'a> Climb<'a> {
         let facts = Facts { offload, ..self.facts };
         carried(&facts)
             .or_else(|| self.kept())
-            .or_else(|| WAITING.iter().find_map(|rung| rung(&facts)))
-            .unwrap_or((Path::Slow, Some(Reason::NotTaken)))
+            .unwrap_or_else(|| (Path::Slow, Some(waiting(&facts))))
     }
-}
-
-fn slow_if(holds: bool, reason: Reason) -> Option<Verdict> {
-    holds.then_some((Path::Slow, Some(reason)))
 }
 
 fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
@@ -188,49 +199,6 @@ fn inspected(facts: &Facts<'_>) -> Option<Verdict> {
     Some((path, Some(if ending(facts) { Reason::Closing } else { reason })))
 }
 
-/// No rule adds flows.
-fn engine_off(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.engine == Engine::Off, Reason::EngineOff)
-}
-
-/// Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
-/// (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
-fn local(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.local, Reason::Local)
-}
-
-/// Multicast is routed by `ip_mr_forward`; a flowtable entry has one next hop.
-fn multicast(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.multicast, Reason::Multicast)
-}
-
-/// `nft_flow_offload_eval` lets TCP and UDP through. (GRE without NAT too since 6.2, but our
-/// rule does not ask for it.)
-fn unsupported_protocol(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(!matches!(facts.proto, TCP | UDP), Reason::UnsupportedProtocol)
-}
-
-/// `nf_ct_ext_exist(ct, NF_CT_EXT_HELPER)`: the helper has to see every packet.
-fn helper(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.helper, Reason::Helper)
-}
-
-/// `ct->status & IPS_SEQ_ADJUST`: the flowtable does not rewrite sequence numbers.
-fn sequence_adjust(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.seq_adjust, Reason::SequenceAdjust)
-}
-
-/// Our rule set returns before `flow add`.
-fn excluded(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.excluded, Reason::Excluded)
-}
-
-/// FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
-/// Comes before `not_established`, which it would look like otherwise.
-fn closing(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(ending(facts), Reason::Closing)
-}
-
 fn ending(facts: &Facts<'_>) -> bool {
     use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
     let ending = matches!(facts.tcp_state, Some(FinWait | CloseWait | LastAck | TimeWait | Close));
@@ -240,37 +208,25 @@ fn ending(facts: &Facts<'_>) -> bool {
 /// `nf_conntrack_tcp_established(ct)` for TCP, and an answer for both: our rule asks for
 /// `ct state established`. A TCP state that was never reported (the entry was offloaded when first
 /// seen) counts as established when both directions were seen.
-fn not_established(facts: &Facts<'_>) -> Option<Verdict> {
+fn not_established(facts: &Facts<'_>) -> bool {
     let handshake =
         facts.proto == TCP && facts.tcp_state.is_some_and(|state| state != TcpState::Established);
-    slow_if(handshake || !facts.status.has(Status::SEEN_REPLY), Reason::NotEstablished)
+    handshake || !facts.status.has(Status::SEEN_REPLY)
 }
 
 /// Where our programs send packets is found by their destination. The kernel's flowtable keeps the
 /// routes that the kernel found, whatever decided about them.
-fn policy_routed(facts: &Facts<'_>) -> Option<Verdict> {
+fn policy_routed(facts: &Facts<'_>) -> bool {
     let both = facts.initiator.zip(facts.responder);
     let theirs = both.is_some_and(|(a, b)| a.in_flowtable && b.in_flowtable);
-    let ours = facts.engine == Engine::Ebpf && !theirs;
-    slow_if(ours && facts.policy_routed, Reason::PolicyRouted)
-}
-
-/// `nft_flow_route`: a flow needs a route both ways.
-fn no_route(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.initiator.is_none() || facts.responder.is_none(), Reason::NoRoute)
-}
-
-/// A tunnel has no lowest device whose ingress hook a flowtable could use
-/// (`nft_dev_path_info` gives up on it). Comes before `no_device`, which would hold as well.
-fn tunnel(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(sides(facts).any(|side| side.tunnel && !side.held()), Reason::Tunnel)
+    facts.engine == Engine::Ebpf && !theirs && facts.policy_routed
 }
 
 /// `nft_flowtable_find_dev`: the device under each side has to be listed. Behind a bridge it is not
 /// known as long as the neighbour is not, and that is the reason then.
-fn no_device(facts: &Facts<'_>) -> Option<Verdict> {
+fn no_device(facts: &Facts<'_>) -> bool {
     let unheld = |side: &Side| !side.held() && (side.neighbour || !side.port.is_empty());
-    slow_if(sides(facts).any(unheld) || divided(facts), Reason::NoDevice)
+    sides(facts).any(unheld) || divided(facts)
 }
 
 /// One side belongs to eBPF, the other to the flowtable, and neither sees both directions.
@@ -280,48 +236,38 @@ fn divided(facts: &Facts<'_>) -> bool {
         && sides(facts).any(|side| side.in_flowtable)
 }
 
-/// `nft_dev_fill_forward_path` wants a valid neighbour to learn the path through bridge and
-/// VLAN; without one the entry exists and is missed.
-fn no_neighbour(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(sides(facts).any(|side| !side.neighbour), Reason::NoNeighbour)
-}
-
 /// Both ends behind one device and VLAN: bridged or hairpin. Our programs can hairpin translated
 /// packets, which surely were not bridged.
-fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
+fn same_side(facts: &Facts<'_>) -> bool {
     let translated = facts.status.0 & (Status::SRC_NAT | Status::DST_NAT).0 != 0;
-    if translated && !sides(facts).any(|side| !side.in_ebpf) {
-        return None;
-    }
-    let same = |a: &Side, b: &Side| a.device == b.device && a.vlan == b.vlan;
-    let both = facts.initiator.zip(facts.responder);
-    slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
+    let ours = translated && sides(facts).all(|side| side.in_ebpf);
+    let same = |(a, b): (&Side, &Side)| a.device == b.device && a.vlan == b.vlan;
+    !ours && facts.initiator.zip(facts.responder).is_some_and(same)
 }
 
 /// Our rule set returns before `flow add`. The eBPF engine itself knows its bypassed flows.
-fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
+fn shaped(facts: &Facts<'_>) -> bool {
     let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
-    slow_if(!ebpf && sides(facts).any(|side| side.shaped), Reason::Shaped)
+    !ebpf && sides(facts).any(|side| side.shaped)
 }
 
-/// The eBPF engine's refusal.
-fn refused(facts: &Facts<'_>) -> Option<Verdict> {
+/// Why a flow that nothing keeps is not carried.
+fn waiting(facts: &Facts<'_>) -> Reason {
     match facts.offload {
-        OffloadState::Refused(reason) => Some((Path::Slow, Some(reason))),
+        OffloadState::Refused(reason) => reason,
         OffloadState::Idle
         | OffloadState::Preparing
         | OffloadState::Requested
-        | OffloadState::Carried => None,
+        | OffloadState::Carried => {
+            if facts.quiet >= FLOWTABLE_TIMEOUT {
+                // Dropped by `nf_flow_offload_gc_step`, back with the next packet.
+                Reason::Idle
+            } else if facts.active_for < PATIENCE {
+                // No packet has been seen late enough to say that the kernel refuses.
+                Reason::Pending
+            } else {
+                Reason::NotTaken
+            }
+        }
     }
-}
-
-/// Quiet for the flowtable's timeout: dropped by `nf_flow_offload_gc_step`, back with the next
-/// packet.
-fn idle(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.quiet >= FLOWTABLE_TIMEOUT, Reason::Idle)
-}
-
-/// No packet has been seen late enough to say that the kernel refuses.
-fn pending(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(facts.active_for < PATIENCE, Reason::Pending)
 }

@@ -153,71 +153,85 @@ config::named! {
     }
 }
 
-macro_rules! sorts {
-    ($($name:ident $word:literal $doc:literal,)+) => {
-        /// The column that orders the rows.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Sort {
-            $(#[doc = $doc] $name,)+
-        }
-
-        impl Sort {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name,)+];
-
-            /// The name in the API.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$name => $word,)+ }
-            }
-        }
-    };
-}
-
-sorts! {
-    Bps "bps" "Rate, both directions.",
-    Bytes "bytes" "Bytes, both directions.",
-    Id "id" "Flow id.",
-    Proto "proto" "Protocol.",
-    Family "family" "Address family.",
-    Src "src" "Initiator.",
-    Sport "sport" "Initiator's port.",
-    Dst "dst" "Destination as the initiator sent it.",
-    Dport "dport" "Destination port as the initiator sent it.",
-    NatSrc "nat_src" "Initiator as the other side sees it.",
-    NatSport "nat_sport" "Its port.",
-    NatDst "nat_dst" "Responder.",
-    NatDport "nat_dport" "Its port.",
-    InDev "in_dev" "Device of the initiator.",
-    InVlan "in_vlan" "VLAN of the initiator.",
-    InZone "in_zone" "Zone of the initiator.",
-    OutDev "out_dev" "Device of the responder.",
-    OutVlan "out_vlan" "VLAN of the responder.",
-    OutZone "out_zone" "Zone of the responder.",
-    Path "path" "Path.",
-    Reason "reason" "Reason.",
-    State "state" "TCP state.",
-    UpBytes "up_bytes" "Bytes from the initiator.",
-    DownBytes "down_bytes" "Bytes to the initiator.",
-    UpPackets "up_packets" "Packets from the initiator.",
-    DownPackets "down_packets" "Packets to the initiator.",
-    UpBps "up_bps" "Rate from the initiator.",
-    DownBps "down_bps" "Rate to the initiator.",
-    Age "age_s" "Age.",
-    Idle "idle_s" "Time without packets.",
-    SrcName "src_name" "Name of the initiator.",
-    DstName "dst_name" "Name of the responder.",
-    Inspection "inspection" "State of inspection.",
-    Key "key" "Groups: the key.",
-    Name "name" "Groups: the name.",
-    Flows "flows" "Groups: number of flows.",
-    Offloaded "offloaded" "Groups: number of offloaded flows.",
-    Ratio "ratio" "Groups: share of offloaded bytes.",
-}
-
-impl Sort {
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|sort| sort.name() == name)
+config::named! {
+    /// The column that orders the rows.
+    pub enum Sort {
+        /// Rate, both directions.
+        Bps = "bps",
+        /// Bytes, both directions.
+        Bytes = "bytes",
+        /// Flow id.
+        Id = "id",
+        /// Protocol.
+        Proto = "proto",
+        /// Address family.
+        Family = "family",
+        /// Initiator.
+        Src = "src",
+        /// Initiator's port.
+        Sport = "sport",
+        /// Destination as the initiator sent it.
+        Dst = "dst",
+        /// Destination port as the initiator sent it.
+        Dport = "dport",
+        /// Initiator as the other side sees it.
+        NatSrc = "nat_src",
+        /// Its port.
+        NatSport = "nat_sport",
+        /// Responder.
+        NatDst = "nat_dst",
+        /// Its port.
+        NatDport = "nat_dport",
+        /// Device of the initiator.
+        InDev = "in_dev",
+        /// VLAN of the initiator.
+        InVlan = "in_vlan",
+        /// Zone of the initiator.
+        InZone = "in_zone",
+        /// Device of the responder.
+        OutDev = "out_dev",
+        /// VLAN of the responder.
+        OutVlan = "out_vlan",
+        /// Zone of the responder.
+        OutZone = "out_zone",
+        /// Path.
+        Path = "path",
+        /// Reason.
+        Reason = "reason",
+        /// TCP state.
+        State = "state",
+        /// Bytes from the initiator.
+        UpBytes = "up_bytes",
+        /// Bytes to the initiator.
+        DownBytes = "down_bytes",
+        /// Packets from the initiator.
+        UpPackets = "up_packets",
+        /// Packets to the initiator.
+        DownPackets = "down_packets",
+        /// Rate from the initiator.
+        UpBps = "up_bps",
+        /// Rate to the initiator.
+        DownBps = "down_bps",
+        /// Age.
+        Age = "age_s",
+        /// Time without packets.
+        Idle = "idle_s",
+        /// Name of the initiator.
+        SrcName = "src_name",
+        /// Name of the responder.
+        DstName = "dst_name",
+        /// State of inspection.
+        Inspection = "inspection",
+        /// Groups: the key.
+        Key = "key",
+        /// Groups: the name.
+        Name = "name",
+        /// Groups: number of flows.
+        Flows = "flows",
+        /// Groups: number of offloaded flows.
+        Offloaded = "offloaded",
+        /// Groups: share of offloaded bytes.
+        Ratio = "ratio",
     }
 }
 

@@ -145,7 +145,7 @@ fn terms_of_a_filter() {
 fn every_column_sorts_in_both_directions() {
     let table = some();
     for sort in Sort::ALL {
-        let query = |desc| FlowsQuery { sort: *sort, desc, ..FlowsQuery::default() };
+        let query = |desc| FlowsQuery { sort, desc, ..FlowsQuery::default() };
         let Ok(up) = table.query(&query(false), at(2.0)) else {
             assert!(["key", "name", "flows", "offloaded", "ratio"].contains(&sort.name()));
             continue;

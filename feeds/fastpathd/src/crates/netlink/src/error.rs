@@ -52,14 +52,6 @@ impl RequestError {
     /// The error number with which the kernel refused the request.
     #[must_use]
     pub const fn refused(&self) -> Option<i32> {
-        match self {
-            Self::Refused(refusal) => Some(refusal.errno),
-            Self::Open(_)
-            | Self::Send(_)
-            | Self::Receive(_)
-            | Self::Malformed
-            | Self::Interrupted
-            | Self::NoFamily(_) => None,
-        }
+        if let Self::Refused(refusal) = self { Some(refusal.errno) } else { None }
     }
 }

@@ -4,14 +4,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use thiserror::Error;
-
-use crate::fetch::{FetchError, Fetcher, shown_url};
+use crate::fetch::{Fetcher, shown_url};
+use crate::reason::SourceReason;
 use crate::request::{Proof, Request, SourceRequest};
 use crate::store::Store;
-use crate::verify::{VerifyError, published_checksum, sha256};
+use crate::verify::{published_checksum, sha256};
 
 /// Most bytes of a file with checksums.
 const CHECKSUMS: u64 = 64 * 1024;
@@ -41,36 +40,6 @@ pub(crate) enum Acquired {
     },
 }
 
-/// Why there is no archive of now.
-#[derive(Debug, Error)]
-pub(crate) enum AcquireError {
-    /// Not downloaded.
-    #[error(transparent)]
-    Fetch(#[from] FetchError),
-    /// Downloaded, and not believed.
-    #[error("{url}: {cause}")]
-    Verify {
-        /// The download.
-        url: String,
-        /// Why not.
-        cause: VerifyError,
-    },
-    /// It could not be put into the store.
-    #[error("{path}: {cause}")]
-    Store {
-        /// Where.
-        path: PathBuf,
-        /// The kernel's error.
-        cause: io::Error,
-    },
-    /// The settings of the source; checked before, so this is not expected.
-    #[error("{0}: {1}")]
-    Settings(&'static str, config::Fault),
-    /// Nothing may be downloaded, and nothing was before.
-    #[error("nothing of it has been downloaded yet")]
-    NothingYet,
-}
-
 /// Gets the archive of a source.
 ///
 /// # Errors
@@ -80,42 +49,46 @@ pub(crate) fn acquire(
     source: &SourceRequest,
     store: &Store,
     fetcher: Option<&Fetcher>,
-) -> Result<Acquired, AcquireError> {
+) -> Result<Acquired, SourceReason> {
     let kept = store.archive(&source.name);
     if !request.download {
-        let there = kept.is_file();
-        return if there {
-            Ok(Acquired::Same { checked: false })
-        } else {
-            Err(AcquireError::NothingYet)
-        };
+        let there = kept.is_file().then_some(Acquired::Same { checked: false });
+        return there.ok_or(SourceReason::NothingYet);
     }
     let of_kept = digest(&kept).ok();
-    let proof = source.proof().map_err(|(what, why)| AcquireError::Settings(what, why))?;
+    let proof = source.proof().map_err(|(option, fault)| SourceReason::Settings {
+        option: option.to_owned(),
+        said: fault.to_string(),
+    })?;
     let expected = match &proof {
         Proof::Sha256(sum) => Some(sum.clone()),
         Proof::Sha256At(url) => {
-            let text = text(fetcher.ok_or(FetchError::NoProgram)?, url, CHECKSUMS)?;
-            let sum = published_checksum(&text, source.file_name());
-            Some(sum.map_err(|cause| AcquireError::Verify { url: shown_url(url), cause })?)
+            let text = text(fetcher.ok_or(SourceReason::NoProgram)?, url, CHECKSUMS)?;
+            let file = source.file_name();
+            let missing =
+                || SourceReason::NoChecksum { url: shown_url(url), file: file.to_owned() };
+            Some(published_checksum(&text, file).ok_or_else(missing)?)
         }
         Proof::Signature(..) | Proof::Transport => None,
     };
     if expected.is_some() && expected == of_kept {
         return Ok(Acquired::Same { checked: true });
     }
-    let fetcher = fetcher.ok_or(FetchError::NoProgram)?;
+    let fetcher = fetcher.ok_or(SourceReason::NoProgram)?;
     let path = store.work(&source.name);
     let bytes = download(fetcher, &source.url, request.limit_bytes, &path)?;
-    let found = digest(&path).map_err(|cause| AcquireError::Store { path: path.clone(), cause })?;
-    let distrust = |cause| AcquireError::Verify { url: shown_url(&source.url), cause };
+    let found = digest(&path).map_err(|error| SourceReason::of_file(&path, &error))?;
+    let url = shown_url(&source.url);
     if let Some(expected) = expected.filter(|expected| *expected != found) {
-        return Err(distrust(VerifyError::Checksum { expected, found }));
+        return Err(SourceReason::Checksum { url, expected, found });
     }
-    if let Proof::Signature(url, key) = &proof {
-        let signature = text(fetcher, url, SIGNATURE)?;
-        let message = File::open(&path).map_err(|cause| distrust(cause.into()))?;
-        key.check(&signature, message).map_err(distrust)?;
+    if let Proof::Signature(at, key) = &proof {
+        let signature = text(fetcher, at, SIGNATURE)?;
+        let unreadable = |error: io::Error| {
+            let (url, said) = (url.clone(), error.to_string());
+            SourceReason::Unreadable { url, said }
+        };
+        key.check(&signature, File::open(&path).map_err(unreadable)?, &url)?;
     }
     if of_kept.as_ref() == Some(&found) {
         return Ok(Acquired::Same { checked: true });
@@ -127,14 +100,14 @@ fn digest(path: &Path) -> io::Result<String> {
     sha256(File::open(path)?)
 }
 
-fn text(fetcher: &Fetcher, url: &str, limit: u64) -> Result<String, FetchError> {
+fn text(fetcher: &Fetcher, url: &str, limit: u64) -> Result<String, SourceReason> {
     let mut bytes = Vec::new();
     fetcher.fetch(url, limit, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64, AcquireError> {
-    let failed = |cause| AcquireError::Store { path: path.to_owned(), cause };
+fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64, SourceReason> {
+    let failed = |error| SourceReason::of_file(path, &error);
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
     let outcome = fetcher.fetch(url, limit, &mut file);
     let flushed = file.flush();

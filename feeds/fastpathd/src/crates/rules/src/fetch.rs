@@ -2,69 +2,15 @@
 //! Downloads by uclient-fetch, curl or wget: their order and options, the second attempt (at once,
 //! if there was no connection), exit codes as texts, URLs without passwords.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use thiserror::Error;
+use launch::Stopped;
 
-use crate::process::{self, Ended, RunError};
-
-/// Why there is no download.
-#[derive(Debug, Error)]
-pub enum FetchError {
-    /// None of the programs is installed.
-    #[error("no download program found (uclient-fetch, curl or wget)")]
-    NoProgram,
-    /// It took too long, or could not be run.
-    #[error("download of {url}: {cause}")]
-    Run {
-        /// The URL.
-        url: String,
-        /// The failure of the program.
-        cause: RunError<TakeError>,
-    },
-    /// The program ended with an error.
-    #[error("download of {url} failed: {why}")]
-    Refused {
-        /// The URL.
-        url: String,
-        /// Why.
-        why: DownloadFailure,
-    },
-}
-
-/// Why a program ended without the file.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DownloadFailure {
-    /// No connection.
-    #[error("the server is unreachable")]
-    Unreachable,
-    /// TLS failed.
-    #[error("the server's certificate is not trusted")]
-    Certificate,
-    /// Such as 404.
-    #[error("the server answered with an error")]
-    ServerError,
-    /// The message of the program, cut, or its exit status.
-    #[error("{0}")]
-    Said(String),
-}
-
-/// Why a download was broken off.
-#[derive(Debug, Error)]
-pub enum TakeError {
-    /// More than was allowed.
-    #[error("it is larger than {limit} bytes")]
-    TooLarge {
-        /// The most it may have.
-        limit: u64,
-    },
-    /// A full disk, for example.
-    #[error("it cannot be stored: {0}")]
-    Store(#[from] io::Error),
-}
+use crate::process::{self, Ended};
+use crate::reason::SourceReason;
 
 /// A program that downloads.
 #[derive(Debug, Clone)]
@@ -121,22 +67,15 @@ impl Fetcher {
     ///
     /// # Errors
     /// It failed or is incomplete. The contents of `to` are unusable then.
-    pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, FetchError> {
+    pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, SourceReason> {
         if let Some(curl) = self.instead(url) {
             return curl.fetch(url, limit, to);
         }
-        let shown = || shown_url(url);
-        let mut attempt = || {
-            self.attempt(url, limit, to).map_err(|cause| FetchError::Run { url: shown(), cause })
-        };
-        let (mut taken, mut ended) = attempt()?;
+        let (mut taken, mut ended) = self.attempt(url, limit, to)?;
         if taken == 0 && self.kind.no_connection(ended.status.code()) {
-            (taken, ended) = attempt()?;
+            (taken, ended) = self.attempt(url, limit, to)?;
         }
-        if !ended.status.success() {
-            return Err(FetchError::Refused { url: shown(), why: self.failure(&ended) });
-        }
-        Ok(taken)
+        if ended.status.success() { Ok(taken) } else { Err(self.failure(shown_url(url), &ended)) }
     }
 
     /// Every user of the router sees the arguments of a process. Of these programs only curl reads
@@ -152,18 +91,33 @@ impl Fetcher {
         url: &str,
         limit: u64,
         to: &mut impl Write,
-    ) -> Result<(u64, Ended), RunError<TakeError>> {
+    ) -> Result<(u64, Ended), SourceReason> {
         let mut taken = 0u64;
         let take = |bytes: &[u8]| {
             taken += bytes.len() as u64;
             if taken > limit {
-                return Err(TakeError::TooLarge { limit });
+                return Err(SourceReason::TooLarge { url: shown_url(url), limit });
             }
-            Ok(to.write_all(bytes)?)
+            to.write_all(bytes).map_err(|error| SourceReason::NotStored {
+                url: shown_url(url),
+                said: error.to_string(),
+            })
         };
-        let ended =
-            process::run(&mut self.command(url), self.input(url).as_bytes(), self.time, take)?;
+        let input = self.input(url);
+        let ended = process::run(&mut self.command(url), input.as_bytes(), self.time, take);
+        let ended = ended.map_err(|stopped| self.stopped(shown_url(url), stopped))?;
         Ok((taken, ended))
+    }
+
+    /// Why the program did not come to its own end.
+    fn stopped(&self, url: String, stopped: Stopped<SourceReason>) -> SourceReason {
+        let program = self.program.display().to_string();
+        match stopped {
+            Stopped::Start(error) => SourceReason::Start { url, program, said: error.to_string() },
+            Stopped::Wait(error) => SourceReason::Wait { url, program, said: error.to_string() },
+            Stopped::Late => SourceReason::Late { url, program, seconds: self.time.as_secs() },
+            Stopped::Refused(reason) => reason,
+        }
     }
 
     fn command(&self, url: &str) -> Command {
@@ -203,16 +157,16 @@ impl Fetcher {
     }
 
     /// The error: curl prints a text, the others only have their exit status.
-    fn failure(&self, ended: &Ended) -> DownloadFailure {
+    fn failure(&self, url: String, ended: &Ended) -> SourceReason {
         let printed = String::from_utf8_lossy(&ended.stderr);
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-            return DownloadFailure::Said(readable(line));
+            return SourceReason::Refused { url, said: readable(line) };
         }
         match (self.kind, ended.status.code()) {
-            (Kind::Uclient | Kind::Wget, Some(4)) => DownloadFailure::Unreachable,
-            (Kind::Uclient | Kind::Wget, Some(5)) => DownloadFailure::Certificate,
-            (Kind::Uclient | Kind::Wget, Some(8)) => DownloadFailure::ServerError,
-            _ => DownloadFailure::Said(ended.status.to_string()),
+            (Kind::Uclient | Kind::Wget, Some(4)) => SourceReason::Unreachable { url },
+            (Kind::Uclient | Kind::Wget, Some(5)) => SourceReason::Certificate { url },
+            (Kind::Uclient | Kind::Wget, Some(8)) => SourceReason::ServerError { url },
+            _ => SourceReason::Refused { url, said: ended.status.to_string() },
         }
     }
 }

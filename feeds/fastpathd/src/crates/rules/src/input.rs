@@ -11,11 +11,11 @@ use config::Cause;
 use crate::acquire::Fresh;
 use crate::archive::ArchiveLimits;
 use crate::collect::{Collected, collect};
-use crate::reason::SourceReason;
+use crate::reason::{SourceReason, UpdateReason};
 use crate::request::{Builtin, OWN, SourceRequest, selectors};
 use crate::select::{Choice, category_name, category_of};
 use crate::state::{SourceReport, SourceState, State};
-use crate::store::{RuleStoreError, Store};
+use crate::store::Store;
 
 /// A source in an update.
 pub(crate) struct Input {
@@ -124,7 +124,7 @@ impl Input {
     }
 
     /// It is in force. If it was downloaded now, this archive is the last good one.
-    pub(crate) fn succeeded(&self, store: &Store) -> Result<(), RuleStoreError> {
+    pub(crate) fn succeeded(&self, store: &Store) -> Result<(), UpdateReason> {
         if !self.fresh {
             return Ok(());
         }
@@ -149,9 +149,7 @@ impl Input {
     /// Reads an archive, or says in the report why it is not used.
     fn read(&mut self, archive: &Path) {
         let report = &mut self.report;
-        let path = || archive.display().to_string();
-        let file = File::open(archive)
-            .map_err(|error| SourceReason::File { path: path(), said: error.to_string() });
+        let file = File::open(archive).map_err(|error| SourceReason::of_file(archive, &error));
         let collected = file.and_then(|file| {
             let (packed, choice) = (BufReader::new(file), self.choice.clone());
             collect(packed, &self.plain_name, &self.limits, choice)

@@ -31,7 +31,7 @@ mod verify;
 
 pub use archive::{ArchiveError, ArchiveLimits};
 pub use collect::{Collected, Wanted, collect};
-pub use fetch::{DownloadFailure, FetchError, Fetcher};
+pub use fetch::Fetcher;
 pub use lines::{Line, LineError, Lines};
 pub use program::run;
 pub use reason::{SourceReason, UpdateReason};
@@ -41,6 +41,6 @@ pub use rule::{KeepReason, Rule, RuleError, Unusable, is_disabled_rule};
 pub use select::{Choice, Selector};
 pub use settings::{Hour, OwnRules, Settings};
 pub use state::{SourceReport, SourceState, State, StateError, StoredCause, UpdateOutcome};
-pub use store::{RuleStoreError, Store, current, previous, state};
+pub use store::{Store, current, previous, state};
 pub use update::{Progress, UpdateContext, update};
-pub use verify::{UsignKey, VerifyError};
+pub use verify::UsignKey;

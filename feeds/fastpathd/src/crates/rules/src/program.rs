@@ -11,10 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{
-    Fetcher, Progress, Request, RuleStoreError, State, Store, UpdateContext, UpdateOutcome,
-    UpdateReason,
-};
+use crate::{Fetcher, Progress, Request, State, Store, UpdateContext, UpdateOutcome, UpdateReason};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules serve SOCKET STORE RULES
@@ -47,20 +44,22 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match done {
         Ok(code) => code,
-        Err(error) => {
+        Err(reason) => {
             say(&json!({
                 "event": "result", "outcome": "failed",
-                "message": error.to_string(), "cause": reason(&*error).cause(),
+                "message": reason.to_string(), "cause": reason.cause(),
             }));
             ExitCode::from(4)
         }
     }
 }
 
-fn update() -> Result<ExitCode, Box<dyn Error>> {
+fn update() -> Result<ExitCode, UpdateReason> {
+    let refused = |error: &dyn Error| UpdateReason::Request { said: error.to_string() };
     let mut text = String::new();
-    io::stdin().take(MOST_REQUEST).read_to_string(&mut text)?;
-    let request = Request::parse(&text)?;
+    let read = io::stdin().take(MOST_REQUEST).read_to_string(&mut text);
+    read.map_err(|error| refused(&error))?;
+    let request = Request::parse(&text).map_err(|error| refused(&error))?;
     let Some(store) = take(&request.store)? else { return Ok(busy(&request.store)) };
     let path = std::env::var("PATH").unwrap_or_default();
     let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
@@ -90,17 +89,17 @@ fn serve(arguments: &[PathBuf]) -> ExitCode {
     }
 }
 
-fn rollback(root: &Path) -> Result<ExitCode, Box<dyn Error>> {
+fn rollback(root: &Path) -> Result<ExitCode, UpdateReason> {
     let Some(store) = take(root)? else { return Ok(busy(root)) };
     let state = crate::restore(&store, root, now_ms())?;
     Ok(report(&state, "result"))
 }
 
 /// None: somebody else has it.
-fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
+fn take(root: &Path) -> Result<Option<Store>, UpdateReason> {
     match Store::take(root) {
         Ok(store) => Ok(Some(store)),
-        Err(RuleStoreError::Busy) => Ok(None),
+        Err(UpdateReason::Busy) => Ok(None),
         Err(other) => Err(other),
     }
 }
@@ -109,11 +108,6 @@ fn busy(root: &Path) -> ExitCode {
     let mut state = State { outcome: UpdateOutcome::Busy, ..crate::state(root) };
     state.set_cause(UpdateReason::Busy.cause());
     report(&state, "result")
-}
-
-fn reason(error: &(dyn Error + 'static)) -> UpdateReason {
-    let of_store = error.downcast_ref::<RuleStoreError>().map(UpdateReason::from);
-    of_store.unwrap_or_else(|| UpdateReason::Request { said: error.to_string() })
 }
 
 fn now_ms() -> u64 {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The faults of sources and of an update as reasons with a code.
 
-use crate::acquire::AcquireError;
+use std::io;
+use std::path::Path;
+
 use crate::archive::ArchiveError;
-use crate::fetch::{DownloadFailure, FetchError, TakeError};
-use crate::process::RunError;
-use crate::store::RuleStoreError;
-use crate::trial::TrialError;
-use crate::verify::VerifyError;
 
 config::coded! {
     /// Why a source is not used, or not as it is now. `said` is of another program or the
@@ -114,73 +111,10 @@ impl UpdateReason {
     }
 }
 
-impl From<&AcquireError> for SourceReason {
-    fn from(error: &AcquireError) -> Self {
-        match error {
-            AcquireError::Fetch(error) => error.into(),
-            AcquireError::Verify { url, cause } => distrusted(url.clone(), cause),
-            AcquireError::Store { path, cause } => {
-                Self::File { path: path.display().to_string(), said: cause.to_string() }
-            }
-            AcquireError::Settings(option, fault) => {
-                Self::Settings { option: (*option).to_owned(), said: fault.to_string() }
-            }
-            AcquireError::NothingYet => Self::NothingYet,
-        }
-    }
-}
-
-impl From<&FetchError> for SourceReason {
-    fn from(error: &FetchError) -> Self {
-        match error {
-            FetchError::NoProgram => Self::NoProgram,
-            FetchError::Run { url, cause } => not_run(url.clone(), cause),
-            FetchError::Refused { url, why } => {
-                let url = url.clone();
-                match why {
-                    DownloadFailure::Unreachable => Self::Unreachable { url },
-                    DownloadFailure::Certificate => Self::Certificate { url },
-                    DownloadFailure::ServerError => Self::ServerError { url },
-                    DownloadFailure::Said(said) => Self::Refused { url, said: said.clone() },
-                }
-            }
-        }
-    }
-}
-
-fn not_run(url: String, error: &RunError<TakeError>) -> SourceReason {
-    match error {
-        RunError::Start { program, cause } => {
-            SourceReason::Start { url, program: program.clone(), said: cause.to_string() }
-        }
-        RunError::Late { program, seconds } => {
-            SourceReason::Late { url, program: program.clone(), seconds: *seconds }
-        }
-        RunError::Wait { program, cause } => {
-            SourceReason::Wait { url, program: program.clone(), said: cause.to_string() }
-        }
-        RunError::Taker(TakeError::TooLarge { limit }) => {
-            SourceReason::TooLarge { url, limit: *limit }
-        }
-        RunError::Taker(TakeError::Store(error)) => {
-            SourceReason::NotStored { url, said: error.to_string() }
-        }
-    }
-}
-
-fn distrusted(url: String, error: &VerifyError) -> SourceReason {
-    match error {
-        VerifyError::Checksum { expected, found } => {
-            SourceReason::Checksum { url, expected: expected.clone(), found: found.clone() }
-        }
-        VerifyError::NoChecksum(file) => SourceReason::NoChecksum { url, file: file.clone() },
-        VerifyError::Key(said) => SourceReason::Key { url, said: (*said).to_owned() },
-        VerifyError::Form(said) => SourceReason::Form { url, said: (*said).to_owned() },
-        VerifyError::OtherKey { expected, found } => {
-            SourceReason::OtherKey { url, expected: expected.clone(), found: found.clone() }
-        }
-        VerifyError::Signature => SourceReason::Signature { url },
-        VerifyError::Read(error) => SourceReason::Unreadable { url, said: error.to_string() },
+impl SourceReason {
+    /// The kernel's refusal of a file.
+    pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
+        Self::File { path: path.display().to_string(), said: error.to_string() }
     }
 }
 
@@ -207,93 +141,13 @@ impl From<&ArchiveError> for SourceReason {
     }
 }
 
-impl From<&RuleStoreError> for UpdateReason {
-    fn from(error: &RuleStoreError) -> Self {
-        match error {
-            RuleStoreError::Busy => Self::Busy,
-            RuleStoreError::Io { what, path, cause } => {
-                Self::Store { what, path: path.display().to_string(), said: cause.to_string() }
-            }
-            RuleStoreError::NoPrevious => Self::NoPrevious,
-        }
-    }
-}
-
-impl From<&RunError<std::convert::Infallible>> for UpdateReason {
-    fn from(error: &RunError<std::convert::Infallible>) -> Self {
-        match error {
-            RunError::Start { program, cause } => {
-                Self::TestStart { program: program.clone(), said: cause.to_string() }
-            }
-            RunError::Late { program, seconds } => {
-                Self::TestLate { program: program.clone(), seconds: *seconds }
-            }
-            RunError::Wait { program, cause } => {
-                Self::TestWait { program: program.clone(), said: cause.to_string() }
-            }
-            RunError::Taker(never) => match *never {},
-        }
-    }
-}
-
-impl From<&TrialError> for UpdateReason {
-    fn from(error: &TrialError) -> Self {
-        match error {
-            TrialError::Rules(_) => Self::TestFailed { said: error.to_string() },
-            TrialError::Other(said) => Self::TestFailed { said: said.clone() },
-            TrialError::Run(error) => error.into(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
-
-    fn refused(why: DownloadFailure) -> AcquireError {
-        FetchError::Refused { url: "https://h.example/x".into(), why }.into()
-    }
-
-    fn distrust(cause: VerifyError) -> AcquireError {
-        AcquireError::Verify { url: "https://h.example/x".into(), cause }
-    }
 
     #[test]
     fn a_reason_has_the_text_of_its_error() {
         let io = || io::Error::from_raw_os_error(28);
-        let run = |cause| AcquireError::Fetch(FetchError::Run { url: "u".into(), cause });
-        let (program, seconds) = ("curl".to_owned(), 7);
-        for (error, code) in [
-            (FetchError::NoProgram.into(), "no-download-program"),
-            (refused(DownloadFailure::Unreachable), "unreachable"),
-            (refused(DownloadFailure::Certificate), "certificate"),
-            (refused(DownloadFailure::ServerError), "server-error"),
-            (refused(DownloadFailure::Said("404".into())), "download-failed"),
-            (run(RunError::Taker(TakeError::TooLarge { limit: 7 })), "too-large"),
-            (run(RunError::Taker(TakeError::Store(io()))), "not-stored"),
-            (run(RunError::Start { program: program.clone(), cause: io() }), "download-start"),
-            (run(RunError::Late { program: program.clone(), seconds }), "download-late"),
-            (run(RunError::Wait { program, cause: io() }), "download-wait"),
-            (distrust(VerifyError::NoChecksum("x".into())), "no-checksum"),
-            (distrust(VerifyError::Key("it is empty")), "public-key"),
-            (distrust(VerifyError::Form("it is empty")), "signature-form"),
-            (distrust(VerifyError::Signature), "signature"),
-            (distrust(VerifyError::Read(io())), "unreadable"),
-            (AcquireError::Store { path: "/x".into(), cause: io() }, "file"),
-            (AcquireError::NothingYet, "nothing-yet"),
-        ] {
-            let cause = SourceReason::from(&error).cause();
-            assert_eq!((cause.code, cause.text), (code, error.to_string()));
-        }
-        let (expected, found) = ("a".to_owned(), "b".to_owned());
-        for error in [
-            distrust(VerifyError::Checksum { expected: expected.clone(), found: found.clone() }),
-            distrust(VerifyError::OtherKey { expected, found }),
-        ] {
-            assert_eq!(SourceReason::from(&error).to_string(), error.to_string());
-        }
         for error in [
             ArchiveError::TooLarge { limit: 7 },
             ArchiveError::TooMany { limit: 7 },
@@ -310,24 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn so_has_that_of_an_update() {
-        let io = || io::Error::from_raw_os_error(28);
-        for error in [
-            RuleStoreError::Busy,
-            RuleStoreError::Io { what: "open", path: "/x".into(), cause: io() },
-            RuleStoreError::NoPrevious,
-        ] {
-            assert_eq!(UpdateReason::from(&error).to_string(), error.to_string());
-        }
-        let (program, seconds) = ("suricata".to_owned(), 7);
-        for error in [
-            TrialError::Other("no".into()),
-            TrialError::Run(RunError::Start { program: program.clone(), cause: io() }),
-            TrialError::Run(RunError::Late { program: program.clone(), seconds }),
-            TrialError::Run(RunError::Wait { program, cause: io() }),
-        ] {
-            assert_eq!(UpdateReason::from(&error).to_string(), error.to_string());
-        }
+    fn each_step_of_an_update_has_a_reason() {
         for step in ["download", "unpack", "test", "swap"] {
             assert_eq!(UpdateReason::of_step("et", step).map(|reason| reason.code()), Some(step));
         }

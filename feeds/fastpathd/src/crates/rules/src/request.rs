@@ -207,8 +207,7 @@ impl SourceRequest {
         if let Some(url) = &self.signature_url {
             check_url(url).map_err(|why| ("signature_url", why))?;
             let key = self.key.as_deref().ok_or(("key", Fault::Missing))?;
-            let key = UsignKey::parse(key)
-                .map_err(|error| ("key", Fault::PublicKey { why: error.to_string() }))?;
+            let key = UsignKey::parse(key).map_err(|fault| ("key", fault))?;
             return Ok(Proof::Signature(url.clone(), key));
         }
         if let Some(sum) = &self.sha256 {

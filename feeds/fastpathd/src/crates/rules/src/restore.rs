@@ -7,20 +7,19 @@ use std::path::Path;
 
 use crate::reason::UpdateReason;
 use crate::state::{State, UpdateOutcome};
-use crate::store::{self, RuleStoreError, Store};
+use crate::store::{self, Store};
 
 /// Brings the set before into force; the one in force becomes the previous one, so doing it
 /// twice changes nothing. The next update goes by the sources again.
 ///
 /// # Errors
 /// There is no set before, or the kernel's error.
-pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, RuleStoreError> {
+pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, UpdateReason> {
     store.restore()?;
     let before = store::state(root);
     let path = store::current(root);
     let counted = File::open(&path).and_then(|file| count(BufReader::new(file)));
-    let (rules, stopping) =
-        counted.map_err(|cause| RuleStoreError::Io { what: "read", path, cause })?;
+    let (rules, stopping) = counted.map_err(store::failed("read", &path))?;
     let cause = UpdateReason::Restored.cause();
     let state = State {
         outcome: UpdateOutcome::Restored,

@@ -10,35 +10,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use thiserror::Error;
 
 use crate::merge::version_of;
+use crate::reason::UpdateReason;
 use crate::state::State;
 
-/// Why an operation in the store failed.
-#[derive(Debug, Error)]
-pub enum RuleStoreError {
-    /// Another update has it.
-    #[error("another update is running")]
-    Busy,
-    /// The kernel refused, for example because the disk is full.
-    #[error("cannot {what} {path}: {cause}")]
-    Io {
-        /// The deed.
-        what: &'static str,
-        /// Its object.
-        path: PathBuf,
-        /// The kernel's error.
-        cause: io::Error,
-    },
-    /// No previous version to return to.
-    #[error("there is no previous rule set")]
-    NoPrevious,
-}
-
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuleStoreError {
-    let path = path.to_owned();
-    move |cause| RuleStoreError::Io { what, path, cause }
+/// `failed("open", path)`: the reason of a failure of the kernel's.
+pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> UpdateReason {
+    let path = path.display().to_string();
+    move |error| UpdateReason::Store { what, path, said: error.to_string() }
 }
 
 /// The store, held by this process alone until it is dropped.
@@ -54,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     /// It is taken, or cannot be made.
-    pub fn take(root: &Path) -> Result<Self, RuleStoreError> {
+    pub fn take(root: &Path) -> Result<Self, UpdateReason> {
         let make = |path: &Path| {
             fs::create_dir_all(path).map_err(failed("make folder", path))?;
             // Suricata's user reads here, whatever the umask.
@@ -69,7 +49,7 @@ impl Store {
         let lock = options.create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(failed("open", &path))?;
         lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => RuleStoreError::Busy,
+            TryLockError::WouldBlock => UpdateReason::Busy,
             TryLockError::Error(cause) => failed("lock", &path)(cause),
         })?;
         let store = Self { root: root.to_owned(), _lock: lock };
@@ -83,7 +63,7 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be removed.
-    pub fn clear(&self) -> Result<(), RuleStoreError> {
+    pub fn clear(&self) -> Result<(), UpdateReason> {
         let work = self.root.join("work");
         match fs::remove_dir_all(&work) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -109,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), RuleStoreError> {
+    pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), UpdateReason> {
         let to = self.archive(source);
         fs::rename(from, &to).map_err(failed("replace", &to))
     }
@@ -118,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn forget_others(&self, keep: &[&str]) -> Result<(), RuleStoreError> {
+    pub fn forget_others(&self, keep: &[&str]) -> Result<(), UpdateReason> {
         let folder = self.root.join("sources");
         let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -134,7 +114,7 @@ impl Store {
     ///
     /// # Errors
     /// The kernel's; the rules in force are then the old ones.
-    pub fn swap(&self, new: &Path) -> Result<(), RuleStoreError> {
+    pub fn swap(&self, new: &Path) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         fs::set_permissions(new, Permissions::from_mode(0o644))
             .map_err(failed("set the mode of", new))?;
@@ -150,10 +130,10 @@ impl Store {
     ///
     /// # Errors
     /// There is none, or the kernel's error.
-    pub fn restore(&self) -> Result<(), RuleStoreError> {
+    pub fn restore(&self) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         if !previous.exists() {
-            return Err(RuleStoreError::NoPrevious);
+            return Err(UpdateReason::NoPrevious);
         }
         let (back, old) = (self.work("back.rules"), self.work("old.rules"));
         copy(&previous, &back)?;
@@ -172,7 +152,7 @@ impl Store {
         &self,
         name: &str,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<PathBuf, RuleStoreError> {
+    ) -> Result<PathBuf, UpdateReason> {
         let path = self.work(name);
         write(&path, fill).map_err(failed("write", &path))?;
         Ok(path)
@@ -182,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn write_state(&self, state: &State) -> Result<(), RuleStoreError> {
+    pub fn write_state(&self, state: &State) -> Result<(), UpdateReason> {
         let from = self.root.join("state.json.new");
         let put = |file: &mut BufWriter<File>| {
             serde_json::to_writer_pretty(&mut *file, state)?;
@@ -217,7 +197,7 @@ pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), RuleStoreError> {
 }
 
 /// A second name for the same contents; a copy where the file system has no hard links.
-fn copy(from: &Path, to: &Path) -> Result<(), RuleStoreError> {
+fn copy(from: &Path, to: &Path) -> Result<(), UpdateReason> {
     let _ = fs::remove_file(to);
     fs::hard_link(from, to)
         .or_else(|_| fs::copy(from, to).map(|_| ()))

@@ -3,15 +3,17 @@
 //! its output (100 faults, 256 KiB).
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use thiserror::Error;
+use launch::Stopped;
 
 use crate::fetch::readable;
 use crate::merge::Merged;
-use crate::process::{self, RunError};
+use crate::process;
+use crate::reason::UpdateReason;
 
 /// Faults listed one by one up to this number.
 const MOST_FAULTS: usize = 100;
@@ -30,32 +32,18 @@ pub(crate) struct Fault {
     pub said: String,
 }
 
-/// Why a rule file did not pass.
-#[derive(Debug, Error)]
-pub(crate) enum TrialError {
-    /// These rules are wrong; never empty.
-    #[error("Suricata rejects {} of the rules", .0.len())]
-    Rules(Vec<Fault>),
-    /// It failed for another reason.
-    #[error("Suricata's test failed: {0}")]
-    Other(String),
-    /// It could not be run to its end.
-    #[error("Suricata's test: {0}")]
-    Run(#[from] RunError<std::convert::Infallible>),
-}
-
 /// Runs `test`, in whose arguments `{rules}` stands for the file and `{dir}` for a folder that
-/// the test may write to.
+/// the test may write to. Answers the rules that Suricata does not load.
 ///
 /// # Errors
-/// The rules are not to be used.
+/// The test could not be run to its end, or failed for another reason.
 pub(crate) fn trial(
     test: &[String],
     rules: &Path,
     dir: &Path,
     merged: &Merged<'_>,
     time: Duration,
-) -> Result<(), TrialError> {
+) -> Result<Vec<Fault>, UpdateReason> {
     let fill = |word: &String| {
         word.replace("{rules}", &rules.to_string_lossy()).replace("{dir}", &dir.to_string_lossy())
     };
@@ -63,14 +51,22 @@ pub(crate) fn trial(
     let mut command = Command::new(arguments.next().unwrap_or_default());
     command.args(arguments);
     let mut output = Vec::new();
-    let take = |bytes: &[u8]| {
+    let take = |bytes: &[u8]| -> Result<(), Infallible> {
         let room = MOST_OUTPUT.saturating_sub(output.len());
         output.extend_from_slice(&bytes[..bytes.len().min(room)]);
         Ok(())
     };
-    let ended = process::run(&mut command, b"", time, take)?;
+    let ended = process::run(&mut command, b"", time, take).map_err(|stopped| {
+        let program = command.get_program().to_string_lossy().into_owned();
+        match stopped {
+            Stopped::Start(error) => UpdateReason::TestStart { program, said: error.to_string() },
+            Stopped::Wait(error) => UpdateReason::TestWait { program, said: error.to_string() },
+            Stopped::Late => UpdateReason::TestLate { program, seconds: time.as_secs() },
+            Stopped::Refused(never) => match never {},
+        }
+    })?;
     if ended.status.success() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     output.extend_from_slice(b"\n");
     output.extend_from_slice(&ended.stderr);
@@ -78,9 +74,10 @@ pub(crate) fn trial(
     let faults = faults(&said, &rules.to_string_lossy(), merged);
     if faults.is_empty() {
         let last = said.lines().map(message).rfind(|line| !line.is_empty());
-        return Err(TrialError::Other(last.map_or(ended.status.to_string(), readable)));
+        let said = last.map_or(ended.status.to_string(), readable);
+        return Err(UpdateReason::TestFailed { said });
     }
-    Err(TrialError::Rules(faults))
+    Ok(faults)
 }
 
 /// Finds the lines that name a place in the rule file. Suricata prints the cause on the lines

@@ -21,8 +21,8 @@ use crate::merge::{Part, merge};
 use crate::reason::{SourceReason, UpdateReason};
 use crate::request::{OWN, Request, SourceRequest};
 use crate::state::{State, UpdateOutcome};
-use crate::store::{self, RuleStoreError, Store};
-use crate::trial::{Fault, TrialError, trial};
+use crate::store::{self, Store};
+use crate::trial::{Fault, trial};
 
 /// Faults listed of one source.
 const MOST_FAULTS: usize = 20;
@@ -61,7 +61,7 @@ pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     // First of all room: the disk may be full. The next update removes files that this one cannot.
     let _ = context.store.clear();
     if let Err(error) = context.store.write_state(&state) {
-        let mut cause = UpdateReason::from(&error).cause();
+        let mut cause = error.cause();
         if !state.message.is_empty() {
             // There is no code for two reasons.
             cause = Cause { text: format!("{}; {error}", state.message), ..Cause::default() };
@@ -120,7 +120,7 @@ impl Work {
                 Tested::Same => return self.succeeded(request, context, UpdateOutcome::Unchanged),
                 Tested::Good(file) => {
                     (context.progress)(Progress { source: "", step: "swap" });
-                    context.store.swap(&file).map_err(refused)?;
+                    context.store.swap(&file)?;
                     return self.succeeded(request, context, UpdateOutcome::Updated);
                 }
             }
@@ -135,10 +135,10 @@ impl Work {
         best: UpdateOutcome,
     ) -> Result<UpdateOutcome, Cause> {
         for input in &self.inputs {
-            input.succeeded(context.store).map_err(refused)?;
+            input.succeeded(context.store)?;
         }
         let names: Vec<&str> = request.sources.iter().map(|source| source.name.as_str()).collect();
-        context.store.forget_others(&names).map_err(refused)?;
+        context.store.forget_others(&names)?;
         Ok(match (self.inputs.iter().any(Input::has_failed), best) {
             (false, _) => best,
             (true, UpdateOutcome::Unchanged) => UpdateOutcome::Failed,
@@ -175,18 +175,12 @@ impl Work {
         }
         (context.progress)(Progress { source: "", step: "test" });
         let new = context.store.write("new.rules", |file| merged.write(file));
-        let new = new.map_err(refused)?;
+        let new = new?;
         let dir = context.store.work("test");
-        let made = fs::create_dir_all(&dir);
-        made.map_err(|cause| {
-            refused(RuleStoreError::Io { what: "make folder", path: dir.clone(), cause })
-        })?;
+        fs::create_dir_all(&dir).map_err(store::failed("make folder", &dir))?;
         let time = Duration::from_secs(request.test_seconds);
-        match trial(&request.test, &new, &dir, &merged, time) {
-            Ok(()) => Ok(Tested::Good(new)),
-            Err(TrialError::Rules(faults)) => Ok(Tested::Faults(faults)),
-            Err(other) => Err(UpdateReason::from(&other).cause()),
-        }
+        let faults = trial(&request.test, &new, &dir, &merged, time)?;
+        Ok(if faults.is_empty() { Tested::Good(new) } else { Tested::Faults(faults) })
     }
 
     /// Each blamed source goes back to its last good archive, or out if that is to blame.
@@ -273,11 +267,6 @@ impl Work {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "an argument of map_err")]
-fn refused(error: RuleStoreError) -> Cause {
-    UpdateReason::from(&error).cause()
-}
-
 /// Gets a source's archive and reads it.
 fn get(
     request: &Request,
@@ -293,9 +282,6 @@ fn get(
         Ok(Acquired::Same { checked }) => {
             input.use_kept(context.store, checked.then_some(context.now_ms));
         }
-        Err(error) => {
-            let cause = SourceReason::from(&error).cause();
-            input.fall_back(context.store, cause, Vec::new());
-        }
+        Err(reason) => input.fall_back(context.store, reason.cause(), Vec::new()),
     }
 }

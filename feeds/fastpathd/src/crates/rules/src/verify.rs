@@ -5,45 +5,11 @@
 use std::io::{self, Read};
 
 use base64ct::{Base64, Encoding};
+use config::Fault;
 use ed25519_compact::{PublicKey, Signature};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
-/// Why an archive is not believed.
-#[derive(Debug, Error)]
-pub enum VerifyError {
-    /// Another file than the one meant.
-    #[error("its SHA-256 is {found}, not {expected}")]
-    Checksum {
-        /// From the settings or the source.
-        expected: String,
-        /// Of the download.
-        found: String,
-    },
-    /// The file with the checksum holds none.
-    #[error("the checksum file has no entry for {0}")]
-    NoChecksum(String),
-    /// The public key in the settings.
-    #[error("the key is not a usign public key: {0}")]
-    Key(&'static str),
-    /// The signature's file.
-    #[error("the signature is not a usign signature: {0}")]
-    Form(&'static str),
-    /// Another key than ours.
-    #[error("it is signed with key {found}, not with {expected}")]
-    OtherKey {
-        /// Number of the key in the settings.
-        expected: String,
-        /// Number of the key that signed.
-        found: String,
-    },
-    /// Signed, but not this.
-    #[error("the signature does not match")]
-    Signature,
-    /// The archive cannot be read.
-    #[error("it cannot be read back: {0}")]
-    Read(#[from] io::Error),
-}
+use crate::reason::SourceReason;
 
 /// A public key of usign or signify: an algorithm, a number, and the key itself.
 #[derive(Debug, Clone)]
@@ -57,26 +23,36 @@ impl UsignKey {
     ///
     /// # Errors
     /// It is invalid.
-    pub fn parse(text: &str) -> Result<Self, VerifyError> {
-        let (number, key) = payload::<32>(text).map_err(VerifyError::Key)?;
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let (number, key) = payload::<32>(text).map_err(|why| Fault::PublicKey {
+            why: format!("the key is not a usign public key: {why}"),
+        })?;
         Ok(Self { number, key: PublicKey::new(key) })
     }
 
-    /// Checks `message` against the text of a signature file.
+    /// Checks `message`, the download from `url`, against the text of a signature file.
     ///
     /// # Errors
     /// Not a signature, of another key, or of something else.
-    pub fn check(&self, signature: &str, mut message: impl Read) -> Result<(), VerifyError> {
-        let (number, bytes) = payload::<64>(signature).map_err(VerifyError::Form)?;
+    pub(crate) fn check(
+        &self,
+        signature: &str,
+        mut message: impl Read,
+        url: &str,
+    ) -> Result<(), SourceReason> {
+        let url = || url.to_owned();
+        let (number, bytes) = payload::<64>(signature)
+            .map_err(|said| SourceReason::Form { url: url(), said: said.to_owned() })?;
         if number != self.number {
             let (expected, found) = (hex(&self.number), hex(&number));
-            return Err(VerifyError::OtherKey { expected, found });
+            return Err(SourceReason::OtherKey { url: url(), expected, found });
         }
         let signature = Signature::new(bytes);
         let state = self.key.verify_incremental(&signature);
-        let mut state = state.map_err(|_| VerifyError::Signature)?;
-        each_chunk(&mut message, |chunk| state.absorb(chunk))?;
-        state.verify().map_err(|_| VerifyError::Signature)
+        let mut state = state.map_err(|_| SourceReason::Signature { url: url() })?;
+        each_chunk(&mut message, |chunk| state.absorb(chunk))
+            .map_err(|error| SourceReason::Unreadable { url: url(), said: error.to_string() })?;
+        state.verify().map_err(|_| SourceReason::Signature { url: url() })
     }
 }
 
@@ -116,13 +92,7 @@ fn each_chunk(from: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<(
 /// Lower-case hexadecimal digits.
 #[must_use]
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// A SHA-256 as a setting may write it, in lower case.
@@ -133,11 +103,8 @@ pub(crate) fn checksum(text: &str) -> Option<String> {
 }
 
 /// The checksum for `file` in the checksum file of a source: a lone checksum, lines of
-/// `sha256sum` (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`).
-///
-/// # Errors
-/// There is none for it.
-pub(crate) fn published_checksum(text: &str, file: &str) -> Result<String, VerifyError> {
+/// `sha256sum` (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`). None if it has none.
+pub(crate) fn published_checksum(text: &str, file: &str) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let of_line = |line: &str| line.split_ascii_whitespace().find_map(checksum);
     let is_about = |line: &&str| {
@@ -146,7 +113,7 @@ pub(crate) fn published_checksum(text: &str, file: &str) -> Result<String, Verif
     };
     let listed = lines().filter(is_about).find_map(of_line);
     let lone = || lines().next().filter(|_| lines().count() == 1).and_then(of_line);
-    listed.or_else(lone).ok_or_else(|| VerifyError::NoChecksum(file.to_owned()))
+    listed.or_else(lone)
 }
 
 #[cfg(test)]

@@ -63,22 +63,19 @@ impl Default for NftCommand {
 impl NftCommand {
     /// Its output as JSON.
     async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
-        let output = self.call(args, "").await?;
-        if !output.status.success() {
-            return Err(NftError::Refused(message(&output)));
-        }
-        let value = serde_json::from_slice(&output.stdout);
+        let value = serde_json::from_slice(&self.call(args, "").await?.stdout);
         value.map_err(|error| NftError::Answer(error.to_string()))
     }
 
     async fn call(&self, args: &[&str], input: &str) -> Result<Output, NftError> {
-        tokio::time::timeout(self.timeout, self.call_unbounded(args, input))
+        let output = tokio::time::timeout(self.timeout, self.call_unbounded(args, input))
             .await
             .map_err(|_| NftError::Timeout(self.timeout))?
             .map_err(|cause| NftError::Run {
                 program: self.program.display().to_string(),
                 cause: cause.to_string(),
-            })
+            })?;
+        if output.status.success() { Ok(output) } else { Err(NftError::Refused(message(&output))) }
     }
 
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
@@ -105,8 +102,7 @@ impl NftCommand {
     }
 
     async fn script(&self, args: &[&str], script: &str) -> Result<(), NftError> {
-        let output = self.call(args, script).await?;
-        if output.status.success() { Ok(()) } else { Err(NftError::Refused(message(&output))) }
+        self.call(args, script).await.map(drop)
     }
 }
 

@@ -9,6 +9,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use config::Network;
 use netlink::{Message, attributes};
 use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
 use netlink_bindings::rt_link::{Ifinfomsg, IterableLinkAttrs, LinkAttrs, LinkinfoDataMsg};
@@ -16,7 +17,7 @@ use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
 
 use crate::change::Change;
-use crate::prefix::{Prefix, ip};
+use crate::prefix::ip;
 use crate::rules::RoutingRule;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
@@ -66,11 +67,6 @@ pub(crate) fn decode(message: &Message<'_>) -> Decoded {
     decoded.unwrap_or(Decoded::Nothing)
 }
 
-/// The fixed header of a message's payload and the attributes behind it.
-fn split(payload: &[u8], header: usize) -> Option<(&[u8], &[u8])> {
-    payload.split_at_checked(header)
-}
-
 fn mac(bytes: &[u8]) -> Option<Mac> {
     bytes.try_into().ok().map(Mac)
 }
@@ -80,7 +76,7 @@ fn positive(index: i32) -> Option<u32> {
 }
 
 fn link_message(message: &Message<'_>) -> Option<Decoded> {
-    let (header, attrs) = split(message.payload, Ifinfomsg::len())?;
+    let (header, attrs) = message.payload.split_at_checked(Ifinfomsg::len())?;
     let header = Ifinfomsg::new_from_slice(header)?;
     let index = positive(header.ifi_index)?;
     if header.ifi_family == BRIDGE {
@@ -171,7 +167,7 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCMSG: usize = 20;
     const TCA_KIND: u16 = 1;
     const TC_H_INGRESS: u32 = 0xffff_fff1;
-    let (header, attrs) = split(payload, TCMSG)?;
+    let (header, attrs) = payload.split_at_checked(TCMSG)?;
     let word = |at: usize| Some(u32::from_ne_bytes(*header.get(at..)?.first_chunk()?));
     let (index, parent) = (word(4)?, word(12)?);
     let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
@@ -219,16 +215,10 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
 }
 
 fn address(payload: &[u8]) -> Option<Address> {
-    let (header, attrs) = split(payload, Ifaddrmsg::len())?;
+    let (header, attrs) = payload.split_at_checked(Ifaddrmsg::len())?;
     let header = Ifaddrmsg::new_from_slice(header)?;
-    let (mut local, mut far) = (None, None);
-    for attr in AddrAttrs::new(attrs).flatten() {
-        match attr {
-            AddrAttrs::Local(address) => local = Some(address),
-            AddrAttrs::Address(address) => far = Some(address),
-            _ => {}
-        }
-    }
+    let attrs = AddrAttrs::new(attrs);
+    let (local, far) = (attrs.get_local().ok(), attrs.get_address().ok());
     // IPv4 always has both, and both are equal unless the link is point-to-point; IPv6 has
     // IFA_LOCAL only then.
     let own = local.or(far)?;
@@ -242,7 +232,7 @@ fn address(payload: &[u8]) -> Option<Address> {
 
 fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
-    let (header, attrs) = split(message.payload, Rtmsg::len())?;
+    let (header, attrs) = message.payload.split_at_checked(Rtmsg::len())?;
     let header = Rtmsg::new_from_slice(header)?;
     // Cloned: an entry of the route cache. With a type of service: for marked packets only.
     if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 {
@@ -281,7 +271,8 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
         metric: 0,
         index: None,
         gateway: None,
-        source: (header.rtm_src_len != 0).then_some(Prefix { network, length: header.rtm_src_len }),
+        source: (header.rtm_src_len != 0)
+            .then_some(Network { address: network, prefix: header.rtm_src_len }),
         several: false,
     };
     for attr in RouteAttrs::new(attrs).flatten() {
@@ -301,7 +292,7 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
                 route.source = route
                     .source
                     .zip(ip(value))
-                    .map(|(source, network)| Prefix { network, ..source });
+                    .map(|(source, address)| Network { address, ..source });
             }
             libc::RTA_MULTIPATH => {
                 (route.index, route.gateway, route.several) = first_hop(value)?;
@@ -363,7 +354,7 @@ fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
 
 fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {
     const NTF_PROXY: u8 = 1 << 3;
-    let (header, attrs) = split(message.payload, Ndmsg::len())?;
+    let (header, attrs) = message.payload.split_at_checked(Ndmsg::len())?;
     let header = Ndmsg::new_from_slice(header)?;
     let index = positive(header.ndm_ifindex)?;
     let gone = message.kind == libc::RTM_DELNEIGH;
@@ -389,34 +380,21 @@ const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 const PERMANENT: u16 = 0x80;
 
 fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
-    let mut address = None;
-    let mut lladdr = None;
-    for attr in NeighbourAttrs::new(attrs).flatten() {
-        match attr {
-            NeighbourAttrs::Dst(dst) => address = Some(dst),
-            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
-            _ => {}
-        }
-    }
+    let attrs = NeighbourAttrs::new(attrs);
+    let (address, mac) = (attrs.get_dst().ok()?, attrs.get_lladdr().ok().and_then(mac));
     let valid = header.ndm_state & VALID != 0;
     let state = if valid { NeighbourState::Valid } else { NeighbourState::Invalid };
-    Some(Neighbour { index, address: address?, mac: lladdr, state })
+    Some(Neighbour { index, address, mac, state })
 }
 
 /// None for entries of a device's own filter (`self`), which belong to no bridge.
 fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
-    let (mut bridge, mut lladdr, mut vlan) = (None, None, 0);
-    for attr in NeighbourAttrs::new(attrs).flatten() {
-        match attr {
-            NeighbourAttrs::Master(index) => bridge = Some(index),
-            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
-            NeighbourAttrs::Vlan(vid) => vlan = vid,
-            _ => {}
-        }
-    }
+    let attrs = NeighbourAttrs::new(attrs);
+    let (bridge, mac) = (attrs.get_master().ok()?, mac(attrs.get_lladdr().ok()?)?);
+    let vlan = attrs.get_vlan().unwrap_or_default();
     // The bridge marks its own and its ports' addresses as permanent.
     let own = header.ndm_state & PERMANENT != 0;
-    Some(FdbEntry { bridge: bridge?, port, mac: lladdr?, vlan, own })
+    Some(FdbEntry { bridge, port, mac, vlan, own })
 }
 
 #[cfg(test)]

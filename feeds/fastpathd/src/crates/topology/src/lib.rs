@@ -30,10 +30,9 @@ mod watcher;
 
 pub use change::Change;
 pub use link_path::{LinkPath, PathError, VlanTag};
-pub use lowest::{LinkReason, LowestDevice};
+pub use lowest::{LinkReason, LowestDevice, is_link_local};
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
-pub use prefix::Prefix;
 pub use read::ReadError;
 pub use rules::{RoutingRule, RuleAction};
 pub use shaped::{QueueUse, bypassed_queue};

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use crate::link_kind::is_port;
 use crate::model::{Hop, Topology};
 use crate::side::DEEPEST;
-use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
+use crate::types::{Link, LinkKind, Mac, Name};
 
 /// Bytes of the `PPPoE` header and of PPP's protocol field.
 const PPPOE: u32 = 8;
@@ -78,15 +78,7 @@ impl Topology {
     /// # Errors
     /// The path is not known.
     pub fn link_path(&self, address: IpAddr) -> Result<LinkPath, PathError> {
-        if address.is_multicast() || self.is_own(address) {
-            return Err(PathError::Route);
-        }
-        let route = self.routes.find(address).ok_or(PathError::Route)?;
-        if route.kind != RouteKind::Unicast {
-            return Err(PathError::Route);
-        }
-        let link = route.index.and_then(|index| self.link(index)).ok_or(PathError::Route)?;
-        let hop = (link.index, route.gateway.unwrap_or(address));
+        let (link, hop) = self.egress(address).ok_or(PathError::Route)?;
         let (neighbour, next_hop) = match self.hop(hop) {
             _ if link.kind == LinkKind::Ppp => (None, None),
             Hop::Resolved(mac) => (Some(hop), Some(mac)),

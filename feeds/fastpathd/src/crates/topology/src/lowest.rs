@@ -108,12 +108,14 @@ impl Topology {
     /// link-local ones that every device has.
     fn is_routed(&self, link: &Link) -> bool {
         link.kind != LinkKind::Loopback
-            && (self.addresses().any(|have| have.index == link.index && reaches(have.address))
+            && (self
+                .addresses()
+                .any(|have| have.index == link.index && !is_link_local(have.address))
                 || self.routes().any(|route| {
                     route.index == Some(link.index)
                         && route.kind == RouteKind::Unicast
                         && !route.network.is_multicast()
-                        && reaches(route.network)
+                        && !is_link_local(route.network)
                 }))
     }
 
@@ -137,14 +139,9 @@ impl Topology {
                     }
                 }
             }
-            LinkKind::Vlan { id, .. } => {
+            LinkKind::Vlan { .. } | LinkKind::Ppp => {
                 if let Some(lower) = self.lower(link.index) {
-                    self.descend(lower, id, top, seen, carries);
-                }
-            }
-            LinkKind::Ppp => {
-                if let Some(lower) = self.lower(link.index) {
-                    self.descend(lower, 0, top, seen, carries);
+                    self.descend(lower, link.kind.vlan().unwrap_or(0), top, seen, carries);
                 }
             }
             _ if is_port(link) => {
@@ -204,11 +201,12 @@ impl Link {
     }
 }
 
-/// An address or network that is not only for the link itself.
-fn reaches(address: IpAddr) -> bool {
+/// An address or network of the link itself; every device that is up has one.
+#[must_use]
+pub fn is_link_local(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => !v4.is_link_local(),
-        IpAddr::V6(v6) => !v6.is_unicast_link_local(),
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
     }
 }
 

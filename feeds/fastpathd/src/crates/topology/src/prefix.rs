@@ -1,32 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Networks as address and length, and addresses as the kernel writes them.
+//! Addresses as numbers, and as the kernel writes them.
 
-use std::fmt;
 use std::net::IpAddr;
-
-/// A network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Prefix {
-    /// Its address; host bits are zero.
-    pub network: IpAddr,
-    /// Bits of it.
-    pub length: u8,
-}
-
-impl Prefix {
-    /// Whether the address is in it.
-    #[must_use]
-    pub fn contains(&self, address: IpAddr) -> bool {
-        self.network.is_ipv4() == address.is_ipv4()
-            && mask(bits(address), self.length) == mask(bits(self.network), self.length)
-    }
-}
-
-impl fmt::Display for Prefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.network, self.length)
-    }
-}
 
 /// Addresses of both families as left-aligned numbers.
 pub(crate) fn bits(address: IpAddr) -> u128 {

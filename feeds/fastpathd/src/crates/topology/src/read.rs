@@ -2,7 +2,7 @@
 //! Reads whole tables, and decides which table is read again after which event. `PPPoE` sessions
 //! without a device are read up to 5 times more, after the pause in `watcher.rs`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,15 +81,14 @@ impl Kernel for RunningKernel {
 /// Sessions of other programs, such as a server, may never get a device.
 const RECHECKS: u8 = 5;
 
-/// Tables that events reported only in part.
-#[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each table")]
-struct Stale {
-    vlans: bool,
-    routes: bool,
-    queues: bool,
-    rules: bool,
-    pppoe: bool,
+/// A table that events reported only in part, or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stale {
+    Vlans,
+    Routes,
+    Queues,
+    Rules,
+    Pppoe,
 }
 
 /// Turns messages into changes, and tracks which tables have to be read again.
@@ -97,7 +96,8 @@ struct Stale {
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
-    stale: Stale,
+    /// To be read again.
+    stale: BTreeSet<Stale>,
     /// How many more times a session without a ppp device is read again.
     rechecks: u8,
     /// There are more sessions than ppp devices.
@@ -109,7 +109,7 @@ impl<K: Kernel> Reader<K> {
         Self {
             kernel,
             ppp: HashSet::new(),
-            stale: Stale::default(),
+            stale: BTreeSet::new(),
             rechecks: RECHECKS,
             orphans: false,
         }
@@ -131,7 +131,7 @@ impl<K: Kernel> Reader<K> {
             self.notice(change);
         }
         all.push(self.pppoe()?);
-        self.stale = Stale::default();
+        self.stale.clear();
         Ok(Change::Full(all))
     }
 
@@ -143,10 +143,10 @@ impl<K: Kernel> Reader<K> {
                     self.notice(&change);
                     changes.push(change);
                 }
-                Decoded::Vlans(_) => self.stale.vlans = true,
-                Decoded::Queue(_) => self.stale.queues = true,
-                Decoded::Routes => self.stale.routes = true,
-                Decoded::Rule(_) => self.stale.rules = true,
+                Decoded::Vlans(_) => self.mark(Stale::Vlans),
+                Decoded::Queue(_) => self.mark(Stale::Queues),
+                Decoded::Routes => self.mark(Stale::Routes),
+                Decoded::Rule(_) => self.mark(Stale::Rules),
                 Decoded::Nothing => {}
             }
         }
@@ -154,26 +154,14 @@ impl<K: Kernel> Reader<K> {
 
     /// Reads tables again that events reported only in part.
     pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
-        if std::mem::take(&mut self.stale.vlans) {
-            changes.push(self.vlans()?);
-        }
-        if std::mem::take(&mut self.stale.routes) {
-            let mut routes = Vec::new();
-            self.changes(Table::Routes, &mut routes)?;
-            let routes = routes.into_iter().filter_map(|change| match change {
-                Change::Route(route) => Some(route),
-                _ => None,
+        for table in std::mem::take(&mut self.stale) {
+            changes.push(match table {
+                Stale::Vlans => self.vlans()?,
+                Stale::Routes => self.routes()?,
+                Stale::Queues => self.queues()?,
+                Stale::Rules => self.rules()?,
+                Stale::Pppoe => self.pppoe()?,
             });
-            changes.push(Change::Routes(routes.collect()));
-        }
-        if std::mem::take(&mut self.stale.queues) {
-            changes.push(self.queues()?);
-        }
-        if std::mem::take(&mut self.stale.rules) {
-            changes.push(self.rules()?);
-        }
-        if std::mem::take(&mut self.stale.pppoe) {
-            changes.push(self.pppoe()?);
         }
         Ok(())
     }
@@ -187,27 +175,33 @@ impl<K: Kernel> Reader<K> {
     /// Marks the sessions to be read again.
     pub(crate) fn recheck(&mut self) {
         self.rechecks = self.rechecks.saturating_sub(1);
-        self.stale.pppoe = true;
+        self.mark(Stale::Pppoe);
+    }
+
+    fn mark(&mut self, table: Stale) {
+        self.stale.insert(table);
     }
 
     fn notice(&mut self, change: &Change) {
         match change {
             Change::Link(link) => {
-                self.stale.routes |= !link.up;
+                if !link.up {
+                    self.mark(Stale::Routes);
+                }
                 if link.kind == LinkKind::Ppp {
                     self.ppp.insert(link.index);
-                    self.stale.pppoe = true;
+                    self.mark(Stale::Pppoe);
                     self.rechecks = RECHECKS;
                 }
             }
             Change::LinkGone(index) => {
-                self.stale.routes = true;
+                self.mark(Stale::Routes);
                 if self.ppp.remove(index) {
-                    self.stale.pppoe = true;
+                    self.mark(Stale::Pppoe);
                     self.rechecks = RECHECKS;
                 }
             }
-            Change::AddressGone(_) => self.stale.routes = true,
+            Change::AddressGone(_) => self.mark(Stale::Routes),
             _ => {}
         }
     }
@@ -238,6 +232,14 @@ impl<K: Kernel> Reader<K> {
             _ => None,
         });
         Ok(Change::BridgeVlans(ports))
+    }
+
+    fn routes(&mut self) -> Result<Change, ReadError> {
+        let routes = decoded(&self.table(Table::Routes)?, |decoded| match decoded {
+            Decoded::Change(Change::Route(route)) => Some(route),
+            _ => None,
+        });
+        Ok(Change::Routes(routes))
     }
 
     fn rules(&mut self) -> Result<Change, ReadError> {

@@ -168,7 +168,7 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
 
     // One that stays belongs to another program.
     reader.kernel.sessions = vec![fixture::session(9, "wan")];
-    reader.stale.pppoe = true;
+    reader.mark(Stale::Pppoe);
     reader.refresh(&mut changes).unwrap();
     let reads = std::iter::from_fn(|| {
         reader.needs_recheck().then(|| {

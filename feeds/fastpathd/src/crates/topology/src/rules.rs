@@ -5,9 +5,10 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use config::Network;
 use netlink::attributes;
 
-use crate::prefix::{Prefix, ip};
+use crate::prefix::ip;
 use crate::routes::{DEFAULT, LOCAL, MAIN};
 use crate::types::Name;
 
@@ -35,9 +36,9 @@ pub struct RoutingRule {
     /// The conditions are negated (`not`).
     pub invert: bool,
     /// Sources.
-    pub from: Option<Prefix>,
+    pub from: Option<Network>,
     /// Destinations.
-    pub to: Option<Prefix>,
+    pub to: Option<Network>,
     /// Ingress device; `lo` for packets of the router itself.
     pub iif: Option<Name>,
     /// Device that a local socket is bound to; a forwarded packet has none.
@@ -78,8 +79,8 @@ impl RoutingRule {
             priority: 0,
             action: RuleAction::Other,
             invert: u32::from_ne_bytes(flags) & INVERT != 0,
-            from: (from_len != 0).then_some(Prefix { network: any, length: from_len }),
-            to: (to_len != 0).then_some(Prefix { network: any, length: to_len }),
+            from: (from_len != 0).then_some(Network { address: any, prefix: from_len }),
+            to: (to_len != 0).then_some(Network { address: any, prefix: to_len }),
             iif: None,
             oif: None,
             vrf: false,
@@ -101,9 +102,9 @@ impl RoutingRule {
         const NO_SUPPRESSION: u32 = u32::MAX;
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
         let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
-        let put = |prefix: &mut Option<Prefix>| {
-            if let (Some(prefix), Some(network)) = (prefix, ip(value)) {
-                prefix.network = network;
+        let put = |network: &mut Option<Network>| {
+            if let (Some(network), Some(address)) = (network, ip(value)) {
+                network.address = address;
             }
         };
         match kind {
@@ -144,7 +145,7 @@ impl RoutingRule {
         if self.invert {
             return true;
         }
-        let fits = |prefix: Option<Prefix>, address| prefix.is_none_or(|p| p.contains(address));
+        let fits = |of: Option<Network>, address| of.is_none_or(|of| of.contains(address));
         let came_in = match (&self.iif, packet.iif) {
             (Some(iif), Some(device)) => **iif == *device,
             (Some(iif), None) => &**iif != "lo",

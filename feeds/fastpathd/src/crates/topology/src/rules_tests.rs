@@ -176,8 +176,7 @@ fn rules_added_by_the_user_are_reported_as_text() {
 #[test]
 fn source_routes_with_the_same_next_hop_count_as_one() {
     let source = |text: &str, gateway, metric| {
-        let (network, length) = text.split_once('/').unwrap();
-        let source = Prefix { network: network.parse().unwrap(), length: length.parse().unwrap() };
+        let source = text.parse().unwrap();
         let plain = route(3, "::/0", Some(gateway));
         Change::Route(Route { source: Some(source), metric, ..plain })
     };

@@ -54,15 +54,8 @@ impl Topology {
     /// Where the address is. None for own and multicast addresses, and without a route.
     #[must_use]
     pub fn side(&self, address: IpAddr) -> Option<AddressSide> {
-        if address.is_multicast() || self.is_own(address) {
-            return None;
-        }
-        let route = self.routes.find(address)?;
-        if route.kind != RouteKind::Unicast {
-            return None;
-        }
-        let link = self.link(route.index?)?;
-        let hop = self.hop((link.index, route.gateway.unwrap_or(address)));
+        let (link, next_hop) = self.egress(address)?;
+        let hop = self.hop(next_hop);
         let mac = if let Hop::Resolved(mac) = hop { Some(mac) } else { None };
         let below = self.below(link, mac);
         Some(AddressSide {
@@ -73,6 +66,17 @@ impl Topology {
             kind: below.kind,
             tagged: matches!(link.kind, LinkKind::Vlan { .. }),
         })
+    }
+
+    /// The link by which packets to the address leave, and their next hop. None for own and multicast
+    /// addresses, and without a route.
+    pub(crate) fn egress(&self, address: IpAddr) -> Option<(&Link, (u32, IpAddr))> {
+        if address.is_multicast() || self.is_own(address) {
+            return None;
+        }
+        let route = self.routes.find(address).filter(|route| route.kind == RouteKind::Unicast)?;
+        let link = self.link(route.index?)?;
+        Some((link, (link.index, route.gateway.unwrap_or(address))))
     }
 
     /// Walks down from a layer 3 device to the lowest device towards a station.

@@ -6,7 +6,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::prefix::Prefix;
+use config::Network;
+use serde::{Serialize, Serializer};
 
 /// A device name; cheap to copy, because every flow carries a few.
 pub type Name = Arc<str>;
@@ -22,6 +23,12 @@ impl fmt::Display for Mac {
             write!(f, "{colon}{byte:02x}")?;
         }
         Ok(())
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -145,7 +152,7 @@ pub struct Route {
     /// Next router, none if the destination is on the link.
     pub gateway: Option<IpAddr>,
     /// Applies only to packets from this network.
-    pub source: Option<Prefix>,
+    pub source: Option<Network>,
     /// Multipath: each flow uses one of several next hops.
     pub several: bool,
 }
@@ -188,7 +195,7 @@ pub struct FdbEntry {
 }
 
 /// A VLAN of a bridge port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct PortVlan {
     /// Tag, 1..=4094.
     pub vid: u16,

@@ -2,11 +2,13 @@
 //! Bridges with the VLANs of their ports, and `PPPoE` sessions with their devices, for the answer
 //! `topology`.
 
+use serde::{Serialize, Serializer};
+
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac, Name, PortVlan};
 
 /// A port of a bridge, or the bridge itself as a port, with its VLANs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PortVlans {
     /// Name of the port, or of the bridge itself.
     pub name: Name,
@@ -15,7 +17,7 @@ pub struct PortVlans {
 }
 
 /// A bridge with its ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BridgeView {
     /// Name of the bridge.
     pub name: Name,
@@ -26,9 +28,10 @@ pub struct BridgeView {
 }
 
 /// A `PPPoE` session with the device that carries its packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PppoeView {
-    /// The ppp device; none while it is unknown.
+    /// The ppp device; none while it is unknown, which is written as an empty name.
+    #[serde(serialize_with = "or_empty")]
     pub device: Option<Name>,
     /// Egress device of its frames.
     pub lower: Name,
@@ -36,6 +39,11 @@ pub struct PppoeView {
     pub session: u16,
     /// MAC of the access concentrator.
     pub peer: Mac,
+}
+
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn or_empty<S: Serializer>(name: &Option<Name>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name.as_deref().unwrap_or_default())
 }
 
 impl Topology {

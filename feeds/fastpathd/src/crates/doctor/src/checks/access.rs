@@ -42,10 +42,7 @@ fn sessions(facts: &Facts) -> Verdict {
         names.push(name);
         finding = finding.saw("sessions", name, group, LOGINS);
     }
-    if names.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(finding.with("names", names.join(", "))))
+    Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
 /// rpcd's login is open to the web, though the page has its own: it answers each guess at once.

@@ -94,8 +94,7 @@ fn empty(facts: &Facts) -> Verdict {
             finding = finding.saw("no-port", &bridge.name, vid, TOPOLOGY);
         }
     }
-    let finding = finding.with("vlans", vids.join(", "));
-    Ok((!vids.is_empty()).then_some(finding))
+    Ok(finding.with("vlans", vids.join(", ")).if_seen())
 }
 
 /// Ports with a link that the spanning tree does not let forward.

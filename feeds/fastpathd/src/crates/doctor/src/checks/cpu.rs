@@ -41,14 +41,14 @@ fn saturated(facts: &Facts) -> Verdict {
         .with("cpu", full.cpu)
         .with("idle", idlest.cpu)
         .gain("docs/doctor.md, rows 6 and 7");
-    let off = facts.cpu.planned("enabled").is_ok_and(|enabled| enabled == false);
+    let off = facts.cpu.plan.at("enabled").is_ok_and(|enabled| enabled == false);
     Ok(Some(finding.fix(off.then(enable))))
 }
 
 /// Several CPUs without a plan of which forward and which inspect.
 fn plan_off(facts: &Facts) -> Verdict {
     let planned = list(facts.cpu.plan.get()?, "cpus").len();
-    if planned < 2 || facts.cpu.planned("enabled")? != false {
+    if planned < 2 || facts.cpu.plan.at("enabled")? != false {
         return Ok(None);
     }
     let finding = Finding::new(Severity::Advice)
@@ -62,22 +62,19 @@ fn plan_off(facts: &Facts) -> Verdict {
 /// Interrupts, queues or threads stand elsewhere than planned.
 fn masks(facts: &Facts) -> Verdict {
     let differences = list(facts.cpu.plan.get()?, "differences");
-    if differences.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Warning).with("count", differences.len());
     for difference in differences.iter().take(8) {
         let value = format!("{} → {}", word(difference, "have"), word(difference, "wanted"));
         let (text, place) = (word(difference, "text"), word(difference, "where"));
         finding = finding.saw("difference", text, value, place);
     }
-    Ok(Some(finding))
+    Ok(finding.if_seen())
 }
 
 /// Somebody else writes the masks that the plan writes.
 fn steering(facts: &Facts) -> Verdict {
-    let active = facts.cpu.planned("active")? == true;
-    let steering = facts.cpu.planned("steering")?;
+    let active = facts.cpu.plan.at("active")? == true;
+    let steering = facts.cpu.plan.at("steering")?;
     let uci = word(steering, "uci");
     if !active || steering["taken_over"] == true || matches!(uci, "" | "0") {
         return Ok(None);
@@ -128,7 +125,7 @@ fn governor(facts: &Facts) -> Verdict {
         }
     }
     let fix = if steps.is_empty() { None } else { Some(Fix::Steps(steps)) };
-    Ok(Some(finding.fix(fix)).filter(|finding| !finding.evidence.is_empty()))
+    Ok(finding.fix(fix).if_seen())
 }
 
 /// Has the plan carried out.

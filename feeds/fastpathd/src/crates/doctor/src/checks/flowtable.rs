@@ -40,13 +40,8 @@ const WORTH_MEASURING: u64 = 1_000_000;
 /// As many reasons as are named.
 const REASONS: usize = 3;
 
-/// The value at a path such as `engine.active` of the daemon's status.
-fn status<'a>(facts: &'a Facts, path: &str) -> Result<&'a Value, Unknown> {
-    Ok(path.split('.').fold(facts.flowtable.status.get()?, |value, name| &value[name]))
-}
-
 fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
-    Ok(word(status(facts, "engine")?, key))
+    Ok(word(facts.flowtable.status.at("engine")?, key))
 }
 
 /// A fix that selects an engine in the configuration. If it is configured already and the daemon
@@ -92,7 +87,7 @@ fn off(facts: &Facts) -> Verdict {
 
 /// Whether the daemon's health list has this code.
 fn reports(facts: &Facts, code: &str) -> Result<bool, Unknown> {
-    let listed = status(facts, "health")?.as_array();
+    let listed = facts.flowtable.status.at("health")?.as_array();
     Ok(listed.into_iter().flatten().any(|entry| entry["code"] == code))
 }
 
@@ -118,7 +113,7 @@ fn differs(facts: &Facts) -> Verdict {
     if !why.is_empty() {
         finding = finding
             .saw("why", "", why, "ubus call fastpath status: engine.why")
-            .because("engine", status(facts, "engine.cause")?);
+            .because("engine", facts.flowtable.status.at("engine.cause")?);
     }
     if gone {
         finding = finding.saw("table", "inet fastpath", "–", "nft list flowtables");
@@ -133,14 +128,11 @@ fn policy_routing(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let policies = list(facts.flowtable.topology.get()?, "policies");
-    if policies.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Warning).with("count", policies.len());
     for policy in policies {
         finding = finding.saw("policy", "", policy.as_str().unwrap_or_default(), "ip rule");
     }
-    Ok(Some(finding.fix(Some(set_engine(facts, "flowtable")))))
+    Ok(finding.fix(Some(set_engine(facts, "flowtable"))).if_seen())
 }
 
 fn links(facts: &Facts) -> Result<&[Value], Unknown> {
@@ -196,15 +188,11 @@ fn upper(facts: &Facts) -> Verdict {
             flowtable.devices.iter().filter(is_upper).map(String::as_str).collect();
         if !wrong.is_empty() {
             let of = format!("{} {}", flowtable.table, flowtable.name);
-            finding = finding.with("flowtable", of.clone()).with("devices", wrong.join(", ")).saw(
-                "hooked",
-                of,
-                wrong.join(", "),
-                "nft list flowtables",
-            );
+            finding = finding.with("flowtable", of.as_str()).with("devices", wrong.join(", "));
+            finding = finding.saw("hooked", of, wrong.join(", "), "nft list flowtables");
         }
     }
-    Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
+    Ok(finding.if_seen())
 }
 
 /// A flowtable that does not count: its flows look idle.
@@ -226,14 +214,14 @@ fn share(facts: &Facts) -> Verdict {
     if engine(facts, "active")? == "off" {
         return Ok(None);
     }
-    let Some(now) = status(facts, "ratio.now")?.as_f64() else { return Ok(None) };
-    let paths = status(facts, "paths")?.as_object().into_iter().flatten();
+    let Some(now) = facts.flowtable.status.at("ratio.now")?.as_f64() else { return Ok(None) };
+    let paths = facts.flowtable.status.at("paths")?.as_object().into_iter().flatten();
     let rate: u64 = paths.filter_map(|(_, path)| path["bps"].as_u64()).sum();
     if now >= 0.5 || rate < WORTH_MEASURING {
         return Ok(None);
     }
     let percent = format!("{:.0}", now * 100.0);
-    let total = status(facts, "ratio.total")?.as_f64().unwrap_or_default() * 100.0;
+    let total = facts.flowtable.status.at("ratio.total")?.as_f64().unwrap_or_default() * 100.0;
     let source = "ubus call fastpath status: ratio";
     let mut finding = Finding::new(Severity::Advice)
         .with("percent", percent.as_str())
@@ -281,12 +269,9 @@ fn stale(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let mut steps = Vec::new();
-    let mut finding = Finding::new(Severity::Advice).with("flows", stale).saw(
-        "stale",
-        "",
-        stale,
-        "ubus call fastpath flows: idle_s",
-    );
+    let source = "ubus call fastpath flows: idle_s";
+    let mut finding =
+        Finding::new(Severity::Advice).with("flows", stale).saw("stale", "", stale, source);
     for (of, seconds) in long {
         let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
         finding =
@@ -300,14 +285,10 @@ fn stale(facts: &Facts) -> Verdict {
 fn neighbours(facts: &Facts) -> Verdict {
     let reasons = facts.flowtable.reasons.get()?;
     let Some((flows, bytes)) = reasons.get("no-neighbour") else { return Ok(None) };
+    let value = format!("{flows} ({} kB)", bytes / 1000);
     let finding = Finding::new(Severity::Advice)
         .with("flows", *flows)
-        .saw(
-            "reason",
-            "no-neighbour",
-            format!("{flows} ({} kB)", bytes / 1000),
-            "ubus call fastpath flows",
-        )
+        .saw("reason", "no-neighbour", value, "ubus call fastpath flows")
         .gain("docs/doctor.md, hardware");
     Ok(Some(finding))
 }
@@ -325,7 +306,7 @@ fn shaped(facts: &Facts) -> Verdict {
         finding = finding.saw("shaped", name, queue, "ubus call fastpath topology: links");
         names.push(name);
     }
-    Ok((!names.is_empty()).then(|| finding.with("devices", names.join(", "))))
+    Ok(finding.with("devices", names.join(", ")).if_seen())
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
 /// Suricata gets copies: the packet that matches a rule has been forwarded already.
 fn watching(facts: &Facts) -> Verdict {
     let enabled = facts.ips.enabled()?;
-    let mode = facts.ips.field("mode")?;
+    let mode = facts.ips.state.at("mode")?;
     if enabled && mode == "ids" {
         let finding = Finding::new(Severity::Warning)
             .saw("mode", "", "ids", "/etc/config/fastpath, ips.mode")
@@ -71,7 +71,7 @@ fn away(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? {
         return Ok(None);
     }
-    let state = facts.ips.field("state")?.as_str().unwrap_or_default();
+    let state = facts.ips.state.at("state")?.as_str().unwrap_or_default();
     let (case, severity) = match state {
         "failing-open" => ("open", Severity::Error),
         "failing-closed" => ("closed", Severity::Error),
@@ -80,13 +80,13 @@ fn away(facts: &Facts) -> Verdict {
         "starting" => ("starting", Severity::Info),
         _ => return Ok(None),
     };
-    let why = facts.ips.field("why")?.as_str().unwrap_or_default();
-    let refused = facts.ips.field("suricata.refused")?.as_str().unwrap_or_default();
+    let why = facts.ips.state.at("why")?.as_str().unwrap_or_default();
+    let refused = facts.ips.state.at("suricata.refused")?.as_str().unwrap_or_default();
     let mut finding = Finding::new(severity)
         .case(case)
         .saw("state", "", state, STATE)
         .saw("why", "", why, STATE)
-        .because("ips", facts.ips.field("cause")?)
+        .because("ips", facts.ips.state.at("cause")?)
         .with("why", why);
     if !refused.is_empty() {
         finding = finding.saw("refused", "", refused, "/var/run/suricata/refused");
@@ -96,22 +96,19 @@ fn away(facts: &Facts) -> Verdict {
 
 /// The rules send packets into queues; the kernel knows nobody who reads them.
 fn unread(facts: &Facts) -> Verdict {
-    let works = matches!(facts.ips.field("state")?.as_str(), Some("inline" | "inline-degraded"));
-    if !facts.ips.enabled()? || facts.ips.field("mode")? != "nfq" || !works {
+    let works = matches!(facts.ips.state.at("state")?.as_str(), Some("inline" | "inline-degraded"));
+    if !facts.ips.enabled()? || facts.ips.state.at("mode")? != "nfq" || !works {
         return Ok(None);
     }
     let planned = list(facts.ips.state.get()?, "queues");
     let numbers = planned.iter().filter_map(|queue| queue["queue"].as_u64());
     let read = |number: &u64| facts.ips.queues.iter().any(|queue| queue.number == *number);
     let unread: Vec<u64> = numbers.filter(|number| !read(number)).collect();
-    if unread.is_empty() {
-        return Ok(None);
-    }
     let mut finding = Finding::new(Severity::Error).with("count", unread.len());
     for number in unread {
         finding = finding.saw("unread", number, "-", QUEUES);
     }
-    Ok(Some(finding))
+    Ok(finding.if_seen())
 }
 
 /// A series of Suricata that gets no fixes any more, or that soon does not.
@@ -166,12 +163,12 @@ fn drops(facts: &Facts) -> Verdict {
 
 /// Connections that passed without inspection while Suricata was away.
 fn uninspected(facts: &Facts) -> Verdict {
-    let packets = facts.ips.field("counters.uninspected_packets")?.as_u64().unwrap_or(0);
-    let inspected = facts.ips.field("counters.inspected_packets")?.as_u64().unwrap_or(0);
+    let packets = facts.ips.state.at("counters.uninspected_packets")?.as_u64().unwrap_or(0);
+    let inspected = facts.ips.state.at("counters.inspected_packets")?.as_u64().unwrap_or(0);
     if !facts.ips.enabled()? || packets == 0 {
         return Ok(None);
     }
-    let fail = facts.ips.field("fail")?.as_str().unwrap_or_default();
+    let fail = facts.ips.state.at("fail")?.as_str().unwrap_or_default();
     // The share of all counts; but those that passed during a start are few, and a large share
     // of few packets only means that it was started a moment ago.
     let often = packets >= MANY && packets * 100 > inspected + packets;
@@ -189,11 +186,11 @@ fn rules(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? {
         return Ok(None);
     }
-    let text = |field: &str| Ok(facts.ips.field(field)?.as_str().unwrap_or_default().to_owned());
+    let text = |field: &str| Ok(facts.ips.state.at(field)?.as_str().unwrap_or_default().to_owned());
     let state: String = text("rules.state")?;
     let message: String = text("rules.message")?;
-    let made = facts.ips.field("rules.updated_ms")?.as_u64().unwrap_or(0);
-    let loaded = facts.ips.field("rules.loaded")?.as_u64().unwrap_or(0).to_string();
+    let made = facts.ips.state.at("rules.updated_ms")?.as_u64().unwrap_or(0);
+    let loaded = facts.ips.state.at("rules.loaded")?.as_u64().unwrap_or(0).to_string();
     let days = facts.system.now_ms.saturating_sub(made) / DAY;
     let (case, severity) = match state.as_str() {
         "builtin" => ("builtin", Severity::Info),
@@ -213,9 +210,9 @@ fn rules(facts: &Facts) -> Verdict {
     }
     if !message.is_empty() {
         // The message of an update repeats those of its sources.
-        let mut reported = facts.ips.field("rules.cause")?.clone();
+        let mut reported = facts.ips.state.at("rules.cause")?.clone();
         if reported.is_object() {
-            reported["sources"] = facts.ips.field("rules.sources")?.clone();
+            reported["sources"] = facts.ips.state.at("rules.sources")?.clone();
         }
         finding = finding.saw("message", "", message, STATE).because("rules", &reported);
     }
@@ -224,9 +221,9 @@ fn rules(facts: &Facts) -> Verdict {
 
 /// Threads of Suricata's that may run where packets are forwarded.
 fn threads(facts: &Facts) -> Verdict {
-    let pinned = facts.cpu.planned("suricata")?["pinned"] == true;
+    let pinned = facts.cpu.plan.at("suricata")?["pinned"] == true;
     let allowed = |key: &str| {
-        let list = facts.cpu.planned("suricata").map(|of| of[key].as_str().map(cpus));
+        let list = facts.cpu.plan.at("suricata").map(|of| of[key].as_str().map(cpus));
         list.ok().flatten().unwrap_or_default()
     };
     let own = [allowed("management"), allowed("workers")].concat();
@@ -252,7 +249,7 @@ fn threads(facts: &Facts) -> Verdict {
         .saw("forwarding", "", list.join(","), "ubus call fastpath cpu")
         .with("count", strayed)
         .gain("docs/doctor.md, inspection");
-    let off = facts.cpu.planned("enabled")? == false;
+    let off = facts.cpu.plan.at("enabled")? == false;
     Ok(Some(finding.fix(off.then(super::cpu::enable))))
 }
 
@@ -261,7 +258,7 @@ fn threads(facts: &Facts) -> Verdict {
 fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
     let plan = facts.cpu.plan.get()?;
     let planned = list(plan, "cpus");
-    if facts.cpu.planned("active")? == true {
+    if facts.cpu.plan.at("active")? == true {
         let forwards = planned.iter().filter(|cpu| cpu["role"] == "forwarding");
         return Ok(forwards.filter_map(|cpu| u32::try_from(cpu["cpu"].as_u64()?).ok()).collect());
     }

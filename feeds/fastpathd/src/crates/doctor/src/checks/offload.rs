@@ -76,10 +76,7 @@ fn switched(
             steps.push(Step::Feature { device: port.name.clone(), feature, on: !wrong });
         }
     }
-    if steps.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(named(finding, &ports).fix(Some(Fix::Steps(steps)))))
+    Ok(named(finding, &ports).fix(Some(Fix::Steps(steps))).if_seen())
 }
 
 /// Without GRO each frame is handled by itself. netifd has an option for it.
@@ -138,17 +135,13 @@ fn rings(facts: &Facts) -> Verdict {
         let value = format!("{} / {}", rings.rx, rings.rx_max);
         finding = finding.saw("ring", &port.name, value, source);
         if port.missed > 0 {
-            finding = finding.saw(
-                "missed",
-                &port.name,
-                port.missed,
-                format!("/sys/class/net/{}/statistics", port.name),
-            );
+            let source = format!("/sys/class/net/{}/statistics", port.name);
+            finding = finding.saw("missed", &port.name, port.missed, source);
         }
         finding = finding.with("rx", rings.rx).with("most", rings.rx_max);
         ports.push(port.name.as_str());
     }
-    Ok((!ports.is_empty()).then(|| named(finding, &ports)))
+    Ok(named(finding, &ports).if_seen())
 }
 
 fn queues(facts: &Facts) -> Verdict {
@@ -160,16 +153,13 @@ fn queues(facts: &Facts) -> Verdict {
             continue;
         }
         let value = format!("{} / {}", queues.rx, queues.rx_max);
-        finding = finding.with("queues", queues.rx).with("most", could).saw(
-            "queues",
-            &port.name,
-            value,
-            format!("ethtool -l {}", port.name),
-        );
+        let source = format!("ethtool -l {}", port.name);
+        finding = finding.with("queues", queues.rx).with("most", could);
+        finding = finding.saw("queues", &port.name, value, source);
         ports.push(port.name.as_str());
     }
     let gain = "docs/doctor.md, rows 6 and 7";
-    Ok((!ports.is_empty()).then(|| named(finding, &ports).gain(gain)))
+    Ok(named(finding, &ports).gain(gain).if_seen())
 }
 
 /// A NIC that could forward by itself is not allowed to.

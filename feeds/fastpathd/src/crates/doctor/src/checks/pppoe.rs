@@ -96,12 +96,8 @@ fn redials(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let ended = *facts.pppoe.ended.get()?;
-    let finding = Finding::new(Severity::Warning).with("count", ended).saw(
-        "ended",
-        "",
-        ended,
-        "ubus call log read",
-    );
+    let finding = Finding::new(Severity::Warning).with("count", ended);
+    let finding = finding.saw("ended", "", ended, "ubus call log read");
     Ok((ended > REDIALS).then_some(finding))
 }
 

@@ -32,16 +32,15 @@ const FIVE_CHAINS: &str = "docs/doctor.md, rows 3 and 6";
 
 fn legacy(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning);
-    let (mut tables, mut rules) = (0, 0);
+    let mut rules = 0;
     for table in &facts.rules.legacy {
-        tables += 1;
         rules += table.rules.unwrap_or_default();
         let size = table.rules.map_or("?".to_owned(), |rules| rules.to_string());
         let of = format!("{} {}", table.family, table.name);
         finding = finding.saw("legacy", of, size, table.source);
     }
-    let finding = finding.with("tables", tables).with("rules", rules);
-    Ok((tables > 0).then(|| finding.gain(FIVE_CHAINS)))
+    let finding = finding.with("tables", facts.rules.legacy.len()).with("rules", rules);
+    Ok(finding.gain(FIVE_CHAINS).if_seen())
 }
 
 /// The cost of walking now: packets of the slow path a second, times rules.

@@ -47,9 +47,6 @@ fn daemon(facts: &Facts) -> Verdict {
 /// Files of the packages are gone.
 fn parts(facts: &Facts) -> Verdict {
     let missing = &facts.system.missing;
-    if missing.is_empty() {
-        return Ok(None);
-    }
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     packages.dedup();
     let packages = packages.join(" ");
@@ -57,7 +54,7 @@ fn parts(facts: &Facts) -> Verdict {
     for (path, package) in missing {
         finding = finding.saw("part", package, "-", path);
     }
-    Ok(Some(finding))
+    Ok(finding.if_seen())
 }
 
 /// An account without a password, or with a common one.
@@ -75,10 +72,7 @@ fn password(facts: &Facts) -> Verdict {
         let kind = if guess == Guess::Empty { "empty" } else { "common" };
         finding = finding.saw(kind, name, "-", SHADOW);
     }
-    if names.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(finding.with("names", names.join(", "))))
+    Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
 /// No rule protects the router's own services.

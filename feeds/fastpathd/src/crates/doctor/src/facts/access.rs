@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use uci::{Package, Section};
 
-use super::Known;
+use super::uci::package;
+use super::{Known, exists};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
@@ -16,8 +17,8 @@ pub(crate) const LOGINS: &str = "/etc/config/rpcd";
 /// Where packages define their access groups.
 pub(crate) const GROUPS: &str = "/usr/share/rpcd/acl.d";
 /// The program behind the page's own login, and the group that lets everybody call it.
-const THROTTLED: [(&str, &str); 2] =
-    [("/usr/libexec/rpcd", "fastpath.access"), (GROUPS, "fastpath-access.json")];
+const THROTTLED: [&str; 2] =
+    ["/usr/libexec/rpcd/fastpath.access", "/usr/share/rpcd/acl.d/fastpath-access.json"];
 
 /// Logins and their rights.
 #[derive(Debug, Default)]
@@ -37,23 +38,18 @@ pub(crate) type Groups = BTreeMap<String, Vec<Value>>;
 
 /// Reads it.
 pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
-    let text = machine.read(LOGINS).map_err(|error| format!("reading {LOGINS}: {error}"));
-    let logins =
-        text.and_then(|text| uci::parse(&text).map_err(|error| format!("{LOGINS}, {error}")));
+    let logins = package(machine, LOGINS);
     let opened = logins.as_ref().is_ok_and(|logins| {
         logins.section("fastpath").is_some_and(|section| section.is_on("session_login", false))
     });
-    let has = |(folder, name): (&str, &str)| {
-        machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
-    };
     Access {
         logins: match audience {
-            Audience::Writer => Known::new(logins),
+            Audience::Writer => Known(logins),
             Audience::Reader => Known::new(Err(WITHHELD)),
         },
         groups: groups(machine),
         opened,
-        throttled: THROTTLED.into_iter().all(has),
+        throttled: THROTTLED.into_iter().all(|path| exists(machine, path)),
     }
 }
 

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::ports::DEVICES;
-use super::{Known, list, number};
+use super::{Known, folder, list, number};
 use crate::machine::Machine;
 
 /// One bridge.
@@ -49,14 +49,10 @@ pub(crate) struct Bridges {
 pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Bridges {
     let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
     let answer = topology.get().ok();
-    let all = match machine.list(DEVICES) {
-        Ok(names) => {
-            let found = names.iter().filter_map(|name| bridge(machine, name, &vlans, answer));
-            found.collect::<Vec<_>>().into()
-        }
-        Err(error) => Known::new(Err(format!("listing {DEVICES}: {error}"))),
-    };
-    Bridges { all, members: Known(topology.get().map(drop)) }
+    let all = folder(machine, DEVICES).map(|names| {
+        names.iter().filter_map(|name| bridge(machine, name, &vlans, answer)).collect()
+    });
+    Bridges { all: Known(all), members: Known(topology.get().map(drop)) }
 }
 
 fn bridge(

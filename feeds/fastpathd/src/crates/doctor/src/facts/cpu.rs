@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Known, Unknown, answer};
+use super::{Known, answer, file};
 use crate::machine::Machine;
 
 /// Where the load is read.
@@ -69,12 +69,10 @@ fn loads(machine: &dyn Machine, sample: Duration) -> Known<Vec<Load>> {
     if sample.is_zero() {
         return Known::new(Err("sampling of /proc/stat is disabled (sample_ms is 0)"));
     }
-    let stat = || machine.read(STAT).map_err(|error| format!("reading {STAT}: {error}"));
-    let between = |before: String| {
+    Known(file(machine, STAT).and_then(|before| {
         machine.pause(sample);
-        stat().map(|after| compare(&before, &after))
-    };
-    Known::new(stat().and_then(between))
+        Ok(compare(&before, &file(machine, STAT)?))
+    }))
 }
 
 /// Jiffies of a CPU: its number, all of them, those in interrupts, those idle.
@@ -122,13 +120,6 @@ fn clocks(machine: &dyn Machine) -> Vec<Clock> {
         }
     }
     clocks
-}
-
-impl Cpu {
-    /// A field of the daemon's plan.
-    pub(crate) fn planned(&self, field: &str) -> Result<&Value, Unknown> {
-        Ok(&self.plan.get()?[field])
-    }
 }
 
 /// The CPUs of a kernel's list such as `0-3,8`; invalid parts are left out.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::conntrack::SETTINGS;
-use super::{Known, answer, list, number};
+use super::{Known, Unknown, answer, file, list, number};
 use crate::machine::Machine;
 
 /// Where modules are.
@@ -70,7 +70,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Flowtable {
         answer(machine, "fastpath", "flows", &args).0
     };
     Flowtable {
-        module: module(machine),
+        module: Known(module(machine)),
         listed: Known::new(machine.run("nft", &["list", "flowtables"]).map(|text| listed(&text))),
         status: answer(machine, "fastpath", "status", &json!({})),
         topology: answer(machine, "fastpath", "topology", &json!({})),
@@ -80,27 +80,22 @@ pub(crate) fn read(machine: &dyn Machine) -> Flowtable {
     }
 }
 
-fn module(machine: &dyn Machine) -> Known<Module> {
-    let modules = match machine.read("/proc/modules") {
-        Ok(modules) => modules,
-        Err(error) => return Known::new(Err(format!("reading /proc/modules: {error}"))),
-    };
+fn module(machine: &dyn Machine) -> Result<Module, Unknown> {
+    let modules = file(machine, "/proc/modules")?;
     if modules.lines().any(|line| line.split(' ').next() == Some("nft_flow_offload")) {
-        return Module::There.into();
+        return Ok(Module::There);
     }
     let release = machine.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let folder = format!("{MODULES}/{}", release.trim());
     let names = |file: &str| machine.read(&format!("{folder}/{file}")).unwrap_or_default();
     // OpenWrt has no modules.dep: its modules are all in the one folder.
     let files = machine.list(&folder).unwrap_or_default();
-    let file = |text: &str| text.contains("/nft_flow_offload.ko");
-    if file(&names("modules.builtin")) {
-        Module::There.into()
-    } else if file(&names("modules.dep")) || files.iter().any(|f| f == "nft_flow_offload.ko") {
-        Module::Loadable.into()
-    } else {
-        Module::Missing.into()
-    }
+    let names_it = |text: &str| text.contains("/nft_flow_offload.ko");
+    let loadable =
+        names_it(&names("modules.dep")) || files.iter().any(|f| f == "nft_flow_offload.ko");
+    let there = names_it(&names("modules.builtin"));
+    let missing = if loadable { Module::Loadable } else { Module::Missing };
+    Ok(if there { Module::There } else { missing })
 }
 
 /// `table inet fastpath {`, `flowtable ft {`, `devices = { lan1, wan }`, `counter`.

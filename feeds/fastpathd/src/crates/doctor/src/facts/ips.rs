@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Known, Unknown, answer};
+use super::{Known, Unknown, answer, exists, processes};
 use crate::machine::Machine;
 
 /// The kernel's list of packet queues that somebody reads.
@@ -72,8 +72,7 @@ impl SuricataProcess {
 
 /// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Ips {
-    let programs = machine.list("/usr/bin").unwrap_or_default();
-    let installed = programs.iter().any(|name| name == "suricata");
+    let installed = exists(machine, PROGRAM);
     Ips {
         state: answer(machine, "fastpath", "ips", &json!({})),
         version: installed.then(|| Known::new(machine.run(PROGRAM, &["-V"]))),
@@ -98,10 +97,7 @@ fn queues(text: &str) -> Vec<Queue> {
 
 fn running(machine: &dyn Machine) -> Vec<SuricataProcess> {
     let mut running = Vec::new();
-    for pid in machine.list("/proc").unwrap_or_default() {
-        if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
+    for pid in processes(machine) {
         let line = machine.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let arguments: Vec<String> =
             line.split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect();
@@ -131,14 +127,9 @@ fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
 }
 
 impl Ips {
-    /// A field of the daemon's answer, by a path such as `rules.state`.
-    pub(crate) fn field(&self, path: &str) -> Result<&Value, Unknown> {
-        Ok(path.split('.').fold(self.state.get()?, |value, name| &value[name]))
-    }
-
     /// Whether inspection is asked for.
     pub(crate) fn enabled(&self) -> Result<bool, Unknown> {
-        Ok(self.field("enabled")?.as_bool().unwrap_or(false))
+        Ok(self.state.at("enabled")?.as_bool().unwrap_or(false))
     }
 }
 
@@ -185,8 +176,8 @@ mod tests {
         let state = serde_json::json!({"enabled": true, "rules": {"state": "good"}});
         let fake = Fake::new().answers("fastpath ips", state);
         let ips = read(&fake);
-        assert_eq!(ips.field("rules.state").unwrap(), "good");
-        assert!(ips.field("no.such").unwrap().is_null());
+        assert_eq!(ips.state.at("rules.state").unwrap(), "good");
+        assert!(ips.state.at("no.such").unwrap().is_null());
         assert_eq!((ips.enabled(), ips.version), (Ok(true), None));
     }
 }

@@ -49,6 +49,13 @@ impl<T> Known<T> {
     }
 }
 
+impl Known<Value> {
+    /// A field of an answer, by a path such as `rules.state`.
+    pub(crate) fn at(&self, path: &str) -> Result<&Value, Unknown> {
+        Ok(path.split('.').fold(self.get()?, |value, name| &value[name]))
+    }
+}
+
 impl<T> From<T> for Known<T> {
     fn from(value: T) -> Self {
         Self(Ok(value))
@@ -61,10 +68,31 @@ impl<T> Default for Known<T> {
     }
 }
 
+/// A file's contents.
+pub(crate) fn file(machine: &dyn Machine, path: &str) -> Result<String, Unknown> {
+    machine.read(path).map_err(|error| Unknown(format!("reading {path}: {error}")))
+}
+
+/// The names in a folder.
+pub(crate) fn folder(machine: &dyn Machine, path: &str) -> Result<Vec<String>, Unknown> {
+    machine.list(path).map_err(|error| Unknown(format!("listing {path}: {error}")))
+}
+
+/// Whether a file is there.
+pub(crate) fn exists(machine: &dyn Machine, path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
+}
+
+/// The numbers of all processes, as in `/proc`.
+pub(crate) fn processes(machine: &dyn Machine) -> impl Iterator<Item = String> {
+    let names = machine.list("/proc").unwrap_or_default().into_iter();
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A file's text, without the space around it.
 pub(crate) fn text(machine: &dyn Machine, path: &str) -> Known<String> {
-    let text = machine.read(path).map(|text| text.trim().to_owned());
-    Known::new(text.map_err(|error| format!("reading {path}: {error}")))
+    Known(file(machine, path).map(|text| text.trim().to_owned()))
 }
 
 /// A file's number.

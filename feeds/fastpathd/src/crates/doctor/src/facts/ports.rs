@@ -2,7 +2,7 @@
 //! Reads the ports: which network devices are ports, their driver, ethtool's settings, and missed
 //! frames.
 
-use super::{Known, number};
+use super::{Known, folder, number};
 use crate::machine::{Ethtool, Machine};
 
 /// Where devices are.
@@ -32,13 +32,11 @@ pub(crate) struct Ports {
 
 /// Reads them.
 pub(crate) fn read(machine: &dyn Machine) -> Ports {
-    let all = match machine.list(DEVICES) {
-        Ok(names) => names.iter().filter_map(|name| port(machine, name)).collect::<Vec<_>>().into(),
-        Err(error) => Known::new(Err(format!("listing {DEVICES}: {error}"))),
-    };
+    let all = folder(machine, DEVICES)
+        .map(|names| names.iter().filter_map(|name| port(machine, name)).collect());
     let stat = machine.read("/proc/stat").unwrap_or_default();
     let cpus = stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1);
-    Ports { all, cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1) }
+    Ports { all: Known(all), cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1) }
 }
 
 /// A device that stands on hardware, or is a port of a switch.

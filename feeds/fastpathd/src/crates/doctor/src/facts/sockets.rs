@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Known;
+use super::{Known, processes};
 use crate::machine::Machine;
 
 /// Somebody who takes connections or datagrams from elsewhere.
@@ -84,10 +84,7 @@ fn is_own(address: &str) -> bool {
 /// Names of programs by the inodes of their sockets.
 fn programs(machine: &dyn Machine) -> BTreeMap<String, String> {
     let mut programs = BTreeMap::new();
-    for pid in machine.list("/proc").unwrap_or_default() {
-        if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
+    for pid in processes(machine) {
         let folder = format!("/proc/{pid}/fd");
         let mut name = String::new();
         for file in machine.list(&folder).unwrap_or_default() {

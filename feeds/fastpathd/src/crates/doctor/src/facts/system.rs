@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::sockets::{self, Listener};
-use super::{Known, answer, text};
+use super::{Known, Unknown, answer, exists, file, processes, text};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
@@ -120,21 +120,16 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
 const CLOCKS: &[&str] = &["ntpd", "chronyd", "systemd-timesyn", "ntpclient", "openntpd", "ptp4l"];
 
 fn programs(machine: &dyn Machine) -> Vec<String> {
-    let processes = machine.list("/proc").unwrap_or_default();
-    let numbers = processes.into_iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
     let name = |pid: String| machine.read(&format!("/proc/{pid}/comm")).ok();
-    numbers.filter_map(name).map(|name| name.trim().to_owned()).collect()
+    processes(machine).filter_map(name).map(|name| name.trim().to_owned()).collect()
 }
 
 /// Passwords that are tried first; the account's own name is another.
 const COMMON: &[&str] = &["password", "admin", "root", "openwrt", "12345678", "1234"];
 
 fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
-    let shadow = machine.read(SHADOW).map_err(|error| format!("reading {SHADOW}: {error}"));
-    Known::new(
-        shadow
-            .map(|text| text.lines().filter_map(|line| account(machine, line)).collect::<Vec<_>>()),
-    )
+    let shadow = file(machine, SHADOW);
+    Known(shadow.map(|text| text.lines().filter_map(|line| account(machine, line)).collect()))
 }
 
 /// Of a locked account, none.
@@ -181,23 +176,19 @@ fn free_space_of(line: &str, place: &'static str) -> Option<FreeSpace> {
 
 /// The last line of `/` is the visible one.
 fn root(machine: &dyn Machine) -> Known<(String, String)> {
-    let mounts = machine.read(MOUNTS).map_err(|error| format!("reading {MOUNTS}: {error}"));
-    Known::new(mounts.and_then(|text| {
+    Known(file(machine, MOUNTS).and_then(|text| {
         let of = |line: &str| {
             let mut words = line.split(' ').skip(1);
             (words.next()? == "/").then_some(())?;
             Some((words.next()?.to_owned(), words.next()?.to_owned()))
         };
-        text.lines().rev().find_map(of).ok_or_else(|| format!("{MOUNTS} has no entry for /"))
+        let found = text.lines().rev().find_map(of);
+        found.ok_or_else(|| Unknown(format!("{MOUNTS} has no entry for /")))
     }))
 }
 
 fn missing(machine: &dyn Machine) -> Vec<(&'static str, &'static str)> {
-    let there = |path: &str| {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
-    };
-    PARTS.iter().filter(|(path, _)| !there(path)).copied().collect()
+    PARTS.iter().filter(|(path, _)| !exists(machine, path)).copied().collect()
 }
 
 #[cfg(test)]

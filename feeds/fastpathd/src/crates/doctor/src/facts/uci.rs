@@ -6,7 +6,7 @@ use plugin::{SESSION, UciSession};
 use serde_json::{Map, Value, json};
 use uci::Package;
 
-use super::{Known, Unknown};
+use super::{Known, Unknown, file};
 use crate::machine::Machine;
 
 /// The files that checks read.
@@ -31,7 +31,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     let [network, firewall, fastpath, system] =
         FILES.map(|name| match session.as_ref().and_then(|session| session.values(name)) {
             Some(values) => Package::read(&values).into(),
-            None => Known(file(machine, name)),
+            None => Known(package(machine, &format!("/etc/config/{name}"))),
         });
     if let Some(session) = session {
         session.close();
@@ -85,9 +85,9 @@ impl<'a> Session<'a> {
     }
 }
 
-fn file(machine: &dyn Machine, name: &str) -> Result<Package, Unknown> {
-    let path = format!("/etc/config/{name}");
-    let text = machine.read(&path).map_err(|error| Unknown(format!("reading {path}: {error}")))?;
+/// A package from its file.
+pub(crate) fn package(machine: &dyn Machine, path: &str) -> Result<Package, Unknown> {
+    let text = file(machine, path)?;
     uci::parse(&text).map_err(|error| Unknown(format!("{path}, {error}")))
 }
 

@@ -51,9 +51,9 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
-    let engine = core.offload.report();
+    let engine = core.offload.flowtable().report();
     let differs = engine.wanted != engine.active && core.configuration.settings().is_some();
-    if !engine.why.is_empty() && core.offload.is_settled() && !differs {
+    if !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs {
         let text = format!("The last change was refused: {}", engine.why);
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
@@ -72,23 +72,17 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     for wan in wans.iter().filter(|w| !w.up) {
         let name = &wan.name;
         let params = json!({"name": name, "port": wan.port, "hindrance": wan.hindrance});
-        match wan.hindrance {
-            Hindrance::None => {
-                add("wan-down", Level::Error, params, format!("{name} is down."));
-            }
-            Hindrance::Disconnected => {
-                let text = format!("{name} is disconnected: it was switched off.");
-                add("wan-disconnected", Level::Warning, params, text);
-            }
-            Hindrance::PortDown => {
-                let text = format!("{name} is down: its port {} is switched off.", wan.port);
-                add("wan-down", Level::Error, params, text);
-            }
-            Hindrance::NoLink => {
-                let text = format!("{name} is down: its port has no link.");
-                add("wan-down", Level::Error, params, text);
-            }
-        }
+        let (problem, level) = match wan.hindrance {
+            Hindrance::Disconnected => ("wan-disconnected", Level::Warning),
+            Hindrance::None | Hindrance::PortDown | Hindrance::NoLink => ("wan-down", Level::Error),
+        };
+        let state = match wan.hindrance {
+            Hindrance::None => "down.".to_owned(),
+            Hindrance::Disconnected => "disconnected: it was switched off.".to_owned(),
+            Hindrance::PortDown => format!("down: its port {} is switched off.", wan.port),
+            Hindrance::NoLink => "down: its port has no link.".to_owned(),
+        };
+        add(problem, level, params, format!("{name} is {state}"));
     }
     let resyncs = core.conntrack.refresh().resyncs();
     if resyncs > 0 {
@@ -113,31 +107,25 @@ fn refused(why: &str) -> Option<Finding> {
 /// Findings that the doctor shares, by the same judgements.
 fn shared(core: &Core) -> Vec<Finding> {
     let mut found = Vec::new();
-    let engine = core.offload.report();
-    if core.configuration.settings().is_some() && core.offload.is_settled() {
+    let mut add = |condition: Option<Condition>, text: String| {
+        found.extend(condition.map(|condition| Finding::of(condition, text)));
+    };
+    let engine = core.offload.flowtable().report();
+    if core.configuration.settings().is_some() && core.offload.flowtable().is_settled() {
         let (wanted, active) = (engine.wanted, engine.active);
-        let text = || format!("The engine is {active} although {wanted} is wanted: {}", engine.why);
-        let differs = health::engine(wanted, active, &engine.why);
-        found.extend(differs.map(|condition| Finding::of(condition, text())));
+        let text = format!("The engine is {active} although {wanted} is wanted: {}", engine.why);
+        add(health::engine(wanted, active, &engine.why), text);
     }
     let facts = core.sys.facts();
-    let uncounted = health::accounting(facts.accounting != Some(false));
-    found.extend(uncounted.map(|condition| {
-        let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
-                    net.netfilter.nf_conntrack_acct to 1.";
-        Finding::of(condition, text.to_owned())
-    }));
-    let own = health::firewall_offload(core.network.firewall().own_offload);
-    found.extend(own.map(|condition| {
-        let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
-                    away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
-        Finding::of(condition, text.to_owned())
-    }));
+    let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
+                net.netfilter.nf_conntrack_acct to 1.";
+    add(health::accounting(facts.accounting != Some(false)), text.to_owned());
+    let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
+                away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
+    add(health::firewall_offload(core.network.firewall().own_offload), text.to_owned());
     let (count, limit) = (core.conntrack.flows().len() as u64, facts.conntrack_max);
-    let full = health::conntrack(count, limit);
-    found.extend(full.map(|condition| {
-        Finding::of(condition, format!("Conntrack is nearly full: {count} of {limit}."))
-    }));
+    let text = format!("Conntrack is nearly full: {count} of {limit}.");
+    add(health::conntrack(count, limit), text);
     found
 }
 

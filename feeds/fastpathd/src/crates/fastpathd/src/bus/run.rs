@@ -36,7 +36,7 @@ impl Daemon {
     pub(crate) fn bus_effect(&mut self, effect: Effect) {
         match effect {
             Effect::AnswerEngine => {
-                self.requests.answer_engine(&self.core.offload.report());
+                self.requests.answer_engine(&self.core.offload.flowtable().report());
             }
             Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),
         }

@@ -69,7 +69,7 @@ fn live(core: &Core) -> Live<'_> {
     let Totals { paths, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
-        engine: core.offload.report(),
+        engine: core.offload.flowtable().report(),
         paths,
         ratio,
         health: findings(core, &wan),

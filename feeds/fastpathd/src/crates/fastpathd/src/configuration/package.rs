@@ -37,7 +37,7 @@ impl Configuration {
 }
 
 /// Something wrong in `/etc/config/fastpath`, as the API and `--check --json` show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     config: &'static str,
     /// As uci names it; empty: the file itself.
@@ -74,12 +74,10 @@ impl Problem {
         let fault = config::Fault::Unreadable { why: why.to_owned() };
         Self {
             config: "fastpath",
-            section: String::new(),
-            option: String::new(),
-            value: String::new(),
             code: fault.code(),
             params: fault.params(),
             text: fault.to_string(),
+            ..Self::default()
         }
     }
 }

@@ -10,8 +10,11 @@ use crate::core::Core;
 impl Core {
     /// The flow table has to decide as the rules in force do.
     pub(crate) fn inspection_changed(&mut self) {
-        let inspection =
-            self.offload.in_force().and_then(|plan| plan.protection.inspection.as_ref());
+        let inspection = self
+            .offload
+            .flowtable()
+            .in_force()
+            .and_then(|plan| plan.protection.inspection.as_ref());
         let mut inspection = inspection.map(state_of).unwrap_or_default();
         // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.
         let stops = self.ips.inspection().condition().state == ips::State::FailingClosed;

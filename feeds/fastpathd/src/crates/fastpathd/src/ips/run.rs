@@ -102,7 +102,7 @@ fn unblock(addresses: Vec<IpAddr>, io: &Io) {
 fn reinspect(core: &Core, io: &Io) {
     let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
     // It waits until a job under way is done.
-    let plan = core.offload.coming().cloned();
+    let plan = core.offload.flowtable().coming().cloned();
     let blocks = core.ips.blocks(core.now.mono);
     spawn_local(async move {
         let _guard = lock.lock().await;

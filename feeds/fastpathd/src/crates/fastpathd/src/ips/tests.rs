@@ -111,7 +111,7 @@ impl Core {
             AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
             _ => None,
         });
-        job.or(self.offload.in_force()).unwrap()
+        job.or(self.offload.flowtable().in_force()).unwrap()
     }
 }
 

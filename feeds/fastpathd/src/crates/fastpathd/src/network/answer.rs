@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use config::Cause;
 use flows::Network;
 use serde::Serialize;
-use topology::{Address, Link, NeighbourState, QueueingDiscipline};
+use topology::{Address, BridgeView, Link, NeighbourState, PppoeView, QueueingDiscipline};
 
 use crate::core::Core;
 use crate::network::interfaces::Interface;
@@ -49,34 +49,6 @@ struct LinkView {
 }
 
 #[derive(Debug, Serialize)]
-struct BridgeView {
-    name: String,
-    vlan_filtering: bool,
-    ports: Vec<PortView>,
-}
-
-#[derive(Debug, Serialize)]
-struct PortView {
-    name: String,
-    vlans: Vec<VlanView>,
-}
-
-#[derive(Debug, Serialize)]
-struct VlanView {
-    vid: u16,
-    tagged: bool,
-    pvid: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct PppoeView {
-    device: String,
-    lower: String,
-    session: u16,
-    peer: String,
-}
-
-#[derive(Debug, Serialize)]
 struct HostView {
     address: String,
     mac: String,
@@ -91,8 +63,8 @@ pub(crate) fn view(core: &Core) -> TopologyAnswer<'_> {
     TopologyAnswer {
         generation: network.generation(),
         links: links(core),
-        bridges: bridges(network),
-        pppoe: pppoe(network),
+        bridges: network.topology().bridges(),
+        pppoe: network.topology().pppoe(),
         interfaces: network.interfaces(),
         hosts: hosts(network),
         policies: network.topology().policies(),
@@ -135,40 +107,6 @@ fn links(core: &Core) -> Vec<LinkView> {
         }
     };
     topology.links().map(view).collect()
-}
-
-fn bridges(network: &NetworkView) -> Vec<BridgeView> {
-    let bridges = network.topology().bridges().into_iter();
-    bridges
-        .map(|bridge| BridgeView {
-            name: bridge.name.to_string(),
-            vlan_filtering: bridge.vlan_filtering,
-            ports: bridge
-                .ports
-                .iter()
-                .map(|port| PortView {
-                    name: port.name.to_string(),
-                    vlans: port
-                        .vlans
-                        .iter()
-                        .map(|v| VlanView { vid: v.vid, tagged: v.tagged, pvid: v.pvid })
-                        .collect(),
-                })
-                .collect(),
-        })
-        .collect()
-}
-
-fn pppoe(network: &NetworkView) -> Vec<PppoeView> {
-    let sessions = network.topology().pppoe().into_iter();
-    sessions
-        .map(|session| PppoeView {
-            device: session.device.map(|d| d.to_string()).unwrap_or_default(),
-            lower: session.lower.to_string(),
-            session: session.session,
-            peer: session.peer.to_string(),
-        })
-        .collect()
 }
 
 fn hosts(network: &NetworkView) -> Vec<HostView> {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use config::Network;
 use ruleset::Segments;
-use topology::{LinkKind, Topology};
+use topology::{LinkKind, Topology, is_link_local};
 
 use crate::network::interfaces::{Firewall, Interface};
 
@@ -111,14 +111,6 @@ fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
         stack(&session.lower, session.device.as_deref().unwrap_or("a PPPoE session"));
     }
     carried
-}
-
-/// Every device that is up has one of these.
-fn is_link_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    }
 }
 
 /// The networks of the zones that do not lead to the Internet.

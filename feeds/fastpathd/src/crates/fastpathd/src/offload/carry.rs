@@ -55,7 +55,7 @@ impl Core {
         if !prepare.is_empty() {
             effects.push(DisableWindowTracking(prepare));
         }
-        let bits = self.offload.in_force().and_then(Plan::passed).map(|[a, b]| a | b);
+        let bits = self.offload.flowtable().in_force().and_then(Plan::passed).map(|[a, b]| a | b);
         if let (Some(bits), false) = (bits, clear.is_empty()) {
             effects.push(ClearMarks(clear, bits));
         }

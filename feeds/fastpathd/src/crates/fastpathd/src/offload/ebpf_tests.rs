@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
 use ebpf::devices::NotNative;
 use ebpf::entry::Key;
@@ -13,9 +14,7 @@ use flows::Now;
 use model::Engine;
 use ruleset::Applied;
 use serde_json::{Value, json};
-use topology::{
-    FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, RoutingRule, RuleAction,
-};
+use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, RoutingRule, RuleAction};
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
@@ -440,7 +439,7 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
         vrf: false,
         more: false,
     };
-    let network = from.map(|from| Prefix { network: from.parse().unwrap(), length: 24 });
+    let network = from.map(|from| Network { address: from.parse().unwrap(), prefix: 24 });
     let made = network.map(|from| RoutingRule { from: Some(from), ..plain(100, 100) });
     let usual = [plain(32766, 254), plain(32767, 253)];
     topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())

@@ -343,6 +343,7 @@ impl Flowtable {
         }
     }
 
+    /// The engine asked for and the one in force.
     pub(crate) fn report(&self) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {

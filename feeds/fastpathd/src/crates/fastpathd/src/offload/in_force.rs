@@ -84,7 +84,7 @@ impl Core {
     /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
     /// packet, by the network as it is now. The eBPF engine follows without this.
     pub(crate) fn stations_moved(&mut self, moved: &[Moved]) -> Option<AnyEffect> {
-        if moved.is_empty() || !self.offload.in_force()?.has_flowtable() {
+        if moved.is_empty() || !self.offload.flowtable().in_force()?.has_flowtable() {
             return None;
         }
         let addresses = stations::addresses(moved, self.network.topology());
@@ -99,7 +99,7 @@ impl Core {
     /// any can have been in it.
     pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {
         let has_programs = self.offload.ebpf.remove_all(self.now);
-        let has_flowtable = self.offload.in_force().is_some_and(Plan::has_flowtable);
+        let has_flowtable = self.offload.flowtable().in_force().is_some_and(Plan::has_flowtable);
         let mut effects = self.serve_ebpf();
         if has_flowtable {
             effects.extend(self.offload.flowtable.renew(self.now).map(run));
@@ -113,7 +113,7 @@ impl Core {
 
     /// Passes the engine in force on to the flow table.
     fn engine_changed(&mut self) {
-        let (engine, devices, left_out, shaped) = match self.offload.in_force() {
+        let (engine, devices, left_out, shaped) = match self.offload.flowtable().in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let engine = EngineState {
                     engine: plan.engine,

@@ -12,7 +12,7 @@ use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use flowtable::{EngineReport, Flowtable, Job};
+use flowtable::{Flowtable, Job};
 
 pub(crate) mod answer;
 pub(crate) mod attach;
@@ -75,23 +75,8 @@ impl State {
         Self { flowtable: Flowtable::new(), ebpf: EbpfEngine::default(), planned: None }
     }
 
-    /// The engine asked for and the one in force.
-    pub(crate) fn report(&self) -> EngineReport {
-        self.flowtable.report()
-    }
-
-    /// Whether no job is under way or due.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.flowtable.is_settled()
-    }
-
-    pub(crate) fn in_force(&self) -> Option<&Plan> {
-        self.flowtable.in_force()
-    }
-
-    /// The plan that is in force when the job under way has succeeded.
-    pub(crate) fn coming(&self) -> Option<&Plan> {
-        self.flowtable.coming()
+    pub(crate) fn flowtable(&self) -> &Flowtable {
+        &self.flowtable
     }
 
     pub(crate) fn planned(&self) -> Option<&Plan> {

@@ -110,16 +110,12 @@ impl FlowTable {
 }
 
 fn conflict(query: &FlowsQuery) -> QueryError {
-    let other = match query.group {
-        Group::None => "single flows",
-        Group::Host => "group host",
-        Group::Service => "group service",
-        Group::Vlan => "group vlan",
-        Group::Path => "group path",
-    };
+    let group = query.group;
+    let single = group == Group::None;
+    let other = if single { "single flows".to_owned() } else { format!("group {group}") };
     QueryError::Conflict {
         field: "sort".into(),
         value: format!("\"{}\"", query.sort.name()),
-        other: other.into(),
+        other,
     }
 }

@@ -58,7 +58,7 @@ fn inspection_is_in_force_without_a_flowtable() {
     router.configure(&values("flowtable", true));
     router.end_job(JobEnd::WithoutFlowtable);
     router.assert_active(Engine::Off, "no flowtable");
-    assert!(router.core.offload.in_force().unwrap().protection.inspection.is_some());
+    assert!(router.core.offload.flowtable().in_force().unwrap().protection.inspection.is_some());
     router.pass(30);
     router.assert_active(Engine::Flowtable, "");
 }

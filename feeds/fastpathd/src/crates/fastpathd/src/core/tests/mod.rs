@@ -163,7 +163,7 @@ impl Router {
                 Effect::Offload(offload::Effect::Run(job)) => {
                     assert_eq!(self.job, None, "two jobs at a time, the second is {job:?}");
                     if let Job::Apply { in_force, .. } = &job {
-                        assert_eq!(in_force.as_ref(), self.core.offload.in_force());
+                        assert_eq!(in_force.as_ref(), self.core.offload.flowtable().in_force());
                     }
                     self.job = Some(job);
                 }
@@ -231,7 +231,7 @@ impl Router {
     }
 
     fn report(&self) -> EngineReport {
-        self.core.offload.report()
+        self.core.offload.flowtable().report()
     }
 
     fn rules_changed(&mut self, table: Touch, others: bool) {

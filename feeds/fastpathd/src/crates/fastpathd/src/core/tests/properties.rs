@@ -255,7 +255,7 @@ impl Router {
     /// The wanted engine is in force, or the reason why it cannot be is shown.
     fn assert_settled(&self, wanted: Engine) {
         let report = self.report();
-        assert!(self.core.offload.is_settled());
+        assert!(self.core.offload.flowtable().is_settled());
         assert_eq!(report.wanted, wanted.name());
         let expected = match wanted {
             // Hardware that was refused once is not asked again for the same plan.
@@ -269,7 +269,7 @@ impl Router {
         };
         assert_eq!(report.active, expected.name(), "{}", report.why);
         assert!(expected != wanted || report.why.is_empty(), "{}", report.why);
-        let in_force = self.core.offload.in_force().unwrap();
+        let in_force = self.core.offload.flowtable().in_force().unwrap();
         assert_eq!(self.table, rules_of(in_force), "the kernel has the plan in force");
     }
 }
