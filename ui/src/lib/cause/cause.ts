@@ -4,14 +4,30 @@
 
 import { translated, type Params } from '../i18n/t';
 
-/** The states that have a reason; each has its keys in the catalogues of this folder. */
+/** The states that have a reason, and refusals; each has its keys in the catalogues of this folder. */
 export type Kind =
-  'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'steering' | 'difference' | 'rules' | 'source';
+  | 'engine'
+  | 'ebpf'
+  | 'ips'
+  | 'link'
+  | 'cpu'
+  | 'steering'
+  | 'difference'
+  | 'rules'
+  | 'source'
+  | 'refusal';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {
   why: string;
   cause?: { code: string; params: Params } | undefined;
+}
+
+/** A refusal in the answer of an object: the field `error`. An older router sends no `cause`. */
+export interface Refused {
+  code: string;
+  text: string;
+  cause?: Reason['cause'];
 }
 
 /** Of reasons within others of another kind: their kind. */
