@@ -32,6 +32,7 @@ const listed: Record<Kind, string[]> = {
   difference: codes('cpu.json', 'DifferenceCause'),
   rules: codes('ips.json', 'RulesCause'),
   source: codes('ips.json', 'SourceCause'),
+  fault: codes('types.json', 'SourceFault'),
   refusal: codes('types.json', 'RefusalCause'),
 };
 

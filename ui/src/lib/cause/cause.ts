@@ -4,7 +4,7 @@
 
 import { translated, type Params } from '../i18n/t';
 
-/** The states that have a reason, and refusals; each has its keys in the catalogues of this folder. */
+/** The states that have a reason, faults in a rule source, and refusals; each has its keys in the catalogues of this folder. */
 export type Kind =
   | 'engine'
   | 'ebpf'
@@ -15,6 +15,7 @@ export type Kind =
   | 'difference'
   | 'rules'
   | 'source'
+  | 'fault'
   | 'refusal';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
@@ -31,7 +32,7 @@ export interface Refused {
 }
 
 /** Of reasons within others of another kind: their kind. */
-const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf' };
+const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf', source: 'fault' };
 
 /** The reason in the language of the page; as the router sends it where the page has no text. */
 export function reason(kind: Kind, { why, cause }: Reason): string {

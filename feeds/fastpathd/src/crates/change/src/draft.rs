@@ -52,8 +52,6 @@ config::coded! {
     }
 }
 
-impl std::error::Error for DraftError {}
-
 impl Draft {
     /// Carries the edits out on the packages read, one after the other.
     ///

@@ -151,19 +151,19 @@ impl Input {
         let report = &mut self.report;
         let path = || archive.display().to_string();
         let file = File::open(archive)
-            .map_err(|error| SourceReason::File { path: path(), said: error.to_string() });
+            .map_err(|error| SourceReason::File { path: path(), said: error.to_string() }.into());
         let collected = file.and_then(|file| {
             let (packed, choice) = (BufReader::new(file), self.choice.clone());
             collect(packed, &self.plain_name, &self.limits, choice)
-                .map_err(|error| SourceReason::from(&error))
+                .map_err(|error| Cause::from(&error))
         });
         match collected {
             Ok(rules) if rules.rules.is_empty() => {
                 let note = rules.notes.first().cloned();
-                let reason = note.map_or(SourceReason::NoneSelected, |note| {
-                    SourceReason::NoneSelectedNote { note }
-                });
-                report.set_cause(reason.cause());
+                report.set_cause(note.map_or(SourceReason::NoneSelected.cause(), |note| {
+                    let reason = SourceReason::NoneUsable { why: note.text.clone() };
+                    reason.cause().around(note)
+                }));
                 report.state = SourceState::Failed;
             }
             Ok(mut rules) => {
@@ -171,11 +171,11 @@ impl Input {
                 report.disabled_by_source = rules.disabled_by_source;
                 (report.left_out, report.unpacked) = (rules.left_out, rules.unpacked);
                 report.version = std::mem::take(&mut rules.version);
-                report.notes = std::mem::take(&mut rules.notes);
+                report.notes = rules.notes.drain(..).map(|note| note.text).collect();
                 self.rules = Some(rules);
             }
-            Err(reason) => {
-                report.set_cause(reason.cause());
+            Err(cause) => {
+                report.set_cause(cause);
                 report.state = SourceState::Failed;
             }
         }
