@@ -4,7 +4,8 @@
 
 import { translated, type Params } from '../i18n/t';
 
-/** The states that have a reason, faults in a rule source, and refusals; each has its keys in the catalogues of this folder. */
+/** States that have a reason, faults of a rule source, and refusals; each has its keys in the
+ * catalogues of this folder. */
 export type Kind =
   | 'engine'
   | 'ebpf'
