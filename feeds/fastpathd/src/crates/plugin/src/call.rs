@@ -25,7 +25,7 @@ pub struct Refusal {
     /// A stable name of the kind of refusal, for programs.
     pub code: &'static str,
     /// The reason with its own code, for people: the operation, its object, the remedy.
-    pub cause: Cause,
+    pub cause: Box<Cause>,
     /// Further fields of `error`.
     pub more: Map,
 }
@@ -34,7 +34,7 @@ impl Refusal {
     /// A refusal without further fields.
     #[must_use]
     pub fn new(code: &'static str, cause: impl Into<Cause>) -> Self {
-        Self { code, cause: cause.into(), more: Map::new() }
+        Self { code, cause: Box::new(cause.into()), more: Map::new() }
     }
 
     /// With one more field.
