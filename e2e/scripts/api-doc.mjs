@@ -112,7 +112,7 @@ function plugin([name, methods]) {
     `# The ubus object \`fastpath.${name}\``,
     '',
     `Generated from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program per call,`,
-    'so a refusal is an answer as well: `{"error": {"code": …, "text": …}}`, with more fields',
+    'so a refusal is an answer as well: `{"error": …}`, a [Refusal](#refusal) with more fields',
     'that each method lists. `argument` is an argument of a wrong type, `bus` an object of rpcd',
     'that does not answer.',
     '',

@@ -2,6 +2,7 @@
 /** Typed calls of the object `fastpath` and others; whether a refusal means a missing right or a
  * dead session; the login, and how long a session lives (an hour). */
 
+import { reasonOf, type Refused } from '../cause/cause';
 import { Fault, type FaultKind } from './errors';
 import type { FastpathApi } from './types';
 import { NULL_SESSION, type Ubus } from './ubus';
@@ -107,8 +108,8 @@ async function ask(
 }
 
 function admitted(reply: Record<string, unknown>): Record<string, unknown> {
-  const { error } = reply as { error?: { code: string; text: string; wait_s?: number } };
+  const { error } = reply as { error?: Refused & { wait_s?: number } };
   if (!error) return reply;
   const kind = { denied: 'denied', wait: 'slowed' }[error.code] ?? 'failed';
-  throw new Fault(kind as FaultKind, error.text, { seconds: error.wait_s ?? 0 });
+  throw new Fault(kind as FaultKind, reasonOf('refusal', error), { seconds: error.wait_s ?? 0 });
 }

@@ -1300,17 +1300,18 @@ export interface SourceCause {
     | 'nothing-yet'
     | 'unpacked'
     | 'entries'
-    | 'entry'
+    | 'archive-entry'
     | 'format'
     | 'truncated'
     | 'truncated-entry'
     | 'damaged'
     | 'none-selected'
-    | 'none-selected-note'
+    | 'none-usable'
+    | 'rule-line'
     | 'rule'
     | 'rules';
   /**
-   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, note, more; said: the message of Suricata, the download program or the operating system, in English
+   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, more; said: the message of Suricata, the download program or the operating system, in English; inner: with archive-entry, none-usable and rule-line the code of a SourceFault, whose values follow
    */
   params: {
     [k: string]: string;

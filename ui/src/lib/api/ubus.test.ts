@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
+import { setLanguage } from '../i18n/t';
 import { Fault, type FaultKind } from './errors';
 import { Fastpath, logIn } from './fastpath';
 import { NULL_SESSION, Ubus } from './ubus';
@@ -114,6 +115,18 @@ describe('logIn', () => {
     const { ubus } = router(answers({ error: { code: 'wait', text: 'slow', wait_s: 31 } }));
     const refused = { kind: 'slowed', seconds: 31 };
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject(refused);
+  });
+
+  it('says in the language of the page why it failed', async () => {
+    await setLanguage('de');
+    const path = '/var/run/fastpath-access.json';
+    const cause = { code: 'file', params: { what: 'opening', path, said: 'No space left' } };
+    const { ubus } = router(answers({ error: { code: 'failed', text: 'in English', cause } }));
+    await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject({
+      kind: 'failed',
+      message: `${path} ist nicht verwendbar: No space left`,
+    });
+    await setLanguage('en');
   });
 
   it.each([

@@ -32,6 +32,8 @@ const listed: Record<Kind, string[]> = {
   difference: codes('cpu.json', 'DifferenceCause'),
   rules: codes('ips.json', 'RulesCause'),
   source: codes('ips.json', 'SourceCause'),
+  fault: codes('types.json', 'SourceFault'),
+  refusal: codes('types.json', 'RefusalCause'),
 };
 
 describe.each(Object.entries({ english, german }))('the reasons in %s', (_, catalogue) => {
@@ -82,6 +84,14 @@ describe('a reason', () => {
     const params = { inner: 'ignored irq-unnamed', irq: '45', have: '0-3', wanted: '1' };
     expect(reason('difference', { why: '', cause: { code: 'irq-fixed', params } })).toMatch(
       /^Interrupt 45 darf auf CPU 0-3 eintreffen, geplant ist CPU 1; der Kernel .+; manche/,
+    );
+  });
+
+  it('of a refusal keeps its own values next to those of the one within it', async () => {
+    await setLanguage('de');
+    const params = { inner: 'feature-on', said: 'no', feature: 'rx-gro', device: 'lan1' };
+    expect(reason('refusal', { why: '', cause: { code: 'step', params } })).toBe(
+      'rx-gro von lan1 einschalten: no',
     );
   });
 

@@ -4,9 +4,20 @@
 
 import { translated, type Params } from '../i18n/t';
 
-/** The states that have a reason; each has its keys in the catalogues of this folder. */
+/** States that have a reason, faults of a rule source, and refusals; each has its keys in the
+ * catalogues of this folder. */
 export type Kind =
-  'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'steering' | 'difference' | 'rules' | 'source';
+  | 'engine'
+  | 'ebpf'
+  | 'ips'
+  | 'link'
+  | 'cpu'
+  | 'steering'
+  | 'difference'
+  | 'rules'
+  | 'source'
+  | 'fault'
+  | 'refusal';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {
@@ -14,8 +25,15 @@ export interface Reason {
   cause?: { code: string; params: Params } | undefined;
 }
 
+/** A refusal in the answer of an object: the field `error`. An older router sends no `cause`. */
+export interface Refused {
+  code: string;
+  text: string;
+  cause?: Reason['cause'];
+}
+
 /** Of reasons within others of another kind: their kind. */
-const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf' };
+const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf', source: 'fault' };
 
 /** The reason in the language of the page; as the router sends it where the page has no text. */
 export function reason(kind: Kind, { why, cause }: Reason): string {

@@ -31,6 +31,15 @@ describe('the message of an update', () => {
     expect(of('busy')).toBe('eine andere Aktualisierung läuft');
   });
 
+  it('of a line that is not a rule is in the language of the page, too', async () => {
+    await setLanguage('de');
+    const params = { file: 'b.rules', line: '3', inner: 'twice', option: 'sid' };
+    const cause: SourceCause = { code: 'rule-line', params };
+    expect(messageOf({ message: 'in English', cause })).toBe(
+      'b.rules Zeile 3: die Regel hat sid doppelt',
+    );
+  });
+
   it('is as the router sends it where a source has no code, or none is listed', () => {
     expect(of('', {})).toBe('in English');
     expect(updateMessage({ message: 'older', sources: [] })).toBe('older');

@@ -6,6 +6,7 @@
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type * as Api from '../api/types-change';
+import { reasonOf, type Refused } from '../cause/cause';
 import type { Params } from '../i18n/t';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
@@ -68,8 +69,8 @@ export class Refusal extends Fault {
 
 /** @throws {Refusal} if the answer is one */
 export function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
-  const { error } = reply as { error?: { code: string; text: string } };
-  if (error) throw new Refusal(error.code, error.text, error);
+  const { error } = reply as { error?: Refused };
+  if (error) throw new Refusal(error.code, reasonOf('refusal', error), { ...error });
   return reply;
 }
 

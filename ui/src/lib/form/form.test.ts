@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
+import { setLanguage } from '../i18n/t';
 import { Change, Refusal, UNDO_S, type Wanted } from './change.svelte';
 import { Draft } from './draft.svelte';
 import { consents, dangers, type Exposure } from './exposure';
@@ -390,5 +391,17 @@ describe('a change', () => {
     await expect(refused).rejects.toBeInstanceOf(Refusal);
     await expect(refused).rejects.toMatchObject({ code: 'pending', more: { user: 'anna' } });
     expect(change.pending).toBe(null);
+  });
+
+  it('that the router refuses says why in the language of the page', async () => {
+    await setLanguage('de');
+    const cause = { code: 'no-right', params: { config: 'network', user: 'eve' } };
+    const error = { code: 'denied', text: 'in English', config: 'network', cause };
+    rpcd.answers['apply'] = { error };
+    const fault: unknown = await change.apply({ edits: [] }).catch((caught: unknown) => caught);
+    await setLanguage('en');
+    expect(fault).toMatchObject({ code: 'denied', message: '„eve“ darf network nicht ändern' });
+    rpcd.answers['apply'] = { error: { code: 'denied', text: 'an older router' } };
+    await expect(change.apply({ edits: [] })).rejects.toThrow('an older router');
   });
 });

@@ -3,10 +3,12 @@
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
+import { reason, type Reason } from '../cause/cause';
 import { answerOf, Refusal } from '../form/change.svelte';
-import { translated } from '../i18n/t';
 import type { Finding, Report, Way } from './report';
 import { h } from './messages';
+
+type Cause = NonNullable<Reason['cause']>;
 
 /** Samples take seconds, and a small router needs its time for the rest. */
 const RUN_MS = 60_000;
@@ -37,11 +39,13 @@ export class Doctor {
     }
   }
 
-  /** Carries out a step; the router's log of it. */
+  /** Carries out a fix; its steps, each in a line. An older router sends them as a text only. */
   async fix({ id }: Finding): Promise<string> {
     const args = { id };
     const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
-    return String(answerOf(reply)['said'] ?? '');
+    const { said = '', steps = [] } = answerOf(reply) as { said?: string; steps?: Cause[] };
+    const step = (why: string, at: number) => reason('refusal', { why, cause: steps[at] });
+    return said.split('\n').map(step).join('\n');
   }
 
   /** Which size of packets arrives at a host. */
@@ -52,12 +56,15 @@ export class Doctor {
   }
 }
 
+/** Refusals that are an outcome rather than a fault: their text needs no introduction. */
+const OUTCOMES = ['busy', 'nothing', 'no-fix'];
+
 /** The text of a fault of the doctor. */
 export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'absent') return h('absent');
   if (fault.kind === 'denied') return h('denied');
   if (fault.kind === 'unreachable') return h('unreachable');
-  const code = fault instanceof Refusal ? fault.code : '';
-  return translated('health', `refused.${code}`) ?? h('failed', { text: fault.message });
+  if (fault instanceof Refusal && OUTCOMES.includes(fault.code)) return fault.message;
+  return h('failed', { text: fault.message });
 }

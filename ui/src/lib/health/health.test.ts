@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import doctorTexts from '../../../../feeds/fastpathd/src/crates/doctor/texts/en.json';
 import { Fault } from '../api/errors';
-import { Refusal } from '../form/change.svelte';
+import { setLanguage } from '../i18n/t';
 import { Doctor, messageFor } from './doctor.svelte';
 import words from './en.json';
 import { countOf, groupsOf, verdictOf, type Finding, type Severity } from './report';
@@ -108,11 +108,41 @@ describe('Doctor', () => {
     expect(asked.calls).toEqual([['fastpath.doctor', 'fix', { id: 'gro-off' }]]);
   });
 
-  it('has a text for each refusal with a code of its own', () => {
-    const refused = (code: string) => messageFor(new Refusal(code, 'English', {}));
-    expect(refused('busy')).toMatch(/^The doctor is busy/);
-    expect(refused('nothing')).toMatch(/no longer/);
-    expect(refused('no-fix')).toMatch(/no automatic fix/);
+  it('names the steps of a fix in the language of the page', async () => {
+    await setLanguage('de');
+    const params = { feature: 'rx-gro', device: 'lan1' };
+    const steps = [
+      { code: 'write', params: { text: '1', path: '/proc/x' } },
+      { code: 'feature-on', params },
+    ];
+    const said = 'writing 1 to /proc/x\nturning rx-gro of lan1 on';
+    const doctor = new Doctor(router({ done: true, said, steps }));
+    const shown = await doctor.fix(finding('gro-off', 'offload', 'advice'));
+    await setLanguage('en');
+    expect(shown).toBe('1 nach /proc/x schreiben\nrx-gro von lan1 einschalten');
+  });
+
+  it('refuses in the language of the page', async () => {
+    await setLanguage('de');
+    const gro = finding('gro-off', 'offload', 'advice');
+    const refused = async (code: string, cause: string, params = {}) => {
+      const error = { code, text: 'English', cause: { code: cause, params } };
+      const doctor = new Doctor(router({ error }));
+      return messageFor(await doctor.fix(gro).catch((fault: unknown) => fault));
+    };
+    const texts = [
+      await refused('busy', 'doctor-busy'),
+      await refused('nothing', 'nothing', { check: 'gro-off' }),
+      await refused('no-fix', 'no-fix', { check: 'gro-off' }),
+      await refused('failed', 'doctor-ended'),
+    ];
+    await setLanguage('en');
+    expect(texts).toEqual([
+      'Der Doctor bearbeitet gerade andere Anfragen. In einigen Sekunden erneut versuchen.',
+      'Die Prüfung meldet kein Problem mehr.',
+      'Es gibt keine automatische Behebung; siehe Abhilfe.',
+      'Die Prüfungen sind fehlgeschlagen: der Doctor endete vorzeitig; siehe Protokoll',
+    ]);
   });
 
   it('has a text for a router without a doctor', () => {

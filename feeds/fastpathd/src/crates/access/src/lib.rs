@@ -16,7 +16,7 @@ mod record;
 mod rpcd_acl;
 mod throttle;
 
-pub use login::OBJECT;
+pub use login::{LoginReason, OBJECT};
 pub use record::{Record, RecordError};
 pub use rpcd_acl::login_grant;
 pub use throttle::{Client, Failures, LoginThrottle};

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plugin::{BusError, Call, Map, Method, Object, Refusal, Sample, map};
+use plugin::{BusError, Call, CallReason, Map, Method, Object, Refusal, Sample, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
@@ -18,6 +18,16 @@ use crate::throttle::Client;
 const SHORTEST: usize = 8;
 /// The longest that crypt(3) reads completely on every libc.
 const LONGEST: usize = 256;
+
+config::coded! {
+    /// Why a login, or a hash, is refused.
+    pub enum LoginReason {
+        Wrong = "wrong-password", "wrong name or password";
+        Wait { wait_s: u64 } = "wait", "too many wrong passwords: try again in {wait_s} s";
+        Length { shortest: usize, longest: usize, length: usize } = "password-length",
+            "a password has {shortest} to {longest} bytes; this one has {length}";
+    }
+}
 
 /// `fastpath.access`: method `login {username, password, timeout, browser}` answers as rpcd's
 /// `session login` does, and with a token `browser` for the next login of that name: attempts with
@@ -49,20 +59,18 @@ pub const OBJECT: Object = Object {
 fn hash(call: &Call) -> Result<Map, Refusal> {
     let password = call.text("password")?.unwrap_or_default();
     if !(SHORTEST..=LONGEST).contains(&password.len()) {
-        let text = format!(
-            "a password has {SHORTEST} to {LONGEST} bytes; this one has {}",
-            password.len()
-        );
-        return Err(Refusal::new("argument", text));
+        let (shortest, longest, length) = (SHORTEST, LONGEST, password.len());
+        return Err(Refusal::new("argument", LoginReason::Length { shortest, longest, length }));
     }
     let hash = crate::crypt::hash(password).map_err(|error| {
-        Refusal::new("failed", format!("making a hash: reading /dev/urandom: {error}"))
+        let (path, said) = ("/dev/urandom".to_owned(), error.to_string());
+        Refusal::new("failed", CallReason::File { what: "reading", path, said })
     })?;
     Ok(map([("hash", hash.into())]))
 }
 
 async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
-    let missing = |what| Refusal::new("argument", format!("logging in: {what} is missing"));
+    let missing = |argument| Refusal::new("argument", CallReason::Missing { argument });
     let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
     let timeout = call.number("timeout")?;
@@ -104,7 +112,7 @@ async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal>
             let name = journal::spelled(&name);
             let wait_s = whole_seconds(wait);
             journal::warn(&format!("wrong password for {name}; next attempt in {wait_s} s"));
-            Err(Refusal::new("denied", "wrong name or password").with("wait_s", json!(wait_s)))
+            Err(Refusal::new("denied", LoginReason::Wrong).with("wait_s", json!(wait_s)))
         }
         Err(error) => {
             record
@@ -134,12 +142,11 @@ fn passed_words(name: &str, failures: u32) -> String {
 
 fn slow(wait: Duration) -> Refusal {
     let wait_s = whole_seconds(wait);
-    let text = format!("too many wrong passwords: try again in {wait_s} s");
-    Refusal::new("wait", text).with("wait_s", Value::from(wait_s))
+    Refusal::new("wait", LoginReason::Wait { wait_s }).with("wait_s", Value::from(wait_s))
 }
 
 fn unusable(error: &crate::RecordError) -> Refusal {
-    Refusal::new("failed", format!("logging in: {error}"))
+    Refusal::new("failed", error.reason())
 }
 
 /// Never less than it takes.

@@ -8,6 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plugin::CallReason;
+
 use crate::throttle::LoginThrottle;
 
 /// In memory, and in a folder where only root makes files.
@@ -23,9 +25,16 @@ pub struct RecordError {
     cause: std::io::Error,
 }
 
+impl RecordError {
+    pub(crate) fn reason(&self) -> CallReason {
+        let (path, said) = (self.path.display().to_string(), self.cause.to_string());
+        CallReason::File { what: self.attempt, path, said }
+    }
+}
+
 impl std::fmt::Display for RecordError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} {}: {}", self.attempt, self.path.display(), self.cause)
+        self.reason().fmt(out)
     }
 }
 

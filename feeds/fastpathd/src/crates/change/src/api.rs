@@ -3,7 +3,7 @@
 //! validation, connectivity loss, exposure. Seconds to confirm (default and limits), length of a
 //! note, and the UCI files that are always validated together. Their shapes are in `schema/change`.
 
-use plugin::{Bus, Call, Map, Object, Refusal, map, method};
+use plugin::{Bus, Call, CallReason, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 
 use crate::administrator;
@@ -15,6 +15,7 @@ use crate::edit::{CONFIGS, Edit, read_edits};
 use crate::exposes::{self, NewExposure};
 use crate::force::{self, InUse, Seen};
 use crate::problem::Problem;
+use crate::reason::ChangeReason;
 use crate::record::{Record, State};
 use crate::secret::{MASK, masked, masked_section};
 use crate::transaction::{Changes, Order, Waiting};
@@ -64,9 +65,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     let mut wanted: Vec<&str> = Vec::new();
     for config in &asked {
         let known = config.as_str().filter(|config| CONFIGS.contains(config));
-        let text =
-            || format!("the argument 'configs' has {config}, which is not one of {CONFIGS:?}");
-        wanted.push(known.ok_or_else(|| Refusal::new("argument", text()))?);
+        wanted.push(known.ok_or_else(|| invalid("configs", config))?);
     }
     let packages = read(&call.bus, &wanted).await?;
     let shown = |package: &Package| {
@@ -110,23 +109,20 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     changes.nobody_waits().await?;
     let Judged { edits, draft, problems, cuts, exposes } = judge(call, &caller).await?;
     if !problems.is_empty() {
-        let text = format!("the change cannot be applied: {}", problems[0].text);
-        return Err(Refusal::new("invalid", text).with("problems", json!(problems)));
+        let reason = ChangeReason::Invalid { problem: problems[0].text.clone() };
+        return Err(Refusal::new("invalid", reason).with("problems", json!(problems)));
     }
     if draft.touched().is_empty() {
-        return Err(Refusal::new("unchanged", "the configuration is like that already"));
+        return Err(Refusal::new("unchanged", ChangeReason::Unchanged));
     }
     if !cuts.is_empty() && !cut_ok {
-        let text = format!("{}; to apply it all the same, set cut_ok", cuts[0].text);
-        return Err(Refusal::new("cuts", text).with("cuts", json!(cuts)));
+        let reason = ChangeReason::Cuts { cut: cuts[0].text.clone() };
+        return Err(Refusal::new("cuts", reason).with("cuts", json!(cuts)));
     }
     if let Some(new) = exposes.iter().find(|of| !accepted.contains(&&*of.zone)) {
-        let zone = new.zone.escape_debug();
-        let text = format!(
-            "{}; to apply it all the same, name the zone '{zone}' (accept_exposure)",
-            new.text
-        );
-        return Err(Refusal::new("exposes", text).with("exposes", json!(exposes)));
+        let (opening, zone) = (new.text.clone(), new.zone.escape_debug().to_string());
+        let reason = ChangeReason::Exposes { opening, zone };
+        return Err(Refusal::new("exposes", reason).with("exposes", json!(exposes)));
     }
     let pending = changes.apply(&caller, Order { edits, draft, seconds, note }).await?;
     Ok(map([
@@ -140,8 +136,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
 fn accepted(call: &Call) -> Result<Vec<&str>, Refusal> {
     let mut zones = Vec::new();
     for zone in call.list("accept_exposure")?.into_iter().flatten() {
-        let text = || format!("the argument 'accept_exposure' has {zone}, which is not a name");
-        zones.push(zone.as_str().ok_or_else(|| Refusal::new("argument", text()))?);
+        zones.push(zone.as_str().ok_or_else(|| invalid("accept_exposure", zone))?);
     }
     Ok(zones)
 }
@@ -248,24 +243,24 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
 
 async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
     let record = crate::store().record(id)?;
-    let gone = || Refusal::new("gone", format!("there is no change {id} (any more)"));
+    let gone = || Refusal::new("gone", ChangeReason::NoChange { id });
     let record = record.ok_or_else(gone)?;
     if record.state != State::Confirmed {
-        let text = format!("change {id} cannot be undone: it was rolled back");
-        return Err(Refusal::new("gone", text).with("state", json!(record.state)));
+        let reason = ChangeReason::NothingToUndo { id };
+        return Err(Refusal::new("gone", reason).with("state", json!(record.state)));
     }
     let now = read(&call.bus, &record.draft.touched()).await?;
     inverse(&record.draft, &now).map_err(|error| {
-        let text = format!("change {id} cannot be undone: {error}");
-        let refusal = Refusal::new("changed", text).with("config", json!(error.config));
+        let reason = ChangeReason::changed(id, &error);
+        let refusal = Refusal::new("changed", reason).with("config", json!(error.config));
         refusal.with("section", json!(error.section)).with("option", json!(error.option))
     })
 }
 
 async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
-    let missing = || Refusal::new("argument", "the argument 'edits' is missing: a list");
-    let edits = read_edits(call.list("edits")?.ok_or_else(missing)?).map_err(|error| {
-        let refusal = Refusal::new("argument", error.to_string());
+    let edits = call.list("edits")?.ok_or_else(|| missing("edits"))?;
+    let edits = read_edits(edits).map_err(|error| {
+        let refusal = Refusal::new("argument", ChangeReason::from(&error));
         refusal.with("edit", json!(error.number)).with("field", json!(error.field))
     })?;
     let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
@@ -280,7 +275,8 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let edits = filled(call, edits).await?;
     let before = read(&call.bus, &configs).await?;
     let draft = Draft::new(before, &edits).map_err(|error| {
-        Refusal::new("edit", format!("{error}; it may have changed: load the page again"))
+        let reason = ChangeReason::Draft { fault: error.to_string() };
+        Refusal::new("edit", reason.cause().around(error.cause()))
     })?;
     let problems = validate::problems(&draft, &validate::Validators::of_router());
     let via = call.text("via")?.unwrap_or_default();
@@ -299,8 +295,7 @@ async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal>
     if edits.iter_mut().all(|edit| edit.fill(id, &known)) {
         return Ok(edits);
     }
-    let text = format!("these are not the edits that undo change {id}; request them again");
-    Err(Refusal::new("argument", text).with("id", json!(id)))
+    Err(Refusal::new("argument", ChangeReason::OtherEdits { id }).with("id", json!(id)))
 }
 
 async fn read(bus: &Bus, configs: &[&str]) -> Result<Packages, Refusal> {
@@ -311,8 +306,16 @@ async fn read(bus: &Bus, configs: &[&str]) -> Result<Packages, Refusal> {
 }
 
 fn id(call: &Call) -> Result<u64, Refusal> {
-    let missing = || Refusal::new("argument", "the argument 'id' is missing: a change's number");
-    call.number("id")?.ok_or_else(missing)
+    call.number("id")?.ok_or_else(|| missing("id"))
+}
+
+fn missing(argument: &'static str) -> Refusal {
+    Refusal::new("argument", CallReason::Missing { argument })
+}
+
+fn invalid(argument: &'static str, value: &Value) -> Refusal {
+    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Refusal::new("argument", CallReason::value(argument, &shown))
 }
 
 /// One line, not too long.

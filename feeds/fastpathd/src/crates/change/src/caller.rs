@@ -6,6 +6,8 @@ use plugin::{Bus, Refusal, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
+use crate::reason::ChangeReason;
+
 /// The name of a caller on the router itself: ubusd lets only root call.
 pub const LOCAL: &str = "root (local)";
 
@@ -27,7 +29,7 @@ impl Caller {
         let args = map([("ubus_rpc_session", json!(session)), ("keys", json!(["username"]))]);
         let answer =
             bus.call("session", "get", &args).await.map_err(|error| match error.status() {
-                Status::NotFound => Refusal::new("denied", "the session has ended; log in again"),
+                Status::NotFound => Refusal::new("denied", ChangeReason::SessionEnded),
                 _ => error.into(),
             })?;
         let user = answer.get("values").and_then(|values| values["username"].as_str());
@@ -52,8 +54,9 @@ impl Caller {
             ]);
             let answer = bus.call("session", "access", &args).await?;
             if answer.get("access") != Some(&Value::Bool(true)) {
-                let text = format!("changing {config}: '{}' has no right to write it", self.user);
-                return Err(Refusal::new("denied", text).with("config", json!(config)));
+                let (config, user) = ((*config).to_owned(), self.user.clone());
+                let reason = ChangeReason::NoRight { config: config.clone(), user };
+                return Err(Refusal::new("denied", reason).with("config", json!(config)));
             }
         }
         Ok(())

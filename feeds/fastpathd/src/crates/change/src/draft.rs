@@ -40,16 +40,16 @@ pub struct Pair<'a> {
     pub after: Option<&'a Section>,
 }
 
-/// Why an edit cannot be done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message names the fields")]
-pub enum DraftError {
-    #[error("there is no section '{section}' in {config}")]
-    NoSection { config: String, section: String },
-    #[error("there is a section '{section}' in {config} already")]
-    Taken { config: String, section: String },
-    #[error("there is no configuration {config} on this router")]
-    NoConfig { config: String },
+config::coded! {
+    /// Why an edit cannot be done.
+    pub enum DraftError {
+        NoSection { config: String, section: String } = "no-section",
+            "there is no section '{section}' in {config}";
+        Taken { config: String, section: String } = "section-taken",
+            "there is a section '{section}' in {config} already";
+        NoConfig { config: String } = "no-configuration",
+            "there is no configuration {config} on this router";
+    }
 }
 
 impl Draft {

@@ -26,6 +26,7 @@ mod host;
 mod input;
 mod log;
 mod problem;
+mod reason;
 mod record;
 #[cfg(test)]
 mod sample;
@@ -44,6 +45,7 @@ pub use caller::LOCAL;
 pub use config::secret::{MASK, is_secret};
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
+pub use reason::ChangeReason;
 pub use undo::{ChangedSince, inverse};
 pub use watch::{boot, settle};
 

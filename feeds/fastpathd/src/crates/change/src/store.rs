@@ -35,9 +35,9 @@ pub(crate) struct Store {
 #[derive(Debug, thiserror::Error)]
 #[error("{what} {}: {source}", path.display())]
 pub struct StoreError {
-    what: &'static str,
-    path: PathBuf,
-    source: io::Error,
+    pub(crate) what: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) source: io::Error,
 }
 
 /// Only one call changes anything at a time.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plugin::{Bus, BusError, Refusal, map};
+use plugin::{Bus, BusError, CallReason, Refusal, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
@@ -15,6 +15,7 @@ use crate::draft::Draft;
 use crate::edit::Edit;
 use crate::force::{self, InUse, Seen};
 use crate::log;
+use crate::reason::ChangeReason;
 use crate::record::{Head, Pending, Running, State};
 use crate::store::{Lock, Store, StoreError};
 use crate::uci::Uci;
@@ -25,7 +26,7 @@ const DAEMON_PAUSE: Duration = Duration::from_millis(250);
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        Refusal::new("failed", error.to_string())
+        Refusal::new("failed", CallReason::from(&error))
     }
 }
 
@@ -77,12 +78,7 @@ impl<'a> Changes<'a> {
 
     /// The changes kept in this store.
     pub(crate) fn of(bus: &'a Bus, store: Store) -> Result<Self, Refusal> {
-        let busy = || {
-            Refusal::new(
-                "busy",
-                "another call is changing the configuration; try again in a moment",
-            )
-        };
+        let busy = || Refusal::new("busy", ChangeReason::Busy);
         let lock = store.lock()?.ok_or_else(busy)?;
         Ok(Self { bus, store, _lock: lock })
     }
@@ -108,11 +104,10 @@ impl<'a> Changes<'a> {
         let Some(Waiting { pending, left_ms, .. }) = self.waiting().await? else { return Ok(()) };
         let Head { id, at_ms, user, .. } = pending.head;
         let left_s = left_ms.div_ceil(1000);
-        let text = format!(
-            "a change of '{user}' waits to be confirmed, {left_s} s at most; try again then"
-        );
-        let refusal = Refusal::new("pending", text).with("id", json!(id)).with("user", json!(user));
-        Err(refusal.with("since_ms", json!(at_ms)).with("left_s", json!(left_s)))
+        let reason = ChangeReason::Pending { user: user.clone(), left_s };
+        let refusal = Refusal::new("pending", reason).with("id", json!(id));
+        let refusal = refusal.with("user", json!(user)).with("since_ms", json!(at_ms));
+        Err(refusal.with("left_s", json!(left_s)))
     }
 
     /// Applies: the old state is on the medium before anything is changed.
@@ -141,15 +136,12 @@ impl<'a> Changes<'a> {
                 uci.close().await;
                 Err(refusal)
             }
-            Err(Failure::Unknown(why)) => {
-                let text = format!("perhaps applied for {seconds} s: {why}");
+            Err(Failure::Unknown(said)) => {
+                let text = format!("perhaps applied for {seconds} s: {said}");
                 log::note(&pending.head, &text, Some(&pending.draft));
                 self.store.host().start_settle();
-                let text = format!(
-                    "applying the change: {why}; whether it is in force is not known, and it is \
-                     reverted in {seconds} s unless it is confirmed"
-                );
-                Err(Refusal::new("failed", text).with("id", json!(pending.head.id)))
+                let reason = ChangeReason::Unknown { said, seconds };
+                Err(Refusal::new("failed", reason).with("id", json!(pending.head.id)))
             }
         }
     }
@@ -166,11 +158,8 @@ impl<'a> Changes<'a> {
         for config in &configs {
             let wanted = pending.draft.after.get(*config);
             if !staged.get(*config).zip(wanted).is_some_and(|(is, wanted)| is.says(wanted)) {
-                let text = format!(
-                    "staging the change of {config}: it became something else, so nothing was \
-                     applied; load the page again"
-                );
-                return Err(Refusal::new("failed", text).into());
+                let reason = ChangeReason::Staged { config: (*config).to_owned() };
+                return Err(Refusal::new("failed", reason).into());
             }
         }
         self.store.set_pending(pending).map_err(Refusal::from)?;
@@ -204,9 +193,9 @@ impl<'a> Changes<'a> {
     pub(crate) async fn confirm(&self, caller: &Caller, id: u64) -> Result<(), Refusal> {
         let Waiting { pending, running, .. } = self.the_one(id).await?;
         if !caller.is(&pending.head.user) {
-            let user = &pending.head.user;
-            let text = format!("confirming change {id}: only '{user}', who applied it, can");
-            return Err(Refusal::new("denied", text).with("user", json!(user)));
+            let user = pending.head.user;
+            let reason = ChangeReason::NotApplicant { id, user: user.clone() };
+            return Err(Refusal::new("denied", reason).with("user", json!(user)));
         }
         self.allowed(caller, &pending).await?;
         self.in_use(id, &pending).await?;
@@ -215,7 +204,7 @@ impl<'a> Changes<'a> {
             Ok(()) => {}
             Err(error) if matches!(error.status(), Status::NoData | Status::PermissionDenied) => {
                 self.end(pending, Some(running), State::Expired).await?;
-                return Err(too_late(id, State::Expired));
+                return Err(gone(id, State::Expired));
             }
             Err(error) => return Err(error.into()),
         }
@@ -234,21 +223,21 @@ impl<'a> Changes<'a> {
         let mut asked = 0;
         loop {
             let seen = Seen::of_daemon(self.bus, &pending.draft).await;
-            let why = match force::in_use(&pending.draft, &seen) {
+            let reason = match force::in_use(&pending.draft, &seen) {
                 InUse::Yes | InUse::Unknown => return Ok(()),
                 InUse::NotYet if asked < DAEMON_ATTEMPTS => {
                     asked += 1;
                     tokio::time::sleep(DAEMON_PAUSE).await;
                     continue;
                 }
-                InUse::NotYet => "fastpathd does not use the new configuration yet".to_owned(),
+                InUse::NotYet => ChangeReason::NotInForce { id },
                 InUse::Refused => {
                     let first = seen.problems().first().map(|of| of["text"].clone());
                     let first = first.as_ref().and_then(Value::as_str).unwrap_or_default();
-                    format!("fastpathd refuses the new configuration: {first}")
+                    ChangeReason::Refused { id, problem: first.to_owned() }
                 }
             };
-            let refusal = Refusal::new("not-in-force", format!("confirming change {id}: {why}"));
+            let refusal = Refusal::new("not-in-force", reason);
             return Err(refusal.with("problems", json!(seen.problems())));
         }
     }
@@ -270,8 +259,8 @@ impl<'a> Changes<'a> {
             return Ok(waiting);
         }
         Err(match self.store.record(id)? {
-            Some(record) => too_late(id, record.state),
-            None => Refusal::new("gone", format!("there is no change {id} (any more)")),
+            Some(record) => gone(id, record.state),
+            None => Refusal::new("gone", ChangeReason::NoChange { id }),
         })
     }
 
@@ -321,24 +310,13 @@ impl<'a> Changes<'a> {
 fn not_applied(error: &BusError) -> Refusal {
     match error.status() {
         // rpcd has one change at a time, whichever client made it.
-        Status::PermissionDenied => Refusal::new(
-            "pending",
-            "a change made elsewhere (LuCI, uci) waits to be confirmed; try again when it is over",
-        )
-        .with("user", Value::Null),
-        _ => Refusal::new("failed", format!("applying the change: {error}")),
+        Status::PermissionDenied => {
+            Refusal::new("pending", ChangeReason::PendingElsewhere).with("user", Value::Null)
+        }
+        _ => Refusal::new("failed", ChangeReason::Apply { said: error.to_string() }),
     }
 }
 
-fn too_late(id: u64, state: State) -> Refusal {
-    let text = match state {
-        State::Confirmed => format!("change {id} is confirmed already"),
-        State::Expired => {
-            format!("change {id} was not confirmed in time and was rolled back")
-        }
-        State::Reverted | State::PowerCut => {
-            format!("change {id} was rolled back; the old configuration is in force")
-        }
-    };
-    Refusal::new("gone", text).with("state", json!(state))
+fn gone(id: u64, state: State) -> Refusal {
+    Refusal::new("gone", ChangeReason::ended(id, state)).with("state", json!(state))
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::edit::{Edit, Op};
+use crate::reason::ChangeReason;
 use ::uci::{Package, Packages};
 
 /// A session with rights for some files.
@@ -47,9 +48,12 @@ impl Uci {
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
         let mut packages = Packages::new();
         for config in configs {
-            let values = self.0.values(config).await;
-            let values = values.map_err(|error| failed(&format!("reading {config}"), &error))?;
-            packages.extend(values.map(|values| ((*config).to_owned(), Package::read(&values))));
+            let (values, config) = (self.0.values(config).await, (*config).to_owned());
+            let values = values.map_err(|error| {
+                let (config, said) = (config.clone(), error.to_string());
+                Refusal::new("failed", ChangeReason::Read { config, said })
+            })?;
+            packages.extend(values.map(|values| (config, Package::read(&values))));
         }
         Ok(packages)
     }
@@ -58,8 +62,10 @@ impl Uci {
     pub(crate) async fn stage(&self, edits: &[Edit]) -> Result<(), Refusal> {
         let mut names = Map::new();
         for edit in edits {
-            let attempt = format!("staging a change of {}", edit.config);
-            self.stage_one(edit, &mut names).await.map_err(|error| failed(&attempt, &error))?;
+            self.stage_one(edit, &mut names).await.map_err(|error| {
+                let (config, said) = (edit.config.clone(), error.to_string());
+                Refusal::new("failed", ChangeReason::Stage { config, said })
+            })?;
         }
         Ok(())
     }
@@ -156,8 +162,4 @@ impl Uci {
     pub(crate) async fn close(self) {
         self.0.close().await;
     }
-}
-
-fn failed(attempt: &str, error: &BusError) -> Refusal {
-    Refusal::new("failed", format!("{attempt}: {error}"))
 }

@@ -10,8 +10,7 @@ use crate::edit::{Edit, Op, Values};
 use ::uci::{Package, Packages, Section};
 
 /// Something that the change wrote has been changed again since.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{config}, section '{section}'{}: it was changed again since", Self::of(.option))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSince {
     /// The package.
     pub config: String,
@@ -19,12 +18,6 @@ pub struct ChangedSince {
     pub section: String,
     /// The option, or "" for all of the section.
     pub option: String,
-}
-
-impl ChangedSince {
-    fn of(option: &str) -> String {
-        if option.is_empty() { String::new() } else { format!(", option '{option}'") }
-    }
 }
 
 /// The inverse of a change.

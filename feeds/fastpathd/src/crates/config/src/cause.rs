@@ -40,10 +40,12 @@ impl Cause {
     }
 
     /// This reason with the parameters of `inner`, which its text repeats, and the codes of it.
+    /// Its own parameters stay, except for the one that is the text of `inner`.
     #[must_use]
     pub fn around(mut self, inner: Self) -> Self {
         let codes = inner.codes();
-        self.params = inner.params;
+        self.params.retain(|_, value| *value != inner.text);
+        self.params.extend(inner.params);
         self.params.insert("inner".to_owned(), codes.into());
         self
     }
@@ -159,6 +161,7 @@ mod tests {
             Off = "off", "is off";
             Fuse { number: u8 } = "fuse", "fuse {number} is open";
             Lamp { why: String } = "lamp", "the lamp: {why}";
+            Room { name: String, why: String } = "room", "{name}: {why}";
         }
     }
 
@@ -180,5 +183,9 @@ mod tests {
         assert_eq!(cause.codes(), "lamp lamp fuse");
         assert_eq!(json!(cause.params), json!({"inner": "lamp fuse", "number": "8"}));
         assert_eq!(Dark::Off.cause().codes(), "off");
+        let (name, fuse) = ("hall".to_owned(), Dark::Fuse { number: 8 }.cause());
+        let room = Cause::from(Dark::Room { name, why: fuse.text.clone() }).around(fuse);
+        let params = json!({"inner": "fuse", "name": "hall", "number": "8"});
+        assert_eq!((room.text.as_str(), json!(room.params)), ("hall: fuse 8 is open", params));
     }
 }

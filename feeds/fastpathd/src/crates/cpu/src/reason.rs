@@ -75,10 +75,7 @@ impl Difference {
         let difference = cause.text.clone();
         let refusal = match said {
             Some(said) => {
-                let reason = DifferenceReason::Rejected { difference, said: said.clone() };
-                let mut refusal = reason.cause().around(cause);
-                refusal.params.insert("said".to_owned(), said.as_str().into());
-                refusal
+                DifferenceReason::Rejected { difference, said: said.clone() }.cause().around(cause)
             }
             None => DifferenceReason::Ignored { difference }.cause().around(cause),
         };

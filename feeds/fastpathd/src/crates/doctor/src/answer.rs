@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use plugin::{CallReason, Refusal};
+use serde_json::{Map, Value};
 
 use crate::audience::Audience;
 use crate::checks::CHECKS;
@@ -19,29 +20,35 @@ const SAMPLE: Duration = Duration::from_secs(1);
 /// As long as a caller may make it wait: rpcd ends a plugin after 120 s.
 const LONGEST_SAMPLE: Duration = Duration::from_secs(10);
 
-/// Answers a call. A refusal is an answer too, with `error`: `code` and `text`.
-pub(crate) fn answer(machine: &dyn Machine, method: &str, args: &Map<String, Value>) -> Value {
-    let answered = match method {
+/// Answers a call.
+pub(crate) fn answer(
+    machine: &dyn Machine,
+    method: &str,
+    args: &Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
+    match method {
         "run" => ran(machine, args),
         "fix" => fixed(machine, args),
         "pmtu" => {
             let target = args.get("target").and_then(Value::as_str).unwrap_or_default();
-            measure(machine, target).map_err(|error| refusal(error.code(), &error.to_string()))
+            Ok(measure(machine, target)?)
         }
-        _ => Err(refusal("method", &format!("unknown method {method} of fastpath.doctor"))),
-    };
-    answered.map_or_else(|refusal| refusal, Value::Object)
+        _ => {
+            let (object, method) = (crate::OBJECT.name, method.escape_debug().to_string());
+            Err(Refusal::new("method", CallReason::Method { object, method }))
+        }
+    }
 }
 
-fn refusal(code: &str, text: &str) -> Value {
-    json!({"error": {"code": code, "text": text}})
+fn invalid(reason: CallReason) -> Refusal {
+    Refusal::new("invalid", reason)
 }
 
-fn invalid(name: &str, what: &str) -> Value {
-    refusal("invalid", &format!("argument '{name}' {what}"))
+fn wrong_type(argument: &str, kind: &'static str) -> Refusal {
+    invalid(CallReason::Type { argument: argument.to_owned(), kind })
 }
 
-fn ran(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
+fn ran(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
     let only = named(args)?;
     let sample = sample(args)?;
     let began = machine.now_ms();
@@ -52,15 +59,14 @@ fn ran(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, V
     Ok(answer)
 }
 
-fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
+fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
     let id = args.get("id").and_then(Value::as_str).unwrap_or_default();
     if !is_check(id) {
-        return Err(invalid("id", "is not a known check; run lists all checks"));
+        return Err(invalid(CallReason::value("id", id)));
     }
     let audience = Audience::of(machine, args);
     let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
     fix(machine, id, report.finding(id), args)
-        .map_err(|error| refusal(error.code(), &error.to_string()))
 }
 
 fn is_check(id: &str) -> bool {
@@ -68,28 +74,26 @@ fn is_check(id: &str) -> bool {
 }
 
 /// The checks asked for; none: all. An empty list is all as well, since forms send such.
-fn named(args: &Map<String, Value>) -> Result<Option<Vec<String>>, Value> {
+fn named(args: &Map<String, Value>) -> Result<Option<Vec<String>>, Refusal> {
     let list = match args.get("checks") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list,
-        Some(_) => return Err(invalid("checks", "is not a list")),
+        Some(_) => return Err(wrong_type("checks", "list")),
     };
     let ids: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     match ids.iter().find(|id| !is_check(id)) {
-        Some(id) => {
-            Err(invalid("checks", &format!("contains the unknown check '{}'", id.escape_debug())))
-        }
+        Some(id) => Err(invalid(CallReason::value("checks", id))),
         None => Ok(Some(ids).filter(|ids| !ids.is_empty())),
     }
 }
 
-fn sample(args: &Map<String, Value>) -> Result<Duration, Value> {
+fn sample(args: &Map<String, Value>) -> Result<Duration, Refusal> {
     match args.get("sample_ms") {
         None | Some(Value::Null) => Ok(SAMPLE),
         Some(value) => value
             .as_u64()
             .map(|ms| Duration::from_millis(ms).min(LONGEST_SAMPLE))
-            .ok_or_else(|| invalid("sample_ms", "is not a number of milliseconds")),
+            .ok_or_else(|| wrong_type("sample_ms", "number from 0")),
     }
 }
 

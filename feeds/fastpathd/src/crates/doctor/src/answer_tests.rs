@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use plugin::Refusal;
 use serde_json::{Value, json};
 
 use super::answer;
@@ -14,7 +15,8 @@ fn fake() -> Fake {
 }
 
 fn ask(fake: &Fake, method: &str, args: &Value) -> Value {
-    answer(fake, method, args.as_object().unwrap())
+    let answered = answer(fake, method, args.as_object().unwrap());
+    Value::Object(answered.unwrap_or_else(Refusal::answer))
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn bad_arguments_are_refused_by_name() {
         ("run", json!({"sample_ms": "long"}), "'sample_ms'"),
         ("fix", json!({"id": "rm -rf"}), "'id'"),
         ("fix", json!({}), "'id'"),
-        ("format", json!({}), "unknown method format"),
+        ("format", json!({}), "no method 'format'"),
     ] {
         let refused = ask(&fake(), method, &args);
         let text = refused["error"]["text"].as_str().unwrap_or_default();

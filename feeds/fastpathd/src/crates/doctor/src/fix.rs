@@ -1,45 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out a finding's fix: edits as a change with rollback, or its steps one by one, and the
-//! refusals. Which fix a finding has is decided by its check.
+//! Carries out a finding's fix: edits as a change with rollback, or its steps one by one. Which fix
+//! a finding has is decided by its check.
 
+use config::Cause;
+use plugin::{CallReason, Refusal};
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::Machine;
-
-/// Why a fix failed, or failed in part.
-#[derive(Debug, Error)]
-pub(crate) enum FixError {
-    /// The check finds nothing wrong (any more).
-    #[error("{0} does not report a problem any more")]
-    Nothing(String),
-    /// The finding has no fix that one click could do.
-    #[error("{0} has no automatic fix; see its remedy")]
-    NoFix(String),
-    /// A step failed; those before it were done.
-    #[error("{step}: {why}")]
-    Step {
-        /// The attempted step.
-        step: String,
-        /// The error.
-        why: String,
-    },
-    /// The transaction could not be asked for.
-    #[error("applying the change: {0}")]
-    Change(String),
-}
-
-impl FixError {
-    /// Its name in the API.
-    pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::Nothing(_) => "nothing",
-            Self::NoFix(_) => "no-fix",
-            Self::Step { .. } | Self::Change(_) => "failed",
-        }
-    }
-}
+use crate::reason::DoctorReason;
 
 /// Carries out the fix of `id`'s finding. A change of settings becomes one transaction of
 /// `fastpath.change`, in the name of `session`, with `seconds` to confirm.
@@ -48,17 +17,20 @@ pub(crate) fn fix(
     id: &str,
     finding: Option<&Finding>,
     request: &Map<String, Value>,
-) -> Result<Map<String, Value>, FixError> {
-    let finding = finding.ok_or_else(|| FixError::Nothing(id.to_owned()))?;
+) -> Result<Map<String, Value>, Refusal> {
+    let check = id.to_owned();
+    let Some(finding) = finding else { return Err(DoctorReason::Nothing { check }.into()) };
     match &finding.fix {
-        None => Err(FixError::NoFix(id.to_owned())),
+        None => Err(DoctorReason::NoFix { check }.into()),
         Some(Fix::Change(edits)) => change(machine, id, edits, request),
         Some(Fix::Steps(steps)) => {
-            let mut said = Vec::new();
+            let mut done = Vec::new();
             for step in steps {
-                said.push(perform(machine, step)?);
+                done.push(perform(machine, step)?);
             }
-            Ok(plugin::map([("done", true.into()), ("said", said.join("\n").into())]))
+            let said: Vec<&str> = done.iter().map(|step| &*step.text).collect();
+            let said = said.join("\n").into();
+            Ok(plugin::map([("done", true.into()), ("said", said), ("steps", json!(done))]))
         }
     }
 }
@@ -71,40 +43,51 @@ fn change(
     id: &str,
     edits: &[Value],
     request: &Map<String, Value>,
-) -> Result<Map<String, Value>, FixError> {
+) -> Result<Map<String, Value>, Refusal> {
     let mut args = plugin::map([("edits", json!(edits)), ("note", format!("doctor: {id}").into())]);
     for name in PASSED_ON {
         if let Some(value) = request.get(*name) {
             args.insert((*name).to_owned(), value.clone());
         }
     }
-    machine.call("fastpath.change", "apply", &args).map_err(FixError::Change)
+    let answer = machine.call("fastpath.change", "apply", &args);
+    answer.map_err(|said| Refusal::new("failed", CallReason::Bus { said }))
 }
 
-fn perform(machine: &dyn Machine, step: &Step) -> Result<String, FixError> {
-    let (text, outcome) = match step {
+/// The step that was done.
+fn perform(machine: &dyn Machine, step: &Step) -> Result<Cause, Refusal> {
+    let (reason, outcome) = match step {
         Step::Write { path, text } => {
             let outcome = machine.write(path, text).map_err(|error| error.to_string());
-            (format!("writing {text} to {path}"), outcome)
+            (DoctorReason::Write { text: text.clone(), path: path.clone() }, outcome)
         }
         Step::Run { program, args } => {
             let arguments: Vec<&str> = args.iter().map(String::as_str).collect();
             let outcome = machine.run(program, &arguments).map(drop);
-            (format!("{program} {}", arguments.join(" ")), outcome)
+            (DoctorReason::Run { program, args: arguments.join(" ") }, outcome)
         }
         Step::Feature { device, feature, on } => {
-            let to = if *on { "on" } else { "off" };
             let outcome = machine.set_feature(device, feature, *on);
-            (format!("turning {feature} of {device} {to}"), outcome)
+            let device = device.clone();
+            let reason = if *on {
+                DoctorReason::On { feature, device }
+            } else {
+                DoctorReason::Off { feature, device }
+            };
+            (reason, outcome)
         }
         Step::Call { object, method, args } => {
             let outcome = machine.call(object, method, args).map(drop);
-            (format!("calling {object} {method}"), outcome)
+            (DoctorReason::Call { object, method }, outcome)
         }
     };
+    let done = reason.cause();
     match outcome {
-        Ok(()) => Ok(text),
-        Err(why) => Err(FixError::Step { step: text, why }),
+        Ok(()) => Ok(done),
+        Err(said) => {
+            let failed = DoctorReason::Failed { step: done.text.clone(), said };
+            Err(Refusal::new("failed", failed.cause().around(done)))
+        }
     }
 }
 

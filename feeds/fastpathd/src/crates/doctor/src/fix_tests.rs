@@ -23,6 +23,8 @@ fn steps_run_in_order_and_are_reported() {
     let answer = fix(&fake, "x", Some(&finding), &Map::new()).unwrap();
     assert_eq!(answer["done"], json!(true));
     assert_eq!(answer["said"], "writing 1 to /proc/sys/x\nturning rx-gro of lan1 on");
+    let params = json!({"feature": "rx-gro", "device": "lan1"});
+    assert_eq!(answer["steps"][1], json!({"code": "feature-on", "params": params}));
     assert_eq!(fake.done(), ["write /proc/sys/x 1", "feature lan1 rx-gro true"]);
 }
 
@@ -32,7 +34,9 @@ fn a_step_that_fails_is_named_with_its_cause_and_ends_it() {
     let finding = with(Fix::Steps(vec![step("/proc/sys/none"), step("/proc/sys/x")]));
     let fake = Fake::new().file("/proc/sys/x", "0");
     let error = fix(&fake, "x", Some(&finding), &Map::new()).unwrap_err();
-    assert_eq!(error.to_string(), "writing 1 to /proc/sys/none: /proc/sys/none is not there");
+    assert_eq!(error.cause.text, "writing 1 to /proc/sys/none: /proc/sys/none is not there");
+    assert_eq!(error.cause.codes(), "step write");
+    assert_eq!(error.cause.params["said"], "/proc/sys/none is not there");
     assert!(fake.done().is_empty());
 }
 
@@ -54,7 +58,7 @@ fn a_change_goes_to_the_transaction_with_the_session_of_the_caller() {
 #[test]
 fn no_finding_and_no_fix_are_different_refusals() {
     let fake = Fake::new();
-    assert_eq!(fix(&fake, "x", None, &Map::new()).unwrap_err().code(), "nothing");
+    assert_eq!(fix(&fake, "x", None, &Map::new()).unwrap_err().code, "nothing");
     let bare = Finding::new(Severity::Advice);
-    assert_eq!(fix(&fake, "x", Some(&bare), &Map::new()).unwrap_err().code(), "no-fix");
+    assert_eq!(fix(&fake, "x", Some(&bare), &Map::new()).unwrap_err().code, "no-fix");
 }

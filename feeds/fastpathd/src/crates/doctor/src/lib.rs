@@ -37,8 +37,10 @@ mod fix;
 mod machine;
 mod object;
 mod pmtu;
+mod reason;
 mod report;
 mod texts;
 mod turn;
 
 pub use object::OBJECT;
+pub use reason::DoctorReason;

@@ -5,11 +5,11 @@
 use std::future::ready;
 use std::path::{Path, PathBuf};
 
-use plugin::{Call, Map, Method, Object, Refusal, SESSION, Sample};
-use serde_json::Value;
+use plugin::{Call, CallReason, Map, Method, Object, Refusal, SESSION, Sample};
 
 use crate::answer::answer;
 use crate::machine::Router;
+use crate::reason::DoctorReason;
 use crate::turn::{LOCK, PATIENCE, turn};
 
 /// The object on ubus.
@@ -44,18 +44,17 @@ fn answered(
     let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
     let given = names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone())));
     let args: Map = given.collect();
-    let failed = |error| Refusal::new("failed", format!("locking {LOCK}: {error}"));
+    let failed = |error: std::io::Error| {
+        let (path, said) = (LOCK.to_owned(), error.to_string());
+        Refusal::new("failed", CallReason::File { what: "locking", path, said })
+    };
     let Some(_turn) = turn(Path::new(LOCK), PATIENCE).map_err(failed)? else {
-        let text = "the doctor is busy with other requests; try again in a few seconds";
-        return Err(Refusal::new("busy", text));
+        return Err(DoctorReason::Busy.into());
     };
     // The router waits for its programs and for the bus, which a task must not.
     let answered = std::thread::spawn(move || {
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
         answer(&Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into())), method, &args)
     });
-    match answered.join() {
-        Ok(Value::Object(answer)) => Ok(answer),
-        _ => Err(Refusal::new("failed", "the doctor ended early; see the log")),
-    }
+    answered.join().unwrap_or_else(|_| Err(DoctorReason::Ended.into()))
 }

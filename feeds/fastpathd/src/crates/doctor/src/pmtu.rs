@@ -5,9 +5,9 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 
 use crate::machine::{Echo, Machine};
+use crate::reason::DoctorReason;
 
 /// The size that every IPv4 host must accept (RFC 791); a smaller path MTU is a defect.
 const LEAST: u16 = 576;
@@ -16,39 +16,14 @@ const MOST: u16 = 1500;
 /// A single lost packet is not a black hole.
 const TRIES: usize = 2;
 
-/// Why the path was not measured.
-#[derive(Debug, Error)]
-pub(crate) enum PmtuError {
-    /// The target is not the IPv4 address of a single host.
-    #[error("the target '{0}' is not an IPv4 host address, such as 203.0.113.1")]
-    Target(String),
-    /// Not even small packets are answered.
-    #[error("{0} does not answer an ICMP echo of {LEAST} bytes: choose a host that answers ping")]
-    Silent(Ipv4Addr),
-    /// No echo could be sent.
-    #[error("sending an ICMP echo to {0}: {1}")]
-    Send(Ipv4Addr, String),
-}
-
-impl PmtuError {
-    /// Its name in the API.
-    pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::Target(_) => "invalid",
-            Self::Silent(_) => "silent",
-            Self::Send(..) => "failed",
-        }
-    }
-}
-
 /// Finds the largest packet that `target` answers, by bisection, and the fate of a larger one:
 /// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `reported`
 /// (by a router on the path), or `silent`: a black hole.
 pub(crate) fn measure(
     machine: &dyn Machine,
     target: &str,
-) -> Result<Map<String, Value>, PmtuError> {
-    let refused = || PmtuError::Target(target.escape_debug().to_string());
+) -> Result<Map<String, Value>, DoctorReason> {
+    let refused = || DoctorReason::Target { target: target.escape_debug().to_string() };
     let host: Ipv4Addr = target.parse().map_err(|_| refused())?;
     if host.is_multicast() || host.is_broadcast() || host.is_unspecified() {
         return Err(refused());
@@ -56,7 +31,9 @@ pub(crate) fn measure(
     let echo = |size: u16| {
         let mut last = Echo::Lost;
         for _ in 0..TRIES {
-            last = machine.echo(host, size).map_err(|why| PmtuError::Send(host, why))?;
+            let target = host.to_string();
+            let sent = machine.echo(host, size);
+            last = sent.map_err(|said| DoctorReason::Send { target, said })?;
             if last != Echo::Lost {
                 break;
             }
@@ -64,7 +41,7 @@ pub(crate) fn measure(
         Ok(last)
     };
     if echo(LEAST)? != Echo::Answered {
-        return Err(PmtuError::Silent(host));
+        return Err(DoctorReason::Silent { target: host.to_string(), size: LEAST });
     }
     let (mut fits, mut fails) = (LEAST, MOST + 1);
     let mut limit = "none";
@@ -123,7 +100,7 @@ mod tests {
     fn only_a_hosts_address_is_a_target() {
         for target in ["", "example.org", "224.0.0.1", "0.0.0.0", "1.2.3.4; reboot", "::1"] {
             let error = measure(&Fake::new(), target).unwrap_err();
-            assert_eq!(error.code(), "invalid", "{target}");
+            assert_eq!(error.code(), "target", "{target}");
         }
     }
 }

@@ -9,7 +9,7 @@
 
 mod excerpt;
 
-use plugin::{Call, Map, Object, Refusal, Rights, UciSession, map, method};
+use plugin::{Call, CallReason, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;
 
 /// Method `get {config}` answers `{values}` as `uci get` does, with the options that the daemon
@@ -19,17 +19,13 @@ pub const OBJECT: Object =
 
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let config = call.text("config")?.unwrap_or_default();
-    let keep = excerpt::of(config).ok_or_else(|| {
-        let text = format!("config: '{}' is not read by the daemon", config.escape_debug());
-        Refusal::new("argument", text)
-    })?;
-    let failed = |error| Refusal::new("failed", format!("reading {config}: {error}"));
+    let unknown = || Refusal::new("argument", CallReason::value("config", config));
+    let keep = excerpt::of(config).ok_or_else(unknown)?;
     let rights = Rights::Read;
-    let session = UciSession::open(&call.bus, &[config], rights, UciSession::BRIEF).await;
-    let session = session.map_err(failed)?;
+    let session = UciSession::open(&call.bus, &[config], rights, UciSession::BRIEF).await?;
     let values = session.values(config).await;
     session.close().await;
-    Ok(match values.map_err(failed)? {
+    Ok(match values? {
         Some(values) => map([("values", Value::Object(excerpt::cut(&values, keep)))]),
         None => Map::new(),
     })

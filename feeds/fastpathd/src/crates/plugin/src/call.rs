@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Arguments of a call by type, the caller's session, and the form of a refusal: an object `error`
-//! with `code` and `text`.
+//! with `code`, `text` and `cause`.
 
+use config::Cause;
 use serde_json::{Value, json};
 
 use crate::bus::{Bus, BusError};
 use crate::map::Map;
+use crate::reason::CallReason;
 
 /// The argument that uhttpd adds to each call: the caller's session.
 pub const SESSION: &str = "ubus_rpc_session";
@@ -17,13 +19,13 @@ pub struct Call {
     pub bus: Bus,
 }
 
-/// Why a call is refused; `{"error": {"code": …, "text": …}}` on the bus.
+/// Why a call is refused; `{"error": {"code": …, "text": …, "cause": …}}` on the bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// A stable name of the reason, for programs.
+    /// A stable name of the kind of refusal, for programs.
     pub code: &'static str,
-    /// The operation, its object, the reason and the remedy; in English.
-    pub text: String,
+    /// The reason with its own code, for people: the operation, its object, the remedy.
+    pub cause: Box<Cause>,
     /// Further fields of `error`.
     pub more: Map,
 }
@@ -31,8 +33,8 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal without further fields.
     #[must_use]
-    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
-        Self { code, text: text.into(), more: Map::new() }
+    pub fn new(code: &'static str, cause: impl Into<Cause>) -> Self {
+        Self { code, cause: Box::new(cause.into()), more: Map::new() }
     }
 
     /// With one more field.
@@ -47,14 +49,15 @@ impl Refusal {
     pub fn answer(self) -> Map {
         let mut error = self.more;
         error.insert("code".to_owned(), self.code.into());
-        error.insert("text".to_owned(), self.text.into());
+        error.insert("cause".to_owned(), json!(self.cause));
+        error.insert("text".to_owned(), self.cause.text.into());
         crate::map([("error", Value::Object(error))])
     }
 }
 
 impl From<BusError> for Refusal {
     fn from(error: BusError) -> Self {
-        Refusal::new("bus", error.to_string())
+        Refusal::new("bus", CallReason::Bus { said: error.to_string() })
     }
 }
 
@@ -83,7 +86,7 @@ impl Call {
     /// # Errors
     /// The argument has another type.
     pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
-        self.typed(name, "a text", Value::as_str)
+        self.typed(name, "string", Value::as_str)
     }
 
     /// A number from 0.
@@ -91,7 +94,7 @@ impl Call {
     /// # Errors
     /// The argument has another type.
     pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
-        self.typed(name, "a number from 0", Value::as_u64)
+        self.typed(name, "number from 0", Value::as_u64)
     }
 
     /// A switch; false unless given.
@@ -99,7 +102,7 @@ impl Call {
     /// # Errors
     /// The argument has another type.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
-        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(false))
+        Ok(self.typed(name, "boolean", Value::as_bool)?.unwrap_or(false))
     }
 
     /// A list.
@@ -107,18 +110,20 @@ impl Call {
     /// # Errors
     /// The argument has another type.
     pub fn list(&self, name: &str) -> Result<Option<&Vec<Value>>, Refusal> {
-        self.typed(name, "a list", Value::as_array)
+        self.typed(name, "list", Value::as_array)
     }
 
     fn typed<'a, T>(
         &'a self,
         name: &str,
-        what: &str,
+        kind: &'static str,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, Refusal> {
         let Some(value) = self.value(name) else { return Ok(None) };
-        let wrong = || Refusal::new("argument", format!("the argument '{name}' is not {what}"));
-        read(value).map(Some).ok_or_else(|| wrong().with("argument", json!(name)))
+        read(value).map(Some).ok_or_else(|| {
+            let reason = CallReason::Type { argument: name.to_owned(), kind };
+            Refusal::new("argument", reason).with("argument", json!(name))
+        })
     }
 }
 
@@ -154,8 +159,13 @@ mod tests {
 
     #[test]
     fn a_refusal_is_an_answer() {
-        let refusal = Refusal::new("pending", "wait").with("user", json!("ann"));
-        let expected = json!({"error": {"code": "pending", "text": "wait", "user": "ann"}});
+        let reason = CallReason::Missing { argument: "id" };
+        let refusal = Refusal::new("argument", reason).with("user", json!("ann"));
+        let cause = json!({"code": "argument-missing", "params": {"argument": "id"}});
+        let text = "the argument 'id' is missing";
+        let expected = json!({
+            "error": {"code": "argument", "text": text, "cause": cause, "user": "ann"},
+        });
         assert_eq!(Value::Object(refusal.answer()), expected);
     }
 }

@@ -35,6 +35,7 @@ mod map;
 mod object;
 pub mod process;
 mod program;
+mod reason;
 mod session;
 
 pub use bus::{Bus, BusError, Callee, Calling};
@@ -42,4 +43,5 @@ pub use call::{Call, Refusal, SESSION};
 pub use map::{Map, map};
 pub use object::{Answer, Method, Object, Sample};
 pub use program::{Subcommand, main};
+pub use reason::CallReason;
 pub use session::{Rights, UciSession};

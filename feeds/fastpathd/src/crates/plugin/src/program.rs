@@ -13,6 +13,7 @@ use crate::bus::Bus;
 use crate::call::{Call, Refusal};
 use crate::map::Map;
 use crate::object::Object;
+use crate::reason::CallReason;
 
 /// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
 const LONGEST: u64 = 1 << 20;
@@ -73,24 +74,26 @@ fn answer(object: &Object, method: &str, input: &mut dyn Read) -> Map {
 }
 
 fn carry_out(object: &Object, method: &str, input: &mut dyn Read) -> Result<Map, Refusal> {
-    let unknown = || format!("{} has no method '{}'", object.name, method.escape_debug());
+    let unknown =
+        || CallReason::Method { object: object.name, method: method.escape_debug().to_string() };
     let method = object.method(method).ok_or_else(|| Refusal::new("method", unknown()))?;
     let args = arguments(input)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Refusal::new("failed", format!("starting: {error}")))?;
+    let failed = |error: std::io::Error| CallReason::Start { said: error.to_string() };
+    let runtime = runtime.map_err(|error| Refusal::new("failed", failed(error)))?;
     let bus = Bus::from_environment();
     tokio::task::LocalSet::new().block_on(&runtime, (method.run)(Call::new(args, bus)))
 }
 
 /// Reads one object and no further: rpcd may leave the other end open.
 fn arguments(input: &mut dyn Read) -> Result<Map, Refusal> {
-    let refused = |what: &str| Refusal::new("argument", format!("the arguments are {what}"));
+    let refused = |reason| Err(Refusal::new("argument", reason));
     let mut values = Deserializer::from_reader(input.take(LONGEST)).into_iter::<Value>();
     match values.next() {
         None => Ok(Map::new()),
         Some(Ok(Value::Object(args))) => Ok(args),
-        Some(Ok(_)) => Err(refused("no JSON object")),
-        Some(Err(error)) => Err(refused(&format!("no JSON: {error}"))),
+        Some(Ok(_)) => refused(CallReason::NotObject),
+        Some(Err(error)) => refused(CallReason::NotJson { said: error.to_string() }),
     }
 }
 
@@ -108,7 +111,9 @@ mod tests {
             args: &[("text", Sample::Text)],
             run: |call| {
                 Box::pin(async move {
-                    let text = call.text("text")?.ok_or_else(|| Refusal::new("silent", "no"))?;
+                    let missing = || CallReason::Missing { argument: "text" };
+                    let text =
+                        call.text("text")?.ok_or_else(|| Refusal::new("silent", missing()))?;
                     Ok(crate::map([("said", text.into())]))
                 })
             },

@@ -12,6 +12,8 @@ use flate2::bufread::MultiGzDecoder;
 use tar::{Archive, Entry, EntryType};
 use thiserror::Error;
 
+use crate::fault::SourceFault;
+
 /// Limits of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchiveLimits {
@@ -46,21 +48,13 @@ pub enum ArchiveError {
         /// The most it may have.
         limit: u32,
     },
-    /// A name that a rule set cannot have.
-    #[error("entry '{name}' {why}")]
-    Name {
+    /// A name or a kind that an entry of a rule set cannot have.
+    #[error("entry '{name}' {fault}")]
+    Entry {
         /// The name, escaped and cut.
         name: String,
         /// The defect.
-        why: &'static str,
-    },
-    /// Links, devices and the like.
-    #[error("entry '{name}' is {kind}, which a rule set does not have")]
-    Kind {
-        /// The name, escaped and cut.
-        name: String,
-        /// Its kind.
-        kind: &'static str,
+        fault: SourceFault,
     },
     /// Neither of the formats.
     #[error("it is neither gzip, tar nor text")]
@@ -75,14 +69,14 @@ pub enum ArchiveError {
     #[error("it cannot be unpacked: {0}")]
     Damaged(#[source] io::Error),
     /// The visitor of the files refused.
-    #[error("{file} line {line}: {what}")]
+    #[error("{file} line {line}: {fault}")]
     Line {
         /// Path in the archive.
         file: String,
         /// Line of the file, from 1.
         line: u32,
         /// The defect there.
-        what: String,
+        fault: SourceFault,
     },
 }
 
@@ -98,7 +92,7 @@ pub(crate) enum Refusal {
         /// Line of the file, from 1.
         line: u32,
         /// The defect there.
-        what: String,
+        fault: SourceFault,
     },
     /// The reader's error.
     Read(io::Error),
@@ -196,20 +190,20 @@ fn one_entry(
     limits: &ArchiveLimits,
     visit: &mut Visitor<'_>,
 ) -> Result<(), ArchiveError> {
-    let kind = match kind {
+    let fault = match kind {
         EntryType::Directory => return Ok(()),
         EntryType::Regular | EntryType::Continuous => {
             let size = entry.size();
             let mut file = BufReader::new(Whole { inner: entry, left: size });
             return visit(name, &mut file).map_err(|refusal| refused(refusal, name, limits));
         }
-        EntryType::Symlink => "a symbolic link",
-        EntryType::Link | EntryType::GNULongLink => "a hard link",
-        EntryType::Char | EntryType::Block => "a device",
-        EntryType::Fifo => "a pipe",
-        _ => "of an unusual kind",
+        EntryType::Symlink => SourceFault::SymbolicLink,
+        EntryType::Link | EntryType::GNULongLink => SourceFault::HardLink,
+        EntryType::Char | EntryType::Block => SourceFault::Device,
+        EntryType::Fifo => SourceFault::Pipe,
+        _ => SourceFault::Kind,
     };
-    Err(ArchiveError::Kind { name: shown(name.as_bytes()), kind })
+    Err(ArchiveError::Entry { name: shown(name.as_bytes()), fault })
 }
 
 /// The contents of an entry that only describes the next one.
@@ -220,7 +214,7 @@ fn small(
     const MOST: u64 = 8192;
     let name = shown(&entry.path_bytes());
     if entry.size() > MOST {
-        return Err(ArchiveError::Name { name, why: "is a header of more than 8192 bytes" });
+        return Err(ArchiveError::Entry { name, fault: SourceFault::LongHeader { limit: MOST } });
     }
     let mut contents = Vec::new();
     entry.read_to_end(&mut contents).map_err(|error| damage(error, &name, limits))?;
@@ -229,22 +223,22 @@ fn small(
 
 /// The path in a pax header, whose records are `LENGTH KEY=VALUE` and a line end.
 fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let wrong = |why| ArchiveError::Name { name: shown(b"pax header"), why };
+    let wrong = |fault| ArchiveError::Entry { name: shown(b"pax header"), fault };
     let mut path = None;
     while !records.is_empty() {
         let space = records.iter().position(|byte| *byte == b' ');
-        let space = space.ok_or_else(|| wrong("has a record without length"))?;
+        let space = space.ok_or_else(|| wrong(SourceFault::NoLength))?;
         let length = std::str::from_utf8(&records[..space]).ok().and_then(|n| n.parse().ok());
         let record = length.filter(|end| *end > space + 1).and_then(|end: usize| {
             let (record, rest) = records.split_at_checked(end)?;
             Some((record.get(space + 1..)?.strip_suffix(b"\n")?, rest))
         });
-        let (record, rest) = record.ok_or_else(|| wrong("has a record of a wrong length"))?;
+        let (record, rest) = record.ok_or_else(|| wrong(SourceFault::WrongLength))?;
         records = rest;
         if let Some(value) = record.strip_prefix(b"path=") {
             path = Some(value.to_vec());
         } else if record.starts_with(b"size=") || record.starts_with(b"GNU.sparse") {
-            return Err(wrong("has a different size for its entry"));
+            return Err(wrong(SourceFault::OtherSize));
         }
     }
     Ok(path)
@@ -252,19 +246,19 @@ fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
 
 /// A name that stays inside a folder, without `./` in front.
 fn checked_name(bytes: &[u8], limits: &ArchiveLimits) -> Result<String, ArchiveError> {
-    let wrong = |why| ArchiveError::Name { name: shown(bytes), why };
-    let name = std::str::from_utf8(bytes).map_err(|_| wrong("has a name that is not UTF-8"))?;
+    let wrong = |fault| ArchiveError::Entry { name: shown(bytes), fault };
+    let name = std::str::from_utf8(bytes).map_err(|_| wrong(SourceFault::NameNotText))?;
     if name.is_empty() || name.len() > limits.name {
-        return Err(wrong("has a name that is empty or too long"));
+        return Err(wrong(SourceFault::NameLength));
     }
     if name.chars().any(char::is_control) {
-        return Err(wrong("has control characters in its name"));
+        return Err(wrong(SourceFault::NameControl));
     }
     if name.starts_with('/') || name.contains('\\') {
-        return Err(wrong("has an absolute path"));
+        return Err(wrong(SourceFault::Absolute));
     }
     if name.split('/').any(|part| part == "..") {
-        return Err(wrong("leads out of the archive with '..'"));
+        return Err(wrong(SourceFault::Outside));
     }
     Ok(name.trim_start_matches("./").to_owned())
 }
@@ -276,8 +270,8 @@ fn shown(bytes: &[u8]) -> String {
 
 fn refused(refusal: Refusal, file: &str, limits: &ArchiveLimits) -> ArchiveError {
     match refusal {
-        Refusal::Line { line, what } => {
-            ArchiveError::Line { file: shown(file.as_bytes()), line, what }
+        Refusal::Line { line, fault } => {
+            ArchiveError::Line { file: shown(file.as_bytes()), line, fault }
         }
         Refusal::Read(error) => damage(error, file, limits),
     }

@@ -47,7 +47,7 @@ fn long_names_are_put_together() {
     assert_eq!(files(&packed, 1 << 20).expect("good"), [(name, b"x".to_vec())]);
     let longer = "n".repeat(201);
     let refused = files(&tar_of(&[(longer, b"x".to_vec())]), 1 << 20);
-    assert!(matches!(refused, Err(ArchiveError::Name { .. })));
+    assert!(matches!(refused, Err(ArchiveError::Entry { .. })));
 }
 
 #[test]

@@ -5,9 +5,12 @@
 
 use std::io::BufRead;
 
+use config::Cause;
+
 use crate::archive::{self, ArchiveError, ArchiveLimits, Refusal};
+use crate::fault::SourceFault;
 use crate::lines::{LONGEST_RULE, Line, LineError, Lines};
-use crate::rule::{Rule, is_disabled_rule};
+use crate::rule::{Rule, Unusable, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
 /// Notes about single rules are kept up to this number for each source.
@@ -53,8 +56,8 @@ pub struct Collected {
     pub left_out: u32,
     /// The source's own word for its version, if it has a `version.txt`.
     pub version: String,
-    /// Notes for the user, the first 20.
-    pub notes: Vec<String>,
+    /// Notes for the user, the first 20; those on a rule that does not drop have only a text.
+    pub notes: Vec<Cause>,
     text: String,
 }
 
@@ -65,9 +68,9 @@ impl Collected {
         &self.text[rule.start..rule.start + rule.len as usize]
     }
 
-    fn note(&mut self, note: String) {
+    fn note(&mut self, note: impl Into<Cause>) {
         if self.notes.len() < MOST_NOTES {
-            self.notes.push(note);
+            self.notes.push(note.into());
         }
     }
 }
@@ -109,8 +112,8 @@ fn version(file: &mut dyn BufRead) -> Result<String, Refusal> {
 fn refusal(error: LineError) -> Refusal {
     match error {
         LineError::Read(error) => Refusal::Read(error),
-        LineError::TooLong { number, .. } => {
-            Refusal::Line { line: number, what: error.to_string() }
+        LineError::TooLong { number, limit } => {
+            Refusal::Line { line: number, fault: SourceFault::LongLine { limit } }
         }
     }
 }
@@ -135,12 +138,12 @@ fn take_file(
             }
             Line::NotText { number } => {
                 collected.left_out += 1;
-                collected.note(format!("{path} line {number}: left out, it is not UTF-8"));
+                collected.note(SourceFault::NotText { file: path.to_owned(), line: number });
             }
             Line::Rule { number, text } => {
                 let at = Place { path, category, file: index, line: number };
                 take_rule(collected, choice, &at, &text)
-                    .map_err(|what| Refusal::Line { line: number, what })?;
+                    .map_err(|fault| Refusal::Line { line: number, fault })?;
             }
         }
     }
@@ -154,36 +157,34 @@ struct Place<'a> {
     line: u32,
 }
 
-impl Place<'_> {
-    fn says(&self, rule: &Rule<'_>, what: &str) -> String {
-        format!("{} line {}: sid {} {what}", self.path, self.line, rule.sid)
-    }
-}
-
 fn take_rule(
     collected: &mut Collected,
     choice: &mut Choice,
     at: &Place<'_>,
     text: &str,
-) -> Result<(), String> {
-    let rule = Rule::parse(text).map_err(|error| error.to_string())?;
+) -> Result<(), SourceFault> {
+    let rule = Rule::parse(text)?;
     if choice.disables(&rule, at.category) {
         collected.disabled += 1;
         return Ok(());
     }
     if let Some(reason) = rule.unusable {
         collected.left_out += 1;
-        let what = format!("left out, {reason}");
-        collected.note(at.says(&rule, &what));
+        let (file, line, sid) = (at.path.to_owned(), at.line, rule.sid);
+        collected.note(match reason {
+            Unusable::File(keyword) => SourceFault::NeedsFile { file, line, sid, keyword },
+            Unusable::Mark(keyword) => SourceFault::SetsMark { file, line, sid, keyword },
+        });
         return Ok(());
     }
     if text.len() >= LONGEST_RULE {
         collected.left_out += 1;
-        collected.note(at.says(&rule, "left out, it is longer than Suricata reads"));
+        let (file, line, sid) = (at.path.to_owned(), at.line, rule.sid);
+        collected.note(SourceFault::LongRule { file, line, sid });
         return Ok(());
     }
     if collected.rules.len() >= MOST_RULES {
-        return Err(format!("there are more than {MOST_RULES} rules"));
+        return Err(SourceFault::ManyRules { limit: MOST_RULES });
     }
     let dropping =
         choice.drops(&rule, at.category).and_then(|by| as_drop(collected, at, &rule, &by));
@@ -209,9 +210,12 @@ fn as_drop(
         }
         Err(_) if rule.stops() => None,
         Err(reason) => {
-            collected.note(
-                at.says(rule, &format!("stays {} though drop says {by}: {reason}", rule.action)),
+            let Place { path, line, .. } = at;
+            let Rule { sid, action, .. } = rule;
+            let text = format!(
+                "{path} line {line}: sid {sid} stays {action} though drop says {by}: {reason}"
             );
+            collected.note(Cause { text, ..Cause::default() });
             None
         }
     }

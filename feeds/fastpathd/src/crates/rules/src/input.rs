@@ -149,19 +149,20 @@ impl Input {
     /// Reads an archive, or says in the report why it is not used.
     fn read(&mut self, archive: &Path) {
         let report = &mut self.report;
-        let file = File::open(archive).map_err(|error| SourceReason::of_file(archive, &error));
+        let file =
+            File::open(archive).map_err(|error| SourceReason::of_file(archive, &error).into());
         let collected = file.and_then(|file| {
             let (packed, choice) = (BufReader::new(file), self.choice.clone());
             collect(packed, &self.plain_name, &self.limits, choice)
-                .map_err(|error| SourceReason::from(&error))
+                .map_err(|error| Cause::from(&error))
         });
         match collected {
             Ok(rules) if rules.rules.is_empty() => {
                 let note = rules.notes.first().cloned();
-                let reason = note.map_or(SourceReason::NoneSelected, |note| {
-                    SourceReason::NoneSelectedNote { note }
-                });
-                report.set_cause(reason.cause());
+                report.set_cause(note.map_or(SourceReason::NoneSelected.cause(), |note| {
+                    let reason = SourceReason::NoneUsable { why: note.text.clone() };
+                    reason.cause().around(note)
+                }));
                 report.state = SourceState::Failed;
             }
             Ok(mut rules) => {
@@ -169,11 +170,11 @@ impl Input {
                 report.disabled_by_source = rules.disabled_by_source;
                 (report.left_out, report.unpacked) = (rules.left_out, rules.unpacked);
                 report.version = std::mem::take(&mut rules.version);
-                report.notes = std::mem::take(&mut rules.notes);
+                report.notes = rules.notes.drain(..).map(|note| note.text).collect();
                 self.rules = Some(rules);
             }
-            Err(reason) => {
-                report.set_cause(reason.cause());
+            Err(cause) => {
+                report.set_cause(cause);
                 report.state = SourceState::Failed;
             }
         }

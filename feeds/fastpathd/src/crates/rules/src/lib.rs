@@ -10,6 +10,7 @@
 mod acquire;
 mod archive;
 mod collect;
+mod fault;
 mod fetch;
 mod input;
 mod lines;
@@ -31,13 +32,14 @@ mod verify;
 
 pub use archive::{ArchiveError, ArchiveLimits};
 pub use collect::{Collected, Wanted, collect};
+pub use fault::SourceFault;
 pub use fetch::Fetcher;
 pub use lines::{Line, LineError, Lines};
 pub use program::run;
 pub use reason::{SourceReason, UpdateReason};
 pub use request::{Builtin, OWN, Request, RequestError, SourceRequest};
 pub use restore::restore;
-pub use rule::{KeepReason, Rule, RuleError, Unusable, is_disabled_rule};
+pub use rule::{KeepReason, Rule, Unusable, is_disabled_rule};
 pub use select::{Choice, Selector};
 pub use settings::{Hour, OwnRules, Settings};
 pub use state::{SourceReport, SourceState, State, StateError, StoredCause, UpdateOutcome};

@@ -4,11 +4,14 @@
 use std::io;
 use std::path::Path;
 
+use config::Cause;
+
 use crate::archive::ArchiveError;
+use crate::fault::SourceFault;
 
 config::coded! {
     /// Why a source is not used, or not as it is now. `said` is of another program or the
-    /// operating system.
+    /// operating system, `why` a [`SourceFault`].
     pub enum SourceReason {
         NoProgram = "no-download-program",
             "no download program found (uclient-fetch, curl or wget)";
@@ -48,14 +51,15 @@ config::coded! {
         NothingYet = "nothing-yet", "nothing of it has been downloaded yet";
         Unpacked { limit: u64 } = "unpacked", "it unpacks to more than {limit} bytes";
         Entries { limit: u32 } = "entries", "it has more than {limit} entries";
-        Entry { name: String, said: String } = "entry", "entry '{name}' {said}";
+        Entry { name: String, why: String } = "archive-entry", "entry '{name}' {why}";
         Format = "format", "it is neither gzip, tar nor text";
         Truncated = "truncated", "it is truncated";
         TruncatedEntry { name: String } = "truncated-entry", "it is truncated within {name}";
         Damaged { said: String } = "damaged", "it cannot be unpacked: {said}";
         NoneSelected = "none-selected", "none of its rules is selected";
-        NoneSelectedNote { note: String } = "none-selected-note",
-            "none of its rules is selected: {note}";
+        NoneUsable { why: String } = "none-usable", "none of its rules is selected: {why}";
+        Line { file: String, line: u32, why: String } = "rule-line",
+            "{file} line {line}: {why}";
         Rule { file: String, line: u32, said: String } = "rule", "{file} line {line}: {said}";
         Rules { file: String, line: u32, said: String, more: usize } = "rules",
             "{file} line {line}: {said} (and {more} more)";
@@ -118,24 +122,30 @@ impl SourceReason {
     }
 }
 
-impl From<&ArchiveError> for SourceReason {
+impl From<&ArchiveError> for Cause {
     fn from(error: &ArchiveError) -> Self {
+        let around =
+            |reason: SourceReason, fault: &SourceFault| reason.cause().around(fault.cause());
         match error {
-            ArchiveError::TooLarge { limit } => Self::Unpacked { limit: *limit },
-            ArchiveError::TooMany { limit } => Self::Entries { limit: *limit },
-            ArchiveError::Name { name, why } => {
-                Self::Entry { name: name.clone(), said: (*why).to_owned() }
+            ArchiveError::TooLarge { limit } => SourceReason::Unpacked { limit: *limit }.into(),
+            ArchiveError::TooMany { limit } => SourceReason::Entries { limit: *limit }.into(),
+            ArchiveError::Entry { name, fault } => {
+                let (name, why) = (name.clone(), fault.to_string());
+                around(SourceReason::Entry { name, why }, fault)
             }
-            ArchiveError::Kind { name, kind } => {
-                let said = format!("is {kind}, which a rule set does not have");
-                Self::Entry { name: name.clone(), said }
+            ArchiveError::Format => SourceReason::Format.into(),
+            ArchiveError::Truncated { within } if within.is_empty() => {
+                SourceReason::Truncated.into()
             }
-            ArchiveError::Format => Self::Format,
-            ArchiveError::Truncated { within } if within.is_empty() => Self::Truncated,
-            ArchiveError::Truncated { within } => Self::TruncatedEntry { name: within.clone() },
-            ArchiveError::Damaged(error) => Self::Damaged { said: error.to_string() },
-            ArchiveError::Line { file, line, what } => {
-                Self::Rule { file: file.clone(), line: *line, said: what.clone() }
+            ArchiveError::Truncated { within } => {
+                SourceReason::TruncatedEntry { name: within.clone() }.into()
+            }
+            ArchiveError::Damaged(error) => {
+                SourceReason::Damaged { said: error.to_string() }.into()
+            }
+            ArchiveError::Line { file, line, fault } => {
+                let (file, line, why) = (file.clone(), *line, fault.to_string());
+                around(SourceReason::Line { file, line, why }, fault)
             }
         }
     }
@@ -143,6 +153,10 @@ impl From<&ArchiveError> for SourceReason {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -151,16 +165,19 @@ mod tests {
         for error in [
             ArchiveError::TooLarge { limit: 7 },
             ArchiveError::TooMany { limit: 7 },
-            ArchiveError::Name { name: "x".into(), why: "is absolute" },
-            ArchiveError::Kind { name: "x".into(), kind: "a link" },
+            ArchiveError::Entry { name: "x".into(), fault: SourceFault::Absolute },
             ArchiveError::Format,
             ArchiveError::Truncated { within: String::new() },
             ArchiveError::Truncated { within: "x".into() },
             ArchiveError::Damaged(io()),
-            ArchiveError::Line { file: "x".into(), line: 7, what: "wrong".into() },
+            ArchiveError::Line { file: "x".into(), line: 7, fault: SourceFault::NoSid },
         ] {
-            assert_eq!(SourceReason::from(&error).to_string(), error.to_string());
+            assert_eq!(Cause::from(&error).text, error.to_string());
         }
+        let fault = SourceFault::Twice { option: "sid" };
+        let cause = Cause::from(&ArchiveError::Line { file: "x".into(), line: 7, fault });
+        let params = json!({"file": "x", "line": "7", "option": "sid", "inner": "twice"});
+        assert_eq!((cause.code, json!(cause.params)), ("rule-line", params));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
+use crate::fault::SourceFault;
+
 /// The generator of rules that name none.
 pub(crate) const DEFAULT_GID: u32 = 1;
 
@@ -25,38 +27,6 @@ const ACTIONS: [&str; 10] = [
     "bypass",
 ];
 
-/// Why a text is not a rule.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RuleError {
-    /// Neither rule nor comment.
-    #[error("is not a rule: '(' with options is missing")]
-    NoOptions,
-    /// No word in front that could be an action.
-    #[error("is not a rule: it does not begin with an action such as alert")]
-    NoAction,
-    /// The closing bracket is missing: often a truncated line.
-    #[error("the options do not end with ';)'")]
-    NotClosed,
-    /// Nothing to know it by.
-    #[error("the rule has no sid")]
-    NoSid,
-    /// Two values of an option that may have one.
-    #[error("the rule has {0} twice")]
-    Twice(&'static str),
-    /// Not a number, or out of range.
-    #[error("{option} '{value}' is not a number from {from} to {to}")]
-    Number {
-        /// `sid`, `gid` or `rev`.
-        option: &'static str,
-        /// As found, cut.
-        value: String,
-        /// Smallest number allowed.
-        from: u32,
-        /// Largest number allowed.
-        to: u32,
-    },
-}
-
 /// Why an alert does not become a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum KeepReason {
@@ -72,13 +42,11 @@ pub enum KeepReason {
 }
 
 /// Why a rule of a source is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable {
     /// A list or a script, which no source brings along.
-    #[error("its {0} needs a file that no source provides")]
     File(&'static str),
     /// The marks belong to the firewall and to fastpath.
-    #[error("its {0} would set the router's own packet marks")]
     Mark(&'static str),
 }
 
@@ -105,14 +73,14 @@ impl<'a> Rule<'a> {
     ///
     /// # Errors
     /// It is not a rule, or has no usable `sid`.
-    pub fn parse(text: &'a str) -> Result<Self, RuleError> {
+    pub fn parse(text: &'a str) -> Result<Self, SourceFault> {
         let text = text.trim();
-        let open = text.find('(').ok_or(RuleError::NoOptions)?;
+        let open = text.find('(').ok_or(SourceFault::NoOptions)?;
         let action = text[..open].split_ascii_whitespace().next().unwrap_or_default();
         if action.is_empty() || !action.starts_with(|first: char| first.is_ascii_lowercase()) {
-            return Err(RuleError::NoAction);
+            return Err(SourceFault::NoAction);
         }
-        let options = text[open + 1..].strip_suffix(')').ok_or(RuleError::NotClosed)?;
+        let options = text[open + 1..].strip_suffix(')').ok_or(SourceFault::NotClosed)?;
         let mut found = Found::default();
         let mut pieces = Pieces { rest: options };
         while let Some((name, value)) = pieces.next_option()? {
@@ -123,7 +91,7 @@ impl<'a> Rule<'a> {
             text,
             action,
             gid: found.gid.unwrap_or(DEFAULT_GID),
-            sid: found.sid.ok_or(RuleError::NoSid)?,
+            sid: found.sid.ok_or(SourceFault::NoSid)?,
             rev: found.rev.unwrap_or(0),
             unusable: found.unusable,
             keep: other.or(found.keep),
@@ -169,12 +137,12 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn next_option(&mut self) -> Result<Option<(&'a str, &'a str)>, RuleError> {
+    fn next_option(&mut self) -> Result<Option<(&'a str, &'a str)>, SourceFault> {
         let rest = self.rest.trim_start();
         if rest.is_empty() {
             return Ok(None);
         }
-        let end = unescaped_semicolon(rest).ok_or(RuleError::NotClosed)?;
+        let end = unescaped_semicolon(rest).ok_or(SourceFault::NotClosed)?;
         self.rest = &rest[end + 1..];
         let (name, value) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
         Ok(Some((name.trim(), value.trim())))
@@ -197,7 +165,7 @@ struct Found {
 }
 
 impl Found {
-    fn take(&mut self, name: &str, value: &str) -> Result<(), RuleError> {
+    fn take(&mut self, name: &str, value: &str) -> Result<(), SourceFault> {
         // Suricata knows its keywords in any case.
         let name = name.to_ascii_lowercase();
         match name.as_str() {
@@ -218,16 +186,16 @@ fn once(
     option: &'static str,
     value: &str,
     range: RangeInclusive<u32>,
-) -> Result<(), RuleError> {
+) -> Result<(), SourceFault> {
     if slot.is_some() {
-        return Err(RuleError::Twice(option));
+        return Err(SourceFault::Twice { option });
     }
     let number = value.parse().ok().filter(|number| range.contains(number));
-    *slot = Some(number.ok_or_else(|| RuleError::Number {
+    *slot = Some(number.ok_or_else(|| SourceFault::Number {
         option,
         value: value.chars().take(40).collect(),
-        from: *range.start(),
-        to: *range.end(),
+        first: *range.start(),
+        last: *range.end(),
     })?);
     Ok(())
 }

@@ -3,7 +3,7 @@ use super::*;
 
 const HEADER: &str = "alert tcp any any -> any any";
 
-fn rule(options: &str) -> Result<(u32, u32, u32), RuleError> {
+fn rule(options: &str) -> Result<(u32, u32, u32), SourceFault> {
     let text = format!("{HEADER} ({options})");
     Rule::parse(&text).map(|rule| (rule.gid, rule.sid, rule.rev))
 }
@@ -26,18 +26,18 @@ fn identity_is_read() {
 #[test]
 fn what_is_no_rule_says_why() {
     for (text, error) in [
-        ("<html>", RuleError::NoOptions),
-        ("(sid:1;)", RuleError::NoAction),
-        ("<a> (sid:1;)", RuleError::NoAction),
-        ("alert tcp any any -> any any (msg:\"a\"; sid:1;", RuleError::NotClosed),
-        ("alert tcp any any -> any any (msg:\"a\"; sid:1)", RuleError::NotClosed),
-        ("alert tcp any any -> any any (msg:\"a\";)", RuleError::NoSid),
-        ("alert tcp any any -> any any (sid:1; sid:2;)", RuleError::Twice("sid")),
+        ("<html>", SourceFault::NoOptions),
+        ("(sid:1;)", SourceFault::NoAction),
+        ("<a> (sid:1;)", SourceFault::NoAction),
+        ("alert tcp any any -> any any (msg:\"a\"; sid:1;", SourceFault::NotClosed),
+        ("alert tcp any any -> any any (msg:\"a\"; sid:1)", SourceFault::NotClosed),
+        ("alert tcp any any -> any any (msg:\"a\";)", SourceFault::NoSid),
+        ("alert tcp any any -> any any (sid:1; sid:2;)", SourceFault::Twice { option: "sid" }),
     ] {
         assert_eq!(Rule::parse(text), Err(error), "{text}");
     }
     for bad in ["sid:0;", "sid:-1;", "sid:4294967296;", "sid:x;", "sid:1; rev:-1;"] {
-        assert!(matches!(rule(bad), Err(RuleError::Number { .. })), "{bad}");
+        assert!(matches!(rule(bad), Err(SourceFault::Number { .. })), "{bad}");
     }
 }
 

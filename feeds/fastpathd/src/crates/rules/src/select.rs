@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use config::Fault;
 
+use crate::fault::SourceFault;
 use crate::rule::{DEFAULT_GID, Rule};
 
 /// Some rules, as a setting names them: `2012345`, `1:2012345` or `cat:emerging-malware`.
@@ -111,14 +112,14 @@ impl Choice {
         used(&self.drop, &mut self.used, rule, category)
     }
 
-    /// Text about selectors that matched nothing.
+    /// Selectors that matched nothing.
     #[must_use]
-    pub fn unused(&self) -> Vec<String> {
+    pub fn unused(&self) -> Vec<SourceFault> {
         let missing = self.categories.difference(&self.seen);
-        let missing = missing.map(|name| format!("category {name} is not in it"));
-        let unmet = |what: &'static str, asked: &BTreeSet<Selector>| {
-            let left: Vec<_> = asked.difference(&self.used).cloned().collect();
-            left.into_iter().map(move |of| format!("{what} {of} matches no rule"))
+        let missing = missing.map(|name| SourceFault::NoCategory { category: name.clone() });
+        let unmet = |option: &'static str, asked: &BTreeSet<Selector>| {
+            let left: Vec<_> = asked.difference(&self.used).map(ToString::to_string).collect();
+            left.into_iter().map(move |selector| SourceFault::Unmatched { option, selector })
         };
         missing.chain(unmet("disable", &self.disable)).chain(unmet("drop", &self.drop)).collect()
     }

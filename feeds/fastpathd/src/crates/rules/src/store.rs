@@ -187,7 +187,7 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
 ///
 /// # Errors
 /// The store is taken, or the kernel's error.
-pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), RuleStoreError> {
+pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), UpdateReason> {
     let store = Store::take(root)?;
     if current(root).exists() {
         return Ok(());

@@ -94,7 +94,7 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
             continue;
         };
         let why = std::mem::take(&mut cause);
-        let why = if why.is_empty() { "Suricata rejects this rule".to_owned() } else { why };
+        let why = if why.is_empty() { readable(message(line)) } else { why };
         let Some(source) = merged.source(at) else { continue };
         if seen.insert(at) && found.len() < MOST_FAULTS {
             let file = source.file.to_string();

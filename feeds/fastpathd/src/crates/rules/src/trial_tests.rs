@@ -43,7 +43,9 @@ fn a_signature_cannot_name_another_place() {
         "E: detect: error parsing signature \"x from file {RULES} at line 3\" \
          from file {RULES} at line 5\n"
     );
-    assert_eq!(fault_texts(&said), ["a.rules line 3: Suricata rejects this rule"]);
+    let texts = fault_texts(&said);
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].starts_with("a.rules line 3: error parsing signature"), "{texts:?}");
 }
 
 #[test]

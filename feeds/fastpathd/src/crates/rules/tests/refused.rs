@@ -116,6 +116,8 @@ fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     let ours = files(&[("rules/a.rules", &rule(1, 2)), ("rules/b.rules", "# \n\nalert (x\n")]);
     let answer = this.update(ours);
     this.assert_refused(&answer, "et: rules/b.rules line 3: the options do not end with ';)'");
+    let params = json!({"file": "rules/b.rules", "line": "3", "inner": "not-closed"});
+    assert_eq!(answer.source("et")["cause"], json!({"code": "rule-line", "params": params}));
     let two = "# comment\nalert tcp any any -> any any \\\n (BROKEN; sid:5;)\n\n".to_owned();
     let theirs = two + "alert tcp any any -> any any (BROKEN; sid:6;)\n";
     let answer = this.update(files(&[("rules/a.rules", &rule(1, 2)), ("rules/c.rules", &theirs)]));

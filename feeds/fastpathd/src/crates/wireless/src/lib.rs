@@ -19,9 +19,7 @@ async fn status(call: &Call) -> Result<Map, Refusal> {
         Ok(said) => said,
         // A netifd without wireless handlers, or none at all.
         Err(error) if error.status() == Status::NotFound => Map::new(),
-        Err(error) => {
-            return Err(Refusal::new("failed", format!("asking netifd for radios: {error}")));
-        }
+        Err(error) => return Err(error.into()),
     };
     Ok(map([("radios", radios(&said))]))
 }

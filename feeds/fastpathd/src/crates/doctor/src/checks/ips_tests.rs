@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::facts::ips::{Ips, Queue, Thread};
 use crate::facts::system::System;
+use crate::texts::Texts;
 use crate::texts::tests::{assert_texts, found_by};
 
 /// 22 November 2026.
@@ -104,7 +105,14 @@ fn each_cause_of_being_away_has_its_text() {
         ("inline-degraded", Severity::Warning),
         ("starting", Severity::Info),
     ] {
-        assert_eq!(found("ips-away", &differing("state", json!(state))).severity, severity);
+        let mut inspection = inline();
+        inspection["state"] = json!(state);
+        inspection["why"] = json!("Suricata is not running.");
+        let facts = Facts { ips: Ips { state: inspection.into(), ..healthy().ips }, ..healthy() };
+        let finding = found("ips-away", &facts);
+        assert_eq!(finding.severity, severity);
+        let text = Texts::english().finding("ips", "ips-away", &finding, "consequence");
+        assert_eq!(text, "Suricata is not running.");
     }
 }
 

@@ -74,9 +74,7 @@ impl ProgramsReason {
     /// Why `device` has no program: `why`, which has the device's reason.
     pub(crate) fn of(device: &str, why: &Cause) -> Cause {
         let reason = Self::Device { device: device.to_owned(), why: why.text.clone() };
-        let mut cause = reason.cause().around(why.clone());
-        cause.params.insert("device".to_owned(), device.into());
-        cause
+        reason.cause().around(why.clone())
     }
 
     fn of_loader(error: &LoaderError) -> Self {
