@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use crate::disk::Disk as _;
 use crate::host::{Held, Host, Router};
 use crate::log;
 use crate::record::{Pending, Record, Running};
@@ -150,7 +151,7 @@ impl Store {
         let pending = serde_json::from_slice::<Pending>(&text).ok();
         if pending.is_none() {
             let aside = self.kept.join("pending.broken");
-            self.host.rename(&path, &aside).map_err(failed("putting aside", &path))?;
+            self.host.set_aside(&path, &aside).map_err(failed("putting aside", &path))?;
             log::say(&format!(
                 "{} is not a record of a change; moved to {}, nothing was rolled back",
                 path.display(),
