@@ -34,7 +34,7 @@ pub(super) struct Medium {
     waiting: Vec<Change>,
 }
 
-/// What may be left of a file whose bytes were not flushed.
+/// Bytes that may be left of a file that was not flushed.
 const REMAINDERS: [fn(&Inode) -> Vec<u8>; 4] = [
     |of| of.flushed.clone(),
     |of| of.bytes.clone(),
