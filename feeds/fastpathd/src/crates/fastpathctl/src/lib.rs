@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use args::{Args, ArgsError, Command, EngineChange};
 use json::text;
+use protection::plain_answer;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
@@ -140,7 +141,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
     if args.json {
         print(&format!("{answer:#}\n"));
     } else {
-        print(&show(&answer));
+        print(&show(&plain_answer(answer)));
     }
     Ok(())
 }
