@@ -65,6 +65,18 @@ impl Collected {
         &self.text[rule.start..rule.start + rule.len as usize]
     }
 
+    /// A note about the rules that end inspection: one may do so for all traffic.
+    fn passing(&self) -> Option<String> {
+        let is_pass = |text: &str| text.split_ascii_whitespace().next() == Some("pass");
+        let mut passing = self.rules.iter().filter(|rule| is_pass(self.text(rule)));
+        let first = passing.next()?.sid;
+        let number = 1 + passing.count();
+        Some(format!(
+            "rules with the action pass: {number}, the first has sid {first}. Suricata lets through \
+             what they match, whatever other rules say"
+        ))
+    }
+
     fn note(&mut self, note: String) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(note);
@@ -94,6 +106,11 @@ pub fn collect(
     };
     let unpacked = archive::read(packed, plain_name, limits, &mut visit)?;
     collected.unpacked = unpacked;
+    if let Some(note) = collected.passing() {
+        // Before all others: there may be more than are kept.
+        collected.notes.insert(0, note);
+        collected.notes.truncate(MOST_NOTES);
+    }
     for note in choice.unused() {
         collected.note(note);
     }
@@ -213,6 +230,28 @@ fn as_drop(
                 at.says(rule, &format!("stays {} though drop says {by}: {reason}", rule.action)),
             );
             None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_end_inspection_are_counted() {
+        let collected = |text: &str| {
+            let limits = ArchiveLimits::of_bytes(1 << 20);
+            collect(text.as_bytes(), "x.rules", &limits, Choice::default()).expect("good rules")
+        };
+        let alert = "alert ip any any -> any any (sid:1;)\n";
+        let pass = "pass ip any any -> any any (sid:7;)\npass ip any any -> any any (sid:8;)\n";
+        assert_eq!(collected(alert).notes, [""; 0]);
+        let long = "alert ip any any -> any any (filemd5:x; sid:1;)\n".repeat(2 * MOST_NOTES);
+        for text in [[alert, pass].concat(), [long, pass.to_owned()].concat()] {
+            let notes = collected(&text).notes;
+            let start = "rules with the action pass: 2, the first has sid 7.";
+            assert!(notes[0].starts_with(start) && notes.len() <= MOST_NOTES, "{notes:?}");
         }
     }
 }
