@@ -63,7 +63,7 @@ test_fastpathd_owns_its_folders() {
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
 }
 
-# chown -R lists a folder after it has looked at it: meanwhile its owner can put a link there.
+# Between the two system calls of chown -R, the owner of a folder can replace it with a link.
 test_fastpathd_s_folders_are_not_walked_by_root() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
     mkdir -p /var/run/fastpath/ips/deep
