@@ -1,3 +1,4 @@
+# shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # sysupgrade reads this; its hooks get the file that lists the files to keep.
 
@@ -8,4 +9,5 @@ fastpath_leave_out_pending() {
 	sed -i '\,^/etc/fastpath/changes/pending\.,d' "$1"
 }
 
+# shellcheck disable=SC2034 # sysupgrade runs them
 sysupgrade_init_conffiles="$sysupgrade_init_conffiles fastpath_leave_out_pending"
