@@ -88,6 +88,18 @@ test_only_root_and_the_daemon_read_its_configuration() {
     [ "$(stat -c %g /etc/config/fastpath)" = "$(id -g fastpath)" ] || fail "not after a reload"
 }
 
+# The first update may be a day away.
+test_there_are_rules_before_the_first_update() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
+    local rules=/var/lib/fastpath/rules/current.rules
+    "$UPDATES" start
+    cmp /usr/share/fastpath/rules/fastpath.rules $rules || fail "no rules"
+    [ "$(stat -c %u $rules)" = "$(id -u fastpath-rules)" ] || fail "$(ls -l $rules)"
+    echo fetched >$rules
+    "$UPDATES" restart
+    [ "$(cat $rules)" = fetched ] || fail "overwritten"
+}
+
 # A download may not write the daemon's files, nor the daemon those of a download.
 test_rule_updates_run_as_a_user_of_their_own() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77

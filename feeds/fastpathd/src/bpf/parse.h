@@ -287,7 +287,7 @@ always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int kn
 	return IS_FLOW;
 }
 
-/* What Ethernet pads a short frame to, behind its header and tags. */
+/* Ethernet pads a short frame to this length behind its header and tags. */
 #define PADDED 46
 
 /*

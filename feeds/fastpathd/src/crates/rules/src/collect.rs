@@ -72,8 +72,8 @@ impl Collected {
         let first = passing.next()?.sid;
         let number = 1 + passing.count();
         Some(format!(
-            "rules with the action pass: {number}, the first has sid {first}. Suricata lets through \
-             what they match, whatever other rules say"
+            "rules with the action pass: {number}, the first has sid {first}. Suricata lets \
+             through what they match, whatever other rules say"
         ))
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each step of a change fails once, the power is cut after each, and two administrators interleave.
+//! Each step of a change fails once, the power is cut after each, and two administrators
+//! interleave.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -303,8 +303,8 @@ fn padding() {
     });
 }
 
-/// What no IP stack sees is not forwarded; the kernel cuts it off. Nor does it make a frame longer
-/// than the MTU.
+/// No IP stack sees them, so they are not forwarded; the kernel cuts them off. Nor do they make a
+/// frame longer than the MTU.
 #[test]
 fn bytes_behind_the_packet() {
     for_all(|kernel, c| {
