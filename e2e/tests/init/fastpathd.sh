@@ -58,10 +58,34 @@ test_fastpathd_owns_its_folders() {
     ln -s /etc/passwd /var/run/fastpath/link
     started
     for folder in /var/run/fastpath /var/run/fastpath/ips; do
-        [ "$(owner $folder)" = "$(owner /var/run/fastpath/link)" ] || fail "$folder is another's"
         [ "$(stat -c %u $folder)" = "$(id -u fastpath)" ] || fail "$folder: $(owner $folder)"
     done
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
+}
+
+# Between the two system calls of chown -R, the owner of a folder can replace it with a link.
+test_fastpathd_s_folders_are_not_walked_by_root() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
+    mkdir -p /var/run/fastpath/ips/deep
+    touch /var/run/fastpath/ips/deep/file
+    started
+    for path in /var/run/fastpath/ips/deep /var/run/fastpath/ips/deep/file; do
+        [ "$(stat -c %u "$path")" = 0 ] || fail "$path was given away"
+    done
+    ! grep -E 'chown .*R' "$DAEMON" || fail "the script walks folders"
+}
+
+# Passwords may be in the URLs of rules.
+test_only_root_and_the_daemon_read_its_configuration() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
+    chmod 644 /etc/config/fastpath
+    started
+    [ "$(stat -c '%u %g %a' /etc/config/fastpath)" = "0 $(id -g fastpath) 640" ] ||
+        fail "$(ls -l /etc/config/fastpath)"
+    # As a commit of uci leaves it; procd reloads the service then.
+    chown root:root /etc/config/fastpath
+    "$DAEMON" reload
+    [ "$(stat -c %g /etc/config/fastpath)" = "$(id -g fastpath)" ] || fail "not after a reload"
 }
 
 # A download may not write the daemon's files, nor the daemon those of a download.
@@ -94,10 +118,11 @@ test_the_store_of_an_earlier_version_changes_its_owner() {
 test_programs_are_loaded_before_the_daemon() {
     with_loader
     started
-    local most=32768
+    local most=32768 ids
+    ids="$(id -u fastpath):$(id -g fastpath)"
     ! [ -r /proc/sys/net/netfilter/nf_conntrack_max ] ||
         most=$(cat /proc/sys/net/netfilter/nf_conntrack_max)
-    [ "$(head -n 1 /tmp/programs)" = "fastpath-bpf load --flows $((2 * most))" ] ||
+    [ "$(head -n 1 /tmp/programs)" = "fastpath-bpf load --flows $((2 * most)) --owner $ids" ] ||
         fail "$(cat /tmp/programs)"
 }
 

@@ -88,3 +88,26 @@ test_today_s_file_is_left_alone() {
     cmp "$ROOT/etc/config/fastpath" "$WORK/before" || fail "comments are lost"
     [ ! -e "$ROOT/etc/uci-defaults/80-fastpathd" ] || fail "the script asks to be run again"
 }
+
+# upgrade_list VARIABLE=VALUE…: the files that sysupgrade would keep, with its hooks run as it does.
+upgrade_list() {
+    # shellcheck disable=SC2016 # for the inner shell
+    in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) -type f >/tmp/conffiles 2>/dev/null
+        . /lib/upgrade/fastpath.sh
+        for hook in $sysupgrade_init_conffiles; do $hook /tmp/conffiles; done
+        sort /tmp/conffiles'
+}
+
+test_a_change_that_waits_is_kept_by_an_upgrade_and_by_no_backup() {
+    local changes=/etc/fastpath/changes all option
+    make_root
+    install_into_root feeds/fastpathd
+    mkdir -p "$ROOT$changes"
+    touch "$ROOT$changes/7.json" "$ROOT$changes/pending.json" "$ROOT/etc/fastpath/base"
+    all="/etc/fastpath/base $changes/7.json $changes/pending.json"
+    [ "$(upgrade_list A=1 | xargs)" = "$all" ] || fail "upgrade: $(upgrade_list A=1)"
+    for option in CONF_BACKUP=/tmp/backup.tgz CONF_BACKUP=- CONF_BACKUP_LIST=1; do
+        [ "$(upgrade_list "$option" | xargs)" = "${all% *}" ] ||
+            fail "$option: $(upgrade_list "$option")"
+    done
+}

@@ -75,8 +75,8 @@ test_gigabyte_is_counted() {
 # have left in conntrack would be entered, too.
 small_maps() {
     gw "fastpathctl engine off >/dev/null; conntrack -F 2>/dev/null; L=/usr/libexec/fastpath-bpf
-        \$L unload && \$L load --flows $1 &&
-        chown -Rh fastpath:fastpath /sys/fs/bpf/fastpath" >/dev/null
+        \$L unload &&
+        \$L load --flows $1 --owner \$(id -u fastpath):\$(id -g fastpath)" >/dev/null
 }
 
 # questions NUMBER: so many short conversations of h10's with the ISP's DNS server.

@@ -287,11 +287,20 @@ always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int kn
 	return IS_FLOW;
 }
 
-/* right_length: `there` are the bytes from the IP header to the end of the frame. */
+/* Ethernet pads a short frame to this length behind its header and tags. */
+#define PADDED 46
+
+/*
+ * right_length: `there` are the bytes from the IP header to the end of the frame. Bytes behind the
+ * packet are padding, or left to the kernel, which cuts them off: nobody would inspect them, and
+ * the MTU is compared with the length of the packet.
+ */
 always int right_length(const struct packet *p, __u32 headers, __u32 there)
 {
 	headers += p->least;
-	return p->length >= headers && p->length <= there && p->length <= p->carried;
+	if (unlikely(p->length != there) && (p->length > there || there > PADDED))
+		return 0;
+	return p->length >= headers && p->length <= p->carried;
 }
 
 always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key4 *key)

@@ -15,11 +15,11 @@ mod api;
 mod caller;
 mod cuts;
 mod diff;
+mod disk;
 mod draft;
 mod edit;
 mod exposes;
 #[cfg(test)]
-#[path = "faults_tests.rs"]
 mod faults;
 mod force;
 mod host;

@@ -16,13 +16,18 @@ use crate::record::Head;
 
 /// Lines of a change that are logged one by one.
 const MOST_LINES: usize = 40;
+/// Characters of such a line.
+const LONGEST: usize = 500;
 
 /// Notes that a change was `what` (`applied`, `confirmed`, …), with its lines if it is new.
 pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
     let Head { id, user, .. } = head;
+    let user = user.escape_debug();
     let mut text = format!("change {id} of {user}: {what}\n");
     let lines = draft.map(|draft| diff::text(&diff::lines(draft))).unwrap_or_default();
     for line in lines.iter().take(MOST_LINES) {
+        // Labels and names of options are as the edits have them.
+        let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let _ = writeln!(text, "change {id} of {user}: {line}");
     }
     if lines.len() > MOST_LINES {
@@ -45,6 +50,10 @@ const PRIORITY: u8 = 29;
 
 /// Each line is a message. At boot we run before logd, and messages from logger would be lost.
 fn send(text: &str) {
+    // Changes of unit tests are not those of this machine.
+    if cfg!(test) {
+        return;
+    }
     // A missing log is not a reason to refuse a change.
     if Path::new(LOGD).exists() {
         send_to_logd(text);

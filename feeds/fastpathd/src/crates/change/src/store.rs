@@ -10,12 +10,14 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use crate::disk::Disk as _;
 use crate::host::{Held, Host, Router};
 use crate::log;
 use crate::record::{Pending, Record, Running};
 
-/// Changes that are remembered.
+/// Changes that are remembered, and bytes of their records.
 pub(crate) const MOST_RECORDS: usize = 10;
+const MOST_BYTES: usize = 1 << 20;
 /// Files that only root reads.
 const PRIVATE: Option<u32> = Some(0o600);
 
@@ -150,7 +152,7 @@ impl Store {
         let pending = serde_json::from_slice::<Pending>(&text).ok();
         if pending.is_none() {
             let aside = self.kept.join("pending.broken");
-            self.host.rename(&path, &aside).map_err(failed("putting aside", &path))?;
+            self.host.set_aside(&path, &aside).map_err(failed("putting aside", &path))?;
             log::say(&format!(
                 "{} is not a record of a change; moved to {}, nothing was rolled back",
                 path.display(),
@@ -245,13 +247,19 @@ impl Store {
         }
     }
 
-    /// Remembers a change that has ended, and forgets the oldest.
+    /// Remembers a change that has ended, and forgets the oldest. A record has whole files, which
+    /// are long on a router with many static leases.
     fn add_record(&self, record: &Record) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
         self.replace(&self.path(record.head.id), record)?;
-        for old in self.records()?.into_iter().skip(MOST_RECORDS) {
-            let path = self.path(old.head.id);
-            self.host.remove(&path).map_err(failed("removing", &path))?;
+        let (mut number, mut bytes) = (0, 0);
+        for path in self.ids()?.into_iter().map(|id| self.path(id)) {
+            number += 1;
+            bytes += self.read(&path)?.map_or(0, |text| text.len());
+            // The newest can be undone, however long it is.
+            if number > 1 && (number > MOST_RECORDS || bytes > MOST_BYTES) {
+                self.host.remove(&path).map_err(failed("removing", &path))?;
+            }
         }
         Ok(())
     }

@@ -57,6 +57,26 @@ fn a_record_comes_back_as_it_was() {
     assert!(store.record(1).unwrap().is_none());
 }
 
+/// Each has the files before and after it; the flash of a router may have a few megabytes.
+#[test]
+fn long_records_are_fewer() {
+    let folder = Folder::new("long");
+    let store = Store::below(&folder.0);
+    let long = |id, bytes| {
+        let mut record = pending(id).ended(State::Confirmed);
+        record.head.note = "x".repeat(bytes);
+        record
+    };
+    for id in 1..=8 {
+        store.add_record(&long(id, 300 << 10)).unwrap();
+    }
+    let ids = || store.records().unwrap().iter().map(|of| of.head.id).collect::<Vec<u64>>();
+    assert_eq!(ids(), [8, 7, 6]);
+    store.add_record(&long(9, 2 << 20)).unwrap();
+    assert_eq!(ids(), [9]);
+    assert_eq!(store.next_id().unwrap(), 10);
+}
+
 #[test]
 fn nobody_else_reads_them() {
     let folder = Folder::new("modes");

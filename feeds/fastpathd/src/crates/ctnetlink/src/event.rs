@@ -16,6 +16,9 @@ const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 /// Datagrams read at once; the rest waits so that other tasks can run.
 const BURST: usize = 64;
 
+/// Datagrams that [`EventSocket::drain`] discards at most: more than the buffer holds.
+const MOST_DRAINED: usize = 100_000;
+
 /// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -83,6 +86,30 @@ impl EventSocket {
         }
         Ok(found)
     }
+
+    /// Discards the queued events. After an overflow the kernel silently drops new events until
+    /// the queue has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
+    /// Events that arrive afterwards stay, however fast they follow each other.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub fn drain(&mut self) -> Result<(), EventError> {
+        drained(|| self.socket.try_recv().map(|datagram| datagram.is_some()))
+            .map_err(EventError::Read)
+    }
+}
+
+/// Reads until nothing is queued.
+fn drained(mut is_more: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    for _ in 0..MOST_DRAINED {
+        match is_more() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) if overrun(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn failure(error: io::Error) -> EventError {
@@ -101,4 +128,25 @@ pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
             _ => None,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waiting for a pause between events could take hours during a scan.
+    #[test]
+    fn an_overflow_is_drained_up_to_the_first_empty_queue() {
+        let mut queue = vec![Ok(false), Ok(true), Err(io::ErrorKind::Other), Ok(false), Ok(true)];
+        let mut overflow = || {
+            let next = queue.pop().unwrap();
+            next.map_err(|_| io::Error::from(rustix::io::Errno::NOBUFS))
+        };
+        drained(&mut overflow).unwrap();
+        assert_eq!(queue.len(), 3, "later events stay");
+        drained(|| Ok(true)).expect("events without end");
+        let lost = || Err(io::Error::from(rustix::io::Errno::NOBUFS));
+        drained(lost).expect("one overflow after the other");
+        assert!(drained(|| Err(io::ErrorKind::PermissionDenied.into())).is_err());
+    }
 }

@@ -16,6 +16,7 @@ pub mod fake;
 pub mod folder;
 pub mod header;
 pub mod layout;
+mod owner;
 pub mod pinned;
 mod program;
 pub mod programs;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::attach::{Attached, Hook, attached, chain, detach, name, renew};
 use crate::devices::{Device, NotNative, attach_all};
 use crate::folder::{FOLDER, Folder};
+use crate::owner::Owner;
 use crate::programs::{Dsa, LoadOptions, Programs};
 
 const OBJECT: &str = "/lib/bpf/fastpath.o";
@@ -20,8 +21,9 @@ const OBJECT: &str = "/lib/bpf/fastpath.o";
 const USAGE: &str = "\
 usage: fastpath-bpf [--folder DIR] COMMAND
 
-  load [--object FILE] [--flows N] [--dsa KIND]
-        load the programs unless they are loaded; attached ones are replaced
+  load [--object FILE] [--flows N] [--dsa KIND] [--owner UID:GID]
+        load the programs unless they are loaded; attached ones are replaced; the folder is
+        given to this user
   attach [--hook HOOK] [--dsa KIND] DEVICE…
         attach them, at the best hook that all of them support
   set [--hook HOOK] [--dsa KIND] [DEVICE…]
@@ -43,6 +45,7 @@ struct Arguments {
     folder: Option<PathBuf>,
     object: Option<PathBuf>,
     flows: Option<u32>,
+    owner: Option<Owner>,
     dsa: Dsa,
     hook: Option<Hook>,
     rest: Vec<String>,
@@ -73,6 +76,10 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Arguments, Box<dyn Erro
             Long("folder") => parsed.folder = Some(arguments.value()?.into()),
             Long("object") => parsed.object = Some(arguments.value()?.into()),
             Long("flows") => parsed.flows = Some(arguments.value()?.parse()?),
+            Long("owner") => {
+                let owner = arguments.value()?.string()?;
+                parsed.owner = Some(Owner::read(&owner).ok_or(format!("no owner {owner}"))?);
+            }
             Long("hook") => {
                 let hook = arguments.value()?.string()?;
                 parsed.hook = Some(Hook::from_name(&hook).ok_or(format!("no hook {hook}"))?);
@@ -139,6 +146,10 @@ fn load(folder: &Folder, arguments: &Arguments) -> Answer {
         }
     }
     Programs::note(&object, folder, settings)?;
+    if let Some(owner) = arguments.owner {
+        let path = folder.path();
+        owner.take(path).map_err(|e| format!("changing the owner of {}: {e}", path.display()))?;
+    }
     show(folder)
 }
 

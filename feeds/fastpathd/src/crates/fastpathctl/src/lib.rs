@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use args::{Args, ArgsError, Command, EngineChange, Query};
 use json::text;
+use protection::plain_answer;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
@@ -124,7 +125,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
     if args.json {
         print(&format!("{answer:#}\n"));
     } else {
-        print(&(query.show)(&answer));
+        print(&(query.show)(&plain_answer(answer)));
     }
     Ok(())
 }

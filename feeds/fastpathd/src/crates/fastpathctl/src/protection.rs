@@ -25,6 +25,18 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// An answer with all its texts like that.
+pub(crate) fn plain_answer(answer: Value) -> Value {
+    match answer {
+        Value::String(text) => Value::String(plain(&text)),
+        Value::Array(list) => list.into_iter().map(plain_answer).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, of)| (plain(&name), plain_answer(of))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => answer,
+    }
+}
+
 fn field(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "{name:<18} {value}");
 }

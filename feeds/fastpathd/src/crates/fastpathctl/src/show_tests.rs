@@ -80,3 +80,27 @@ fn an_empty_answer_is_not_a_panic() {
         show(&json!([1]));
     }
 }
+
+/// Names come from the network: from DHCP clients, and from devices of a PPPoE session.
+#[test]
+fn no_name_steers_a_terminal() {
+    use crate::protection::{alerts, blocks, ips, plain_answer};
+
+    let evil = "evil\u{1b}[2J\u{202e}\nforged";
+    let row = json!({
+        "key": evil, "name": evil, "kind": evil, "why": evil, "lower": evil, "device": evil,
+        "peer": evil, "addresses": [evil], "address": evil, "reason": evil, "text": evil,
+        "src": evil, "in_zone": evil, "signature": evil, "state": evil, "proto": evil,
+    });
+    let answer = plain_answer(json!({
+        "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
+        "alerts": [row], "blocks": [row], "flow": row, "events": [row], "ports": [evil],
+        "engine": row, "ips": row, "state": evil, "why": evil, evil: evil,
+    }));
+    for show in [top, topology, status, flows, flow, engine, flushed, alerts, blocks, ips] {
+        let said = show(&answer);
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("forged")), "{said:?}");
+    }
+    assert!(top(&answer).contains(r"evil\u{1b}[2J\u{202e}\nforged"));
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use ubus::Handle;
 
+use crate::protection::plain_answer;
 use crate::{Failure, call, show};
 
 /// Cursor home, and clear from there: no flicker as from clearing first.
@@ -21,8 +22,8 @@ pub(crate) async fn run(bus: &Handle, mut request: Map<String, Value>) -> Result
     let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         second.tick().await;
-        let status = call(bus, "status", &json!({})).await?;
-        let page = call(bus, "flows", &request).await?;
+        let status = plain_answer(call(bus, "status", &json!({})).await?);
+        let page = plain_answer(call(bus, "flows", &request).await?);
         let text = format!("{}\n{}", show::status(&status), show::flows(&page));
         let text = if terminal {
             format!("{HOME}{}{CLEAR_BELOW}", text.replace('\n', CLEAR_LINE))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `PATH` of our programs, and which of the programs they start inherit `CAP_NET_ADMIN`: none
-//! unless named. Deadlines are in `supervise.rs`; limits of memory and CPU time in crate `plugin`,
-//! `process.rs`.
+//! unless named. Files of other users are read in `foreign.rs`. Deadlines are in `supervise.rs`;
+//! limits of memory and CPU time in crate `plugin`, `process.rs`.
 
+pub mod foreign;
 mod supervise;
 
 use std::ffi::OsStr;

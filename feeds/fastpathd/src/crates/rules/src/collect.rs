@@ -10,6 +10,7 @@ use config::Cause;
 use crate::archive::{self, ArchiveError, ArchiveLimits, Refusal};
 use crate::fault::SourceFault;
 use crate::lines::{LONGEST_RULE, Line, LineError, Lines};
+use crate::reason::SourceReason;
 use crate::rule::{Rule, Unusable, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
@@ -68,6 +69,14 @@ impl Collected {
         &self.text[rule.start..rule.start + rule.len as usize]
     }
 
+    /// A note about the rules that end inspection: one may do so for all traffic.
+    fn passing(&self) -> Option<SourceReason> {
+        let is_pass = |text: &str| text.split_ascii_whitespace().next() == Some("pass");
+        let mut passing = self.rules.iter().filter(|rule| is_pass(self.text(rule)));
+        let sid = passing.next()?.sid;
+        Some(SourceReason::Passing { sid, number: 1 + passing.count() })
+    }
+
     fn note(&mut self, note: impl Into<Cause>) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(note.into());
@@ -97,6 +106,11 @@ pub fn collect(
     };
     let unpacked = archive::read(packed, plain_name, limits, &mut visit)?;
     collected.unpacked = unpacked;
+    if let Some(note) = collected.passing() {
+        // Before all others: there may be more than are kept.
+        collected.notes.insert(0, note.cause());
+        collected.notes.truncate(MOST_NOTES);
+    }
     for note in choice.unused() {
         collected.note(note);
     }
@@ -217,6 +231,28 @@ fn as_drop(
             );
             collected.note(Cause { text, ..Cause::default() });
             None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_end_inspection_are_counted() {
+        let collected = |text: &str| {
+            let limits = ArchiveLimits::of_bytes(1 << 20);
+            collect(text.as_bytes(), "x.rules", &limits, Choice::default()).expect("good rules")
+        };
+        let alert = "alert ip any any -> any any (sid:1;)\n";
+        let pass = "pass ip any any -> any any (sid:7;)\npass ip any any -> any any (sid:8;)\n";
+        assert!(collected(alert).notes.is_empty());
+        let long = "alert ip any any -> any any (filemd5:x; sid:1;)\n".repeat(2 * MOST_NOTES);
+        for text in [[alert, pass].concat(), [long, pass.to_owned()].concat()] {
+            let notes = collected(&text).notes;
+            let start = "rules with the action pass: 2, the first has sid 7.";
+            assert!(notes[0].text.starts_with(start) && notes.len() <= MOST_NOTES, "{notes:?}");
         }
     }
 }

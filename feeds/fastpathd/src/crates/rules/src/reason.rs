@@ -57,6 +57,9 @@ config::coded! {
         TruncatedEntry { name: String } = "truncated-entry", "it is truncated within {name}";
         Damaged { said: String } = "damaged", "it cannot be unpacked: {said}";
         NoneSelected = "none-selected", "none of its rules is selected";
+        Passing { number: usize, sid: u32 } = "pass-rules",
+            "rules with the action pass: {number}, the first has sid {sid}. Suricata lets \
+             through what they match, whatever other rules say";
         NoneUsable { why: String } = "none-usable", "none of its rules is selected: {why}";
         Line { file: String, line: u32, why: String } = "rule-line",
             "{file} line {line}: {why}";

@@ -220,16 +220,19 @@ pub fn previous(root: &Path) -> PathBuf {
 #[must_use]
 pub(crate) fn version(path: &Path) -> Option<String> {
     let mut line = String::new();
-    let file = File::open(path).ok()?;
+    let file = launch::foreign::open(path).ok()?;
     io::Read::take(BufReader::new(file), 200).read_line(&mut line).ok()?;
     version_of(&line).map(str::to_owned)
 }
+
+/// Bytes of the state's file that are read, by the daemon as well.
+const MOST_STATE: u64 = 4 << 20;
 
 /// The state as last written, with the versions that the rule files themselves name. An unreadable
 /// state counts as empty: it only informs, nothing is decided by it.
 #[must_use]
 pub fn state(root: &Path) -> State {
-    let text = fs::read(root.join("state.json")).unwrap_or_default();
+    let text = launch::foreign::read(&root.join("state.json"), MOST_STATE).unwrap_or_default();
     let value = serde_json::from_slice(&text).unwrap_or(Value::Null);
     let mut state = State::read(value).unwrap_or_default();
     state.version = version(&current(root)).unwrap_or_default();

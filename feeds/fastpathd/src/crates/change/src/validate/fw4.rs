@@ -30,6 +30,8 @@ use ::uci::{Package, Packages, Section};
 const PROGRAM: &str = "/sbin/fw4";
 /// The file that fw4 reads; its folder cannot be configured.
 const CONFIG: &str = "/etc/config";
+/// Its copy of the configuration, in the folder of temporary files; then the number of the process.
+const FOLDER: &str = "fastpath.fw4.";
 /// It is asked twice at most, within rpcd's 30 s.
 const LIMITS: Limits = Limits::short(10);
 /// Errors that are logged, and bytes of each.
@@ -210,7 +212,9 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn with(config: &Path, packages: &Packages) -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("fastpath.fw4.{}", std::process::id()));
+        let temporary = std::env::temp_dir();
+        remove_leftovers(&temporary);
+        let path = temporary.join(format!("{FOLDER}{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         let folder = Self(path);
@@ -224,6 +228,17 @@ impl Folder {
             fs::write(folder.0.join(name), text(package))?;
         }
         Ok(folder)
+    }
+}
+
+/// Those of checks that were killed: they hold all of the configuration.
+fn remove_leftovers(temporary: &Path) {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(FOLDER)?.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -356,5 +371,21 @@ mod tests {
             fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["firewall", "network", "system"]);
+    }
+
+    #[test]
+    fn a_check_that_was_killed_leaves_nothing_for_long() {
+        let folder = std::env::temp_dir().join(format!("change-leftovers-{}", std::process::id()));
+        // More than the kernel gives.
+        let names = ["fastpath.fw4.4194305", "fastpath.fw4.x", "other.4194305"];
+        let mine = format!("fastpath.fw4.{}", std::process::id());
+        for name in names.into_iter().chain([&*mine]) {
+            fs::create_dir_all(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("network"), "").unwrap();
+        }
+        remove_leftovers(&folder);
+        let left = [names[0], names[1], names[2], &mine].map(|name| folder.join(name).exists());
+        assert_eq!(left, [false, true, true, true]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -288,14 +288,35 @@ fn lengths_that_contradict() {
 #[test]
 fn padding() {
     for_all(|kernel, c| {
-        let mut frame = c.frame();
-        frame.extend([0xaa; 13]);
-        let mut wanted = forwarded(&c.packet, &c.flow);
-        wanted.extend([0xaa; 13]);
-        let ran = kernel.run(c.hook, &frame, Metadata::default());
-        assert_eq!((ran.out, ran.frame), (Out::Forwarded, wanted), "{}", c.name);
-        let counted = *kernel.get(&c.pair).entry();
-        assert_eq!(counted.bytes, c.packet.bytes().len() as u64, "{}", c.name);
+        let packet = Packet { payload: b"ab".to_vec(), ..c.packet.clone() };
+        let length = packet.bytes().len();
+        // IPv6 and UDP fill the shortest frame.
+        for behind in (length + 1..=46).map(|padded| vec![0xaa; padded - length]) {
+            let frame = [packet.frame(&c.flow.from), behind.clone()].concat();
+            let wanted = [forwarded(&packet, &c.flow), behind].concat();
+            let ran = kernel.run(c.hook, &frame, Metadata::default());
+            assert_eq!((ran.out, ran.frame), (Out::Forwarded, wanted), "{}", c.name);
+            let counted = *kernel.get(&c.pair).entry();
+            assert_eq!(counted.bytes, length as u64, "{}", c.name);
+            kernel.put(&c.pair);
+        }
+    });
+}
+
+/// No IP stack sees them, so they are not forwarded; the kernel cuts them off. Nor do they make a
+/// frame longer than the MTU.
+#[test]
+fn bytes_behind_the_packet() {
+    for_all(|kernel, c| {
+        for payload in [2, 21, 1400] {
+            let packet = Packet { payload: vec![0x5a; payload], ..c.packet.clone() };
+            goes(kernel, c, &packet);
+            let length = packet.bytes().len();
+            for behind in [47_usize.saturating_sub(length).max(1), 60, 1000] {
+                let frame = [packet.frame(&c.flow.from), vec![0xaa; behind]].concat();
+                passes(kernel, c, &frame, Out::Malformed, "bytes behind");
+            }
+        }
     });
 }
 

@@ -3,6 +3,7 @@
 //! `rules_update` when the configuration has been read.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use ubus::{EncodeError, Reply, Request};
@@ -16,7 +17,13 @@ pub(crate) struct Requests {
     updates: Vec<Request>,
     /// Readings of the configuration that are under way.
     readings: usize,
+    /// Refusals that were logged since then.
+    refusals: (Duration, usize),
 }
+
+/// Refused calls that are logged in a minute: anybody who may read can make more.
+const MOST_REFUSALS: usize = 10;
+const MINUTE: Duration = Duration::from_secs(60);
 
 impl Requests {
     pub(crate) fn hold_engine(&mut self, reply: Reply) {
@@ -35,6 +42,22 @@ impl Requests {
         }
         self.updates.push(request);
         None
+    }
+
+    /// Logs why a call was refused.
+    pub(crate) fn log_refusal(&mut self, method: &str, why: &str, now: Duration) {
+        if self.is_logged(now) {
+            log::info!("ubus: {method} refused: {why}");
+        }
+    }
+
+    fn is_logged(&mut self, now: Duration) -> bool {
+        let (since, number) = &mut self.refusals;
+        if now.saturating_sub(*since) >= MINUTE {
+            (*since, *number) = (now, 0);
+        }
+        *number += 1;
+        *number <= MOST_REFUSALS
     }
 
     pub(crate) fn reading_begins(&mut self) {
@@ -68,5 +91,19 @@ impl Requests {
 pub(crate) fn log_failure(method: &str, answered: Result<(), EncodeError>) {
     if let Err(error) = answered {
         log::error!("ubus: answer of {method}: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_calls_do_not_fill_the_log() {
+        let mut requests = Requests::default();
+        let mut logged = |second| requests.is_logged(Duration::from_secs(second));
+        assert_eq!((0..100).filter(|_| logged(100)).count(), MOST_REFUSALS);
+        assert!(!logged(159));
+        assert!(logged(160));
     }
 }

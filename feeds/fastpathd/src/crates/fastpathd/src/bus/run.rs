@@ -59,7 +59,7 @@ impl Daemon {
                 Vec::new()
             }
             Outcome::Invalid(why) => {
-                log::info!("ubus: {method} refused: {why}");
+                self.requests.log_refusal(&method, &why, self.core.now.mono);
                 reply.status(ubus::Status::InvalidArgument);
                 Vec::new()
             }

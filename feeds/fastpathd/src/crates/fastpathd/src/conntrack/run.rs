@@ -28,10 +28,11 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
             Ok(mut socket) => loop {
                 let event = match socket.recv().await {
                     Ok(changes) => Event::Changed(changes),
-                    Err(EventError::Lost) => {
-                        drain(&mut socket).await;
-                        Event::Lost
-                    }
+                    // The dump that follows has to come after it.
+                    Err(EventError::Lost) => match socket.drain() {
+                        Ok(()) => Event::Lost,
+                        Err(error) => break error,
+                    },
                     Err(error) => break error,
                 };
                 if events.send(AnyEvent::Conntrack(event)).await.is_err() {
@@ -45,17 +46,6 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
         // Events may have been missed meanwhile.
         if events.send(AnyEvent::Conntrack(Event::Lost)).await.is_err() {
             return;
-        }
-    }
-}
-
-/// Discards the queued events. After an overflow the kernel silently drops new events until the
-/// queue has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
-async fn drain(socket: &mut EventSocket) {
-    loop {
-        match tokio::time::timeout(Duration::from_millis(1), socket.recv()).await {
-            Ok(Ok(_) | Err(EventError::Lost)) => {}
-            Ok(Err(_)) | Err(_) => return,
         }
     }
 }

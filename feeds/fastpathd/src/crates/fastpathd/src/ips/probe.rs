@@ -143,9 +143,10 @@ fn queues() -> Vec<ips::Queue> {
 }
 
 fn refused() -> Option<String> {
-    const LONGEST: usize = 2000;
-    let text = fs::read(REFUSED).ok()?;
-    let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]);
+    const LONGEST: u64 = 2000;
+    // It is in a folder of Suricata's, and we have one thread.
+    let text = launch::foreign::read(Path::new(REFUSED), LONGEST).ok()?;
+    let text = String::from_utf8_lossy(&text);
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -22,6 +22,25 @@ impl Log for Stdio {
     fn flush(&self) {}
 }
 
+/// Characters of a line that are logged.
+const LONGEST: usize = 1000;
+
+/// The text on one line: a caller's arguments and names from the network may be part of it.
+fn on_one_line(text: &str) -> String {
+    let turns = |c: char| {
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut line = String::new();
+    for c in text.trim_end().chars().take(LONGEST) {
+        if c.is_control() || turns(c) { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
+}
+
 /// A whole line with one write, so that a reader never gets half of one.
 fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (dyn Write + 'a)) {
     let (to, prefix) = match record.level() {
@@ -31,7 +50,8 @@ fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (d
         Level::Debug | Level::Trace => (out, "debug: "),
     };
     // If the other end is gone, there is nowhere to report it.
-    let _ = to.write_all(format!("{prefix}{}\n", record.args()).as_bytes());
+    let line = on_one_line(&record.args().to_string());
+    let _ = to.write_all(format!("{prefix}{line}\n").as_bytes());
 }
 
 /// Starts logging; `verbose` adds debug lines.
@@ -45,6 +65,22 @@ pub(crate) fn start(verbose: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_one_line() {
+        let mut out = Vec::new();
+        let forged = "refused: 'x\nfastpathd: all is well \u{1b}[2J\u{202e}'\n";
+        let args = [forged.to_owned(), "y".repeat(60_000)];
+        for text in &args {
+            let mut record = Record::builder();
+            let args = format_args!("{text}");
+            write(&record.level(Level::Info).args(args).build(), &mut out, &mut Vec::new());
+        }
+        let said = String::from_utf8_lossy(&out);
+        let lines: Vec<&str> = said.lines().collect();
+        let escaped = r"refused: 'x\nfastpathd: all is well \u{1b}[2J\u{202e}'";
+        assert_eq!(lines, [escaped, &format!("{}…", "y".repeat(LONGEST))]);
+    }
 
     #[test]
     fn only_faults_go_where_procd_expects_them() {

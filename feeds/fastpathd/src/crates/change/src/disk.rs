@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! File operations that are on the medium when they return, made of those of the kernel: which
+//! files and folders are flushed, and in which order, so that a power cut leaves the old or the new
+//! file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::host::Router;
+
+/// The kernel's file operations. A power cut may lose any of them that has not been flushed: of a
+/// file its bytes, of a folder the names in it.
+pub(crate) trait Kernel {
+    /// The bytes of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Permissions of a file or folder.
+    fn mode(&self, path: &Path) -> io::Result<u32>;
+
+    /// The names in a folder.
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+
+    /// A new file; there must be none of that name.
+    fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()>;
+
+    /// Replaces a file of the new name at once.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    fn unlink(&self, path: &Path) -> io::Result<()>;
+
+    fn make_folder(&self, path: &Path, mode: u32) -> io::Result<()>;
+
+    /// Flushes the bytes of a file, or the names in a folder.
+    fn flush(&self, path: &Path) -> io::Result<()>;
+}
+
+/// The same on the medium when they return.
+pub(crate) trait Disk: Kernel {
+    /// A new file in place of the old one at once, or neither. Without a mode it keeps the old
+    /// file's, as uci does.
+    fn replace(&self, path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+        // uci ignores files that begin with a dot.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let new = folder(path).join(format!(".{name}.new"));
+        let mode = mode.unwrap_or_else(|| self.mode(path).unwrap_or(0o600));
+        let _ = self.unlink(&new);
+        self.create(&new, bytes, mode)?;
+        self.flush(&new)?;
+        self.rename(&new, path)?;
+        self.flush(folder(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.unlink(path)?;
+        self.flush(folder(path))
+    }
+
+    /// Within its folder.
+    fn set_aside(&self, path: &Path, aside: &Path) -> io::Result<()> {
+        self.rename(path, aside)?;
+        self.flush(folder(path))
+    }
+
+    /// A folder that only root enters, and those above it, where there are none.
+    fn make_private_folder(&self, path: &Path) -> io::Result<()> {
+        if self.mode(path).is_ok() {
+            return Ok(());
+        }
+        let above = folder(path);
+        self.make_private_folder(above)?;
+        match self.make_folder(path, 0o700) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => self.flush(above),
+        }
+    }
+}
+
+impl<T: Kernel + ?Sized> Disk for T {}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+impl Kernel for Router {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        Ok(fs::metadata(path)?.mode() & 0o777)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(folder)?.flatten();
+        Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        let mut file = OpenOptions::new().create_new(true).write(true).mode(mode).open(path)?;
+        file.write_all(bytes)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        fs::DirBuilder::new().mode(mode).create(path)
+    }
+
+    fn flush(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The power is cut after each operation of a whole change, and each operation that was not flushed
+//! is lost or not: the configuration afterwards is the one that the records say.
+
+use std::rc::Rc;
+
+use super::medium::Medium;
+use super::router::{Fault, OLD, Router, apply, apply_edits, confirm, expire, revert, undo_edits};
+use crate::record::State;
+
+/// How a change ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Confirm,
+    Revert,
+    /// rpcd's timer ends it, then `settle` finds it.
+    Expire,
+    /// rpcd was restarted and has forgotten it.
+    Forgotten,
+    Undo,
+}
+
+const ENDINGS: [Ending; 5] =
+    [Ending::Confirm, Ending::Revert, Ending::Expire, Ending::Forgotten, Ending::Undo];
+
+impl Ending {
+    /// The router before the change.
+    fn medium(self) -> Medium {
+        let router = Router::new(Fault::None);
+        if self == Self::Undo {
+            apply(&router, "changed").unwrap();
+            confirm(&router, 1).unwrap();
+        }
+        router.medium.replace_with(|medium| {
+            medium.flush_all();
+            medium.forget("/var/run".as_ref());
+            medium.clone()
+        })
+    }
+
+    fn id(self) -> u64 {
+        if self == Self::Undo { 2 } else { 1 }
+    }
+
+    /// Carries the change out; the state that was answered.
+    fn carry_out(self, router: &Rc<Router>) -> Option<State> {
+        let id = self.id();
+        match self {
+            Self::Undo => {
+                apply_edits(router, undo_edits(router, 1)).ok()?;
+                confirm(router, id).ok().map(|()| State::Confirmed)
+            }
+            Self::Confirm => {
+                apply(router, "changed").ok()?;
+                confirm(router, id).ok().map(|()| State::Confirmed)
+            }
+            Self::Revert => {
+                apply(router, "changed").ok()?;
+                revert(router, id).ok().map(|()| State::Reverted)
+            }
+            Self::Expire => {
+                apply(router, "changed").ok()?;
+                let before = router.applied.borrow_mut().take();
+                before.map(|(_, before)| router.copy_back(&before));
+                expire(router).ok().map(|()| State::Expired)
+            }
+            Self::Forgotten => {
+                apply(router, "changed").ok()?;
+                router.applied.borrow_mut().take();
+                expire(router).ok().map(|()| State::Expired)
+            }
+        }
+    }
+
+    /// Boots, and compares the configuration with the records.
+    fn judge(self, router: &Rc<Router>, answered: Option<State>, at: &str) {
+        router.boot();
+        let file = router.file();
+        let name = ["'gateway'", "'changed'"].map(|name| file.contains(name));
+        let is_whole = file == OLD || file.ends_with("'\n");
+        assert!(is_whole && name[0] != name[1], "{at}: neither old nor new: {file:?}");
+        let state = router.store().record(self.id()).unwrap().map(|record| record.state);
+        let is_new = name[1] != (self == Self::Undo);
+        assert_eq!(is_new, state == Some(State::Confirmed), "{at}: {state:?}, {file}");
+        assert!(answered.is_none_or(|answered| state == Some(answered)), "{at}: {state:?}");
+        assert!(router.store().pending().unwrap().is_none(), "{at}");
+        router.boot();
+        assert_eq!(router.file(), file, "{at}: another boot does nothing");
+    }
+}
+
+#[test]
+fn whatever_a_power_cut_loses_the_records_say_what_is_in_force() {
+    for ending in ENDINGS {
+        let medium = ending.medium();
+        let whole = Router::with(medium.clone(), Fault::None);
+        assert!(ending.carry_out(&whole).is_some(), "{ending:?}");
+        let mut cases = 0;
+        for cut in 0..=whole.steps.get() {
+            let router = Router::with(medium.clone(), Fault::PowerCut(cut));
+            let answered = ending.carry_out(&router);
+            for (outcome, router) in router.after_power_cut().iter().enumerate() {
+                ending.judge(router, answered, &format!("{ending:?}, {cut}, {outcome}"));
+                cases += 1;
+            }
+        }
+        assert!(cases > whole.steps.get(), "{ending:?}: something is not flushed at once");
+    }
+}
+
+#[test]
+fn the_power_may_fail_again_while_a_change_is_rolled_back_at_boot() {
+    for ending in ENDINGS {
+        let medium = ending.medium();
+        let whole = Router::with(medium.clone(), Fault::None);
+        ending.carry_out(&whole);
+        for cut in 0..=whole.steps.get() {
+            let router = Router::with(medium.clone(), Fault::PowerCut(cut));
+            let answered = ending.carry_out(&router);
+            // Nothing and everything that was not flushed is on the medium.
+            let outcomes = router.after_power_cut();
+            for first in [&outcomes[0], &outcomes[outcomes.len() - 1]] {
+                for again in 0.. {
+                    let router =
+                        Router::with(first.medium.borrow().clone(), Fault::PowerCut(again));
+                    let done = crate::watch::put_back(&router.store()).is_ok();
+                    for router in router.after_power_cut() {
+                        ending.judge(&router, answered, &format!("{ending:?}, {cut}, {again}"));
+                    }
+                    if done && router.steps.get() < again {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}

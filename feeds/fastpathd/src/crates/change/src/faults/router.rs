@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A router in memory: files on a medium, rpcd, one fault, and calls of its administrators.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use plugin::{Bus, BusError, Callee, Calling, Map, Refusal, SESSION, map};
+use serde_json::{Value, json};
+use ubus::{CallError, Status};
+
+use super::medium::Medium;
+use crate::caller::Caller;
+use crate::disk::Kernel;
+use crate::draft::Draft;
+use crate::edit::{Edit, read_edits};
+use crate::host::{Held, Host};
+use crate::record::{Pending, State};
+use crate::store::Store;
+use crate::transaction::{Changes, Order};
+use crate::watch::put_back;
+use ::uci::text;
+use ::uci::{Package, Packages};
+
+const SECONDS: u64 = 30;
+pub(super) const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";
+pub(super) const CONFIG: &str = "/etc/config/system";
+
+/// A fault, and the step from 1 at which it occurs; operations of the kernel and calls are steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// The step is refused and does nothing.
+    Refused(usize),
+    /// The step is done, but not answered.
+    Unanswered(usize),
+    /// The power goes after the step.
+    PowerCut(usize),
+}
+
+/// An action of somebody else at a step.
+pub(super) type Meanwhile = Box<dyn FnOnce()>;
+
+/// A router in memory: files, and rpcd.
+pub(super) struct Router {
+    pub(super) medium: RefCell<Medium>,
+    pub(super) up_ms: Cell<u64>,
+    pub(super) fault: Cell<Fault>,
+    pub(super) steps: Cell<usize>,
+    locked: Rc<Cell<bool>>,
+    /// Edits that each session has staged.
+    staged: RefCell<BTreeMap<String, Vec<Value>>>,
+    /// The session that applied, with the file as it was.
+    pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
+    made: Cell<usize>,
+    /// Run once, at the step of that number.
+    pub(super) meanwhile: RefCell<Option<(usize, Meanwhile)>>,
+}
+
+impl Router {
+    pub(super) fn new(fault: Fault) -> Rc<Self> {
+        let folders = ["/etc", "/etc/config", "/var", "/var/run", "/var/run/fastpath-change"];
+        Self::with(Medium::with(&folders, &[(CONFIG, OLD)]), fault)
+    }
+
+    /// Just started.
+    pub(super) fn with(medium: Medium, fault: Fault) -> Rc<Self> {
+        Rc::new(Self {
+            medium: RefCell::new(medium),
+            up_ms: Cell::new(1000),
+            fault: Cell::new(fault),
+            steps: Cell::default(),
+            locked: Rc::default(),
+            staged: RefCell::default(),
+            applied: RefCell::default(),
+            made: Cell::default(),
+            meanwhile: RefCell::default(),
+        })
+    }
+
+    pub(super) fn store(self: &Rc<Self>) -> Store {
+        Store::on(self.clone(), Path::new("/"))
+    }
+
+    pub(super) fn bus(self: &Rc<Self>) -> Bus {
+        Bus::of(self.clone())
+    }
+
+    pub(super) fn file(&self) -> String {
+        String::from_utf8(self.medium.borrow().read(Path::new(CONFIG)).unwrap()).unwrap()
+    }
+
+    fn is_off(&self) -> bool {
+        matches!(self.fault.get(), Fault::PowerCut(at) if self.steps.get() >= at)
+    }
+
+    /// Counts a step; an error if the power is off.
+    fn count(&self) -> Result<usize, ()> {
+        if self.is_off() {
+            return Err(());
+        }
+        let number = self.steps.get() + 1;
+        self.steps.set(number);
+        let due = self.meanwhile.borrow_mut().take_if(|(at, _)| *at == number);
+        if let Some((_, run)) = due {
+            run();
+        }
+        Ok(number)
+    }
+
+    /// Begins a step: an error, it is refused; none, it is done and not answered.
+    fn step(&self) -> Result<Option<()>, ()> {
+        let number = self.count()?;
+        match self.fault.get() {
+            Fault::Refused(at) if at == number => Err(()),
+            Fault::Unanswered(at) if at == number => Ok(None),
+            Fault::None | Fault::Refused(_) | Fault::Unanswered(_) | Fault::PowerCut(_) => {
+                Ok(Some(()))
+            }
+        }
+    }
+
+    /// An operation on files; nobody takes an answer of those for lost.
+    fn operate(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> io::Result<()> {
+        self.step().map_err(|()| io::Error::other("no space left"))?;
+        operation(&mut self.medium.borrow_mut())
+    }
+
+    /// An operation of rpcd's: only the power may fail in the middle of a call.
+    fn rpcd(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> Result<(), Status> {
+        self.count().map_err(|()| Status::UnknownError)?;
+        operation(&mut self.medium.borrow_mut()).map_err(|_| Status::UnknownError)
+    }
+
+    /// Each router that a power cut now may leave, before anything has run on it.
+    pub(super) fn after_power_cut(&self) -> Vec<Rc<Self>> {
+        let mut medium = self.medium.borrow().clone();
+        medium.forget(Path::new("/var/run"));
+        let outcomes = (0..medium.outcomes()).map(|outcome| medium.after_power_cut(outcome));
+        outcomes.map(|medium| Self::with(medium, Fault::None)).collect()
+    }
+
+    /// The power is back, and everything is as it was.
+    pub(super) fn boot(self: &Rc<Self>) {
+        self.fault.set(Fault::None);
+        self.medium.borrow_mut().forget(Path::new("/var/run"));
+        self.staged.borrow_mut().clear();
+        self.applied.borrow_mut().take();
+        self.locked.set(false);
+        self.up_ms.set(0);
+        put_back(&self.store()).unwrap();
+    }
+
+    fn packages(&self, session: &str) -> Result<Packages, Status> {
+        let Value::Object(values) = config::parse_uci(&self.file()).unwrap() else { panic!() };
+        let before = Packages::from([("system".to_owned(), Package::read(&values))]);
+        let edits = self.staged.borrow().get(session).cloned().ok_or(Status::NotFound)?;
+        Ok(Draft::new(before, &read_edits(&edits).unwrap()).unwrap().after)
+    }
+
+    fn uci(&self, method: &str, args: &Map) -> Result<Map, Status> {
+        let session = args[SESSION].as_str().unwrap_or_default();
+        match method {
+            "get" => {
+                let packages = self.packages(session)?;
+                Ok(map([("values", packages["system"].values())]))
+            }
+            "set" => {
+                let mut edit = args.clone();
+                edit.insert("op".to_owned(), json!("set"));
+                let mut staged = self.staged.borrow_mut();
+                staged.get_mut(session).ok_or(Status::NotFound)?.push(edit.into());
+                Ok(Map::new())
+            }
+            "apply" => {
+                if self.applied.borrow().is_some() {
+                    return Err(Status::PermissionDenied);
+                }
+                let after = text(&self.packages(session)?["system"]);
+                let before = self.file().into_bytes();
+                // As uci does: it does not flush the folder.
+                let (new, config) = (Path::new("/etc/config/.system.uci"), Path::new(CONFIG));
+                self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
+                self.rpcd(|medium| medium.flush(new))?;
+                self.rpcd(|medium| medium.rename(new, config))?;
+                *self.applied.borrow_mut() = Some((session.to_owned(), before));
+                Ok(Map::new())
+            }
+            "confirm" | "rollback" => {
+                let applied = self.applied.borrow_mut().take_if(|(by, _)| by == session);
+                let (_, before) = applied.ok_or(Status::NoData)?;
+                if method == "rollback" {
+                    self.copy_back(&before)?;
+                }
+                Ok(Map::new())
+            }
+            other => panic!("uci {other} is not played here"),
+        }
+    }
+
+    /// As rpcd does: in the same file, and not flushed.
+    pub(super) fn copy_back(&self, before: &[u8]) -> Result<(), Status> {
+        self.rpcd(|medium| medium.overwrite(Path::new(CONFIG), b""))?;
+        self.rpcd(|medium| medium.overwrite(Path::new(CONFIG), before))
+    }
+
+    fn answer(&self, object: &str, method: &str, args: &Map) -> Result<Map, Status> {
+        match (object, method) {
+            ("session", "create") => {
+                self.made.set(self.made.get() + 1);
+                let id = format!("made{}", self.made.get());
+                self.staged.borrow_mut().insert(id.clone(), Vec::new());
+                Ok(map([(SESSION, json!(id))]))
+            }
+            ("session", "grant") | ("service", "event") => Ok(Map::new()),
+            ("session", "destroy") => {
+                self.staged.borrow_mut().remove(args[SESSION].as_str().unwrap_or_default());
+                Ok(Map::new())
+            }
+            ("uci", _) => self.uci(method, args),
+            _ => Err(Status::NotFound),
+        }
+    }
+}
+
+impl Callee for Router {
+    fn call<'a>(
+        &'a self,
+        path: &'a str,
+        method: &'a str,
+        args: &'a Map,
+        waited: Duration,
+    ) -> Calling<'a> {
+        let request = format!("{path} {method}");
+        let status =
+            |status| BusError::from(CallError::Status { request: request.clone(), status });
+        let answered = match self.step() {
+            Err(()) => Err(status(Status::UnknownError)),
+            Ok(heard) => {
+                let answer = self.answer(path, method, args).map_err(status);
+                let lost = BusError::from(CallError::Timeout { request: request.clone(), waited });
+                heard.map_or(Err(lost), |()| answer)
+            }
+        };
+        Box::pin(std::future::ready(answered))
+    }
+}
+
+impl Kernel for Router {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.medium.borrow().read(path)
+    }
+
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        let exists = self.medium.borrow().exists(path);
+        if exists { Ok(0o600) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.medium.borrow().names(folder)
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8], _: u32) -> io::Result<()> {
+        self.operate(|medium| medium.create(path, bytes))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.operate(|medium| medium.rename(from, to))
+    }
+
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        if !self.medium.borrow().exists(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.operate(|medium| medium.unlink(path))
+    }
+
+    fn make_folder(&self, path: &Path, _: u32) -> io::Result<()> {
+        self.operate(|medium| medium.make_folder(path))
+    }
+
+    fn flush(&self, path: &Path) -> io::Result<()> {
+        self.operate(|medium| medium.flush(path))
+    }
+}
+
+impl Host for Router {
+    fn lock(&self, _: &Path) -> io::Result<Option<Held>> {
+        struct Lock(Rc<Cell<bool>>);
+        impl Drop for Lock {
+            fn drop(&mut self) {
+                self.0.set(false);
+            }
+        }
+        let held = self.locked.replace(true);
+        Ok((!held).then(|| Box::new(Lock(self.locked.clone())) as Held))
+    }
+
+    fn now_ms(&self) -> u64 {
+        1_700_000_000_000 + self.up_ms.get()
+    }
+
+    fn up_ms(&self) -> u64 {
+        self.up_ms.get()
+    }
+
+    fn start_settle(&self) {}
+}
+
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(future)
+}
+
+pub(super) fn edits(name: &str) -> Vec<Edit> {
+    let values = json!({"hostname": name});
+    read_edits(&[json!({"config": "system", "op": "set", "section": "main", "values": values})])
+        .unwrap()
+}
+
+/// Applies a new name on the router as root.
+pub(super) fn apply(router: &Rc<Router>, name: &str) -> Result<Pending, Refusal> {
+    apply_edits(router, edits(name))
+}
+
+/// The configuration of the router.
+pub(super) fn packages(router: &Rc<Router>) -> Packages {
+    let Value::Object(values) = config::parse_uci(&router.file()).unwrap() else { panic!() };
+    Packages::from([("system".to_owned(), Package::read(&values))])
+}
+
+/// Applies them as root.
+pub(super) fn apply_edits(router: &Rc<Router>, edits: Vec<Edit>) -> Result<Pending, Refusal> {
+    let bus = router.bus();
+    wait(async {
+        let caller = Caller::of(&bus, None).await?;
+        let changes = Changes::of(&bus, router.store())?;
+        changes.nobody_waits().await?;
+        let (draft, note) = (Draft::new(packages(router), &edits).unwrap(), String::new());
+        changes.apply(&caller, Order { edits, draft, seconds: SECONDS, note }).await
+    })
+}
+
+pub(super) fn confirm(router: &Rc<Router>, id: u64) -> Result<(), Refusal> {
+    let bus = router.bus();
+    wait(async {
+        let caller = Caller::of(&bus, None).await?;
+        Changes::of(&bus, router.store())?.confirm(&caller, id).await
+    })
+}
+
+/// The time to confirm is over, and somebody calls.
+pub(super) fn run_out_of_time(router: &Rc<Router>) {
+    router.fault.set(Fault::None);
+    expire(router).unwrap();
+}
+
+pub(super) fn expire(router: &Rc<Router>) -> Result<(), Refusal> {
+    router.up_ms.set(router.up_ms.get() + SECONDS * 1000 + 1);
+    let bus = router.bus();
+    wait(async { Changes::of(&bus, router.store())?.waiting().await.map(drop) })
+}
+
+/// The edits that undo a confirmed change.
+pub(super) fn undo_edits(router: &Rc<Router>, id: u64) -> Vec<Edit> {
+    let record = router.store().record(id).unwrap().unwrap();
+    crate::undo::inverse(&record.draft, &packages(router)).unwrap()
+}
+
+pub(super) fn revert(router: &Rc<Router>, id: u64) -> Result<(), Refusal> {
+    let bus = router.bus();
+    wait(async {
+        let caller = Caller::of(&bus, None).await?;
+        Changes::of(&bus, router.store())?.revert(&caller, id).await
+    })
+}
+
+pub(super) fn state(router: &Rc<Router>) -> Option<State> {
+    router.store().record(1).unwrap().map(|record| record.state)
+}
+
+pub(super) fn has_new(router: &Router) -> bool {
+    let file = router.file();
+    assert!(file == OLD || file.contains("'changed'"), "{file}");
+    file != OLD
+}
+
+/// Steps of a whole change; nothing goes wrong.
+pub(super) fn steps() -> (usize, usize) {
+    let router = Router::new(Fault::None);
+    let id = apply(&router, "changed").unwrap().head.id;
+    let applied = router.steps.get();
+    confirm(&router, id).unwrap();
+    assert!(has_new(&router) && state(&router) == Some(State::Confirmed));
+    (applied, router.steps.get())
+}
+
+/// Why changes cannot be opened now.
+pub(super) fn opened(router: &Rc<Router>) -> Option<&'static str> {
+    let bus = router.bus();
+    Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)
+}
