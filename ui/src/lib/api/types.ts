@@ -119,14 +119,14 @@ export interface FastpathApi {
     reply: Alerts;
   };
   /**
-   * Ends a block. Status 4 (not found) when the address is not blocked.
+   * Ends a block. Status 4 (not found) when the source is not blocked.
    */
   block_release: {
     request: BlockRelease;
     reply: BlockReleased;
   };
   /**
-   * Source addresses that are blocked for a time because they triggered a drop rule.
+   * Sources that are blocked for a time because they triggered a drop rule on a TCP connection whose handshake Suricata saw. Other protocols prove no source and block none.
    */
   blocks: {
     request: {};
@@ -352,6 +352,9 @@ export interface Alerts {
   alerts: Alert[];
 }
 export interface BlockRelease {
+  /**
+   * the address of the block, or one within it
+   */
   address: string;
 }
 export interface BlockReleased {
@@ -364,11 +367,11 @@ export interface Blocks {
    */
   time_s: number;
   /**
-   * maximum number of addresses of a family
+   * maximum number of sources of a family; those of one /24 or /48 take a sixteenth of it at most (but four), those of one /16 or /32 a quarter (but sixteen)
    */
   limit: number;
   /**
-   * sources not blocked because they are exempt, own addresses, or over the limit
+   * sources not blocked because they are unproven (no handshake seen), exempt, own addresses, or over the limit or the share of their network
    */
   refused: number;
   /**
@@ -381,6 +384,9 @@ export interface Blocks {
   blocks: Block[];
 }
 export interface Block {
+  /**
+   * IPv4 address or IPv6 /64; a single IPv6 address where the /64 has the router's own or exempt addresses
+   */
   address: string;
   /**
    * host name, if known
@@ -1572,7 +1578,7 @@ export interface IpsSummary {
    */
   alerts: number;
   /**
-   * addresses blocked now
+   * sources blocked now
    */
   blocks: number;
 }

@@ -288,7 +288,7 @@ async fn the_table_is_replaced_although_it_is_right() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     let block = BlockElement {
-        address: [192, 0, 2, 1].into(),
+        source: config::Network::host([192, 0, 2, 1].into()),
         seconds: 600,
         left: 321,
         comment: "sid 8100001".to_owned(),

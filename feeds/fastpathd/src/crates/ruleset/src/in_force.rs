@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::Network;
 use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
@@ -33,7 +34,7 @@ pub struct InForce {
     /// The named counters: with inspection `inspected`, `uninspected`, `refused`, `bypassed` and
     /// `spent`, with blocks `blocked`.
     pub counters: BTreeMap<String, Counter>,
-    /// The blocked addresses.
+    /// The blocked sources.
     pub blocks: Vec<BlockElement>,
 }
 
@@ -117,11 +118,19 @@ fn element(element: &Value) -> Option<BlockElement> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
     Some(BlockElement {
-        address: text(element, "val").parse().ok()?,
+        source: source(element.get("val")?)?,
         seconds: seconds("timeout"),
         left: seconds("expires"),
         comment: text(element, "comment").to_owned(),
     })
+}
+
+/// An address, or `{"prefix": {"addr": …, "len": …}}`.
+fn source(value: &Value) -> Option<Network> {
+    let Some(prefix) = value.get("prefix") else {
+        return value.as_str()?.parse().ok().map(Network::host);
+    };
+    Network::of(text(prefix, "addr").parse().ok()?, number(prefix, "len").try_into().ok()?)
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {

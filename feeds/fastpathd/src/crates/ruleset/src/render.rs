@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A plan as nft scripts: the whole table, gate or devices alone, removal, probes; limits and order
-//! of blocked addresses. The chains and rules themselves are in `rules.rs`.
+//! of blocked sources. The chains and rules themselves are in `rules.rs`.
 //!
 //! Only device names of [`config::is_device_name`], checked names of excludes and policies,
 //! addresses and numbers get into the text, so nothing in the configuration can become a
@@ -16,7 +16,7 @@ use crate::rules::{Chain, GATE, chains, counters, gate};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
-/// The whole table, replaced in one transaction, with these addresses blocked if the plan has
+/// The whole table, replaced in one transaction, with these sources blocked if the plan has
 /// blocks (as many as it allows, those with the most time left). Without a table in the plan the
 /// same as [`render_remove`].
 #[must_use]
@@ -33,7 +33,7 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     if let Some(limit) = plan.protection.blocks {
         for (name, kind) in SETS {
             let ipv6 = kind == "ipv6_addr";
-            let blocks = blocks.iter().filter(|block| block.address.is_ipv6() == ipv6);
+            let blocks = blocks.iter().filter(|block| block.source.address.is_ipv6() == ipv6);
             set(&mut text, name, kind, limit, blocks.collect());
         }
     }
@@ -97,13 +97,21 @@ pub(crate) fn render_queue_probe() -> String {
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
-    // With one too many the kernel would refuse the whole table.
-    blocks.sort_by_key(|block| (block.address, std::cmp::Reverse(block.left)));
-    blocks.dedup_by_key(|block| block.address);
+    // With one too many, or one within another, the kernel would refuse the whole table.
+    let key = |block: &&BlockElement| (block.source.address, block.source.prefix);
+    blocks.sort_by_key(|block| (key(block), std::cmp::Reverse(block.left)));
+    blocks.dedup_by(|block, before| before.source.contains(block.source.address));
     blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    // Up to Linux 6.13 each end of an interval counts as an element, and one more is the end of
+    // what lies before the first.
+    let (size, flags) = if kind == "ipv6_addr" {
+        (limit.saturating_mul(2).saturating_add(2), "interval,timeout")
+    } else {
+        (limit, "timeout")
+    };
     let _ = writeln!(text, "\tset {name} {{");
-    let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {limit}\n\t\tflags timeout");
+    let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {size}\n\t\tflags {flags}");
     let _ = writeln!(text, "\t\tcomment \"!fastpath: blocked for a time\"");
     if !blocks.is_empty() {
         let elements: Vec<String> = blocks.into_iter().map(element).collect();

@@ -55,7 +55,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
         ]);
     }
     if plan.protection.blocks.is_some() {
-        counters.push(("blocked", "packets of blocked addresses, dropped"));
+        counters.push(("blocked", "packets of blocked sources, dropped"));
     }
     counters
 }
@@ -98,7 +98,7 @@ fn blocks() -> Chain {
     let drop = |(set, _), header, end| {
         let what = if end == "saddr" { "from" } else { "to" };
         let text = format!("{header} {end} @{set} counter name \"blocked\" drop");
-        Rule::new(text, &format!("{what} a blocked address"))
+        Rule::new(text, &format!("{what} a blocked source"))
     };
     let [v4, v6] = SETS;
     Chain {

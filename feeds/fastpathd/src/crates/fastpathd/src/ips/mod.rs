@@ -2,11 +2,12 @@
 //! Events and effects of inspection: when Suricata is instructed, how often our table is read,
 //! which sources are blocked, and the blocks that are adopted from a previous daemon.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::{Entry, Tuple};
 use ruleset::InForce;
+use topology::Topology;
 
 use crate::bus;
 use crate::core::Core;
@@ -55,10 +56,10 @@ pub(crate) enum Effect {
     NotifyService,
     /// Have Suricata reload its rules.
     ReloadRules,
-    /// Block an address and end its flows.
+    /// Block a source and end its flows.
     Block { element: Box<ruleset::BlockElement>, flows: Vec<(u16, Tuple)> },
-    /// End the blocks of these addresses.
-    Unblock(Vec<IpAddr>),
+    /// End the blocks of these sources.
+    Unblock(Vec<Network>),
     /// Read our table back.
     ReadTable,
     /// Reset all connections, so that they are inspected again.
@@ -149,11 +150,11 @@ impl Core {
         let mut effects = Vec::new();
         for offender in ips.events.offenders() {
             let rule = (offender.sid, offender.reason.as_str());
-            let own = |address: IpAddr| topology.is_local(address);
+            let own = |source| is_own(topology, source);
             let Some(block) = ips.inspection.offended(now, offender.address, rule, own) else {
                 continue;
             };
-            let connections = self.conntrack.flows().connections_of(block.address);
+            let connections = self.conntrack.flows().connections_of(block.source);
             let ebpf = self.offload.ebpf_mut();
             ebpf.reject(&connections, block.sid, block.until, topology, self.now);
             let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
@@ -181,13 +182,13 @@ impl Core {
         effects
     }
 
-    /// Ends a block by command; none if there is none.
-    pub(crate) fn unblock(&mut self, address: IpAddr) -> Option<AnyEffect> {
+    /// Ends the block of a source, or of the one that it is in, by command; none if there is none.
+    pub(crate) fn unblock(&mut self, source: Network) -> Option<AnyEffect> {
         // As the kernel has it: an IPv4 address may be written as an IPv6 one.
-        let address = self.ips.inspection.blocks.release(address)?.address;
-        self.offload.ebpf_mut().accept(&[address], self.now);
-        log::info!("{address} is unblocked by command");
-        Some(AnyEffect::Ips(Effect::Unblock(vec![address])))
+        let source = self.ips.inspection.blocks.release(source.address)?.source;
+        self.offload.ebpf_mut().accept(&[source], self.now);
+        log::info!("{} is unblocked by command", source.brief());
+        Some(AnyEffect::Ips(Effect::Unblock(vec![source])))
     }
 
     /// New settings: the blocks that they end are lifted.
@@ -218,9 +219,9 @@ impl Core {
         let mut ended = Vec::new();
         for block in &found.blocks {
             let left = Duration::from_secs(block.left.into());
-            let own = |address: IpAddr| topology.is_local(address);
-            if ips.inspection.blocks.adopt(self.now.mono, block.address, left, own).is_err() {
-                ended.push(block.address);
+            let own = |source| is_own(topology, source);
+            if ips.inspection.blocks.adopt(self.now.mono, block.source, left, own).is_err() {
+                ended.push(block.source);
             }
         }
         let lifted = (!ended.is_empty()).then_some(Effect::Unblock(ended));
@@ -253,4 +254,9 @@ impl Core {
         }
         effects
     }
+}
+
+/// Whether a source contains an own address of the router.
+fn is_own(topology: &Topology, source: Network) -> bool {
+    topology.is_local(source.address) || topology.has_own_in(source)
 }

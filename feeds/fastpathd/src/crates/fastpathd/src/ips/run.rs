@@ -2,8 +2,7 @@
 //! Carries out effects of inspection: instructions for Suricata's init script, reload of its rules,
 //! blocks in nft and the end of blocked flows, re-inspection of all connections.
 
-use std::net::IpAddr;
-
+use config::Network;
 use ctnetlink::{Reinspection, Select, Tuple};
 use ruleset::NftCommand;
 use tokio::sync::mpsc::Sender;
@@ -39,7 +38,7 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
         Effect::NotifyService => io.notify_service(SURICATA),
         Effect::ReloadRules => reload_rules(core, io),
         Effect::Block { element, flows } => block(*element, flows, io),
-        Effect::Unblock(addresses) => unblock(addresses, io),
+        Effect::Unblock(sources) => unblock(sources, io),
         Effect::ReadTable => {
             let (nft, events) = (io.nft.clone(), io.events.clone());
             spawn_local(async move { read_table(&nft, &events).await });
@@ -85,18 +84,18 @@ fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
         }
         // Offloaded packets no longer pass the rules.
         if let Err(error) = ctnetlink::delete(&flows).await {
-            log::error!("ending flows of {}: {}", element.address, chain(&error));
+            log::error!("ending flows of {}: {}", element.source.brief(), chain(&error));
         }
     });
 }
 
-fn unblock(addresses: Vec<IpAddr>, io: &Io) {
+fn unblock(sources: Vec<Network>, io: &Io) {
     let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
-        for address in addresses {
-            if let Err(error) = ruleset::release(&nft, address).await {
-                log::error!("unblocking {address}: {}", chain(&error));
+        for source in sources {
+            if let Err(error) = ruleset::release(&nft, source).await {
+                log::error!("unblocking {}: {}", source.brief(), chain(&error));
             }
         }
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! State made of Suricata's events: alerts, counters, drops, visibility, and at most 256 offenders
-//! to be blocked, of connections whose both ends have spoken.
+//! to be blocked, of TCP connections whose handshake was seen.
 
 use std::net::IpAddr;
 
