@@ -112,7 +112,7 @@ export interface FastpathApi {
     reply: AlertNews;
   };
   /**
-   * Alerts, newest first, from a ring of the last 1000. Texts come from the network: display them, never interpret them.
+   * Alerts, newest first: the last 600 about packets that passed and the last 400 about dropped ones; of too many, the oldest of the rule or source with the most go first. They survive a restart of the daemon, not of the router. Texts come from the network: display them, never interpret them.
    */
   alerts: {
     request: AlertsQuery;
@@ -342,7 +342,7 @@ export interface Alerts {
    */
   total: number;
   /**
-   * since the daemon's start; more than the ring holds
+   * since the daemon's start, kept or not
    */
   seen: number;
   /**
@@ -1170,9 +1170,17 @@ export interface IpsEvents {
   connected: boolean;
   lines: number;
   /**
-   * counted but not read, because of the rate limit
+   * counted but not read, because of a rate limit
    */
   not_read: number;
+  /**
+   * of them, alerts about packets that passed: all, those of one source and those of one rule have limits
+   */
+  not_read_alerts: number;
+  /**
+   * of them, alerts about dropped packets, which have limits of their own, and again those of proven sources
+   */
+  not_read_blocked: number;
   unparsable: number;
   oversized: number;
   /**

@@ -30,6 +30,9 @@ pub(crate) use probe::ProbeControl;
 /// The counters of our table are shown, and each reading runs nft.
 const TABLE_EVERY: Duration = Duration::from_secs(5);
 
+/// Pause between two writings of the alerts for the next daemon, into memory.
+const ALERTS_EVERY: Duration = Duration::from_secs(60);
+
 /// An event of inspection.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -64,6 +67,8 @@ pub(crate) enum Effect {
     ReadTable,
     /// Reset all connections, so that they are inspected again.
     Reinspect,
+    /// Write the alerts for the next daemon.
+    SaveAlerts(String),
 }
 
 /// Inspection, alerts and blocks.
@@ -75,6 +80,8 @@ pub(crate) struct State {
     table_at: Duration,
     /// The blocks of the previous daemon have been adopted.
     adopted: bool,
+    /// Number of the newest alert that was written, and when the next ones are.
+    saved: (u64, Duration),
 }
 
 impl State {
@@ -84,7 +91,19 @@ impl State {
             events: ips::Events::default(),
             table_at: Duration::ZERO,
             adopted: false,
+            saved: (0, now + ALERTS_EVERY),
         }
+    }
+
+    /// The alerts of the previous daemon.
+    pub(crate) fn restore_alerts(&mut self, text: &str) {
+        self.events.alerts.restore(text);
+        self.saved.0 = self.events.alerts.last();
+    }
+
+    /// The alerts for the next daemon; none if there are no new ones.
+    pub(crate) fn unsaved_alerts(&self) -> Option<String> {
+        (self.events.alerts.last() != self.saved.0).then(|| self.events.alerts.save())
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
@@ -140,7 +159,10 @@ impl Core {
     /// Suricata's events: counters, alerts, and sources to be blocked.
     pub(crate) fn events_read(&mut self, batch: ips::Batch) -> Vec<AnyEffect> {
         let ips = &mut self.ips;
-        ips.events.take(batch);
+        ips.events.take(self.now.mono, batch);
+        for line in ips.events.log_lines() {
+            log::warn!("{line}");
+        }
         ips.inspection.connected(ips.events.connected);
         if let Some(counters) = ips.events.counters.take() {
             ips.inspection.set_counters(counters);
@@ -251,6 +273,12 @@ impl Core {
         if ips.inspection.is_enabled() && self.now.mono >= ips.table_at {
             ips.table_at = self.now.mono + TABLE_EVERY;
             effects.push(AnyEffect::Ips(Effect::ReadTable));
+        }
+        if self.now.mono >= ips.saved.1
+            && let Some(text) = ips.unsaved_alerts()
+        {
+            ips.saved = (ips.newest_alert(), self.now.mono + ALERTS_EVERY);
+            effects.push(AnyEffect::Ips(Effect::SaveAlerts(text)));
         }
         effects
     }

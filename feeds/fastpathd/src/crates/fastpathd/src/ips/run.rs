@@ -13,6 +13,7 @@ use crate::event::Event as AnyEvent;
 use crate::ips::inspection::Instruction;
 use crate::ips::{Effect, Event, ProbeControl, probe, suricata};
 use crate::sys::error::chain;
+use crate::sys::file;
 use crate::sys::task::spawn_local;
 
 /// The event on which Suricata's init script reads its instruction.
@@ -44,6 +45,19 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
             spawn_local(async move { read_table(&nft, &events).await });
         }
         Effect::Reinspect => reinspect(core, io),
+        Effect::SaveAlerts(text) => save_alerts(&text, io),
+    }
+}
+
+/// Those of the previous daemon, as far as the file is ours and not too long.
+pub(crate) fn saved_alerts(io: &Io) -> String {
+    file::read_own(&io.paths.alerts(), ips::MOST_SAVED).unwrap_or_default()
+}
+
+/// Writes the alerts for the next daemon, into memory: `/var` is there.
+pub(crate) fn save_alerts(text: &str, io: &Io) {
+    if let Err(why) = file::write_own(&io.paths.alerts(), text) {
+        log::warn!("{why}");
     }
 }
 

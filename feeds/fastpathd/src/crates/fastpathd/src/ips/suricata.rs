@@ -4,6 +4,7 @@
 //! `crates/ips/src/overlay.rs`.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -55,9 +56,11 @@ pub(crate) fn provide_rules(own: &Path, store: &Path) -> Result<(), String> {
 
 /// Listens to Suricata until the daemon ends.
 pub(crate) async fn listen(folder: Folder, started: Instant, events: Sender<AnyEvent>) {
+    let seed = RandomState::new().build_hasher().finish();
     loop {
         let path = folder.events();
-        let failure = match EventListener::bind(&path, users(), Rates::default()) {
+        let rates = Rates { seed, ..Rates::default() };
+        let failure = match EventListener::bind(&path, users(), rates) {
             Ok(mut listener) => loop {
                 match listener.next(|| started.elapsed()).await {
                     Ok(batch) => {

@@ -217,6 +217,30 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
 }
 
 #[test]
+fn alerts_outlive_a_restart_of_the_daemon() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    core.events_read(alert("203.0.113.1", "10.10.10.10"));
+    let saved = |core: &mut Core, second: u64| {
+        core.now = at(second * 1000);
+        let effects = core.second(&Readings::default());
+        effects.into_iter().find_map(|effect| match effect {
+            AnyEffect::Ips(Effect::SaveAlerts(text)) => Some(text),
+            _ => None,
+        })
+    };
+    assert_eq!(saved(&mut core, 59), None, "seldom");
+    let text = saved(&mut core, 60).expect("written");
+    assert_eq!(saved(&mut core, 121), None, "nothing new");
+    assert_eq!(core.ips.unsaved_alerts(), None);
+    let (mut next, _) = reading(&json!({"enabled": "1"}), &[]);
+    next.ips.restore_alerts(&text);
+    let all = ask(&mut next, "alerts", json!({}));
+    assert_eq!((&all["last"], &all["alerts"][0]["sid"]), (&json!(1), &json!(8_100_001)));
+    assert_eq!(next.ips.unsaved_alerts(), None);
+    assert!(next.ips.inspection.blocks.is_empty(), "nobody is blocked for it twice");
+}
+
+#[test]
 fn alerts_know_their_flow_and_are_filtered() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     core.entries_read(&[established(1, false)]);

@@ -137,7 +137,8 @@ impl Live {
     }
 
     fn take(&mut self, batch: Batch) {
-        self.events.take(batch);
+        let now = self.now();
+        self.events.take(now, batch);
     }
 
     /// Looks until the state is there.
