@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
 use crate::plan::Plan;
-use crate::rules::{GATE, comments};
+use crate::rules::{comments, is_gate};
 
 /// A named counter, since the table was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,13 +93,15 @@ impl InForce {
             return Some("its offload flag is not as planned".to_owned());
         }
         let want = comments(plan);
-        let mut others = want.iter().filter(|(chain, _)| **chain != GATE);
+        let mut others = want.iter().filter(|(chain, _)| !is_gate(chain));
         others.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
-    /// A difference in the gate.
+    /// A difference in the gates.
     pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
-        comments(plan).get(GATE).and_then(|want| self.chain_differs(GATE, want))
+        let want = comments(plan);
+        let mut gates = want.iter().filter(|(chain, _)| is_gate(chain));
+        gates.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
     fn chain_differs(&self, chain: &str, want: &[String]) -> Option<String> {

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use crate::block::{BlockElement, SETS, element};
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-use crate::rules::{Chain, GATE, chains, counters, gate};
+use crate::rules::{Chain, chains, counters, gates};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
@@ -54,14 +54,16 @@ pub fn render_remove() -> String {
     REMOVE.to_owned()
 }
 
-/// Replaces the gate of the existing table and nothing else.
+/// Replaces the gates of the existing table and nothing else.
 pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
-    let rule = gate(inspection);
-    let (text, comment) = (rule.text, rule.comment);
-    format!(
-        "flush chain inet fastpath {GATE}\n\
-         add rule inet fastpath {GATE} {text} comment \"{comment}\"\n"
-    )
+    let replaced = gates(inspection).map(|(chain, rule)| {
+        let (text, comment) = (rule.text, rule.comment);
+        format!(
+            "flush chain inet fastpath {chain}\n\
+             add rule inet fastpath {chain} {text} comment \"{comment}\"\n"
+        )
+    });
+    replaced.concat()
 }
 
 /// Adds devices to and removes devices from the existing flowtable, so that flows over the others
@@ -121,10 +123,10 @@ fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&B
 }
 
 fn chain(chain: &Chain) -> String {
-    let Chain { name, comment, priority, rules } = chain;
+    let Chain { name, comment, hook, rules } = chain;
     let mut text = format!("\tchain {name} {{\n\t\tcomment \"{comment}\"\n");
-    if let Some(priority) = priority {
-        let _ = writeln!(text, "\t\ttype filter hook forward priority {priority}; policy accept;");
+    if let Some((hook, priority)) = hook {
+        let _ = writeln!(text, "\t\ttype filter hook {hook} priority {priority}; policy accept;");
     }
     text.push('\n');
     for rule in rules {
