@@ -39,6 +39,24 @@ test_alert_tells_what_it_was() {
     soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
 }
 
+# Hosts ask the router for names by default, in hook input; it asks a server, in hook output.
+test_names_asked_of_the_router_are_seen() {
+    local last
+    in_line
+    last=$(said .last alerts)
+    h10 "busybox nslookup -type=a e2e-$RANDOM.onion 10.10.10.1" >/dev/null 2>&1 || true
+    soon 5 says ".alerts | any(.id > $last and .src == \"10.10.10.10\" and .dport == 53)" \
+        alerts --sid 8100063
+    # An answer comes as before, also without Suricata.
+    h10 "busybox nslookup -type=a localhost 10.10.10.1" >/dev/null
+    hold_suricata
+    kill_suricata
+    soon 3 ips_is failing-open
+    h10 "busybox nslookup -type=a localhost 10.10.10.1" >/dev/null
+    let_suricata
+    soon 25 ips_is inline
+}
+
 # Subscribers on the router receive each alert without polling.
 # @long
 test_alert_is_notified() {

@@ -112,21 +112,21 @@ export interface FastpathApi {
     reply: AlertNews;
   };
   /**
-   * Alerts, newest first, from a ring of the last 1000. Texts come from the network: display them, never interpret them.
+   * Alerts, newest first: the last 600 about packets that passed and the last 400 about dropped ones; of too many, the oldest of the rule or source with the most go first. They survive a restart of the daemon, not of the router. Texts come from the network: display them, never interpret them.
    */
   alerts: {
     request: AlertsQuery;
     reply: Alerts;
   };
   /**
-   * Ends a block. Status 4 (not found) when the address is not blocked.
+   * Ends a block. Status 4 (not found) when the source is not blocked.
    */
   block_release: {
     request: BlockRelease;
     reply: BlockReleased;
   };
   /**
-   * Source addresses that are blocked for a time because they triggered a drop rule.
+   * Sources that are blocked for a time because they triggered a drop rule on a TCP connection whose handshake Suricata saw. Other protocols prove no source and block none.
    */
   blocks: {
     request: {};
@@ -342,7 +342,7 @@ export interface Alerts {
    */
   total: number;
   /**
-   * since the daemon's start; more than the ring holds
+   * since the daemon's start, kept or not
    */
   seen: number;
   /**
@@ -352,6 +352,9 @@ export interface Alerts {
   alerts: Alert[];
 }
 export interface BlockRelease {
+  /**
+   * the address of the block, or one within it
+   */
   address: string;
 }
 export interface BlockReleased {
@@ -364,11 +367,11 @@ export interface Blocks {
    */
   time_s: number;
   /**
-   * maximum number of addresses of a family
+   * maximum number of sources of a family; those of one /24 or /48 take a sixteenth of it at most (but four), those of one /16 or /32 a quarter (but sixteen)
    */
   limit: number;
   /**
-   * sources not blocked because they are exempt, own addresses, or over the limit
+   * sources not blocked because they are unproven (no handshake seen), exempt, own addresses, or over the limit or the share of their network
    */
   refused: number;
   /**
@@ -381,6 +384,9 @@ export interface Blocks {
   blocks: Block[];
 }
 export interface Block {
+  /**
+   * IPv4 address or IPv6 /64; a single IPv6 address where the /64 has the router's own or exempt addresses
+   */
   address: string;
   /**
    * host name, if known
@@ -1164,9 +1170,17 @@ export interface IpsEvents {
   connected: boolean;
   lines: number;
   /**
-   * counted but not read, because of the rate limit
+   * counted but not read, because of a rate limit
    */
   not_read: number;
+  /**
+   * of them, alerts about packets that passed: all, those of one source and those of one rule have limits
+   */
+  not_read_alerts: number;
+  /**
+   * of them, alerts about dropped packets, which have limits of their own, and again those of proven sources
+   */
+  not_read_blocked: number;
   unparsable: number;
   oversized: number;
   /**
@@ -1573,7 +1587,7 @@ export interface IpsSummary {
    */
   alerts: number;
   /**
-   * addresses blocked now
+   * sources blocked now
    */
   blocks: number;
 }

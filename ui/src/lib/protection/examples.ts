@@ -36,6 +36,8 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
       connected: true,
       lines: 20_431,
       not_read: 0,
+      not_read_alerts: 0,
+      not_read_blocked: 0,
       unparsable: 0,
       oversized: 0,
       strangers: 0,

@@ -21,7 +21,10 @@ fuzz_target!(|bytes: &[u8]| {
     reader.read(Duration::from_millis(1), other, &mut batch.events);
     batch.counts = reader.counts();
     let mut events = Events::default();
-    events.take(batch);
+    events.take(Duration::ZERO, batch);
     let filter = AlertFilter { text: Some("a".to_owned()), ..AlertFilter::default() };
+    let mut restored = ips::Alerts::default();
+    restored.restore(&String::from_utf8_lossy(bytes));
+    restored.restore(&events.alerts.save());
     assert!(events.alerts.page(&filter, 10, 0, &()).alerts.len() <= 10);
 });

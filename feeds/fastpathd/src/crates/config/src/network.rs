@@ -25,6 +25,22 @@ impl Network {
         (prefix <= longest(address)).then(|| Self { address: first_of(address, prefix), prefix })
     }
 
+    /// The network of one address.
+    #[must_use]
+    pub fn host(address: IpAddr) -> Self {
+        Self { address, prefix: longest(address) }
+    }
+
+    /// As a text; of one address without its prefix length.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        if self.prefix == longest(self.address) {
+            self.address.to_string()
+        } else {
+            self.to_string()
+        }
+    }
+
     /// Whether `address` is of the same family and inside.
     #[must_use]
     #[inline]

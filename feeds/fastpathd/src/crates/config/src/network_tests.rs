@@ -53,3 +53,18 @@ proptest! {
         prop_assert!(network.contains(v6(net & mask | host & !mask)));
     }
 }
+
+#[test]
+fn a_network_of_one_address_is_brief() {
+    let brief = |text: &str| text.parse::<Network>().unwrap().brief();
+    assert_eq!(Network::host("2001:db8::1".parse().unwrap()).prefix, 128);
+    for (text, expected) in [
+        ("192.0.2.1", "192.0.2.1"),
+        ("192.0.2.1/32", "192.0.2.1"),
+        ("192.0.2.0/24", "192.0.2.0/24"),
+        ("2001:db8::1/128", "2001:db8::1"),
+        ("2001:db8::/64", "2001:db8::/64"),
+    ] {
+        assert_eq!(brief(text), expected);
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::Counters;
 use model::Connection;
 
@@ -361,11 +362,11 @@ impl ConnectionTable {
         self.connections.get(&id)?.extension(now, timeouts)
     }
 
-    /// Dropped connections of an address.
+    /// Dropped connections of a network.
     #[must_use]
-    pub fn rejected(&self, address: IpAddr) -> Vec<u64> {
+    pub fn rejected(&self, network: Network) -> Vec<u64> {
         let of = |held: &Held| {
-            held.fate != Fate::Carried && held.keys.iter().any(|key| key.src == address)
+            held.fate != Fate::Carried && held.keys.iter().any(|key| network.contains(key.src))
         };
         self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
     }

@@ -66,18 +66,19 @@ fn ipv6_too() {
 }
 
 #[test]
-fn what_belongs_to_an_address_is_listed() {
+fn what_belongs_to_a_network_is_listed() {
     let mut table = watching();
     let zoned = Entry { zone: 7, ..entry(3, tuple(UDP, "192.0.2.80", 5, "10.20.0.9", 9)) };
     dump(&mut table, 1.0, &[translated_twice(), web(2), zoned]);
     let keys = |text: &str| {
-        let connections = table.connections_of(address(text)).into_iter();
+        let connections = table.connections_of(text.parse().unwrap()).into_iter();
         let mut keys: Vec<_> = connections.map(|one| (one.zone, one.orig)).collect();
         keys.sort_by_key(|(zone, orig)| (*zone, orig.sport));
         keys
     };
     assert_eq!(keys("192.0.2.80"), [(0, web(2).orig), (7, zoned.orig)]);
     assert_eq!(keys("10.10.0.2").len(), 2);
+    assert_eq!(keys("10.10.0.0/24").len(), 2);
     for end in ["203.0.113.9", "10.20.0.80", "10.20.0.1"] {
         assert_eq!(keys(end), [(0, translated_twice().orig)], "{end}");
     }

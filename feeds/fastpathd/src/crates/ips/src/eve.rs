@@ -10,20 +10,26 @@
 
 mod alert;
 mod alerts;
+mod budget;
 mod event;
 mod events;
 mod lines;
 mod listener;
+mod log_line;
 mod rate;
 mod reader;
+mod ring;
+mod saved;
 mod time;
 mod visible;
 
 pub use alert::{Alert, Direction, Offence};
 pub use alerts::{AlertContext, AlertFilter, Alerts, Page, Row};
+pub use budget::AlertRates;
 pub use event::{Event, FlowEnd, read_event};
 pub use events::{Events, Offender};
 pub use listener::{EventListener, ListenError};
 pub use rate::Rate;
 pub use reader::{Batch, Counts, Rates, Reader};
+pub use saved::MOST as MOST_SAVED;
 pub use visible::{Visibility, Visible, Volume};

@@ -25,9 +25,9 @@ pub use command::{
 };
 pub use counters::SuricataCounters;
 pub use eve::{
-    Alert, AlertContext, AlertFilter, Alerts, Batch, Counts, Direction, Event, EventListener,
-    Events, FlowEnd, ListenError, Offence, Offender, Page, Rate, Rates, Reader, Row, Visibility,
-    Visible, Volume, read_event,
+    Alert, AlertContext, AlertFilter, AlertRates, Alerts, Batch, Counts, Direction, Event,
+    EventListener, Events, FlowEnd, ListenError, MOST_SAVED, Offence, Offender, Page, Rate, Rates,
+    Reader, Row, Visibility, Visible, Volume, read_event,
 };
 pub use health::{
     Consequence, Health, InspectionCondition, Listening, Observation, Reason, RuleCounts, State,

@@ -30,6 +30,8 @@ pub struct Files {
     pub commands: PathBuf,
     /// Rule files, each of which has to exist.
     pub rules: Vec<PathBuf>,
+    /// Rules that mark connections with a seen handshake; see `Offence` in `eve/alert.rs`.
+    pub handshake: PathBuf,
     /// Classes and severities of rules.
     pub classification: PathBuf,
     /// The file of reference systems for rules.
@@ -42,6 +44,7 @@ impl Default for Files {
             events: "/var/run/fastpath/ips/eve.sock".into(),
             commands: "/var/run/suricata/command.sock".into(),
             rules: vec!["/usr/share/fastpath/rules/fastpath.rules".into()],
+            handshake: "/usr/share/fastpath/rules/handshake.rules".into(),
             classification: "/etc/suricata/classification.config".into(),
             references: "/etc/suricata/reference.config".into(),
         }
@@ -176,7 +179,8 @@ impl Overlay<'_> {
     }
 
     fn rules(&self) -> String {
-        let files = self.files.rules.iter().map(|path| format!("  - {}\n", quoted(path)));
+        let files = self.files.rules.iter().chain([&self.files.handshake]);
+        let files = files.map(|path| format!("  - {}\n", quoted(path)));
         format!(
             "\nrule-files:\n{}classification-file: {}\nreference-config-file: {}\n",
             files.collect::<String>(),
@@ -185,7 +189,8 @@ impl Overlay<'_> {
         )
     }
 
-    /// A slow or stopped reader costs events, never packets: Suricata sends with `MSG_DONTWAIT`
+    /// With `metadata` alerts have the bits of their flow, among them that of the handshake. A slow
+    /// or stopped reader costs events, never packets: Suricata sends with `MSG_DONTWAIT`
     /// and counts those that did not fit.
     fn outputs(&self) -> String {
         format!(
@@ -201,6 +206,7 @@ outputs:
       filename: {}
       pcap-file: false
       community-id: false
+      metadata: yes
       types:
         - alert:
             payload: no

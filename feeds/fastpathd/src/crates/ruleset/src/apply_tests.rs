@@ -222,7 +222,10 @@ async fn the_gate_changes_without_a_new_table() {
         ran.last().unwrap(),
         "flush chain inet fastpath ips_queue\n\
          add rule inet fastpath ips_queue counter name \"inspected\" queue to 0-3 \
-         comment \"!fastpath: to Suricata, queues 0-3 by hash, fail closed\"\n"
+         comment \"!fastpath: to Suricata, queues 0-3 by hash, fail closed\"\n\
+         flush chain inet fastpath ips_names\n\
+         add rule inet fastpath ips_names counter name \"inspected\" queue flags bypass to 0-3 \
+         comment \"!fastpath: to Suricata, queues 0-3 by hash, fail open\"\n"
     );
 }
 
@@ -288,7 +291,7 @@ async fn the_table_is_replaced_although_it_is_right() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     let block = BlockElement {
-        address: [192, 0, 2, 1].into(),
+        source: config::Network::host([192, 0, 2, 1].into()),
         seconds: 600,
         left: 321,
         comment: "sid 8100001".to_owned(),

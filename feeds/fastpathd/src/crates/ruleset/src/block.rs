@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Blocks and releases addresses in the nft sets `blocked4` and `blocked6`: timeout, comment, a
-//! full set. Which addresses are blocked is decided in crate `ips`, `blocks.rs`.
+//! Blocks and releases sources in the nft sets `blocked4` (addresses) and `blocked6` (networks):
+//! timeout, comment, a full set. Which sources are blocked is decided in crate `ips`, `blocks.rs`.
 
 use std::net::IpAddr;
 
+use config::Network;
 use thiserror::Error;
 
 use crate::nft::{NOT_THERE, Nft, NftError};
 
-/// A blocked address.
+/// A blocked source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BlockElement {
-    /// The address.
-    pub address: IpAddr,
+    /// An IPv4 address, or an IPv6 network that overlaps no other element.
+    pub source: Network,
     /// Duration of the block, seconds.
     pub seconds: u32,
     /// Remaining time, seconds.
@@ -21,13 +22,13 @@ pub struct BlockElement {
     pub comment: String,
 }
 
-/// An address was not blocked or released.
+/// A source was not blocked or released.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// The maximum number of addresses is blocked.
-    #[error("blocking {0}: block_limit of its address family is reached")]
-    Full(IpAddr),
+    /// The maximum number of sources is blocked.
+    #[error("blocking {}: block_limit of its address family is reached", .0.brief())]
+    Full(Network),
     /// The set does not exist: the table is not in force, or has no blocks.
     #[error("table inet fastpath has no set {0}")]
     NoSet(&'static str),
@@ -36,15 +37,15 @@ pub enum BlockError {
     Nft(NftError),
 }
 
-/// Blocks an address for `seconds` from now, also if it is blocked already.
+/// Blocks a source for `seconds` from now, also if it is blocked already.
 ///
-/// Only packets at the forward hook are dropped: offloaded flows of the address continue until
+/// Only packets at the forward hook are dropped: offloaded flows of the source continue until
 /// their conntrack entries are deleted.
 ///
 /// # Errors
 /// It is not blocked.
 pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockError> {
-    let set = set_of(block.address);
+    let set = set_of(block.source.address);
     let element = element(block);
     // Adding does not change the timeout of an existing element; deleting fails if it does not
     // exist.
@@ -52,33 +53,40 @@ pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockErro
         "add element inet fastpath {set} {{ {element} }}\n\
          delete element inet fastpath {set} {{ {address} }}\n\
          add element inet fastpath {set} {{ {element} }}\n",
-        address = block.address
+        address = block.source.brief()
     );
     match nft.run(&script).await {
         Err(NftError::Refused(words)) if words.contains(TOO_MANY) => {
-            Err(BlockError::Full(block.address))
+            Err(BlockError::Full(block.source))
         }
         Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Err(BlockError::NoSet(set)),
         other => other.map_err(BlockError::Nft),
     }
 }
 
-/// Unblocks an address; false if it was not blocked.
+/// Unblocks a source; false if it was not blocked.
 ///
 /// # Errors
 /// nft could not be run, or refused for another reason.
-pub async fn release(nft: &impl Nft, address: IpAddr) -> Result<bool, BlockError> {
-    let set = set_of(address);
-    let script = format!("delete element inet fastpath {set} {{ {address} }}\n");
+pub async fn release(nft: &impl Nft, source: Network) -> Result<bool, BlockError> {
+    let set = set_of(source.address);
+    let script = format!("delete element inet fastpath {set} {{ {} }}\n", source.brief());
     match nft.run(&script).await {
         Ok(()) => Ok(true),
-        Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Ok(false),
+        Err(NftError::Refused(words))
+            if [NOT_THERE, NO_ELEMENT].iter().any(|text| words.contains(text)) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(BlockError::Nft(error)),
     }
 }
 
 /// The error of the kernel for a full set (`ENFILE`).
 const TOO_MANY: &str = "Too many open files";
+
+/// The error of nft itself for an element of a set of intervals.
+const NO_ELEMENT: &str = "element does not exist";
 
 pub(crate) const SETS: [(&str, &str); 2] = [("blocked4", "ipv4_addr"), ("blocked6", "ipv6_addr")];
 
@@ -88,14 +96,14 @@ pub(crate) fn set_of(address: IpAddr) -> &'static str {
 
 /// The element of a set, with the remaining time.
 pub(crate) fn element(block: &BlockElement) -> String {
-    let BlockElement { address, seconds, left, comment } = block;
+    let BlockElement { source, seconds, left, comment } = block;
     // nft accepts neither a timeout of 0 nor more remaining time than the timeout.
     let seconds = (*seconds).max(1);
     let left = (*left).clamp(1, seconds);
     let expires = if left == seconds { String::new() } else { format!(" expires {left}s") };
     let comment = printable(comment);
     let comment = if comment.is_empty() { comment } else { format!(" comment \"{comment}\"") };
-    format!("{address} timeout {seconds}s{expires}{comment}")
+    format!("{} timeout {seconds}s{expires}{comment}", source.brief())
 }
 
 /// Characters that nft allows between quotes, which have no escapes, in at most 64 bytes.

@@ -7,12 +7,12 @@ use crate::fake::FakeNft;
 use crate::plan::{Plan, Protection, plan};
 use crate::settings::Settings;
 
-fn ip(text: &str) -> IpAddr {
+fn net(text: &str) -> Network {
     text.parse().unwrap()
 }
 
-fn of(address: &str, seconds: u32, left: u32) -> BlockElement {
-    BlockElement { address: ip(address), seconds, left, comment: "sid 8100001".to_owned() }
+fn of(source: &str, seconds: u32, left: u32) -> BlockElement {
+    BlockElement { source: net(source), seconds, left, comment: "sid 8100001".to_owned() }
 }
 
 fn with_blocks() -> Plan {
@@ -26,16 +26,16 @@ async fn blocked(nft: &FakeNft) -> Vec<BlockElement> {
 }
 
 #[tokio::test]
-async fn an_address_is_blocked_again_and_released() {
+async fn a_source_is_blocked_again_and_released() {
     let nft = FakeNft::with(&[]);
     apply(&nft, &with_blocks(), None, &[]).await.unwrap();
     block(&nft, &of("192.0.2.1", 600, 600)).await.unwrap();
-    block(&nft, &of("2001:db8::1", 600, 600)).await.unwrap();
+    block(&nft, &of("2001:db8::/64", 600, 600)).await.unwrap();
     block(&nft, &of("192.0.2.1", 900, 900)).await.unwrap();
-    let want = [of("192.0.2.1", 900, 900), of("2001:db8::1", 600, 600)];
+    let want = [of("192.0.2.1", 900, 900), of("2001:db8::/64", 600, 600)];
     assert_eq!(blocked(&nft).await, want);
-    assert_eq!(release(&nft, ip("192.0.2.1")).await, Ok(true));
-    assert_eq!(release(&nft, ip("192.0.2.1")).await, Ok(false));
+    assert_eq!(release(&nft, net("192.0.2.1")).await, Ok(true));
+    assert_eq!(release(&nft, net("192.0.2.1")).await, Ok(false));
     assert_eq!(blocked(&nft).await, want[1..]);
 }
 
@@ -49,19 +49,19 @@ async fn a_full_set_and_a_missing_one_are_reported() {
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
         block(&nft, &of(address, 600, 600)).await.unwrap();
     }
-    assert_eq!(block(&nft, &one).await, Err(BlockError::Full(one.address)));
+    assert_eq!(block(&nft, &one).await, Err(BlockError::Full(one.source)));
     nft.broken.set(true);
     assert!(matches!(block(&nft, &one).await, Err(BlockError::Nft(_))));
-    assert!(matches!(release(&nft, one.address).await, Err(BlockError::Nft(_))));
+    assert!(matches!(release(&nft, one.source).await, Err(BlockError::Nft(_))));
 }
 
 #[tokio::test]
 async fn blocks_outlive_the_table() {
     let nft = FakeNft::with(&[]);
-    let given = [of("192.0.2.1", 600, 321), of("2001:db8::1", 600, 9)];
+    let given = [of("192.0.2.1", 600, 321), of("2001:db8::/64", 600, 9)];
     apply(&nft, &with_blocks(), None, &given).await.unwrap();
     assert_eq!(blocked(&nft).await, given, "a table that was not there takes those it is given");
-    release(&nft, ip("2001:db8::1")).await.unwrap();
+    release(&nft, net("2001:db8::/64")).await.unwrap();
     let other = Plan { mark_mask: 1, ..with_blocks() };
     assert_eq!(apply(&nft, &other, None, &given).await, Ok(Applied::Replaced));
     assert_eq!(blocked(&nft).await, given[..1], "the kernel's set takes precedence");

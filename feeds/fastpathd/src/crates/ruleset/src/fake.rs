@@ -41,7 +41,13 @@ impl Table {
 fn printed(element: &str) -> Value {
     let (times, comment) = element.split_once(" comment ").unwrap_or((element, "\"\""));
     let mut words = times.split(' ');
-    let mut fields = Map::from_iter([("val".to_owned(), json!(words.next()))]);
+    let value = match words.next().unwrap().split_once('/') {
+        Some((address, prefix)) => {
+            json!({ "prefix": { "addr": address, "len": prefix.parse::<u8>().unwrap() } })
+        }
+        None => json!(times.split(' ').next()),
+    };
+    let mut fields = Map::from_iter([("val".to_owned(), value)]);
     fields.insert("comment".to_owned(), json!(comment.trim_matches('"')));
     while let (Some(key), Some(value)) = (words.next(), words.next()) {
         let seconds: u32 = value.strip_suffix('s').unwrap().parse().unwrap();
@@ -137,7 +143,7 @@ impl FakeNft {
                     }
                 }
                 ["flags", "offload"] => table.as_mut().unwrap().offload = true,
-                ["flags", "timeout"] => {}
+                ["flags", "timeout" | "interval,timeout"] => {}
                 ["chain", name, "{"] => chain = name,
                 ["set", name, "{"] => set = Some(*name),
                 ["}"] => set = None,

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::Network;
 use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
 use crate::plan::Plan;
-use crate::rules::{GATE, comments};
+use crate::rules::{comments, is_gate};
 
 /// A named counter, since the table was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +34,7 @@ pub struct InForce {
     /// The named counters: with inspection `inspected`, `uninspected`, `refused`, `bypassed` and
     /// `spent`, with blocks `blocked`.
     pub counters: BTreeMap<String, Counter>,
-    /// The blocked addresses.
+    /// The blocked sources.
     pub blocks: Vec<BlockElement>,
 }
 
@@ -92,13 +93,15 @@ impl InForce {
             return Some("its offload flag is not as planned".to_owned());
         }
         let want = comments(plan);
-        let mut others = want.iter().filter(|(chain, _)| **chain != GATE);
+        let mut others = want.iter().filter(|(chain, _)| !is_gate(chain));
         others.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
-    /// A difference in the gate.
+    /// A difference in the gates.
     pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
-        comments(plan).get(GATE).and_then(|want| self.chain_differs(GATE, want))
+        let want = comments(plan);
+        let mut gates = want.iter().filter(|(chain, _)| is_gate(chain));
+        gates.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
     fn chain_differs(&self, chain: &str, want: &[String]) -> Option<String> {
@@ -117,11 +120,19 @@ fn element(element: &Value) -> Option<BlockElement> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
     Some(BlockElement {
-        address: text(element, "val").parse().ok()?,
+        source: source(element.get("val")?)?,
         seconds: seconds("timeout"),
         left: seconds("expires"),
         comment: text(element, "comment").to_owned(),
     })
+}
+
+/// An address, or `{"prefix": {"addr": …, "len": …}}`.
+fn source(value: &Value) -> Option<Network> {
+    let Some(prefix) = value.get("prefix") else {
+        return value.as_str()?.parse().ok().map(Network::host);
+    };
+    Network::of(text(prefix, "addr").parse().ok()?, number(prefix, "len").try_into().ok()?)
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {

@@ -68,15 +68,27 @@ fn counters_and_blocks_are_read() {
             { "elem": { "val": "192.0.2.1", "timeout": 600, "expires": 320, "comment": "sid 5" } },
             { "elem": { "val": "192.0.2.2", "timeout": 600, "expires": 600 } },
             "192.0.2.3", { "elem": { "val": { "prefix": {} } } }, 7 ] } },
-        { "set": { "name": "blocked6", "type": "ipv6_addr" } },
+        { "set": { "name": "blocked6", "type": "ipv6_addr", "flags": ["interval", "timeout"],
+            "elem": [
+            { "elem": { "val": { "prefix": { "addr": "2001:db8:1::", "len": 64 } },
+                "timeout": 9, "expires": 8 } },
+            { "elem": { "val": "2001:db8:9::1", "timeout": 9, "expires": 8 } },
+            { "elem": { "val": { "prefix": { "addr": "2001:db8::", "len": 300 } },
+                "timeout": 9, "expires": 8 } } ] } },
         { "set": { "name": "other", "elem": [{ "elem": { "val": "192.0.2.9" } }] } }
     ] }));
     assert_eq!(found.counters["inspected"], Counter { packets: 12, bytes: 3456 });
-    let block = |last, left, comment: &str| BlockElement {
-        address: [192, 0, 2, last].into(),
-        seconds: 600,
+    let block = |source: &str, (left, seconds), comment: &str| BlockElement {
+        source: source.parse().unwrap(),
+        seconds,
         left,
         comment: comment.to_owned(),
     };
-    assert_eq!(found.blocks, [block(1, 320, "sid 5"), block(2, 600, "")]);
+    let expected = [
+        block("192.0.2.1", (320, 600), "sid 5"),
+        block("192.0.2.2", (600, 600), ""),
+        block("2001:db8:1::/64", (8, 9), ""),
+        block("2001:db8:9::1", (8, 9), ""),
+    ];
+    assert_eq!(found.blocks, expected);
 }

@@ -52,7 +52,7 @@ config::coded! {
 pub struct Protection {
     /// Packets pass Suricata first; none: no inspection.
     pub inspection: Option<InspectionRules>,
-    /// Maximum number of blocked addresses of each family; none: no blocks.
+    /// Maximum number of blocked sources of each family; none: no blocks.
     pub blocks: Option<u32>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A plan as nft scripts: the whole table, gate or devices alone, removal, probes; limits and order
-//! of blocked addresses. The chains and rules themselves are in `rules.rs`.
+//! of blocked sources. The chains and rules themselves are in `rules.rs`.
 //!
 //! Only device names of [`config::is_device_name`], checked names of excludes and policies,
 //! addresses and numbers get into the text, so nothing in the configuration can become a
@@ -12,11 +12,11 @@ use std::fmt::Write;
 use crate::block::{BlockElement, SETS, element};
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-use crate::rules::{Chain, GATE, chains, counters, gate};
+use crate::rules::{Chain, chains, counters, gates};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
-/// The whole table, replaced in one transaction, with these addresses blocked if the plan has
+/// The whole table, replaced in one transaction, with these sources blocked if the plan has
 /// blocks (as many as it allows, those with the most time left). Without a table in the plan the
 /// same as [`render_remove`].
 #[must_use]
@@ -33,7 +33,7 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     if let Some(limit) = plan.protection.blocks {
         for (name, kind) in SETS {
             let ipv6 = kind == "ipv6_addr";
-            let blocks = blocks.iter().filter(|block| block.address.is_ipv6() == ipv6);
+            let blocks = blocks.iter().filter(|block| block.source.address.is_ipv6() == ipv6);
             set(&mut text, name, kind, limit, blocks.collect());
         }
     }
@@ -54,14 +54,16 @@ pub fn render_remove() -> String {
     REMOVE.to_owned()
 }
 
-/// Replaces the gate of the existing table and nothing else.
+/// Replaces the gates of the existing table and nothing else.
 pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
-    let rule = gate(inspection);
-    let (text, comment) = (rule.text, rule.comment);
-    format!(
-        "flush chain inet fastpath {GATE}\n\
-         add rule inet fastpath {GATE} {text} comment \"{comment}\"\n"
-    )
+    let replaced = gates(inspection).map(|(chain, rule)| {
+        let (text, comment) = (rule.text, rule.comment);
+        format!(
+            "flush chain inet fastpath {chain}\n\
+             add rule inet fastpath {chain} {text} comment \"{comment}\"\n"
+        )
+    });
+    replaced.concat()
 }
 
 /// Adds devices to and removes devices from the existing flowtable, so that flows over the others
@@ -97,13 +99,21 @@ pub(crate) fn render_queue_probe() -> String {
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
-    // With one too many the kernel would refuse the whole table.
-    blocks.sort_by_key(|block| (block.address, std::cmp::Reverse(block.left)));
-    blocks.dedup_by_key(|block| block.address);
+    // With one too many, or one within another, the kernel would refuse the whole table.
+    let key = |block: &&BlockElement| (block.source.address, block.source.prefix);
+    blocks.sort_by_key(|block| (key(block), std::cmp::Reverse(block.left)));
+    blocks.dedup_by(|block, before| before.source.contains(block.source.address));
     blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    // Up to Linux 6.13 each end of an interval counts as an element, and one more is the end of
+    // what lies before the first.
+    let (size, flags) = if kind == "ipv6_addr" {
+        (limit.saturating_mul(2).saturating_add(2), "interval,timeout")
+    } else {
+        (limit, "timeout")
+    };
     let _ = writeln!(text, "\tset {name} {{");
-    let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {limit}\n\t\tflags timeout");
+    let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {size}\n\t\tflags {flags}");
     let _ = writeln!(text, "\t\tcomment \"!fastpath: blocked for a time\"");
     if !blocks.is_empty() {
         let elements: Vec<String> = blocks.into_iter().map(element).collect();
@@ -113,10 +123,10 @@ fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&B
 }
 
 fn chain(chain: &Chain) -> String {
-    let Chain { name, comment, priority, rules } = chain;
+    let Chain { name, comment, hook, rules } = chain;
     let mut text = format!("\tchain {name} {{\n\t\tcomment \"{comment}\"\n");
-    if let Some(priority) = priority {
-        let _ = writeln!(text, "\t\ttype filter hook forward priority {priority}; policy accept;");
+    if let Some((hook, priority)) = hook {
+        let _ = writeln!(text, "\t\ttype filter hook {hook} priority {priority}; policy accept;");
     }
     text.push('\n');
     for rule in rules {

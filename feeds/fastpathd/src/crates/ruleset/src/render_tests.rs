@@ -247,7 +247,10 @@ proptest! {
             let segments = Segments { zones, vlans: [].into() };
             let policies = settings.policies.iter().map(|policy| policy.on(&segments)).collect();
             let block = |comment: &str| BlockElement {
-                address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
+                source: config::Network::host([192, 0, 2, 1].into()),
+                seconds: 600,
+                left: 9,
+                comment: comment.to_owned(),
             };
             let hostile = inspecting(policies);
             let tame_comment = if comment.is_empty() { "" } else { "x" };
@@ -305,7 +308,7 @@ fn the_digest_distinguishes_rules_with_the_same_comments() {
 #[test]
 fn the_blocks_with_the_most_time_left_are_kept_once_each() {
     let block = |host, left| BlockElement {
-        address: [192, 0, 2, host].into(),
+        source: config::Network::host([192, 0, 2, host].into()),
         seconds: 600,
         left,
         comment: String::new(),
@@ -318,6 +321,25 @@ fn the_blocks_with_the_most_time_left_are_kept_once_each() {
     assert_eq!(
         elements,
         ["elements = { 192.0.2.1 timeout 600s expires 9s,", "192.0.2.2 timeout 600s expires 7s }",]
+    );
+}
+
+#[test]
+fn a_block_within_another_is_left_out() {
+    let block = |source: &str| BlockElement {
+        source: source.parse().unwrap(),
+        seconds: 600,
+        left: 600,
+        comment: String::new(),
+    };
+    let protection = Protection { inspection: None, blocks: Some(9) };
+    let plan = Plan { protection, ..simple() };
+    let given = ["2001:db8::7", "2001:db8::/64", "2001:db8:0:1::1", "2001:db8::9"].map(block);
+    let text = render(&plan, &given);
+    let elements: Vec<&str> = text.lines().filter(|line| line.contains("timeout 600s")).collect();
+    assert_eq!(
+        elements,
+        ["\t\telements = { 2001:db8::/64 timeout 600s,", "\t\t\t2001:db8:0:1::1 timeout 600s }"]
     );
 }
 

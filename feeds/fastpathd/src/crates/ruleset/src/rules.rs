@@ -14,14 +14,24 @@ use crate::plan::Plan;
 use crate::settings::LeftOut;
 
 mod inspect;
+mod names;
 
-/// Priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
-const PRIORITY: &str = "filter + 20";
+/// Hook and priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
+const HOOK: (&str, &str) = ("forward", "filter + 20");
 
 /// The chain that holds only the gate, and can be replaced alone.
 pub(crate) const GATE: &str = "ips_queue";
 
+/// The same for the router's own DNS.
+pub(crate) const NAMES: &str = "ips_names";
+
+/// Whether the chain is replaced alone.
+pub(crate) fn is_gate(chain: &str) -> bool {
+    matches!(chain, GATE | NAMES)
+}
+
 /// A rule without its comment, and the comment.
+#[derive(Clone)]
 pub(crate) struct Rule {
     pub(crate) text: String,
     pub(crate) comment: String,
@@ -37,8 +47,8 @@ impl Rule {
 pub(crate) struct Chain {
     pub(crate) name: &'static str,
     pub(crate) comment: &'static str,
-    /// Its priority in the forward hook; none: other chains jump to it.
-    pub(crate) priority: Option<&'static str>,
+    /// Its hook and the priority there; none: other chains jump to it.
+    pub(crate) hook: Option<(&'static str, &'static str)>,
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -55,7 +65,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
         ]);
     }
     if plan.protection.blocks.is_some() {
-        counters.push(("blocked", "packets of blocked addresses, dropped"));
+        counters.push(("blocked", "packets of blocked sources, dropped"));
     }
     counters
 }
@@ -68,11 +78,12 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     }
     if let Some(inspection) = &plan.protection.inspection {
         chains.extend(inspect::chains(inspection));
+        chains.extend(names::chains(inspection));
     }
     let mut last = Chain {
         name: "fastpath",
         comment: "!fastpath: behind the firewall and the IPS",
-        priority: Some(PRIORITY),
+        hook: Some(HOOK),
         rules: offload(plan),
     };
     sign(plan, &chains, &mut last);
@@ -89,22 +100,22 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
 }
 
-/// Rules of the gate's chain.
-pub(crate) fn gate(inspection: &InspectionRules) -> Rule {
-    inspect::gate(inspection)
+/// The gates: chains and their rules.
+pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 2] {
+    [(GATE, inspect::gate(inspection)), (NAMES, names::gate(inspection))]
 }
 
 fn blocks() -> Chain {
     let drop = |(set, _), header, end| {
         let what = if end == "saddr" { "from" } else { "to" };
         let text = format!("{header} {end} @{set} counter name \"blocked\" drop");
-        Rule::new(text, &format!("{what} a blocked address"))
+        Rule::new(text, &format!("{what} a blocked source"))
     };
     let [v4, v6] = SETS;
     Chain {
         name: "blocks",
         comment: "!fastpath: before the firewall, which may accept",
-        priority: Some("filter - 5"),
+        hook: Some(("forward", "filter - 5")),
         rules: vec![
             drop(v4, "ip", "saddr"),
             drop(v4, "ip", "daddr"),
@@ -269,11 +280,13 @@ fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
             hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
         }
     };
-    take(PRIORITY);
+    take(HOOK.1);
     take(if plan.has_flowtable() { plan.engine.name() } else { "off" });
-    for chain in others.iter().filter(|chain| chain.name != GATE) {
+    for chain in others.iter().filter(|chain| !is_gate(chain.name)) {
         take(chain.name);
-        take(chain.priority.unwrap_or_default());
+        let (hook, priority) = chain.hook.unwrap_or_default();
+        take(hook);
+        take(priority);
         for rule in &chain.rules {
             take(&rule.text);
             take(&rule.comment);

@@ -10,7 +10,7 @@
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
 //! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
 //! * `tunnels`, if there are: a device a line;
-//! * `blocks`, if addresses can be blocked: `limit N`, and `ADDRESS SECONDS LEFT COMMENT` a line;
+//! * `blocks`, if addresses can be blocked: `limit N`, and `SOURCE SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
 //! `GOLDEN_UPDATE=1` renews the scripts; review the diff before you commit it.
@@ -147,8 +147,8 @@ fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
     for words in lines(golden, "blocks").unwrap_or_default() {
         match words[..] {
             ["limit", number] => limit = Some(number.parse().unwrap()),
-            [address, seconds, left, ref comment @ ..] => blocks.push(BlockElement {
-                address: address.parse().unwrap(),
+            [source, seconds, left, ref comment @ ..] => blocks.push(BlockElement {
+                source: source.parse().unwrap(),
                 seconds: seconds.parse().unwrap(),
                 left: left.parse().unwrap(),
                 comment: comment.join(" "),

@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 
+use config::Network;
+
 use crate::change::Change;
 use crate::pppoe;
 use crate::routes::Routes;
@@ -280,6 +282,12 @@ impl Topology {
         self.routes
             .find(address)
             .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
+    }
+
+    /// Whether one of this machine's own addresses is in the network.
+    #[must_use]
+    pub fn has_own_in(&self, network: Network) -> bool {
+        self.own.iter().any(|address| network.contains(*address))
     }
 
     /// Own address, without a route lookup.

@@ -137,7 +137,7 @@ fn flow(core: &Core, args: &Value) -> Result<Outcome, QueryError> {
 
 fn release(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {
     let request = Request::new("", args)?;
-    let address = request.word("address", |word| word.parse().ok(), "an address")?;
+    let address = request.word("address", |word| word.parse().ok(), "an address or network")?;
     let effect = core.unblock(request.required("address", address)?);
     Ok(effect.map_or(Outcome::NotFound, |effect| done("address", &args["address"], vec![effect])))
 }

@@ -47,6 +47,11 @@ impl AlertsNotified {
     /// Less than a second, so that a tick that comes early does not skip one.
     const PAUSE: Duration = Duration::from_millis(900);
 
+    /// Those up to `last` are of a previous daemon.
+    pub(crate) fn after(last: u64) -> Self {
+        Self { last, at: None }
+    }
+
     /// Whether it is time to notify those up to `newest`: since which one, if so.
     fn due(&mut self, newest: u64, now: Duration) -> Option<u64> {
         let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::PAUSE);

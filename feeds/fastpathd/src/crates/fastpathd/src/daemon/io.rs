@@ -31,6 +31,11 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
+    /// The alerts of the previous daemon.
+    pub(crate) fn alerts(&self) -> PathBuf {
+        self.run.join("alerts")
+    }
+
     /// The generation of nftables' rules that this daemon has seen.
     pub(crate) fn generation(&self) -> PathBuf {
         self.run.join("rules")

@@ -102,6 +102,8 @@ impl Daemon {
     fn start(&mut self) {
         ips::run::start(&self.io, &self.probe);
         cpu::run::restore(&mut self.core.cpu);
+        self.core.ips.restore_alerts(&ips::run::saved_alerts(&self.io));
+        self.alerts_notified = AlertsNotified::after(self.core.ips.newest_alert());
         self.carry_out(vec![
             Effect::Ips(ips::Effect::ReadTable),
             Effect::Offload(offload::Effect::NoteRules),
@@ -200,6 +202,9 @@ impl Daemon {
     }
 
     async fn end(self) {
+        if let Some(text) = self.core.ips.unsaved_alerts() {
+            ips::run::save_alerts(&text, &self.io);
+        }
         if !self.core.configuration.removes_on_exit() {
             log::info!("shutting down; leaving nftables rules in place");
             return;

@@ -336,8 +336,8 @@ pub(crate) fn blocks(core: &Core) -> BlocksView {
         packets: inspection.counter("blocked").packets,
         blocks: living
             .map(|block| BlockView {
-                address: block.address.to_string(),
-                name: name(block.address),
+                address: block.source.brief(),
+                name: name(block.source.address),
                 sid: block.sid,
                 reason: block.reason.clone(),
                 since_ms: unix_ms(block.since, core.now),

@@ -132,13 +132,13 @@ impl Inspection {
         }
     }
 
-    /// New settings. Returns the addresses whose blocks end.
+    /// New settings. Returns the sources whose blocks end.
     pub(super) fn configure(
         &mut self,
         settings: &ips::Settings,
         main: &ruleset::Settings,
         now: Duration,
-    ) -> Vec<IpAddr> {
+    ) -> Vec<Network> {
         self.settings = settings.clone();
         self.policies.clone_from(&main.policies);
         self.marks = main.marks().ok();
@@ -390,14 +390,14 @@ impl Inspection {
         now: Duration,
         address: IpAddr,
         rule: (u32, &str),
-        own: impl Fn(IpAddr) -> bool,
+        own: impl Fn(Network) -> bool,
     ) -> Option<ips::Block> {
         if !self.blocking() {
             return None;
         }
         match self.blocks.add(now, address, rule, own) {
             Blocked::Yes(block) => {
-                log::warn!("{address} is blocked: rule {} fired", rule.0);
+                log::warn!("{} is blocked: rule {} fired", block.source.brief(), rule.0);
                 Some(block)
             }
             Blocked::Already | Blocked::No(_) => None,
@@ -415,7 +415,7 @@ pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
 pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
     let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
     ruleset::BlockElement {
-        address: block.address,
+        source: block.source,
         seconds: seconds(block.until.saturating_sub(block.since)),
         left: seconds(block.until.saturating_sub(now)),
         comment: format!("{} {}", block.sid, block.reason),

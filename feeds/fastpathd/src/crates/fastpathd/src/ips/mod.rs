@@ -2,11 +2,12 @@
 //! Events and effects of inspection: when Suricata is instructed, how often our table is read,
 //! which sources are blocked, and the blocks that are adopted from a previous daemon.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::{Entry, Tuple};
 use ruleset::InForce;
+use topology::Topology;
 
 use crate::bus;
 use crate::core::Core;
@@ -28,6 +29,9 @@ pub(crate) use probe::ProbeControl;
 
 /// The counters of our table are shown, and each reading runs nft.
 const TABLE_EVERY: Duration = Duration::from_secs(5);
+
+/// Pause between two writings of the alerts for the next daemon, into memory.
+const ALERTS_EVERY: Duration = Duration::from_secs(60);
 
 /// An event of inspection.
 #[derive(Debug)]
@@ -55,14 +59,16 @@ pub(crate) enum Effect {
     NotifyService,
     /// Have Suricata reload its rules.
     ReloadRules,
-    /// Block an address and end its flows.
+    /// Block a source and end its flows.
     Block { element: Box<ruleset::BlockElement>, flows: Vec<(u16, Tuple)> },
-    /// End the blocks of these addresses.
-    Unblock(Vec<IpAddr>),
+    /// End the blocks of these sources.
+    Unblock(Vec<Network>),
     /// Read our table back.
     ReadTable,
     /// Reset all connections, so that they are inspected again.
     Reinspect,
+    /// Write the alerts for the next daemon.
+    SaveAlerts(String),
 }
 
 /// Inspection, alerts and blocks.
@@ -74,6 +80,8 @@ pub(crate) struct State {
     table_at: Duration,
     /// The blocks of the previous daemon have been adopted.
     adopted: bool,
+    /// Number of the newest alert that was written, and when the next ones are.
+    saved: (u64, Duration),
 }
 
 impl State {
@@ -83,7 +91,19 @@ impl State {
             events: ips::Events::default(),
             table_at: Duration::ZERO,
             adopted: false,
+            saved: (0, now + ALERTS_EVERY),
         }
+    }
+
+    /// The alerts of the previous daemon.
+    pub(crate) fn restore_alerts(&mut self, text: &str) {
+        self.events.alerts.restore(text);
+        self.saved.0 = self.events.alerts.last();
+    }
+
+    /// The alerts for the next daemon; none if there are no new ones.
+    pub(crate) fn unsaved_alerts(&self) -> Option<String> {
+        (self.events.alerts.last() != self.saved.0).then(|| self.events.alerts.save())
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
@@ -139,7 +159,10 @@ impl Core {
     /// Suricata's events: counters, alerts, and sources to be blocked.
     pub(crate) fn events_read(&mut self, batch: ips::Batch) -> Vec<AnyEffect> {
         let ips = &mut self.ips;
-        ips.events.take(batch);
+        ips.events.take(self.now.mono, batch);
+        for line in ips.events.log_lines() {
+            log::warn!("{line}");
+        }
         ips.inspection.connected(ips.events.connected);
         if let Some(counters) = ips.events.counters.take() {
             ips.inspection.set_counters(counters);
@@ -149,11 +172,11 @@ impl Core {
         let mut effects = Vec::new();
         for offender in ips.events.offenders() {
             let rule = (offender.sid, offender.reason.as_str());
-            let own = |address: IpAddr| topology.is_local(address);
+            let own = |source| is_own(topology, source);
             let Some(block) = ips.inspection.offended(now, offender.address, rule, own) else {
                 continue;
             };
-            let connections = self.conntrack.flows().connections_of(block.address);
+            let connections = self.conntrack.flows().connections_of(block.source);
             let ebpf = self.offload.ebpf_mut();
             ebpf.reject(&connections, block.sid, block.until, topology, self.now);
             let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
@@ -181,13 +204,13 @@ impl Core {
         effects
     }
 
-    /// Ends a block by command; none if there is none.
-    pub(crate) fn unblock(&mut self, address: IpAddr) -> Option<AnyEffect> {
+    /// Ends the block of a source, or of the one that it is in, by command; none if there is none.
+    pub(crate) fn unblock(&mut self, source: Network) -> Option<AnyEffect> {
         // As the kernel has it: an IPv4 address may be written as an IPv6 one.
-        let address = self.ips.inspection.blocks.release(address)?.address;
-        self.offload.ebpf_mut().accept(&[address], self.now);
-        log::info!("{address} is unblocked by command");
-        Some(AnyEffect::Ips(Effect::Unblock(vec![address])))
+        let source = self.ips.inspection.blocks.release(source.address)?.source;
+        self.offload.ebpf_mut().accept(&[source], self.now);
+        log::info!("{} is unblocked by command", source.brief());
+        Some(AnyEffect::Ips(Effect::Unblock(vec![source])))
     }
 
     /// New settings: the blocks that they end are lifted.
@@ -218,9 +241,9 @@ impl Core {
         let mut ended = Vec::new();
         for block in &found.blocks {
             let left = Duration::from_secs(block.left.into());
-            let own = |address: IpAddr| topology.is_local(address);
-            if ips.inspection.blocks.adopt(self.now.mono, block.address, left, own).is_err() {
-                ended.push(block.address);
+            let own = |source| is_own(topology, source);
+            if ips.inspection.blocks.adopt(self.now.mono, block.source, left, own).is_err() {
+                ended.push(block.source);
             }
         }
         let lifted = (!ended.is_empty()).then_some(Effect::Unblock(ended));
@@ -251,6 +274,17 @@ impl Core {
             ips.table_at = self.now.mono + TABLE_EVERY;
             effects.push(AnyEffect::Ips(Effect::ReadTable));
         }
+        if self.now.mono >= ips.saved.1
+            && let Some(text) = ips.unsaved_alerts()
+        {
+            ips.saved = (ips.newest_alert(), self.now.mono + ALERTS_EVERY);
+            effects.push(AnyEffect::Ips(Effect::SaveAlerts(text)));
+        }
         effects
     }
+}
+
+/// Whether a source contains an own address of the router.
+fn is_own(topology: &Topology, source: Network) -> bool {
+    topology.is_local(source.address) || topology.has_own_in(source)
 }

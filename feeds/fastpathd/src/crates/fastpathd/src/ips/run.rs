@@ -2,8 +2,7 @@
 //! Carries out effects of inspection: instructions for Suricata's init script, reload of its rules,
 //! blocks in nft and the end of blocked flows, re-inspection of all connections.
 
-use std::net::IpAddr;
-
+use config::Network;
 use ctnetlink::{Reinspection, Select, Tuple};
 use ruleset::NftCommand;
 use tokio::sync::mpsc::Sender;
@@ -14,6 +13,7 @@ use crate::event::Event as AnyEvent;
 use crate::ips::inspection::Instruction;
 use crate::ips::{Effect, Event, ProbeControl, probe, suricata};
 use crate::sys::error::chain;
+use crate::sys::file;
 use crate::sys::task::spawn_local;
 
 /// The event on which Suricata's init script reads its instruction.
@@ -39,12 +39,25 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
         Effect::NotifyService => io.notify_service(SURICATA),
         Effect::ReloadRules => reload_rules(core, io),
         Effect::Block { element, flows } => block(*element, flows, io),
-        Effect::Unblock(addresses) => unblock(addresses, io),
+        Effect::Unblock(sources) => unblock(sources, io),
         Effect::ReadTable => {
             let (nft, events) = (io.nft.clone(), io.events.clone());
             spawn_local(async move { read_table(&nft, &events).await });
         }
         Effect::Reinspect => reinspect(core, io),
+        Effect::SaveAlerts(text) => save_alerts(&text, io),
+    }
+}
+
+/// Those of the previous daemon, as far as the file is ours and not too long.
+pub(crate) fn saved_alerts(io: &Io) -> String {
+    file::read_own(&io.paths.alerts(), ips::MOST_SAVED).unwrap_or_default()
+}
+
+/// Writes the alerts for the next daemon, into memory: `/var` is there.
+pub(crate) fn save_alerts(text: &str, io: &Io) {
+    if let Err(why) = file::write_own(&io.paths.alerts(), text) {
+        log::warn!("{why}");
     }
 }
 
@@ -81,18 +94,18 @@ fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
         }
         // Offloaded packets no longer pass the rules.
         if let Err(error) = ctnetlink::delete(&flows).await {
-            log::error!("ending flows of {}: {}", element.address, chain(&error));
+            log::error!("ending flows of {}: {}", element.source.brief(), chain(&error));
         }
     });
 }
 
-fn unblock(addresses: Vec<IpAddr>, io: &Io) {
+fn unblock(sources: Vec<Network>, io: &Io) {
     let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
-        for address in addresses {
-            if let Err(error) = ruleset::release(&nft, address).await {
-                log::error!("unblocking {address}: {}", chain(&error));
+        for source in sources {
+            if let Err(error) = ruleset::release(&nft, source).await {
+                log::error!("unblocking {}: {}", source.brief(), chain(&error));
             }
         }
     });

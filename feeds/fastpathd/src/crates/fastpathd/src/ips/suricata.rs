@@ -4,6 +4,7 @@
 //! first rules come from `fastpath-rules serve`.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -45,9 +46,11 @@ impl Folder {
 
 /// Listens to Suricata until the daemon ends.
 pub(crate) async fn listen(folder: Folder, started: Instant, events: Sender<AnyEvent>) {
+    let seed = RandomState::new().build_hasher().finish();
     loop {
         let path = folder.events();
-        let failure = match EventListener::bind(&path, users(), Rates::default()) {
+        let rates = Rates { seed, ..Rates::default() };
+        let failure = match EventListener::bind(&path, users(), rates) {
             Ok(mut listener) => loop {
                 match listener.next(|| started.elapsed()).await {
                     Ok(batch) => {

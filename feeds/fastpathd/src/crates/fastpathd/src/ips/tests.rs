@@ -183,6 +183,7 @@ fn alert(src: &str, dst: &str) -> ips::Batch {
         "timestamp": "2026-11-21T08:00:00.000000+0000", "event_type": "alert",
         "flow_id": 1, "src_ip": src, "src_port": 80, "dest_ip": dst, "dest_port": 40000,
         "proto": "TCP", "direction": "to_client",
+        "metadata": {"flowbits": ["fastpath.handshake"]},
         "alert": {"action": "blocked", "gid": 1, "signature_id": 8_100_001, "rev": 1,
             "signature": "output of id", "category": "x", "severity": 1},
         "flow": {"pkts_toserver": 4, "pkts_toclient": 3, "bytes_toserver": 1, "bytes_toclient": 1},
@@ -200,7 +201,7 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     let [AnyEffect::Ips(Effect::Block { element, flows })] = &effects[..] else {
         panic!("{effects:?}")
     };
-    assert_eq!(element.address.to_string(), "203.0.113.1");
+    assert_eq!(element.source.brief(), "203.0.113.1");
     assert_eq!(flows.len(), 1, "the offloaded flow of the source ends");
     // The gateway's own address is never blocked, by whatever it is said to have sent.
     assert!(core.events_read(alert("10.10.10.1", "10.10.10.10")).is_empty());
@@ -213,6 +214,30 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     };
     assert_eq!(effects, [AnyEffect::Ips(Effect::Unblock(vec!["203.0.113.1".parse().unwrap()]))]);
     assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
+}
+
+#[test]
+fn alerts_outlive_a_restart_of_the_daemon() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    core.events_read(alert("203.0.113.1", "10.10.10.10"));
+    let saved = |core: &mut Core, second: u64| {
+        core.now = at(second * 1000);
+        let effects = core.second(&Readings::default());
+        effects.into_iter().find_map(|effect| match effect {
+            AnyEffect::Ips(Effect::SaveAlerts(text)) => Some(text),
+            _ => None,
+        })
+    };
+    assert_eq!(saved(&mut core, 59), None, "seldom");
+    let text = saved(&mut core, 60).expect("written");
+    assert_eq!(saved(&mut core, 121), None, "nothing new");
+    assert_eq!(core.ips.unsaved_alerts(), None);
+    let (mut next, _) = reading(&json!({"enabled": "1"}), &[]);
+    next.ips.restore_alerts(&text);
+    let all = ask(&mut next, "alerts", json!({}));
+    assert_eq!((&all["last"], &all["alerts"][0]["sid"]), (&json!(1), &json!(8_100_001)));
+    assert_eq!(next.ips.unsaved_alerts(), None);
+    assert!(next.ips.inspection.blocks.is_empty(), "nobody is blocked for it twice");
 }
 
 #[test]
@@ -264,8 +289,8 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
 }
 
 fn in_kernel(address: &str) -> InForce {
-    let (address, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
-    let block = ruleset::BlockElement { address, seconds: 600, left: 300, comment };
+    let (source, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
+    let block = ruleset::BlockElement { source, seconds: 600, left: 300, comment };
     InForce { blocks: vec![block], ..InForce::default() }
 }
 

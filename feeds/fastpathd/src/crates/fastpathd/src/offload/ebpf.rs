@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
@@ -359,7 +360,7 @@ impl EbpfEngine {
         endpoint(&self.programs, topology, address)
     }
 
-    /// Drops further packets of connections of a blocked address before the stack sees them. On
+    /// Drops further packets of connections of a blocked source before the stack sees them. On
     /// devices without a program nft drops them.
     pub(crate) fn reject(
         &mut self,
@@ -382,11 +383,11 @@ impl EbpfEngine {
         }
     }
 
-    /// Addresses are no longer blocked.
-    pub(crate) fn accept(&mut self, addresses: &[IpAddr], now: Now) {
+    /// Sources are no longer blocked.
+    pub(crate) fn accept(&mut self, sources: &[Network], now: Now) {
         let Some(engine) = &mut self.engine else { return };
-        for address in addresses {
-            for id in engine.table().rejected(*address) {
+        for source in sources {
+            for id in engine.table().rejected(*source) {
                 engine.remove(id, now.mono);
             }
         }

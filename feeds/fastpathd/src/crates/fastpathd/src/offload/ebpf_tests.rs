@@ -356,7 +356,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(2, from_host);
-    let source = established(7, false).orig.src;
+    let source = config::Network::host(established(7, false).orig.src);
     let offers = core.conntrack.flows().connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
     core.offload.ebpf.reject(&offers, 2_100_498, until, core.network.topology(), now);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Writes files that other programs read, as a whole or not at all, and removes them.
 
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::{fs, io};
 
@@ -11,6 +13,30 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("writing {}: {error}", path.display()))
 }
 
+/// The same, readable for this user only. A link in its place is not followed.
+pub(crate) fn write_own(path: &Path, text: &str) -> Result<(), String> {
+    let new = path.with_extension("new");
+    remove(&new)?;
+    let created = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
+    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = written.and_then(|()| fs::rename(&new, path));
+    written.map_err(|error| format!("writing {}: {error}", path.display()))
+}
+
+/// A file that this user has written, of at most so many bytes.
+pub(crate) fn read_own(path: &Path, most: usize) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    // A FIFO would be waited for.
+    if !found.is_file() || found.uid() != user {
+        return None;
+    }
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(most.saturating_add(1)).read_to_string(&mut text).ok()?;
+    (u64::try_from(text.len()).ok()? <= most).then_some(text)
+}
+
 /// Removes a file that may not be there.
 pub(crate) fn remove(path: &Path) -> Result<(), String> {
     match fs::remove_file(path) {
@@ -18,5 +44,32 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
             Err(format!("removing {}: {error}", path.display()))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn an_own_file_is_read_as_it_was_written_and_others_are_not() {
+        let folder = std::env::temp_dir().join(format!("fastpathd-own-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (path, other) = (folder.join("alerts"), folder.join("other"));
+        symlink(&other, folder.join("alerts.new")).unwrap();
+        write_own(&path, "text").unwrap();
+        assert!(!other.exists());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(read_own(&path, 4).as_deref(), Some("text"));
+        assert_eq!(read_own(&path, 3), None, "too long");
+        fs::write(&path, b"\xff").unwrap();
+        assert_eq!(read_own(&path, 9), None);
+        fs::write(&other, "x").unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&other, &path).unwrap();
+        assert_eq!(read_own(&path, 9), None, "a link");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use config::Network;
 use model::Connection;
 
 use crate::ends::{EndPair, View};
@@ -41,10 +42,11 @@ impl FlowTable {
         found.map(|flow| flow.id)
     }
 
-    /// The connections that have `address` at either end, before or after NAT.
+    /// The connections that have an address of `network` at either end, before or after NAT.
     #[must_use]
-    pub fn connections_of(&self, address: IpAddr) -> Vec<Connection> {
-        let flows = self.flows.iter().filter(|flow| flow.addresses().contains(&address));
+    pub fn connections_of(&self, network: Network) -> Vec<Connection> {
+        let of = |flow: &&Flow| flow.addresses().iter().any(|one| network.contains(*one));
+        let flows = self.flows.iter().filter(of);
         flows.map(Flow::connection).collect()
     }
 

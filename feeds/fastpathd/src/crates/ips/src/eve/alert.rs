@@ -62,7 +62,9 @@ pub struct Alert {
 pub struct Offence {
     /// Whom the rule names as the source (keyword `target`), else the packet's sender.
     pub address: IpAddr,
-    /// Both ends of the connection have spoken: the address is not forged. Blocking others
-    /// would let anybody block whom he likes.
+    /// Suricata has seen the TCP handshake of the connection: a host that forges its address does
+    /// not receive the number to acknowledge. Without this proof anybody could have others
+    /// blocked: a datagram with a forged source is answered, too, and so is a segment of a
+    /// connection that does not exist.
     pub proven: bool,
 }

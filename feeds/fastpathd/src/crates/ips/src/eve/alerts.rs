@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Ring of the last 1000 alerts, and the filter and pages of the method `alerts`.
+//! The last 1000 alerts, 400 of them about dropped packets, and the filter and pages of the method
+//! `alerts`.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use serde::Serialize;
 
 use super::alert::{Alert, Direction};
+use super::ring::Ring;
+use super::saved;
 
-/// As many as are kept. Each takes less than two kilobytes.
-const KEPT: usize = 1000;
+/// As many as are kept, about packets that passed and about dropped ones. Each takes less than two
+/// kilobytes.
+const KEPT: [usize; 2] = [600, 400];
 
 /// Facts that the daemon adds to an alert.
 pub trait AlertContext {
@@ -88,21 +92,46 @@ pub struct Row {
     pub flow: u64,
 }
 
-/// A ring of the last alerts.
-#[derive(Debug, Default)]
+/// The last alerts. Many about packets that passed do not replace those about dropped ones.
+#[derive(Debug)]
 pub struct Alerts {
-    ring: VecDeque<Alert>,
+    passed: Ring,
+    blocked: Ring,
     /// Id of the newest.
     last: u64,
 }
 
+impl Default for Alerts {
+    fn default() -> Self {
+        let [passed, blocked] = KEPT.map(Ring::new);
+        Self { passed, blocked, last: 0 }
+    }
+}
+
 impl Alerts {
     pub(super) fn add(&mut self, alert: Alert) {
-        if self.ring.len() >= KEPT {
-            self.ring.pop_front();
+        self.insert(self.last + 1, alert);
+    }
+
+    fn insert(&mut self, id: u64, alert: Alert) {
+        let ring = if alert.blocked { &mut self.blocked } else { &mut self.passed };
+        ring.add(id, alert);
+        self.last = id;
+    }
+
+    /// As a text for [`Self::restore`], without those that do not fit into [`saved::MOST`].
+    #[must_use]
+    pub fn save(&self) -> String {
+        saved::write(self.newest_first())
+    }
+
+    /// Adds those of a previous process. To be called before there are others.
+    pub fn restore(&mut self, text: &str) {
+        for (id, alert) in saved::read(text).into_iter().rev() {
+            if id > self.last {
+                self.insert(id, alert);
+            }
         }
-        self.ring.push_back(alert);
-        self.last += 1;
     }
 
     /// Id of the newest; 0 if there is none.
@@ -113,7 +142,9 @@ impl Alerts {
 
     /// With their ids, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
-        (1..=self.last).rev().zip(self.ring.iter().rev())
+        let mut all: Vec<_> = self.passed.iter().chain(self.blocked.iter()).collect();
+        all.sort_unstable_by_key(|(id, _)| Reverse(*id));
+        all.into_iter()
     }
 
     /// The newest `limit` that match; `seen` is [`super::Counts::alerts`].

@@ -56,9 +56,74 @@ fn the_ring_keeps_the_newest_and_counts_on() {
     let page = alerts.page(&AlertFilter::default(), 3, 9000, &());
     assert_eq!(ids(&page), [2500, 2499, 2498]);
     assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
-    assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1501));
+    // 600 that passed, each second one.
+    assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1301));
     let since = AlertFilter { since: 2498, ..AlertFilter::default() };
     assert_eq!(ids(&alerts.page(&since, 100, 0, &())), [2500, 2499]);
+}
+
+#[test]
+fn a_flood_does_not_replace_the_others() {
+    let from = |host: u8| Some(IpAddr::from([192, 0, 2, host]));
+    let mut alerts = Alerts::default();
+    alerts.add(Alert { blocked: true, sid: 8, ..alert(1) });
+    alerts.add(Alert { blocked: false, sid: 9, src: from(9), ..alert(1) });
+    for number in 0..1500_u32 {
+        // One rule and many sources, then one source and many rules, about dropped packets, too.
+        let host = u8::try_from(number % 200).unwrap();
+        let one_rule = Alert { sid: 5, src: from(host), ..alert(1) };
+        let one_source = Alert { sid: 10_000 + number, src: from(250), ..alert(1) };
+        for flood in [one_rule, one_source] {
+            for blocked in [false, true] {
+                alerts.add(Alert { blocked, ..flood.clone() });
+            }
+        }
+    }
+    let kept = |id| alerts.newest_first().any(|(kept, _)| kept == id);
+    assert!(kept(1) && kept(2));
+    assert_eq!(alerts.newest_first().count(), 1000);
+}
+
+#[test]
+fn alerts_outlive_the_process() {
+    let before = alerts(7);
+    let text = before.save();
+    let mut after = Alerts::default();
+    after.restore(&text);
+    assert_eq!(after.last(), 7);
+    assert_eq!(after.save(), text);
+    assert_eq!(after.newest_first().next().unwrap().1, before.newest_first().next().unwrap().1);
+    after.add(alert(8));
+    assert_eq!(after.last(), 8);
+}
+
+/// Another program may have changed the file.
+#[test]
+fn what_is_restored_is_bounded_as_events_are() {
+    let long = Alert { signature: "é\u{1b}".repeat(9999), ..alert(2) };
+    let mut one = Alerts::default();
+    one.add(long);
+    let line = one.save();
+    let mut alerts = Alerts::default();
+    let wrong = format!("x\n{{}}\n[]\n{}{line}{line}", line.replace("\"id\":1", "\"id\":0"));
+    alerts.restore(&wrong);
+    assert_eq!(alerts.newest_first().count(), 1);
+    assert!(alerts.newest_first().next().unwrap().1.signature.len() <= 256);
+    let mut far = Alerts::default();
+    far.restore(&line.replace("\"id\":1", "\"id\":18446744073709551615"));
+    assert_eq!(far.last(), 0, "ids go on from there");
+    let mut many = Alerts::default();
+    for sid in 1..=1000 {
+        many.add(Alert {
+            signature: "\u{1}".repeat(256),
+            target: "\u{1}".repeat(256),
+            ..alert(sid)
+        });
+    }
+    assert!(many.save().len() <= saved::MOST);
+    let mut after = Alerts::default();
+    after.restore(&many.save());
+    assert_eq!(after.last(), 1000, "the newest");
 }
 
 #[test]

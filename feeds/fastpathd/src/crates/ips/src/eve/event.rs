@@ -65,6 +65,7 @@ struct Line {
     alert: Option<Rule>,
     verdict: Option<Verdict>,
     flow: Option<Flow>,
+    metadata: Option<Metadata>,
     http: Option<Value>,
     tls: Option<Value>,
     quic: Option<Value>,
@@ -100,11 +101,19 @@ struct Verdict {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Flow {
-    pkts_toserver: u64,
-    pkts_toclient: u64,
     bytes_toserver: u64,
     bytes_toclient: u64,
 }
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata {
+    flowbits: Vec<String>,
+}
+
+/// Set by `feeds/fastpathd/files/handshake.rules`. EVE has the state of TCP in the event at the end
+/// of a flow only.
+const HANDSHAKE: &str = "fastpath.handshake";
 
 /// Parses a line; none if it is not an event.
 #[must_use]
@@ -155,9 +164,9 @@ fn alert(line: Line) -> Option<Alert> {
     let rule_drops = rule.action == "blocked";
     // Suricata says "allowed" of a rule that only alerts, though another one dropped the packet.
     let blocked = line.verdict.map_or(rule_drops, |verdict| verdict.action == "drop");
-    let flow = line.flow.unwrap_or_default();
     let offender = address(rule.source.and_then(|end| end.ip)).or(src);
-    let proven = flow.pkts_toserver > 0 && flow.pkts_toclient > 0;
+    let bits = line.metadata.map(|metadata| metadata.flowbits).unwrap_or_default();
+    let proven = line.proto == "TCP" && bits.iter().any(|bit| bit == HANDSHAKE);
     Some(Alert {
         at_ms: unix_ms(&line.timestamp).unwrap_or_default(),
         blocked,

@@ -46,9 +46,33 @@ fn a_dropped_page_is_an_alert_with_its_target() {
         target: "127.0.0.1/bad.txt".into(),
         device: String::new(),
         flow: 1_377_904_098_305_365,
-        offence: address("127.0.0.1").map(|address| Offence { address, proven: true }),
+        offence: address("127.0.0.1").map(|address| Offence { address, proven: false }),
     };
     assert_eq!(*alert, expected);
+}
+
+/// A drop of this protocol, on a flow with these bits and packets in both directions.
+fn is_proven(proto: &str, bits: &[&str]) -> bool {
+    let line = json!({
+        "event_type": "alert", "src_ip": "192.0.2.1", "proto": proto,
+        "alert": {"action": "blocked", "signature_id": 1},
+        "metadata": {"flowbits": bits},
+        "flow": {"pkts_toserver": 2, "pkts_toclient": 1},
+    });
+    let Some(Event::Alert(alert)) = read_event(line.to_string().as_bytes()) else {
+        panic!("{line}");
+    };
+    alert.offence.expect("a drop").proven
+}
+
+#[test]
+fn only_a_seen_handshake_proves_a_source() {
+    assert!(is_proven("TCP", &["http.agent", "fastpath.handshake"]));
+    assert!(!is_proven("TCP", &[]), "picked up in the middle");
+    assert!(!is_proven("TCP", &["fastpath.syn", "fastpath.synack"]), "not acknowledged");
+    for proto in ["UDP", "ICMP", "SCTP", "IPv6-ICMP", ""] {
+        assert!(!is_proven(proto, &["fastpath.handshake"]), "{proto}");
+    }
 }
 
 #[test]
@@ -63,7 +87,7 @@ fn names_of_tls_and_dns_are_targets() {
 #[test]
 fn a_source_that_may_be_forged_is_not_proven() {
     let offence = alerts()[3].offence.clone().unwrap();
-    assert!(!offence.proven, "nothing came back from there: {offence:?}");
+    assert!(!offence.proven, "a datagram: {offence:?}");
 }
 
 #[test]

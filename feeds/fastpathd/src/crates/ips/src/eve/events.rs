@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! State made of Suricata's events: alerts, counters, drops, visibility, and at most 256 offenders
-//! to be blocked, of connections whose both ends have spoken.
+//! to be blocked, of TCP connections whose handshake was seen.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::alerts::Alerts;
 use super::event::Event;
+use super::log_line::LogLimits;
 use super::reader::{Batch, Counts};
 use super::visible::Visible;
 use crate::counters::SuricataCounters;
@@ -42,15 +44,17 @@ pub struct Events {
     /// Drop rules fired by sources that could be forged, or by too many at once.
     pub not_offenders: u64,
     offenders: Vec<Offender>,
+    log_limits: LogLimits,
+    log_lines: Vec<String>,
 }
 
 impl Events {
-    /// Takes a batch.
-    pub fn take(&mut self, batch: Batch) {
+    /// Takes a batch that came at `now`.
+    pub fn take(&mut self, now: Duration, batch: Batch) {
         self.counts = batch.counts;
         self.connected = batch.connected;
         for event in batch.events {
-            self.note(event);
+            self.note(now, event);
         }
     }
 
@@ -59,9 +63,15 @@ impl Events {
         std::mem::take(&mut self.offenders)
     }
 
-    fn note(&mut self, event: Event) {
+    /// Lines for the system log since the last call: the rings hold only so many.
+    pub fn log_lines(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log_lines)
+    }
+
+    fn note(&mut self, now: Duration, event: Event) {
         match event {
             Event::Alert(alert) => {
+                self.log_lines.extend(self.log_limits.line(now, &alert));
                 if let Some(offence) = &alert.offence {
                     let (sid, reason) = (alert.sid, alert.signature.as_str());
                     if offence.proven {

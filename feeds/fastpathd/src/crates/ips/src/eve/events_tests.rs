@@ -19,7 +19,7 @@ fn recorded() -> Batch {
 #[test]
 fn everything_has_its_place() {
     let mut events = Events::default();
-    events.take(recorded());
+    events.take(Duration::ZERO, recorded());
     assert_eq!(events.alerts.last(), 4);
     assert_eq!(events.drops, 3);
     assert_eq!(events.visible.volume(Visibility::Tls), Volume { flows: 1, bytes: 8748 });
@@ -29,11 +29,24 @@ fn everything_has_its_place() {
     assert_eq!((events.counts.lines, events.connected), (13, true));
 }
 
+/// The recorded ones, as they are since handshakes are marked.
+fn proven() -> Batch {
+    let mut batch = recorded();
+    for event in &mut batch.events {
+        if let Event::Alert(alert) = event
+            && let Some(offence) = &mut alert.offence
+        {
+            offence.proven = alert.proto == "TCP";
+        }
+    }
+    batch
+}
+
 #[test]
 fn offenders_are_reported_once_and_only_if_proven() {
     let mut events = Events::default();
-    events.take(recorded());
-    events.take(recorded());
+    events.take(Duration::ZERO, proven());
+    events.take(Duration::ZERO, proven());
     let offenders = events.offenders();
     assert_eq!(offenders.len(), 1);
     assert_eq!(offenders[0].sid, 2_100_498);
@@ -52,8 +65,18 @@ fn offenders_that_nobody_fetches_are_bounded() {
         let address = IpAddr::from(number.to_be_bytes());
         let offence = Some(Offence { address, proven: true });
         let event = Event::Alert(Box::new(Alert { offence, ..(*alert).clone() }));
-        events.take(Batch { events: vec![event], ..Batch::default() });
+        events.take(Duration::ZERO, Batch { events: vec![event], ..Batch::default() });
     }
     assert_eq!(events.offenders().len(), MOST_OFFENDERS);
     assert_eq!(events.not_offenders, 1000 - 256);
+}
+
+#[test]
+fn alerts_about_dropped_packets_are_logged() {
+    let mut events = Events::default();
+    events.take(Duration::ZERO, recorded());
+    let lines = events.log_lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("rule 1:2100498"), "{lines:?}");
+    assert_eq!(events.log_lines(), Vec::<String>::new());
 }

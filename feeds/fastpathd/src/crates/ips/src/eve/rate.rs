@@ -26,8 +26,17 @@ impl Bucket {
         Self { rate, thousandths, filled: Duration::ZERO }
     }
 
-    /// Whether there is one more.
+    /// Takes one, if there is one.
     pub(super) fn take(&mut self, now: Duration) -> bool {
+        let enough = self.is_ready(now);
+        if enough {
+            self.thousandths -= 1000;
+        }
+        enough
+    }
+
+    /// Whether there is one more.
+    pub(super) fn is_ready(&mut self, now: Duration) -> bool {
         let passed = now.saturating_sub(self.filled);
         // A thousandth of a token needs that time at least; less stays in `filled`.
         let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
@@ -37,11 +46,7 @@ impl Bucket {
             self.thousandths = self.thousandths.saturating_add(new).min(full);
             self.filled += Duration::from_millis(millis);
         }
-        let enough = self.thousandths >= 1000;
-        if enough {
-            self.thousandths -= 1000;
-        }
-        enough
+        self.thousandths >= 1000
     }
 }
 

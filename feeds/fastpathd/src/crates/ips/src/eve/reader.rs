@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From bytes of the EVE stream to events, with rate limits: 500 a second (2000 at once) for alerts
-//! and for all others each, 2 a second for `stats`. Counts the lines that were not read.
+//! From bytes of the EVE stream to events, with rate limits: for alerts about packets that passed,
+//! about dropped ones, and about dropped ones of proven sources each, of them for each source and
+//! rule; for `stats`, and for all others. Counts the lines that were not read.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::budget::{AlertRates, Budget};
 use super::event::{Event, read_event};
 use super::lines::Lines;
 use super::rate::{Bucket, Rate};
 
-/// How many lines are read. Alerts have a share of their own, or connections that end by the
-/// thousand would hide them.
+/// How many lines are read. Anybody can cause alerts about packets that pass, and with forged
+/// sources those about dropped ones; neither may hide the alert for which a source is blocked, nor
+/// may connections that end by the thousand hide alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Alerts.
-    pub alerts: Rate,
+    /// Alerts about packets that passed.
+    pub alerts: AlertRates,
+    /// Alerts about dropped packets whose source may be forged.
+    pub blocked: AlertRates,
+    /// Alerts about dropped packets of proven sources.
+    pub proven: AlertRates,
     /// Ended connections, handshakes, drops and the rest.
     pub others: Rate,
+    /// A secret by which sources and rules share buckets.
+    pub seed: u64,
 }
 
 impl Default for Rates {
     fn default() -> Self {
-        let rate = Rate { per_second: 500, burst: 2000 };
-        Self { alerts: rate, others: rate }
+        let rate = |per_second, burst| Rate { per_second, burst };
+        let rates = |all, source, rule| AlertRates { all, source, rule };
+        Self {
+            alerts: rates(rate(500, 2000), rate(50, 200), rate(100, 400)),
+            blocked: rates(rate(100, 500), rate(20, 50), rate(25, 100)),
+            proven: rates(rate(100, 500), rate(20, 50), rate(50, 200)),
+            others: rate(500, 2000),
+            seed: 0,
+        }
     }
 }
 
@@ -35,8 +52,12 @@ pub struct Counts {
     /// Of them, alerts; read or not. The answer of `alerts` has them.
     #[serde(skip)]
     pub alerts: u64,
-    /// Not read because there were too many.
+    /// Not read because there were too many: of all kinds.
     pub not_read: u64,
+    /// Of them, alerts about packets that passed.
+    pub not_read_alerts: u64,
+    /// Of them, alerts about dropped packets.
+    pub not_read_blocked: u64,
     /// No events.
     pub unparsable: u64,
     /// Too long.
@@ -60,7 +81,9 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct Reader {
     lines: Lines,
-    alerts: Bucket,
+    alerts: Budget,
+    blocked: Budget,
+    proven: Budget,
     others: Bucket,
     stats: Bucket,
     counts: Counts,
@@ -72,7 +95,9 @@ impl Reader {
     pub fn new(rates: Rates) -> Self {
         Self {
             lines: Lines::default(),
-            alerts: Bucket::new(rates.alerts),
+            alerts: Budget::new(rates.alerts, rates.seed),
+            blocked: Budget::new(rates.blocked, rates.seed),
+            proven: Budget::new(rates.proven, rates.seed),
             others: Bucket::new(rates.others),
             // They come every 8 s, and nothing should crowd them out.
             stats: Bucket::new(Rate { per_second: 2, burst: 4 }),
@@ -82,17 +107,26 @@ impl Reader {
 
     /// Takes the bytes that came at `now`; adds their events to `events`.
     pub fn read(&mut self, now: Duration, bytes: &[u8], events: &mut Vec<Event>) {
-        let Self { lines, alerts, others, stats, counts } = self;
+        let Self { lines, alerts, blocked, proven, others, stats, counts } = self;
         lines.push(bytes, |line| {
             counts.lines += 1;
             let kind = kind_of(line);
-            counts.alerts += u64::from(kind == Some(b"alert"));
-            let bucket = match kind {
-                Some(b"alert") => &mut *alerts,
-                Some(b"stats") => &mut *stats,
-                _ => &mut *others,
+            let taken = match kind {
+                Some(b"alert") => {
+                    counts.alerts += 1;
+                    let (budget, lost) = match drop_of(line) {
+                        None => (&mut *alerts, &mut counts.not_read_alerts),
+                        Some(false) => (&mut *blocked, &mut counts.not_read_blocked),
+                        Some(true) => (&mut *proven, &mut counts.not_read_blocked),
+                    };
+                    let taken = budget.take(now, source_of(line), rule_of(line));
+                    *lost += u64::from(!taken);
+                    taken
+                }
+                Some(b"stats") => stats.take(now),
+                _ => others.take(now),
             };
-            if !bucket.take(now) {
+            if !taken {
                 counts.not_read += 1;
                 return;
             }
@@ -125,12 +159,38 @@ impl Reader {
 /// The type, which Suricata writes behind the time, the flow and the device, without reading
 /// the line.
 fn kind_of(line: &[u8]) -> Option<&[u8]> {
-    const KEY: &[u8] = b"\"event_type\":\"";
-    let head = &line[..line.len().min(256)];
-    let begin = head.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
-    let value = &head[begin..];
+    text(&line[..line.len().min(256)], b"\"event_type\":\"")
+}
+
+/// Whether an alert is about a dropped packet, and of a proven source then. A quotation mark in a
+/// text from the network is escaped, so none looks like these.
+fn drop_of(alert: &[u8]) -> Option<bool> {
+    let dropped = behind(alert, b"\"alert\":{\"action\":\"blocked\"").is_some()
+        || behind(alert, b"\"verdict\":{\"action\":\"drop\"").is_some();
+    dropped.then(|| behind(alert, b"\"fastpath.handshake\"").is_some())
+}
+
+fn source_of(alert: &[u8]) -> Option<IpAddr> {
+    let text = text(&alert[..alert.len().min(512)], b"\"src_ip\":\"")?;
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn rule_of(alert: &[u8]) -> u64 {
+    let digits = behind(alert, b"\"signature_id\":").unwrap_or_default();
+    let digits = digits.iter().take(10).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
+}
+
+/// The text up to the next quotation mark.
+fn text<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let value = behind(line, key)?;
     let end = value.iter().position(|byte| *byte == b'"')?;
     Some(&value[..end])
+}
+
+fn behind<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let begin = line.windows(key.len()).position(|window| window == key)?;
+    Some(&line[begin + key.len()..])
 }
 
 #[cfg(test)]

@@ -76,6 +76,15 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// The installed rules that mark handshakes, where Suricata sees them.
+pub(crate) fn handshake(folder: &std::path::Path) -> PathBuf {
+    let installed =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../files/handshake.rules");
+    let copy = folder.join("handshake.rules");
+    std::fs::copy(installed, &copy).expect("the rules of the package");
+    copy
+}
+
 /// Runs Suricata with the overlay in `folder` and further arguments.
 pub(crate) fn run(program: &OsString, folder: &std::path::Path, more: &[String]) -> Output {
     Command::new(program)

@@ -8,5 +8,6 @@
 
 mod common;
 mod golden;
+mod handshake;
 mod live;
 mod taken;

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::common::{Case, folder, run, settings, suricata, threads};
+use crate::common::{Case, folder, handshake, run, settings, suricata, threads};
 use ips::{Settings, Threads};
 
 const RULES: &str = "drop http any any -> any any (msg:\"id check returned root\"; \
@@ -80,6 +80,7 @@ fn prepared(name: &str, case: &mut Case) -> std::path::PathBuf {
     let folder = folder(name);
     fs::write(folder.join("our.rules"), RULES).expect("rules");
     case.files.rules = vec![folder.join("our.rules")];
+    case.files.handshake = handshake(&folder);
     case.files.events = folder.join("eve.sock");
     case.files.commands = folder.join("command.sock");
     fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
@@ -95,7 +96,7 @@ fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bo
     let said = String::from_utf8_lossy(&said).into_owned();
     let bad =
         |line: &&str| ["Error", "Warning", "E:", "W:"].iter().any(|word| line.starts_with(word));
-    let loaded = said.contains("2 rules successfully loaded, 0 rules failed");
+    let loaded = said.contains("5 rules successfully loaded, 0 rules failed");
     // Of this machine, not of the configuration.
     let of_machine = |line: &&str| line.contains("using more Netfilter queues than");
     let complaints: Vec<&str> = said.lines().filter(bad).filter(|line| !of_machine(line)).collect();
@@ -187,7 +188,7 @@ fn sections_of_ours_replace_those_of_the_package() {
         "threading.cpu-affinity.worker-cpu-set.interface-specific-cpu-set",
         "threading.cpu-affinity.worker-cpu-set.prio.low",
         "threading.cpu-affinity.0",
-        "rule-files.1",
+        "rule-files.2",
         "logging.outputs.1.file.filename",
     ] {
         assert_eq!(below(gone), Vec::<&str>::new(), "{gone}");

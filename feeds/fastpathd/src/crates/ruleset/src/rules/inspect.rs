@@ -23,33 +23,33 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     let mut chains = vec![Chain {
         name: "ips",
         comment: "!fastpath: which connections are inspected, by initiator",
-        priority: Some("filter + 10"),
+        hook: Some(("forward", "filter + 10")),
         rules: entry(inspection, by_policy),
     }];
     if by_policy {
         chains.push(Chain {
             name: "ips_reply",
             comment: "!fastpath: the same policies for replies",
-            priority: None,
+            hook: None,
             rules: policies(inspection, "reply"),
         });
     }
     chains.push(Chain {
         name: "ips_inspect",
         comment: "!fastpath: inspected until bypassed or until the budget is spent",
-        priority: None,
+        hook: None,
         rules: inspect(inspection.marks),
     });
     chains.push(Chain {
         name: GATE,
         comment: "!fastpath: the gate",
-        priority: None,
+        hook: None,
         rules: vec![gate(inspection)],
     });
     chains.push(Chain {
         name: "ips_seen",
         comment: "!fastpath: accepted by Suricata",
-        priority: None,
+        hook: None,
         rules: seen(inspection),
     });
     chains
@@ -128,11 +128,11 @@ fn devices(policy: &DevicePolicy, direction: &str) -> String {
     text
 }
 
-fn quoted(names: &BTreeSet<String>) -> String {
+pub(super) fn quoted(names: &BTreeSet<String>) -> String {
     set(names.iter().map(|name| format!("\"{name}\"")))
 }
 
-fn set(elements: impl Iterator<Item = String>) -> String {
+pub(super) fn set(elements: impl Iterator<Item = String>) -> String {
     format!("{{ {} }}", elements.collect::<Vec<_>>().join(", "))
 }
 
@@ -161,27 +161,11 @@ fn inspect(marks: Marks) -> Vec<Rule> {
 pub(super) fn gate(inspection: &InspectionRules) -> Rule {
     match inspection.gate {
         Gate::Queue => {
-            let Queues { first, spread, .. } = inspection.queues;
-            let last = inspection.queues.last();
-            let numbers = if first == last { first.to_string() } else { format!("{first}-{last}") };
-            let bypass = inspection.fail_open.then_some("bypass");
-            // One queue allows no distribution.
-            let fanout = (spread == Spread::Fanout && first != last).then_some("fanout");
-            let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
+            let (flags, to, described) = numbers(inspection.queues, inspection.fail_open);
             let fail = if inspection.fail_open { "open" } else { "closed" };
-            let to = match fanout {
-                _ if first == last => format!("queue {numbers}"),
-                None => format!("queues {numbers} by hash"),
-                Some(_) => format!("queues {numbers} by fanout"),
-            };
-            let flags = if flags.is_empty() {
-                String::new()
-            } else {
-                format!("flags {} ", flags.join(","))
-            };
             Rule::new(
-                format!("counter name \"inspected\" queue {flags}to {numbers}"),
-                &format!("to Suricata, {to}, fail {fail}"),
+                format!("counter name \"inspected\" queue {flags}to {to}"),
+                &format!("to Suricata, {described}, fail {fail}"),
             )
         }
         Gate::Open => Rule::new(
@@ -195,6 +179,24 @@ pub(super) fn gate(inspection: &InspectionRules) -> Rule {
             Rule::new("counter name \"refused\" drop", "the gate is closed: nothing passes")
         }
     }
+}
+
+/// The flags of a queue statement, its numbers, and both as a text.
+pub(super) fn numbers(queues: Queues, fail_open: bool) -> (String, String, String) {
+    let (first, last) = (queues.first, queues.last());
+    let to = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let bypass = fail_open.then_some("bypass");
+    // One queue allows no distribution.
+    let fanout = (queues.spread == Spread::Fanout && first != last).then_some("fanout");
+    let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
+    let described = match fanout {
+        _ if first == last => format!("queue {to}"),
+        None => format!("queues {to} by hash"),
+        Some(_) => format!("queues {to} by fanout"),
+    };
+    let flags =
+        if flags.is_empty() { String::new() } else { format!("flags {} ", flags.join(",")) };
+    (flags, to, described)
 }
 
 /// The head of the chain `fastpath`.

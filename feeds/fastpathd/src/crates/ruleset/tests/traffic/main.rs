@@ -10,6 +10,7 @@
 
 mod blocks;
 mod mirror;
+mod names;
 mod network;
 mod offload;
 mod passed;

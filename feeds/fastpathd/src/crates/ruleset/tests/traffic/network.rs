@@ -112,6 +112,18 @@ impl Network {
         self.between(left_opens, ["[fd00:1::2]", "[fd00:2::2]"], [port; 2])
     }
 
+    /// Left asks the gateway at this port.
+    pub(crate) fn asks_gateway(&self, port: u16) -> Connection {
+        let other = own_socket(SocketAddr::from(([10, 1, 0, 1], port)));
+        Connection { opener: self.left.socket(&format!("10.1.0.2:40{port}")), other }
+    }
+
+    /// The gateway asks right at this port.
+    pub(crate) fn gateway_asks(&self, port: u16) -> Connection {
+        let opener = own_socket(SocketAddr::from(([10, 2, 0, 1], 4000)));
+        Connection { opener, other: self.right.socket(&format!("10.2.0.2:{port}")) }
+    }
+
     fn between(&self, left_opens: bool, hosts: [&str; 2], ports: [u16; 2]) -> Connection {
         let left = self.left.socket(&format!("{}:{}", hosts[0], ports[0]));
         let right = self.right.socket(&format!("{}:{}", hosts[1], ports[1]));
@@ -149,6 +161,13 @@ impl Connection {
     pub(crate) fn back(&self, bytes: usize) -> bool {
         pass(&self.other, &self.opener, bytes)
     }
+}
+
+/// Of the gateway, which is the calling thread.
+fn own_socket(address: SocketAddr) -> UdpSocket {
+    let socket = UdpSocket::bind(address).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    socket
 }
 
 fn pass(from: &UdpSocket, to: &UdpSocket, bytes: usize) -> bool {
