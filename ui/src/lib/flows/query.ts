@@ -24,6 +24,9 @@ export interface View {
   flow: number;
 }
 
+/** Changes parts of the view. */
+export type Change = (next: Partial<View>) => void;
+
 const DEFAULT_SORT = 'bps';
 const groups: readonly Group[] = ['', 'host', 'service', 'vlan', 'path'];
 

@@ -52,14 +52,30 @@ export function isTranslated(flow: Flow): boolean {
 }
 
 /** ICMP carries its id where ports would be: not worth a colon. */
-export function hasPorts(flow: Flow): boolean {
+function hasPorts(flow: Flow): boolean {
   return ['tcp', 'udp', 'sctp', 'dccp', 'udplite'].includes(flow.proto);
 }
 
-export function sourceOf(flow: Flow): string {
-  return endpoint(flow.src, hasPorts(flow) ? flow.sport : 0);
+/** One end of a flow: its address before and after NAT, and its network. */
+export interface End {
+  before: string;
+  after: string;
+  name: string;
+  zone: string;
+  vlan: number;
+  device: string;
 }
 
-export function destinationOf(flow: Flow): string {
-  return endpoint(flow.dst, hasPorts(flow) ? flow.dport : 0);
+/** The initiator and the responder. */
+export function endsOf(flow: Flow): [End, End] {
+  const ported = hasPorts(flow) ? 1 : 0;
+  const end = (host: 'src' | 'dst', port: 'sport' | 'dport', side: 'in' | 'out'): End => ({
+    before: endpoint(flow[host], flow[port] * ported),
+    after: endpoint(flow[`nat_${host}`], flow[`nat_${port}`] * ported),
+    name: flow[`${host}_name`],
+    zone: flow[`${side}_zone`],
+    vlan: flow[`${side}_vlan`],
+    device: flow[`${side}_dev`],
+  });
+  return [end('src', 'sport', 'in'), end('dst', 'dport', 'out')];
 }

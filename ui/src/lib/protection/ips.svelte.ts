@@ -4,44 +4,16 @@
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';
+import { Question } from '../live/answer.svelte';
 
-/** The daemon's report on the inspection, read periodically. */
-export class IpsReport {
-  ips = $state.raw<Ips | null>(null);
-  trouble = $state('');
-
-  constructor(private readonly api: Pick<Fastpath, 'call'>) {}
-
-  async ask(signal: AbortSignal): Promise<void> {
-    try {
-      this.ips = await this.api.call('ips', {}, signal);
-      this.trouble = '';
-    } catch (fault) {
-      if (fault instanceof Fault && ['failed', 'denied', 'gone'].includes(fault.kind)) {
-        this.trouble = fault.message;
-      }
-      throw fault;
-    }
-  }
-}
+/** The daemon's report on the inspection. */
+export const ipsReport = (api: Pick<Fastpath, 'call'>): Question<Ips> =>
+  new Question((signal) => api.call('ips', {}, signal), ['failed', 'denied', 'gone']);
 
 /** The addresses blocked now. */
-export class BlockList {
-  known = $state.raw<Blocks | null>(null);
-  trouble = $state('');
-
-  constructor(private readonly api: Pick<Fastpath, 'call'>) {}
-
-  async ask(signal?: AbortSignal): Promise<void> {
-    try {
-      this.known = await this.api.call('blocks', {}, signal);
-      this.trouble = '';
-    } catch (fault) {
-      if (fault instanceof Fault && ['failed', 'denied'].includes(fault.kind)) {
-        this.trouble = fault.message;
-      }
-      throw fault;
-    }
+export class BlockList extends Question<Blocks> {
+  constructor(private readonly api: Pick<Fastpath, 'call'>) {
+    super((signal) => api.call('blocks', {}, signal), ['failed', 'denied']);
   }
 
   /** Ends a block; answers whether there was one to end. */
@@ -53,9 +25,9 @@ export class BlockList {
       if (!(fault instanceof Fault) || fault.kind !== 'gone') throw fault;
       there = false;
     }
-    if (this.known) {
-      const blocks = this.known.blocks.filter((block) => block.address !== address);
-      this.known = { ...this.known, blocks };
+    if (this.answer) {
+      const blocks = this.answer.blocks.filter((block) => block.address !== address);
+      this.answer = { ...this.answer, blocks };
     }
     return there;
   }

@@ -9,7 +9,7 @@ import type { Sample } from '../live/ring';
 import { cpusOf } from './cpus';
 import en from './en.json';
 import { anIps, someBlocks } from './examples';
-import { BlockList, IpsReport } from './ips.svelte';
+import { BlockList, ipsReport } from './ips.svelte';
 import { byInspection, shareInspected } from './shares';
 import { levelOf, signOf } from './state';
 import { filterOf, readView, unfiltered, writeView } from './view';
@@ -127,7 +127,7 @@ describe('blocks', () => {
     await list.ask();
     expect(await list.release('203.0.113.1')).toBe(true);
     expect(calls).toContain('block_release {"address":"203.0.113.1"}');
-    expect(list.known?.blocks.map((block) => block.address)).toEqual(['2001:db8:ffff::1']);
+    expect(list.answer?.blocks.map((block) => block.address)).toEqual(['2001:db8:ffff::1']);
   });
 
   it('that had ended already are gone too', async () => {
@@ -135,7 +135,7 @@ describe('blocks', () => {
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: gone }).api);
     await list.ask();
     expect(await list.release('203.0.113.1')).toBe(false);
-    expect(list.known?.blocks).toHaveLength(1);
+    expect(list.answer?.blocks).toHaveLength(1);
   });
 
   it('stay when the router refuses', async () => {
@@ -143,22 +143,22 @@ describe('blocks', () => {
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: denied }).api);
     await list.ask();
     await expect(list.release('203.0.113.1')).rejects.toThrow('Access denied');
-    expect(list.known?.blocks).toHaveLength(2);
+    expect(list.answer?.blocks).toHaveLength(2);
   });
 });
 
 describe('the report', () => {
   it('keeps its data when the daemon refuses, and says why', async () => {
     const answers: Record<string, unknown> = { ips: anIps() };
-    const report = new IpsReport(answering(answers).api);
+    const report = ipsReport(answering(answers).api);
     const { signal } = new AbortController();
     await report.ask(signal);
     answers['ips'] = new Fault('failed', 'fastpath ips: Unknown error');
     await expect(report.ask(signal)).rejects.toThrow();
-    expect(report.ips?.state).toBe('inline');
+    expect(report.answer?.state).toBe('inline');
     expect(report.trouble).toContain('Unknown error');
     answers['ips'] = anIps({ state: 'failing-open' });
     await report.ask(signal);
-    expect(report).toMatchObject({ trouble: '', ips: { state: 'failing-open' } });
+    expect(report).toMatchObject({ trouble: '', answer: { state: 'failing-open' } });
   });
 });

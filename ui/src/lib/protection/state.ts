@@ -3,34 +3,20 @@
 
 import type { IpsState, Level } from '../api/types';
 
-/** How bad each state is; `off` is neither good nor bad. */
-const levels: Record<IpsState, Level> = {
-  off: 'notice',
-  starting: 'notice',
-  inline: 'ok',
-  'inline-degraded': 'warning',
-  'failing-open': 'error',
-  'failing-closed': 'error',
-  'rules-rejected': 'error',
-  watching: 'notice',
+/**
+ * How bad each state is, `off` being neither good nor bad, and a sign of its own, so that colour is
+ * never the only difference.
+ */
+const looks: Record<IpsState, readonly [Level, string]> = {
+  off: ['notice', '–'],
+  starting: ['notice', '…'],
+  inline: ['ok', '✓'],
+  'inline-degraded': ['warning', '!'],
+  'failing-open': ['error', '×'],
+  'failing-closed': ['error', '■'],
+  'rules-rejected': ['error', '?'],
+  watching: ['notice', '○'],
 };
 
-/** A sign of its own for each, so that colour is never the only difference. */
-const signs: Record<IpsState, string> = {
-  off: '–',
-  starting: '…',
-  inline: '✓',
-  'inline-degraded': '!',
-  'failing-open': '×',
-  'failing-closed': '■',
-  'rules-rejected': '?',
-  watching: '○',
-};
-
-export function levelOf(state: IpsState): Level {
-  return levels[state];
-}
-
-export function signOf(state: IpsState): string {
-  return signs[state];
-}
+export const levelOf = (state: IpsState): Level => looks[state][0];
+export const signOf = (state: IpsState): string => looks[state][1];

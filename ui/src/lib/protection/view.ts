@@ -22,6 +22,9 @@ export interface View {
   alert: number;
 }
 
+/** Changes parts of the view. */
+export type Change = (next: Partial<View>) => void;
+
 export function readView(params: URLSearchParams): View {
   const word = (name: string) => params.get(name) ?? '';
   const number = (name: string) => Math.max(0, Number.parseInt(word(name), 10) || 0);

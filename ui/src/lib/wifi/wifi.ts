@@ -158,7 +158,12 @@ export function followName(draft: Draft, from: string, to: string): void {
 
 /** A network is gone: an SSID that was in nothing else goes with it, as its zone does. */
 export function leaveNetwork(draft: Draft, name: string): void {
-  for (const point of draft.all(FILE, 'wifi-iface')) {
+  takeOut(draft, draft.all(FILE, 'wifi-iface'), name);
+}
+
+/** The same for some of the SSIDs. */
+export function takeOut(draft: Draft, points: readonly Section[], name: string): void {
+  for (const point of points) {
     const networks = list(point, 'network');
     if (!networks.includes(name)) continue;
     if (networks.length === 1) draft.remove(FILE, point.section);

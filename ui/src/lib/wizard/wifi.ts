@@ -11,8 +11,8 @@ import {
   needsKey,
   pointsOf,
   radiosOf,
-  setNetwork,
   setRadio,
+  takeOut,
 } from '../wifi/wifi';
 
 /** The network of the owner's own devices. */
@@ -75,12 +75,5 @@ export function setPoints(
 }
 
 /** Takes the SSIDs of a network away. */
-export function removePoints(draft: Draft, network: string): void {
-  for (const point of into(draft, network)) {
-    if (list(point, 'network').length === 1) draft.remove('wireless', point.section);
-    else {
-      const rest = list(point, 'network').filter((each) => each !== network);
-      setNetwork(draft, point, rest.join(' '));
-    }
-  }
-}
+export const removePoints = (draft: Draft, network: string): void =>
+  takeOut(draft, pointsOf(draft), network);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Everything that screens are built of: controls, panels, figures and texts. The login and the head
+ * of the page import single files, since they are loaded first. */
+
+export { default as Button } from './Button.svelte';
+export { default as Facts, type Fact } from './Facts.svelte';
+export { default as Field } from './Field.svelte';
+export { default as Figure } from './Figure.svelte';
+export { default as FilterChip } from './FilterChip.svelte';
+export * from './foreign';
+export { default as Foreign } from './Foreign.svelte';
+export { default as Heads } from './Heads.svelte';
+export { default as Panel } from './Panel.svelte';
+export { default as Select } from './Select.svelte';
+export { default as Switch } from './Switch.svelte';
+export * from './time';
+export * from './units';
