@@ -61,7 +61,7 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
+pub(crate) async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
     let missing = |what| Refusal::new("argument", format!("logging in: {what} is missing"));
     let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();

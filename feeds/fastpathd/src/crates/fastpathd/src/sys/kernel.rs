@@ -108,7 +108,7 @@ pub(crate) fn offset_s() -> i64 {
 }
 
 /// `+0130` and the like.
-fn parse_offset(text: &str) -> Option<i64> {
+pub(crate) fn parse_offset(text: &str) -> Option<i64> {
     let number: i64 = text.trim().parse().ok()?;
     Some(number / 100 * 3600 + number % 100 * 60)
 }
