@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Messages over ubus: frames of ubusd, requests of the page, logins, answers of netifd.
 
-use std::path::PathBuf;
-use std::sync::OnceLock;
-
 use serde_json::Value;
 use ubus::{Blobmsg, Decoder};
 
@@ -38,12 +35,8 @@ pub(crate) fn request(bytes: &[u8]) {
 
 /// Arguments of `fastpath.access login`. Without rpcd nobody gets in.
 pub(crate) fn login(bytes: &[u8]) {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("fuzz-login-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder for the record of logins");
-        folder
-    });
+    let folder = std::env::temp_dir().join(format!("fuzz-login-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the record of logins");
     let text = String::from_utf8_lossy(bytes);
     let parts = parts(&text);
     let of = |name: &str| parts.iter().find(|(known, _)| known.trim() == name).map(|(_, of)| of);
@@ -51,10 +44,12 @@ pub(crate) fn login(bytes: &[u8]) {
     let record = of("record").unwrap_or(&"");
     std::fs::write(folder.join("failures"), record).expect("the record");
     std::fs::write(folder.join("access.key"), [7; 64]).expect("the key");
-    let Some(args) = of("login").and_then(|text| object(text)) else { return };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let answer = runtime.expect("a runtime").block_on(access::fuzz::attempt(args, folder));
-    assert!(answer.is_err_and(|refusal| refusal.code != "denied"));
+    if let Some(args) = of("login").and_then(|text| object(text)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let answer = runtime.expect("a runtime").block_on(access::fuzz::attempt(args, &folder));
+        assert!(answer.is_err_and(|refusal| refusal.code != "denied"));
+    }
+    std::fs::remove_dir_all(&folder).expect("only this process uses it");
 }
 
 /// netifd's interfaces and radios, the firewall's configuration, and the excerpts of it.

@@ -57,5 +57,5 @@ pub(crate) fn doctor(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let texts: BTreeMap<&str, &str> = parts(&text).into_iter().skip(1).collect();
     let report = doctor::fuzz::run(texts);
-    assert!(report["error"].is_null(), "{report}");
+    assert!(report["findings"].as_array().is_some_and(|findings| !findings.is_empty()));
 }

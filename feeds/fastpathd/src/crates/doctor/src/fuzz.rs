@@ -5,18 +5,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::answer::answer;
+use crate::audience::Audience;
 use crate::machine::{Echo, Ethtool, Feature, Machine, Rings};
+use crate::report;
+use crate::texts::Texts;
+
+/// Read once: it takes longer than all checks.
+static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::english);
 
 /// Answers by the file's path, the program's command line, or object and method. `*` answers for
 /// those that are not listed.
-struct Texts<'a>(BTreeMap<&'a str, &'a str>);
+struct Answers<'a>(BTreeMap<&'a str, &'a str>);
 
-impl Texts<'_> {
+impl Answers<'_> {
     fn of(&self, name: &str) -> Option<&str> {
         self.0.get(name).or_else(|| self.0.get("*")).copied()
     }
@@ -26,7 +32,7 @@ fn absent() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
-impl Machine for Texts<'_> {
+impl Machine for Answers<'_> {
     fn read(&self, path: &str) -> io::Result<String> {
         self.of(path).map(str::to_owned).ok_or_else(absent)
     }
@@ -96,5 +102,6 @@ impl Machine for Texts<'_> {
 /// Runs all checks on a router that answers `texts`, by name.
 #[must_use]
 pub fn run(texts: BTreeMap<&str, &str>) -> Value {
-    answer(&Texts(texts), "run", &Map::new())
+    let report = report::run(&Answers(texts), None, Duration::from_secs(1), Audience::Writer);
+    Value::Object(report.answer(&TEXTS))
 }
