@@ -29,6 +29,9 @@ usage: ./build.sh COMMAND
                      --time adds real time
   test [--shuffle SEED] [all|timed|changed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
+  fuzz [TARGET|all] [SECONDS]
+                     made-up inputs for a parser of foreign bytes, or for each of them, 60 s by
+                     default; what they find stays in build/fuzz
   sources PROFILE    the sources of a router's software, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
   packages TARGET    our packages, by OpenWrt's SDK
@@ -128,6 +131,10 @@ cmd_test() {
     "$TOP/e2e/scripts/test" "$@"
 }
 
+cmd_fuzz() {
+    BUILD=$BUILD "$TOP/e2e/scripts/fuzz" "$@"
+}
+
 cmd_bench() {
     need_packages "the bench" gcc libc6-dev
     need_bpf_tools
@@ -169,6 +176,7 @@ case ${1-} in
     feed) shift; export CALLED_IN; exec "$TOP/profiles/scripts/feed" "$@" ;;
     image-check) shift; exec "$TOP/profiles/scripts/image-check" "$@" ;;
     test) shift; cmd_test "$@" ;;
+    fuzz) shift; cmd_fuzz "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;
     # For the scripts under e2e/: the parts of a build.

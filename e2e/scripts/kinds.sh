@@ -130,6 +130,7 @@ test_static() {
     local m=(--manifest-path "$SRC/Cargo.toml") s=(--manifest-path "$STANDIN/Cargo.toml")
     check "format of the daemon" cargo fmt "${m[@]}" --all --check
     check "format of the stand-in" cargo fmt "${s[@]}" --check
+    check "format of the fuzz targets" cargo fmt --manifest-path "$SRC/fuzz/Cargo.toml" --check
     lint_and_build "clippy on the daemon" "${m[@]}" --target-dir "$BUILD/cargo" --workspace
     lint_and_build "clippy on the stand-in" "${s[@]}" --target-dir "$BUILD/cargo-standin"
     check "format of the scripts for OpenWrt" "$TOP/e2e/scripts/static" shfmt
@@ -141,11 +142,12 @@ test_static() {
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
+    check "crates: source, versions, licence" node "$TOP/e2e/scripts/crates.mjs"
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
     check "plain English, complete catalogues" node "$TOP/e2e/scripts/language.mjs"
     check "paths and links in the docs exist" node "$TOP/e2e/scripts/paths.mjs"
-    check "the checks of language and paths find defects" \
-        node --test "$TOP/e2e/scripts/language.test.mjs" "$TOP/e2e/scripts/paths.test.mjs"
+    check "the checks of language, paths and crates find defects" \
+        node --test "$TOP/e2e/scripts/"{language,paths,crates}.test.mjs
     wait "$pid" || status=$?
     cat "$(log_of lints)"
     closing "$(log_of lints)" "$status"
@@ -162,6 +164,13 @@ test_rust() {
     export FASTPATH_SURICATA=$TOP/e2e/lab/suricata
     cargo_tests "daemon's crates" --manifest-path "$SRC/Cargo.toml" \
         --target-dir "$BUILD/cargo" --workspace
+    cargo_tests "fuzz targets on their corpora" --manifest-path "$SRC/fuzz/Cargo.toml" \
+        --target-dir "$BUILD/cargo"
+}
+
+# Made-up inputs; the corpora are read by test_rust, too.
+test_fuzz() {
+    lab_tests fuzz env BUILD="$BUILD" "$TOP/e2e/scripts/fuzz" all 60
 }
 
 test_contract() {

@@ -39,6 +39,7 @@ const FREE = new Set([
   'GPL-3.0-or-later',
   'LGPL-3.0-only',
   'LGPL-3.0-or-later',
+  'NCSA',
   'Python-2.0',
 ]);
 

@@ -10,6 +10,8 @@
 
 mod browser;
 mod crypt;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod journal;
 mod login;
 mod record;

@@ -69,7 +69,7 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
+pub(crate) async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
     let missing = |argument| Refusal::new("argument", CallReason::Missing { argument });
     let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();

@@ -193,6 +193,16 @@ fn port_number(table: &[u8], mac: &str) -> Option<u16> {
     Some(u16::from(entry[6]) | u16::from(entry[12]) << 8)
 }
 
+/// One text for each reader here; answers the number of connections.
+#[cfg(feature = "fuzz")]
+pub(crate) fn read_all(text: &str) -> usize {
+    let served = ports(text);
+    let _ = arp(text, IpAddr::V4(Ipv4Addr::new(10, 10, 10, 10)));
+    let mac = neigh(text).map_or_else(|| "2:0:0:0:0:1".to_owned(), |(_, mac)| mac);
+    let _ = port_number(text.as_bytes(), &mac);
+    text.lines().filter_map(|line| peer(line, &served)).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,8 @@ mod exposes;
 #[cfg(test)]
 mod faults;
 mod force;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod host;
 mod input;
 mod log;

@@ -11,6 +11,8 @@
 
 mod force;
 mod found;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod interrupts;
 mod machine;
 mod plan;

@@ -34,6 +34,8 @@ mod checks;
 mod facts;
 mod finding;
 mod fix;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod machine;
 mod object;
 mod pmtu;

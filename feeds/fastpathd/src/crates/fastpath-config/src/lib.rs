@@ -8,6 +8,8 @@
 //! `fastpath` call it; no role of rpcd names it, so the web cannot.
 
 mod excerpt;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 
 use plugin::{Call, CallReason, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;

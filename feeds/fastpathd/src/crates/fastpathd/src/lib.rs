@@ -17,6 +17,8 @@ mod effect;
 mod event;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod ips;
 mod network;
 mod offload;

@@ -9,6 +9,8 @@ mod change;
 mod decode;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod link_kind;
 mod link_path;
 mod lowest;

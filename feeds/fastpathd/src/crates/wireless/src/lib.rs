@@ -6,6 +6,9 @@
 //! passwords of RADIUS servers included, so no viewer may call it. This object copies only
 //! known fields: an option that a later netifd adds is not exposed.
 
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
+
 use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;

@@ -24,7 +24,7 @@ use wan::{Wan, wans};
 pub(crate) mod answer;
 mod change;
 pub(crate) mod interfaces;
-mod names;
+pub(crate) mod names;
 pub(crate) mod run;
 pub(crate) mod stations;
 #[cfg(test)]

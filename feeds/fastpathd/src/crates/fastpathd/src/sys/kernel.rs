@@ -108,8 +108,8 @@ pub(crate) fn offset_s() -> i64 {
 }
 
 /// `+0130` and the like.
-fn parse_offset(text: &str) -> Option<i64> {
-    let number: i64 = text.trim().parse().ok()?;
+pub(crate) fn parse_offset(text: &str) -> Option<i64> {
+    let number = i64::from(text.trim().parse::<i32>().ok()?);
     Some(number / 100 * 3600 + number % 100 * 60)
 }
 
@@ -128,5 +128,6 @@ mod tests {
         assert_eq!(parse_offset("-0930"), Some(-34_200));
         assert_eq!(parse_offset("+0000"), Some(0));
         assert_eq!(parse_offset("UTC"), None);
+        assert_eq!(parse_offset("9223372036854775807"), None);
     }
 }

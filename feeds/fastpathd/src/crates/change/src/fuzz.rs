@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Private parsers of this crate, for the fuzz targets: `/proc` files about the page's clients,
+//! and the judgement of a draft.
+
+use std::net::IpAddr;
+
+use crate::administrator::{self, Administrator};
+use crate::cuts::cuts;
+use crate::diff;
+use crate::draft::Draft;
+use crate::exposes::exposes;
+use crate::validate::{Validators, problems};
+
+/// Reads one text as each of `/proc/net/tcp`, `/proc/net/arp`, the output of `ip neigh`,
+/// `/etc/config/uhttpd` and a bridge's table; answers the number of connections.
+#[must_use]
+pub fn clients(text: &str) -> usize {
+    administrator::read_all(text)
+}
+
+/// Judges a draft without running a program; answers the number of lines about it.
+#[must_use]
+pub fn judge(draft: &Draft) -> usize {
+    let administrator = |client: &str, router: &str, device: &str, link: &str| {
+        let address = |text: &str| text.parse().unwrap_or(IpAddr::from([10, 10, 10, 1]));
+        let (device, link) = (Some(device.to_owned()), Some(link.to_owned()));
+        let (client, router) = (address(client), address(router));
+        Administrator { client, router, port: 80, device, link, point: Some("home".to_owned()) }
+    };
+    let administrators = [
+        administrator("10.10.10.10", "10.10.10.1", "br-lan.10", "lan1"),
+        administrator("fd00::10", "fd00::1", "br-lan", "lan2"),
+    ];
+    let problems = problems(draft, &Validators::default());
+    let found = cuts(draft, &administrators).len() + exposes(draft).len();
+    found + problems.len() + diff::text(&diff::lines(draft)).len()
+}

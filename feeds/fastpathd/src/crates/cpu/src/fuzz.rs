@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Private parsers of this crate, for the fuzz targets: `/proc/interrupts`.
+
+use crate::interrupts::{names, owned, serves};
+use crate::machine::Serves;
+
+/// The queues that the interrupts of a device serve.
+#[must_use]
+pub fn queues(interrupts: &str, device: &str) -> Vec<Serves> {
+    let names = names(interrupts);
+    let own: Vec<&str> = names.values().map(String::as_str).filter(|n| owned(n, device)).collect();
+    serves(&own, device)
+}

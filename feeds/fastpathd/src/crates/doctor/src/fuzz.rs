@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Private parsers of this crate, for the fuzz targets: a router whose files, programs and
+//! objects answer any text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::audience::Audience;
+use crate::machine::{Echo, Ethtool, Feature, Machine, Rings};
+use crate::report;
+use crate::texts::Texts;
+
+/// Read once: it takes longer than all checks.
+static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::english);
+
+/// Answers by the file's path, the program's command line, or object and method. `*` answers for
+/// those that are not listed.
+struct Answers<'a>(BTreeMap<&'a str, &'a str>);
+
+impl Answers<'_> {
+    fn of(&self, name: &str) -> Option<&str> {
+        self.0.get(name).or_else(|| self.0.get("*")).copied()
+    }
+}
+
+fn absent() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+impl Machine for Answers<'_> {
+    fn read(&self, path: &str) -> io::Result<String> {
+        self.of(path).map(str::to_owned).ok_or_else(absent)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let inside = format!("{path}/");
+        let names: BTreeSet<&str> = self
+            .0
+            .keys()
+            .filter_map(|file| file.strip_prefix(&inside)?.split('/').next())
+            .collect();
+        if names.is_empty() {
+            return Err(absent());
+        }
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+
+    fn link(&self, path: &str) -> io::Result<String> {
+        self.of(path).map(str::to_owned).ok_or_else(absent)
+    }
+
+    fn write(&self, _: &str, _: &str) -> io::Result<()> {
+        Err(absent())
+    }
+
+    fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
+        let command = [&[program], args].concat().join(" ");
+        self.of(&command).map(str::to_owned).ok_or_else(|| format!("{program} is not there"))
+    }
+
+    fn call(
+        &self,
+        object: &str,
+        method: &str,
+        _: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
+        let text = self.of(&format!("{object} {method}")).unwrap_or_default();
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    fn ethtool(&self, device: &str) -> Result<Ethtool, String> {
+        let rings = Rings { rx: 1, rx_max: 2, tx: 1, tx_max: 2 };
+        let on = Feature { on: true, fixed: false, wanted: true };
+        let features = BTreeMap::from([(device.to_owned(), on)]);
+        Ok(Ethtool { features, rings: Some(rings), channels: None })
+    }
+
+    fn set_feature(&self, _: &str, _: &str, _: bool) -> Result<(), String> {
+        Err("refused".to_owned())
+    }
+
+    fn crypt(&self, word: &str, setting: &str) -> Option<String> {
+        setting.rsplit_once('$').map(|(salt, _)| format!("{salt}${word}"))
+    }
+
+    fn echo(&self, _: Ipv4Addr, size: u16) -> Result<Echo, String> {
+        Ok(if size > 1492 { Echo::Lost } else { Echo::Answered })
+    }
+
+    fn pause(&self, _: Duration) {}
+
+    fn now_ms(&self) -> u64 {
+        1_790_000_000_000
+    }
+}
+
+/// Runs all checks on a router that answers `texts`, by name.
+#[must_use]
+pub fn run(texts: BTreeMap<&str, &str>) -> Value {
+    let report = report::run(&Answers(texts), None, Duration::from_secs(1), Audience::Writer);
+    Value::Object(report.answer(&TEXTS))
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Private parsers of this crate, for the fuzz targets: rtnetlink tables and events.
+
+use std::io;
+
+use netlink::RequestError;
+
+use crate::change::Change;
+use crate::pppoe::{parse_dialer, parse_sessions};
+use crate::read::{Kernel, Reader};
+use crate::table::Table;
+use crate::types::{Dialer, PppoeSession};
+
+/// A kernel that answers each dump with the same bytes.
+struct Bytes<'a>(&'a [u8]);
+
+impl Kernel for Bytes<'_> {
+    fn dump(&mut self, _: Table) -> Result<Vec<u8>, RequestError> {
+        Ok(self.0.to_vec())
+    }
+
+    fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
+        let dialers = parse_dialer(self.0).into_iter().collect();
+        Ok((parse_sessions(&String::from_utf8_lossy(self.0)), dialers))
+    }
+}
+
+/// The changes by a kernel that has `bytes` in each table, and sends them as events afterwards.
+#[must_use]
+pub fn changes(bytes: &[u8]) -> Vec<Change> {
+    let mut reader = Reader::new(Bytes(bytes));
+    let mut changes: Vec<Change> = reader.full().into_iter().collect();
+    reader.event(bytes, &mut changes);
+    let _ = reader.refresh(&mut changes);
+    while reader.needs_recheck() {
+        reader.recheck();
+        let _ = reader.refresh(&mut changes);
+    }
+    changes
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! UCI files, the settings of the daemon, and edits of files by the page.
+
+use change::{CONFIGS, Draft, Edit, Packages, inverse, read_edits};
+use config::exposure::exposures;
+use serde_json::Value;
+
+use crate::parts;
+
+/// A file of `/etc/config`. As it is written again it says the same.
+pub(crate) fn uci(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(package) = uci::parse(&text) else { return };
+    let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
+    assert!(again.says(&package), "{package:?} became {again:?}");
+    let values = package.values();
+    let _ = (exposures(&values), config::digest(&values));
+}
+
+/// `/etc/config/fastpath`.
+pub(crate) fn settings(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(values) = config::parse_uci(&text) else { return };
+    for problem in fastpathd::fuzz::settings(&values) {
+        assert!(!problem.is_empty() && problem.len() < 100_000);
+    }
+}
+
+/// Files as `== NAME`, and a list of edits as `== edits`.
+pub(crate) fn edits(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut before, mut list) = (Packages::new(), Vec::new());
+    for (name, part) in parts(&text) {
+        if CONFIGS.contains(&name)
+            && let Ok(package) = uci::parse(part)
+        {
+            before.insert(name.to_owned(), package);
+        } else if name == "edits" {
+            list = serde_json::from_str::<Vec<Value>>(part).unwrap_or_default();
+        }
+    }
+    let edits = match read_edits(&list) {
+        Ok(edits) => edits,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let sent: Vec<Value> =
+        edits.iter().map(|edit| edit.value(&|_, of| serde_json::json!(of))).collect();
+    assert_eq!(read_edits(&sent).as_deref(), Ok(&*edits));
+    let Ok(draft) = Draft::new(before, &edits) else { return };
+    let _ = change::fuzz::judge(&draft);
+    if let Ok(back) = inverse(&draft, &draft.after) {
+        undone(&draft, &back);
+    }
+}
+
+/// The inverse can be carried out, and ends the differences.
+fn undone(draft: &Draft, back: &[Edit]) {
+    let Ok(undone) = Draft::new(draft.after.clone(), back) else { return };
+    let _ = change::fuzz::judge(&undone);
+}

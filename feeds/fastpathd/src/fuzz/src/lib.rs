@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Parsers of foreign bytes, each a function of any bytes that must not panic, and whose results
+//! keep what their crates promise. `corpus/NAME` has inputs of each.
+
+mod bus;
+mod configuration;
+mod kernel;
+mod router;
+mod rules;
+mod suricata;
+
+/// Reads any bytes.
+pub type Target = fn(&[u8]);
+
+/// The targets by name.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("archive", rules::archive),
+    ("blobmsg", bus::blobmsg),
+    ("command", suricata::command),
+    ("ctnetlink", kernel::ctnetlink),
+    ("doctor", router::doctor),
+    ("edits", configuration::edits),
+    ("eve", suricata::eve),
+    ("leases", router::leases),
+    ("login", bus::login),
+    ("netifd", bus::netifd),
+    ("netlink", kernel::netlink),
+    ("nft", router::nft),
+    ("proc", router::proc),
+    ("queues", suricata::queues),
+    ("request", bus::request),
+    ("rtnetlink", kernel::rtnetlink),
+    ("rules", rules::lines),
+    ("settings", configuration::settings),
+    ("uci", configuration::uci),
+    ("update", rules::update),
+];
+
+/// A text of parts, each behind a line `== NAME`; the text before the first one has no name.
+fn parts(text: &str) -> Vec<(&str, &str)> {
+    let (first, named) = text.split_at(text.find("== ").unwrap_or(text.len()));
+    let named = named.split("== ").skip(1).map(|part| part.split_once('\n').unwrap_or((part, "")));
+    std::iter::once(("", first)).chain(named).collect()
+}
+
+/// An object, if the text is one in JSON.
+fn object(text: &str) -> Option<plugin::Map> {
+    serde_json::from_str(text).ok()
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Files and outputs of programs on the router: `/proc`, DHCP leases, nft's listing, and all that
+//! the doctor reads.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use cpu::{CpuSet, Found};
+use ruleset::InForce;
+use serde_json::Value;
+use topology::{parse_dialer, parse_sessions};
+
+use crate::parts;
+
+/// One text as each of the files of `/proc` that we read.
+pub(crate) fn proc(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    assert!(parse_sessions(&text).len() <= text.lines().count());
+    let _ = (parse_dialer(bytes), Found::read(bytes));
+    let shares = fastpathd::fuzz::load(one, other);
+    assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+    let _ = fastpathd::fuzz::rate(one, other, "wan");
+    for line in text.lines().take(8) {
+        let _ = fastpathd::fuzz::offset(line);
+        if let Ok(set) = line.parse::<CpuSet>() {
+            assert_eq!(set.to_string().parse(), Ok(set));
+        }
+        if let Ok(set) = CpuSet::from_mask(line) {
+            assert_eq!(CpuSet::from_mask(&set.mask()), Ok(set));
+        }
+    }
+    assert!(cpu::fuzz::queues(&text, "eth0").len() <= text.lines().count());
+    assert!(change::fuzz::clients(&text) <= text.lines().count());
+}
+
+/// dnsmasq's leases with names that hosts give themselves, and `/etc/hosts`.
+pub(crate) fn leases(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (leases, hosts) = text.split_once("== hosts\n").unwrap_or((&text, ""));
+    for address in ["10.10.10.10", "fd00::10"] {
+        let address = address.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let name = fastpathd::fuzz::host(leases, hosts, address).unwrap_or_default();
+        assert!(name.len() <= 253 && !name.contains(char::is_whitespace));
+    }
+}
+
+/// `nft -j list table inet fastpath`.
+pub(crate) fn nft(bytes: &[u8]) {
+    if let Ok(listing) = serde_json::from_slice::<Value>(bytes) {
+        let _ = InForce::parse(&listing);
+    }
+}
+
+/// Answers to the doctor as `== NAME`, for paths, command lines and methods; `== *` for all others.
+pub(crate) fn doctor(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let texts: BTreeMap<&str, &str> = parts(&text).into_iter().skip(1).collect();
+    let report = doctor::fuzz::run(texts);
+    assert!(report["findings"].as_array().is_some_and(|findings| !findings.is_empty()));
+}

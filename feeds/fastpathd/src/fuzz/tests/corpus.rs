@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Each target reads its corpus. An input that was a crash stays there, so that it is read in every
+//! run of the tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fuzz::TARGETS;
+
+/// Bytes of all corpora together: they are in the repository.
+const MOST: u64 = 200_000;
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+#[test]
+fn each_target_reads_its_corpus() {
+    for (name, target) in TARGETS {
+        let inputs = entries(&corpus().join(name));
+        assert!(!inputs.is_empty(), "{name} has no corpus");
+        for input in inputs {
+            println!("{}", input.display());
+            target(&fs::read(&input).expect("an input"));
+        }
+    }
+}
+
+#[test]
+fn each_corpus_has_its_target_and_all_are_small() {
+    let known: BTreeSet<PathBuf> = TARGETS.iter().map(|(name, _)| corpus().join(name)).collect();
+    let folders: BTreeSet<PathBuf> = entries(&corpus()).into_iter().collect();
+    assert_eq!(folders, known);
+    let inputs = folders.iter().flat_map(|folder| entries(folder));
+    let bytes: u64 = inputs.map(|input| input.metadata().expect("an input").len()).sum();
+    assert!(bytes < MOST, "{bytes} bytes");
+}
+
+/// None of them has a fault that only the first byte would show.
+#[test]
+fn each_target_reads_nothing_and_noise() {
+    let noise: Vec<u8> =
+        (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (_, target) in TARGETS {
+        target(b"");
+        target(&noise);
+    }
+}
