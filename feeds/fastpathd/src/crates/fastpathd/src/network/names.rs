@@ -35,7 +35,8 @@ impl Names {
 
 fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
     // dnsmasq writes * for a host that gave no name. 253 is the longest name there is.
-    if name == "*" || name.len() > 253 {
+    // No host has a name with control characters; a terminal would carry them out.
+    if name == "*" || name.len() > 253 || name.contains(char::is_control) {
         return;
     }
     if let Ok(address) = address.parse::<IpAddr>()
@@ -61,5 +62,13 @@ mod tests {
         assert_eq!(at("10.10.10.1"), Some("gw"));
         assert_eq!(at("10.10.10.11"), None);
         assert_eq!(at("127.0.0.1"), None);
+    }
+
+    #[test]
+    fn a_name_with_control_characters_is_left_out() {
+        for name in ["a\u{b}b", "\u{1b}[2Jevil", "a\u{7f}", "a\u{85}b"] {
+            let names = Names::parse(&format!("1 2 10.10.10.10 {name} *\n"), "");
+            assert_eq!(names.get("10.10.10.10".parse().unwrap()), None, "{name:?}");
+        }
     }
 }
