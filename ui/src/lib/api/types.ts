@@ -1294,6 +1294,7 @@ export interface SourceCause {
     | 'signature-form'
     | 'other-key'
     | 'signature'
+    | 'older'
     | 'unreadable'
     | 'file'
     | 'settings'
