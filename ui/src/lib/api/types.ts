@@ -1308,6 +1308,7 @@ export interface SourceCause {
     | 'signature-form'
     | 'other-key'
     | 'signature'
+    | 'older'
     | 'unreadable'
     | 'file'
     | 'settings'

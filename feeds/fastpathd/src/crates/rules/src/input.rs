@@ -75,12 +75,26 @@ impl Input {
         archive.verified.clone_into(&mut report.verified);
         (report.fetched_ms, report.checked_ms) = (now_ms, now_ms);
         self.read(&store.work(&self.report.name));
+        self.refuse_older();
         if self.rules.is_none() {
             let report = &mut self.report;
             let found = (std::mem::take(&mut report.message), std::mem::take(&mut report.cause));
             self.use_last(store);
             (self.report.message, self.report.cause) = found;
             self.report.faults = Vec::new();
+        }
+    }
+
+    /// Anybody on the path can present an old archive with its signature again. A checksum names
+    /// the archive that is wanted, whatever its version.
+    fn refuse_older(&mut self) {
+        let number = |version: &str| version.parse::<u64>().ok();
+        let (report, kept) = (&mut self.report, &self.before.version);
+        let older = number(&report.version).zip(number(kept)).is_some_and(|(is, was)| is < was);
+        if older && self.rules.is_some() && report.verified == "signature" {
+            self.rules = None;
+            let reason = SourceReason::Older { found: report.version.clone(), kept: kept.clone() };
+            report.set_cause(reason.cause());
         }
     }
 
@@ -144,6 +158,7 @@ impl Input {
         report.checked_ms = before.checked_ms;
         report.sha256.clone_from(&before.sha256);
         report.verified.clone_from(&before.verified);
+        report.version.clone_from(&before.version);
     }
 
     /// Reads an archive, or says in the report why it is not used.

@@ -44,6 +44,8 @@ config::coded! {
         OtherKey { url: String, expected: String, found: String } = "other-key",
             "{url}: it is signed with key {found}, not with {expected}";
         Signature { url: String } = "signature", "{url}: the signature does not match";
+        Older { found: String, kept: String } = "older",
+            "its version {found} is older than {kept}, which was fetched before";
         Unreadable { url: String, said: String } = "unreadable",
             "{url}: it cannot be read back: {said}";
         File { path: String, said: String } = "file", "{path}: {said}";

@@ -34,7 +34,7 @@ impl UsignKey {
     ///
     /// # Errors
     /// Not a signature, of another key, or of something else.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         signature: &str,
         mut message: impl Read,

@@ -99,6 +99,39 @@ fn of_rules_with_one_number_ours_and_then_the_latest_counts() {
     assert_eq!(answer.source("b")["rules"], 1);
 }
 
+/// Anybody on the path can present an old archive again.
+#[test]
+fn a_signed_archive_is_not_replaced_by_an_older_one() {
+    let (server, gateway, signer) = (Server::start(), Gateway::new(), Signer::new(1));
+    let archive = |version: &str, rev| {
+        files(&[("rules/a.rules", &rule(1, rev)), ("version.txt", &format!("{version}\n"))])
+    };
+    let update = |version: &str, rev| {
+        let bytes = archive(version, rev);
+        server.put("/a.sig", Page::Whole(signer.sign(&bytes)));
+        server.put("/a.tar.gz", Page::Whole(bytes));
+        let (url, sig) = (server.url("/a.tar.gz"), server.url("/a.sig"));
+        let a = json!({"name": "a", "url": url, "signature_url": sig, "key": signer.key()});
+        gateway.update(&[a])
+    };
+    assert_eq!(update("10100", 2).outcome(), "updated");
+    let good = gateway.current();
+    for _ in 0..2 {
+        let older = update("9900", 1);
+        let message = "a: its version 9900 is older than 10100, which was fetched before";
+        assert_eq!((older.outcome(), older.message()), ("failed", message));
+        let source = older.source("a");
+        assert_eq!((&source["state"], &source["version"]), (&json!("kept"), &json!("10100")));
+        assert_eq!(gateway.current(), good);
+    }
+    for (version, rev) in [("10100", 3), ("10101", 4), ("of May", 5), ("1", 6)] {
+        assert_eq!(update(version, rev).outcome(), "updated", "{version}");
+    }
+    // The settings name another archive, which may be an older one.
+    let bytes = archive("0", 7);
+    assert_eq!(gateway.update(&[source(&server, "a", &bytes)]).outcome(), "updated");
+}
+
 #[test]
 fn a_signature_is_enough_and_has_to_be_right() {
     let (server, gateway) = (Server::start(), Gateway::new());
