@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rights of each role, tried on the gateway and compared with docs/ACCESS.md: over HTTP, on ubus, from
-# the networks. Files and sockets are in access-files.sh; lib/access.sh renews the document.
+# Rights of each role, tried on the gateway and compared with docs/ACCESS.md: over HTTP, on ubus,
+# from the networks. Files and sockets are in access-files.sh; lib/access.sh renews the document.
 # shellcheck source=e2e/tests/vm/lib/access.sh
 . "$VM/lib/access.sh"
 

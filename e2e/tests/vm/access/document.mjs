@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts on standard input with a table of
-// FILE, which stands between `<!-- access TABLE -->` and `<!-- /access -->`, or writes it.
+// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts on standard input with a
+// table of FILE, which stands between `<!-- access TABLE -->` and `<!-- /access -->`, or writes it.
 //
 // A fact is a line `subject TAB item TAB result…`. The table has a row for the items of a subject
-// with equal results, and none for facts whose results are all `no`, unless the subject matches OURS
-// or SHOWN. GATEWAY is `openwrt`, where all facts have to be those of the table, or `lab`: its
-// programs grant less than OpenWrt's, and some are not there. There only subjects that match OURS have to
-// be as in the table, and all others may grant less, but not more. `<!-- access TABLE openwrt -->`
-// marks a table whose rows have been seen on OpenWrt.
+// with equal results, and none for facts whose results are all `no`, unless the subject matches
+// OURS or SHOWN. GATEWAY is `openwrt`, where all facts have to be those of the table, or `lab`: its
+// programs grant less than OpenWrt's, and some are missing. There only subjects that match OURS
+// have to be as in the table; all others may be missing, and may grant less, but not more.
+// `<!-- access TABLE openwrt -->` marks a table that was renewed on OpenWrt. In one without the
+// mark results are compared exactly.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -70,8 +71,10 @@ function differences() {
   const found = [];
   let absent = 0;
   for (const id of new Set([...seen.keys(), ...said.keys()])) {
-    const strict = exact || isOurs(id);
     const got = seen.get(id);
+    // A table that was written on the lab's gateway has its rights.
+    const alike = mark === undefined && got !== undefined && said.has(id);
+    const strict = exact || isOurs(id) || alike;
     const wanted = said.get(id) ?? (isOurs(id) ? undefined : none);
     if (got === undefined) {
       if (strict) found.push([id, 'is not there', wanted]);
@@ -92,9 +95,9 @@ function differences() {
   return found.length;
 }
 
-/** A row of OpenWrt's own objects is not replaced by what the lab's gateway grants. */
+/** A row that was seen on OpenWrt is kept on the lab's gateway, except of our own objects. */
 function rows() {
-  const kept = [...said].filter(([id]) => !exact && !isOurs(id));
+  const kept = [...said].filter(([id]) => mark !== undefined && !exact && !isOurs(id));
   const fresh = [...seen].filter(
     ([id, results]) =>
       isOurs(id) || (!refused(results) && !kept.some(([other]) => other === id)) || isShown(id),

@@ -4,9 +4,9 @@
 # the tables instead of comparing them. With OpenWrt's userland (lab --root) it writes all rows; on
 # the lab's own gateway it keeps rows of objects that are OpenWrt's.
 
-# as_documented TABLE OURS [SHOWN]: the facts in $RUN/access.seen are those of the table. OURS and SHOWN
-# are patterns of subjects: those that both kinds of gateway have alike, and those that are shown
-# although nobody may do anything.
+# as_documented TABLE OURS [SHOWN]: the facts in $RUN/access.seen are those of the table. OURS and
+# SHOWN are patterns of subjects: those that both kinds of gateway have alike, and those that are
+# shown although nobody may do anything.
 as_documented() {
     local gateway=lab status=0 seen=$RUN/access.seen
     ! is_openwrt || gateway=openwrt
@@ -40,7 +40,7 @@ as_user() {
         "--bounding-set=$capabilities --inh-caps=$capabilities --ambient-caps=$capabilities"
 }
 
-# for_each_user COMMAND…: runs it with each user's name. It prints `subject TAB item TAB result`; the
+# for_each_user COMMAND…: runs it with each user name. It prints `subject TAB item TAB result`; the
 # results of all users are joined to one line, with `no` for a line that is missing.
 for_each_user() {
     local user
