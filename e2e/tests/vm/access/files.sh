@@ -30,7 +30,10 @@ read_file() { { :; } <"$1"; }
 append() { { :; } >>"$1"; }
 create() { { :; } >"$1/.e2e" && rm -f "$1/.e2e"; }
 # In /proc a file may be opened that cannot be read.
-first_line() { IFS= read -r line <"$1" || [ -n "$line" ]; }
+first_line() {
+    line=
+    IFS= read -r line <"$1" || [ -n "$line" ]
+}
 enter() { cd "$1" && cd /; }
 
 attempt() {
