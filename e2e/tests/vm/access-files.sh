@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Which files, processes and sockets of the gateway the users of its services reach, really tried,
+# as docs/ACCESS.md has it. See access.sh.
+# @inspected
+# shellcheck source=e2e/tests/vm/lib/access.sh
+. "$VM/lib/access.sh"
+
+TRIES=/tmp/e2e-access
+
+# tries ARGUMENTS… : access/files.sh on the gateway, by a user if AS has one.
+tries() { gw "${AS-} sh $TRIES $*"; }
+to_gateway() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw "cat >$TRIES && chmod 755 $TRIES" <"$VM/access/files.sh"
+    at_the_end "gw rm -f $TRIES"
+}
+
+# named: Debian's and OpenWrt's name of a folder are one, and so are names with numbers.
+named() {
+    sed -E -e 's#^/(run|tmp/run)/#/var/run/#; s#^/tmp/(log|lib)/#/var/\1/#' \
+        -e 's#/[0-9a-f]{16}(/|\t|$)#/HASH\1#; s#/[0-9]+([.]json)?\t#/NUMBER\1\t#' \
+        -e 's#^/dev/(tty|pts/|pty)[^\t]*#/dev/tty*#'
+}
+# collapsed: one name for files that come and go.
+collapsed() {
+    local folders='var/lib/fastpath/rules|var/run/fastpath(/ips|-change)?|var/log/suricata'
+    sed -E "s#^/($folders)/[^/\t]+\t#/\1/*\t#"
+}
+
+# Of the lab and its tests, of Debian without OpenWrt, and devices that are no more than a sink or a
+# source of bytes.
+NOT_SHOWN='^/(tmp|run|var/run|var/log|etc)/(e2e|lab|lock|supervise|triggers|config[.]md5|standin)'
+NOT_SHOWN+='|^/(lab|layer|uml|base|disk)/|^/etc/(chatscripts|credstore|gshadow|security|shadow-)'
+NOT_SHOWN+='|^/etc/([.]pwd|ppp/|wireguard)|^/var/lib/(dpkg|systemd|private|libuuid|misc)|^/var/mail'
+NOT_SHOWN+='|^/tmp/[^/]+$|^/dev/(console|full|null|ptmx|random|urandom|zero|tty)|^/usr/s?bin/'
+
+# listed: without those. The lab makes the device files of its own gateway.
+listed() {
+    local more='^$'
+    is_openwrt </dev/null || more='^/dev/'
+    grep -vE "$NOT_SHOWN|$more" | sort -u
+}
+
+# by_folder: `PATH TAB RIGHT` as `folder TAB name TAB RIGHT`.
+by_folder() {
+    sed -E 's#^(.*[^/]/|/)([^/\t]+/?)\t#\1\t\2\t#; s#^([^\t]+)/\t#\1\t#'
+}
+
+on_files() { AS=$(as_user "$1") tries try <"$RUN/access.list" | named | collapsed | by_folder; }
+
+# @core
+test_access_to_files() {
+    to_gateway
+    tries list | listed >"$RUN/access.list"
+    has "the list" "$(cat "$RUN/access.list")" /etc/shadow
+    # A file that all four may only read is of no interest, except where settings are.
+    for_each_user on_files |
+        awk -F '\t' '!($3 == "read" && $4 == "read" && $5 == "read" && $6 == "read") || /^.etc/' |
+        awk -F '\t' '!($3 == "list" && $4 == "list" && $5 == "list" && $6 == "list") || /^.etc/' \
+            >"$RUN/access.seen"
+    as_documented files '/proc/sys/net' '/'
+}
+
+# processes: NAME=PID of one of each kind, as root sees them.
+processes() {
+    printf 'init=1 '
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'for name in fastpathd fastpath-rules Suricata-Main ubusd rpcd uhttpd netifd; do
+        for comm in $(grep -lxs "$name" /proc/[0-9]*/comm | head -n 1); do
+            pid=${comm#/proc/}
+            echo "$name=${pid%/comm}"
+        done
+    done' | xargs
+}
+on_processes() {
+    # shellcheck disable=SC2086 # a word each
+    AS=$(as_user "$1") tries processes $PROCESSES
+}
+
+test_access_to_processes() {
+    to_gateway
+    PROCESSES=$(processes)
+    has "processes" "$PROCESSES" fastpathd=
+    for_each_user on_processes | sed -E 's#^/proc/PID/#process #' >"$RUN/access.seen"
+    as_documented processes 'process (init|fastpathd)'
+}
+
+# on_sockets USER: a socket that cannot be reached says EACCES; every other answer, such as another
+# type of socket, comes from the socket itself.
+on_sockets() {
+    gw "$(as_user "$1") sh -c $(printf '%q' "$ON_SOCKETS")" <"$RUN/access.list" |
+        named | by_folder
+}
+# shellcheck disable=SC2016 # the gateway expands it
+ON_SOCKETS='
+while read -r path; do
+    said=$(socat -u /dev/null "UNIX-CONNECT:$path" 2>&1 </dev/null)
+    case $said in
+        *"ermission denied"*) result=no ;;
+        *) result=yes ;;
+    esac
+    printf "%s\t%s\n" "$path" "$result"
+done
+'
+
+# @core
+test_access_to_sockets() {
+    gw 'find / -xdev -type s; find /var/run/ /tmp/ /dev/ -type s' 2>/dev/null |
+        sed 's#^/\(tmp/\)\{0,1\}run/#/var/run/#' | listed >"$RUN/access.list"
+    has "the list" "$(cat "$RUN/access.list")" /var/run/ubus/ubus.sock
+    for_each_user on_sockets >"$RUN/access.seen"
+    as_documented sockets '/var/run/fastpath' '/'
+}

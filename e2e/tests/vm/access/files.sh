@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# On the gateway, with the shell of Debian or OpenWrt:
+#   files.sh list    prints the files and folders to try, as root: in folders that matter all, and
+#                    elsewhere each that is not root's, is written by others or not read by all
+#   files.sh try     with such lines on standard input: prints each path and what this user could do
+#   files.sh processes NAME=PID…    the same of files in /proc that show or change a process
+
+list() {
+    # Each folder with all of its files.
+    for folder in /etc/config /etc/fastpath /etc/dropbear /var/run /var/log /var/lib/fastpath \
+        /tmp /sys/fs/bpf/fastpath; do
+        [ ! -d "$folder" ] || find "$folder/" ! -type l
+    done
+    find / -xdev \( -type f -o -type d -o -type c -o -type b \) \
+        \( ! -user 0 -o ! -group 0 -o -perm -0002 -o ! -perm -0004 \)
+    # /dev is one of its own.
+    find /dev/ -xdev \( -type c -o -type b \)
+    for file in /etc/passwd /etc/group /etc/shadow /etc/inittab /etc/rc.local \
+        /proc/sysrq-trigger /proc/kcore /proc/kmsg /proc/kallsyms /proc/sys/kernel/core_pattern \
+        /proc/sys/kernel/modprobe /proc/sys/kernel/sysrq /proc/sys/vm/drop_caches \
+        /proc/sys/net/ipv4/ip_forward /proc/sys/net/netfilter/nf_conntrack_max; do
+        [ ! -e "$file" ] || echo "$file"
+    done
+}
+
+# Without other programs: a machine of the lab starts a few in a second.
+# read_file PATH, append PATH: whether it could be opened; nothing is written.
+read_file() { { :; } <"$1"; }
+append() { { :; } >>"$1"; }
+create() { { :; } >"$1/.e2e" && rm -f "$1/.e2e"; }
+# In /proc a file may be opened that cannot be read.
+first_line() {
+    line=
+    IFS= read -r line <"$1" || [ -n "$line" ]
+}
+enter() { cd "$1" && cd /; }
+
+attempt() {
+    rights=
+    if [ -d "$1" ]; then
+        { ! [ -r "$1" ] || ! enter "$1"; } || rights=list
+        ! create "$1" || rights="${rights:+$rights, }create"
+        set -- "${1%/}/"
+    elif [ -f "$1" ] || [ -c "$1" ] || [ -b "$1" ]; then
+        ! read_file "$1" || rights="read"
+        ! append "$1" || rights="${rights:+$rights, }write"
+    else
+        return
+    fi
+    printf '%s\t%s\n' "$1" "${rights:-no}"
+}
+
+case $1 in
+    list) list | sort -u ;;
+    try) while read -r path; do attempt "$path"; done ;;
+    processes)
+        shift
+        for process; do
+            for file in environ maps mem stack root/ fd/ cmdline; do
+                path=/proc/${process#*=}/$file
+                rights=no
+                case $file in
+                    */) ! enter "$path" || rights=enter ;;
+                    # It begins with no memory.
+                    mem) ! read_file "$path" || rights="read" ;;
+                    *) ! first_line "$path" || rights="read" ;;
+                esac
+                printf '/proc/PID/%s\t%s\t%s\n' "${process%%=*}" "$file" "$rights"
+            done
+        done
+        ;;
+esac 2>/dev/null

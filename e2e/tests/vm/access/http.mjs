@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// http.mjs URL WHAT SESSION…: tries something over HTTP with each session, and prints lines
+// `subject TAB item TAB result…` with a result for each session. WHAT:
+//   methods    every method of every object on ubus: yes, no, or asked (see HARMFUL)
+//   packages   the configurations whose names are on standard input: read, write
+//   masked     the same through fastpath.change, which shows no secrets: read
+//   paths      file's methods for the paths there: read, write, list
+//   programs   file's `exec` for the programs there, without arguments
+
+import { readFileSync } from 'node:fs';
+
+const [url, what, ...sessions] = process.argv.slice(2);
+const LIMIT_MS = 60_000;
+const DENIED = -32002;
+/** A method that the object has refused itself: UBUS_STATUS_PERMISSION_DENIED. */
+const PERMISSION = 6;
+
+/** Arguments that are refused once access is granted, for methods that would act without them. */
+const ARGUMENTS = {
+  'fastpath *': { e2e: 1 },
+  'fastpath.access hash': { password: 1 },
+  'fastpath.access login': { username: 1 },
+  'fastpath.change apply': { edits: 1 },
+  'fastpath.change check': { edits: 1 },
+  'fastpath.doctor pmtu': { target: 1 },
+  'fastpath.doctor run': { checks: ['none'], sample_ms: 0 },
+};
+
+/**
+ * Methods that act without arguments. rpcd is asked whether the caller has the right, and they are
+ * only called where it has not.
+ */
+const HARMFUL = {
+  luci: ['setBlockDetect', 'setInitAction', 'setLocaltime', 'setPassword', 'setUmount'],
+  network: ['reload', 'restart'],
+  'network.interface.*': ['down', 'prepare', 'remove', 'renew', 'up'],
+  'network.wireless': ['down', 'reconf', 'up'],
+  'rpc-sys': ['factory', 'reboot', 'upgrade_start'],
+  // Of the session that calls.
+  session: ['destroy', 'revoke', 'unset'],
+  service: ['delete', 'signal', 'update_complete', 'update_start'],
+  system: ['reboot', 'sysupgrade', 'watchdog'],
+  uci: ['apply', 'reload_config'],
+};
+
+/** One object stands for all of its kind. */
+const KINDS = [
+  [/^network\.interface\..*/, 'network.interface.*'],
+  [/^hostapd\..*/, 'hostapd.*'],
+];
+
+async function post(body) {
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const headers = { 'Content-Type': 'application/json' };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...body });
+  return (await fetch(url, { method: 'POST', headers, body: text, signal })).json();
+}
+
+const invoke = (session, object, method, args) =>
+  post({ method: 'call', params: [session, object, method, args] });
+
+async function called(session, object, method, args) {
+  const { error, result } = await invoke(session, object, method, args);
+  if (error !== undefined && error.code !== DENIED) {
+    throw new Error(`${object} ${method}: ${JSON.stringify(error)}`);
+  }
+  const refused = error !== undefined || result[0] === PERMISSION;
+  // Our objects say it in their answer. `login` says the same of a wrong password.
+  const own = method !== 'login' && result?.[1]?.error?.code === 'denied';
+  return refused || own ? 'no' : 'yes';
+}
+
+async function granted(session, object, method) {
+  const args = { scope: 'ubus', object, function: method };
+  const { result } = await invoke(session, 'session', 'access', args);
+  return result?.[1]?.access === true;
+}
+
+async function outcome(session, object, kind, method) {
+  const harmful = HARMFUL[kind]?.includes(method) ?? false;
+  if (harmful && (await granted(session, object, method))) return 'asked';
+  const args = ARGUMENTS[`${object} ${method}`] ?? ARGUMENTS[`${object} *`] ?? {};
+  return called(session, object, method, args);
+}
+
+/** Prints a line; `attempt` returns the result for a session. All sessions call at once. */
+async function report(subject, item, attempt) {
+  const results = await Promise.all(sessions.map(attempt));
+  console.log([subject, item, ...results].join('\t'));
+}
+
+/** The names of those calls, NAME: [object, method, arguments], that were allowed. */
+async function rights(session, calls) {
+  const granted = [];
+  for (const [name, call] of Object.entries(calls)) {
+    if ((await called(session, ...call)) === 'yes') granted.push(name);
+  }
+  return granted.join(', ') || 'no';
+}
+
+async function methods() {
+  const { result: objects } = await post({ method: 'list', params: ['*'] });
+  const seen = new Set();
+  for (const [object, signatures] of Object.entries(objects)) {
+    const kind = KINDS.find(([pattern]) => pattern.test(object))?.[1] ?? object;
+    if (seen.has(kind)) continue;
+    seen.add(kind);
+    for (const method of Object.keys(signatures)) {
+      await report(kind, method, (session) => outcome(session, object, kind, method));
+    }
+  }
+}
+
+/** A section that is not there is not changed. */
+const onPackage = (config) => ({
+  read: ['uci', 'get', { config }],
+  write: ['uci', 'set', { config, section: 'e2e_none', values: { e2e: '1' } }],
+});
+
+/** Nothing is appended; a file that is not there is made. */
+const onPath = (path) => ({
+  read: ['file', 'read', { path }],
+  write: ['file', 'write', { path, data: '', append: true }],
+  list: ['file', 'list', { path }],
+});
+
+const lines = () => readFileSync(0, 'utf8').split('\n').filter(Boolean);
+
+switch (what) {
+  case 'methods':
+    await methods();
+    break;
+  case 'packages':
+    for (const config of lines()) {
+      await report('uci', config, (session) => rights(session, onPackage(config)));
+    }
+    break;
+  case 'masked':
+    for (const config of lines()) {
+      const get = { read: ['fastpath.change', 'get', { configs: [config] }] };
+      await report('fastpath.change get', config, (session) => rights(session, get));
+    }
+    break;
+  case 'paths':
+    for (const path of lines()) {
+      await report('file', path, (session) => rights(session, onPath(path)));
+    }
+    break;
+  case 'programs':
+    for (const command of lines()) {
+      const run = { exec: ['file', 'exec', { command }] };
+      await report('file', command, (session) => rights(session, run));
+    }
+    break;
+  default:
+    throw new Error(`unknown: ${what}`);
+}
