@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn ids_may_be_above_32_bits() {
-        let twin = (1 << 32) + 7;
+        let twin = (1_u64 << 32) + 7;
         for (line, method, want) in [
             ("flow 4294967303", "flow", json!({"id": twin})),
             ("alerts --flow 4294967303", "alerts", json!({"filter": {"flow": twin}})),
