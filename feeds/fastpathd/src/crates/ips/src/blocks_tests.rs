@@ -241,7 +241,8 @@ proptest! {
         let mut now = at(0);
         for (host, v6, pause) in steps {
             now += at(pause);
-            let text = if v6 { format!("2001:db8:0:{host:x}::1") } else { format!("203.0.113.{host}") };
+            let v6_text = format!("2001:db8:0:{host:x}::1");
+            let text = if v6 { v6_text } else { format!("203.0.113.{host}") };
             let _ = blocks.add(now, ip(&text), RULE, nobody);
             let v4 = blocks.list().iter().filter(|block| block.source.address.is_ipv4()).count();
             let limit = usize::try_from(limit).unwrap();

@@ -216,6 +216,46 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
 }
 
+/// A datagram is answered whatever its source, and so is a segment without a connection.
+#[test]
+fn a_source_that_may_be_forged_is_not_blocked() {
+    let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
+    let forged = |proto: &str, bits: &[&str]| {
+        let line = json!({
+            "event_type": "alert", "src_ip": "203.0.113.66", "proto": proto,
+            "metadata": {"flowbits": bits},
+            "alert": {"action": "blocked", "signature_id": 1},
+            "flow": {"pkts_toserver": 2, "pkts_toclient": 1},
+        });
+        let event = ips::read_event(line.to_string().as_bytes()).unwrap();
+        ips::Batch { events: vec![event], connected: true, ..ips::Batch::default() }
+    };
+    for batch in [forged("UDP", &["fastpath.handshake"]), forged("TCP", &["fastpath.syn"])] {
+        assert!(core.events_read(batch).is_empty());
+    }
+    let blocks = ask(&mut core, "blocks", json!({}));
+    assert_eq!((&blocks["blocks"], &blocks["refused"]), (&json!([]), &json!(2)));
+}
+
+#[test]
+fn an_ipv6_source_is_blocked_and_released_with_its_64() {
+    let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
+    let effects = core.events_read(alert("2001:db8:ffff:7::bad", "10.10.10.10"));
+    assert!(matches!(&effects[..], [AnyEffect::Ips(Effect::Block { element, .. })]
+        if element.source.brief() == "2001:db8:ffff:7::/64"));
+    let shown = ask(&mut core, "blocks", json!({}));
+    assert_eq!(shown["blocks"][0]["address"], "2001:db8:ffff:7::/64");
+    for (address, found) in [
+        ("2001:db8:ffff:8::1", false),
+        ("2001:db8:ffff:7::/64", true),
+        ("2001:db8:ffff:7::1", false),
+    ] {
+        let args = Map::from_iter([("address".to_owned(), json!(address))]);
+        let outcome = call(&mut core, "block_release", args);
+        assert_eq!(matches!(outcome, Outcome::Reply(..)), found, "{address}");
+    }
+}
+
 #[test]
 fn alerts_outlive_a_restart_of_the_daemon() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);

@@ -73,10 +73,10 @@ fn a_flood_of_one_source_or_rule_hides_no_others() {
 
 #[test]
 fn texts_of_the_network_are_no_marks() {
-    let line = alert("203.0.113.9", 7, false, false).replace(
-        "\"proto\"",
-        "\"x\":\"\\\"fastpath.handshake\\\" \\\"verdict\\\":{\\\"action\\\":\\\"drop\\\"\",\"proto\"",
-    );
+    let marks = "\"fastpath.handshake\" \"verdict\":{\"action\":\"drop\"";
+    let text = serde_json::to_string(marks).unwrap();
+    let line = alert("203.0.113.9", 7, false, false)
+        .replace("\"proto\"", &format!("\"x\":{text},\"proto\""));
     assert!(read_event(line.trim().as_bytes()).is_some(), "{line}");
     assert_eq!(drop_of(line.as_bytes()), None);
     assert_eq!(drop_of(alert("::1", 7, true, false).as_bytes()), Some(false));
