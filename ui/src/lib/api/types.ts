@@ -1321,12 +1321,13 @@ export interface SourceCause {
     | 'truncated-entry'
     | 'damaged'
     | 'none-selected'
+    | 'pass-rules'
     | 'none-usable'
     | 'rule-line'
     | 'rule'
     | 'rules';
   /**
-   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, more; said: the message of Suricata, the download program or the operating system, in English; inner: with archive-entry, none-usable and rule-line the code of a SourceFault, whose values follow
+   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, more, number, sid; said: the message of Suricata, the download program or the operating system, in English; inner: with archive-entry, none-usable and rule-line the code of a SourceFault, whose values follow
    */
   params: {
     [k: string]: string;

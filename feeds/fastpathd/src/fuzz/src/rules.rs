@@ -47,7 +47,7 @@ pub(crate) fn update(bytes: &[u8]) {
     }
     for key in [&*text, KEY] {
         if let Ok(key) = UsignKey::parse(key) {
-            assert!(key.check(&text, &b"rules"[..]).is_err(), "nobody has the secret key");
+            assert!(key.check(&text, &b"rules"[..], "").is_err(), "nobody has the secret key");
         }
     }
 }
