@@ -97,7 +97,7 @@ test_rule_updates_run_as_a_user_of_their_own() {
     grep -q -- "setpriv --reuid=fastpath-rules .* '/usr/libexec/fastpath-rules' 'serve'" $command ||
         fail "$(cat $command)"
     [ "$(stat -c '%u %g %a' /var/run/fastpath-rules)" = \
-        "$(id -u fastpath-rules) $(id -g fastpath) 2750" ] ||
+        "$(id -u fastpath) $(id -g fastpath-rules) 770" ] ||
         fail "$(ls -ld /var/run/fastpath-rules)"
     [ "$(stat -c %u /var/lib/fastpath/rules)" = "$(id -u fastpath-rules)" ] || fail "the store"
     [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "$(ls -ld /var/lib/fastpath)"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out the updates that the daemon asks for: a socket for its own group, one update at a
-//! time, each in a process without capabilities. The daemon writes the request into the socket and
+//! Carries out the updates that the daemon asks for: a socket in a folder that only the daemon may
+//! enter, one update at a time, each in a process without capabilities. The daemon writes the request into the socket and
 //! reads the output from it.
 
 use std::fs::{self, Permissions};
@@ -28,7 +28,7 @@ pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
         _ => {}
     }
     let listener = UnixListener::bind(socket)?;
-    fs::set_permissions(socket, Permissions::from_mode(0o660))?;
+    fs::set_permissions(socket, Permissions::from_mode(0o666))?;
     for connection in listener.incoming() {
         if let Err(error) = connection.and_then(answer) {
             eprintln!("fastpath-rules: an update could not be run: {error}");
