@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Carries out the updates that the daemon asks for: a socket in a folder that only the daemon may
-//! enter, one update at a time, each in a process without capabilities. The daemon writes the request into the socket and
-//! reads the output from it.
+//! enter, one update at a time, each in a process without capabilities. The daemon writes the
+//! request into the socket and reads the output from it.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -68,8 +68,8 @@ impl Topology {
         })
     }
 
-    /// The link by which packets to the address leave, and their next hop. None for own and multicast
-    /// addresses, and without a route.
+    /// The link by which packets to the address leave, and their next hop. None for own and
+    /// multicast addresses, and without a route.
     pub(crate) fn egress(&self, address: IpAddr) -> Option<(&Link, (u32, IpAddr))> {
         if address.is_multicast() || self.is_own(address) {
             return None;
