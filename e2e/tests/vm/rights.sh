@@ -176,9 +176,9 @@ test_a_shell_of_the_daemon_s_user_is_not_root_by_signals_and_sockets() {
 for pid in 1 $pids; do got "a signal to \$pid" kill -0 "\$pid"; done
 echo end of attempts
 END
-    # Of root's sockets in files only ubusd's and the log's are for everybody.
+    # Of root's sockets in files only those of ubusd, the log and udebugd are for everybody.
     same "open sockets" "$(gw 'find /run/ /tmp/ /var/run/ -type s -user 0 -perm -0002 2>/dev/null' |
-        awk '!/\/(ubus[.]sock|log|dns-resolver)$/' | sort -u)" ""
+        awk '!/\/(ubus[.]sock|udebug[.]sock|log|dns-resolver)$/' | sort -u)" ""
 }
 
 # It may change the rules of nftables, but nft reads and writes files with its rights.
