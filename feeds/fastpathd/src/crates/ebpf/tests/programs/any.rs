@@ -69,6 +69,8 @@ struct Case {
     hook: Hook,
     v6: bool,
     tcp: bool,
+    /// Of TCP, instead of ACK alone.
+    flags: Option<u8>,
     unchecked: bool,
     nat: Index,
     from: Index,
@@ -81,12 +83,15 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let kind = (prop::sample::select(&HOOKS[..]), any::<(bool, bool, bool)>());
+    // Damage alone seldom leaves a frame whole but for its flags.
+    let flags = prop::option::weighted(0.02, any::<u8>());
     let ends = (any::<(Index, Index, Index)>(), (any::<bool>(), 0..4_u8));
     let bytes = (vec(any::<u8>(), 0..300), vec(damage(), 0..4), prop::bool::weighted(0.05));
-    (kind, ends, bytes).prop_map(|((hook, flags), (indices, metadata), (payload, damage, drop))| {
-        let (v6, tcp, unchecked) = flags;
+    (kind, flags, ends, bytes).prop_map(|((hook, kind), flags, (indices, metadata), bytes)| {
+        let (v6, tcp, unchecked) = kind;
         let (nat, from, to) = indices;
-        Case { hook, v6, tcp, unchecked, nat, from, to, metadata, payload, damage, drop }
+        let (payload, damage, drop) = bytes;
+        Case { hook, v6, tcp, flags, unchecked, nat, from, to, metadata, payload, damage, drop }
     })
 }
 
@@ -101,6 +106,7 @@ impl Case {
     fn frame(&self, flow: &Flow) -> Vec<u8> {
         let mut packet = Packet::new(flow.old, self.tcp, self.payload.clone());
         packet.unchecked = self.unchecked && !self.tcp && !self.v6;
+        packet.flags = self.flags.unwrap_or(packet.flags);
         damaged(packet.frame(&flow.from), &self.damage)
     }
 
@@ -215,7 +221,7 @@ fn damaged_frames() {
     println!("{seen:?}");
     // The damage must not be such that nothing is reached.
     for out in [Out::Forwarded, Out::Unknown, Out::NotIp, Out::Malformed, Out::Dropped, Out::Tcp] {
-        assert!(seen.contains_key(&out), "{out:?}: {seen:?}");
+        assert!(seen.get(&out).is_some_and(|n| *n > 20), "{out:?}: {seen:?}");
     }
 }
 
