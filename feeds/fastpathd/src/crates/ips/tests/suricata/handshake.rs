@@ -193,8 +193,8 @@ fn only_a_seen_handshake_proves_a_source() {
         }
     }
     found.sort_unstable();
-    let told = |(case, proven): &(u8, bool)| (talks[usize::from(*case) - 1].what, *proven);
-    let found: Vec<_> = found.iter().map(told).collect();
+    let pair = |(case, proven): &(u8, bool)| (talks[usize::from(*case) - 1].what, *proven);
+    let found: Vec<_> = found.iter().map(pair).collect();
     let wanted: Vec<_> = talks.iter().map(|talk| (talk.what, talk.proven)).collect();
     assert_eq!(found, wanted);
     fs::remove_dir_all(&folder).expect("removed");
