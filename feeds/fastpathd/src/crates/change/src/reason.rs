@@ -41,7 +41,7 @@ config::coded! {
         Refused { id: u64, problem: String } = "configuration-refused",
             "confirming change {id}: fastpathd refuses the new configuration: {problem}";
         // Changes that have ended.
-        NoChange { id: u64 } = "no-change", "there is no change {id} (any more)";
+        NoChange { id: u64 } = "no-change", "change {id} does not exist (any more)";
         Confirmed { id: u64 } = "confirmed", "change {id} is confirmed already";
         Expired { id: u64 } = "expired",
             "change {id} was not confirmed in time and was rolled back";
