@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Messages over ubus: frames of ubusd, requests of the page, logins, answers of netifd.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
+use tokio::runtime::Runtime;
 use ubus::{Blobmsg, Decoder};
 
 use crate::{object, parts};
@@ -35,21 +39,45 @@ pub(crate) fn request(bytes: &[u8]) {
 
 /// Arguments of `fastpath.access login`. Without rpcd nobody gets in.
 pub(crate) fn login(bytes: &[u8]) {
-    let folder = std::env::temp_dir().join(format!("fuzz-login-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for the record of logins");
+    thread_local! {
+        static PLACE: Place = Place::new();
+    }
     let text = String::from_utf8_lossy(bytes);
     let parts = parts(&text);
     let of = |name: &str| parts.iter().find(|(known, _)| known.trim() == name).map(|(_, of)| of);
-    // The record is a file of root's, but a power cut may leave any bytes of it.
-    let record = of("record").unwrap_or(&"");
-    std::fs::write(folder.join("failures"), record).expect("the record");
-    std::fs::write(folder.join("access.key"), [7; 64]).expect("the key");
-    if let Some(args) = of("login").and_then(|text| object(text)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let answer = runtime.expect("a runtime").block_on(access::fuzz::attempt(args, &folder));
+    let Some(args) = of("login").and_then(|text| object(text)) else { return };
+    PLACE.with(|Place { folder, runtime }| {
+        // The record is a file of root's, but a power cut may leave any bytes of it.
+        fs::write(folder.join("failures"), of("record").unwrap_or(&"")).expect("the record");
+        let answer = runtime.block_on(access::fuzz::attempt(args, folder));
         assert!(answer.is_err_and(|refusal| refusal.code != "denied"));
+    });
+}
+
+/// Where logins are tried, made once: making it takes longer than a login.
+struct Place {
+    /// The record of failures and the key; in memory where there is such a folder.
+    folder: PathBuf,
+    runtime: Runtime,
+}
+
+impl Place {
+    fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let thread = format!("{:?}", std::thread::current().id());
+        let folder = parent.join(format!("fuzz-login-{}-{thread}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for the record of logins");
+        fs::write(folder.join("access.key"), [7; 64]).expect("the key");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Self { folder, runtime: runtime.expect("a runtime") }
     }
-    std::fs::remove_dir_all(&folder).expect("only this process uses it");
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// netifd's interfaces and radios, the firewall's configuration, and the excerpts of it.

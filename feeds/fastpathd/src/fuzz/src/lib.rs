@@ -36,6 +36,30 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("update", rules::update),
 ];
 
+/// The target of a name, chosen by the compiler.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub const fn target(name: &str) -> Target {
+    let mut at = 0;
+    while at < TARGETS.len() {
+        if same(TARGETS[at].0.as_bytes(), name.as_bytes()) {
+            return TARGETS[at].1;
+        }
+        at += 1;
+    }
+    panic!("no target of this name")
+}
+
+const fn same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
 /// A text of parts, each behind a line `== NAME`; the text before the first one has no name.
 fn parts(text: &str) -> Vec<(&str, &str)> {
     let (first, named) = text.split_at(text.find("== ").unwrap_or(text.len()));

@@ -200,14 +200,23 @@ fn run(kernel: &mut Kernel, case: &Case) -> Result<Out, TestCaseError> {
     Ok(ran.out)
 }
 
+/// The number of damaged frames in an ordinary run of the tests.
+const FRAMES: u32 = 20_000;
+
+/// As many frames as `DAMAGED_FRAMES` says, for long runs.
+fn frames() -> u32 {
+    std::env::var("DAMAGED_FRAMES").map_or(FRAMES, |text| text.parse().expect("a number"))
+}
+
 #[test]
 fn damaged_frames() {
     if !allowed() {
         return;
     }
+    let cases = frames();
     let mut kernel = Kernel::new(Dsa::None);
     let mut seen = std::collections::BTreeMap::<Out, u32>::new();
-    let config = Config { cases: 20_000, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let kernel = std::cell::RefCell::new((&mut kernel, &mut seen));
     let result = runner.run(&case(), |case| {
@@ -218,6 +227,7 @@ fn damaged_frames() {
     result.unwrap_or_else(|e| panic!("{e}"));
     let exits = kernel.into_inner().0.exits();
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
+    assert!(exits.seen >= u64::from(cases), "{} of {cases}", exits.seen);
     println!("{seen:?}");
     // The damage must not be such that nothing is reached.
     for out in [Out::Forwarded, Out::Unknown, Out::NotIp, Out::Malformed, Out::Dropped, Out::Tcp] {
