@@ -2,7 +2,6 @@
 //! Files and outputs of programs on the router: `/proc`, DHCP leases, nft's listing, and all that
 //! the doctor reads.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use cpu::{CpuSet, Found};
