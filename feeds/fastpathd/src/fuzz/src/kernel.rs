@@ -23,12 +23,15 @@ pub(crate) fn netlink(bytes: &[u8]) {
     assert!(attributes(&written).eq(attributes(bytes)));
 }
 
-/// Conntrack entries and events.
+/// Conntrack entries and events, and the end of each transaction of nftables.
 pub(crate) fn ctnetlink(bytes: &[u8]) {
     let mut entries = Vec::new();
     ctnetlink::entries(bytes, &mut entries);
     let _ = ctnetlink::entry(bytes);
     let _ = ctnetlink::events(bytes).count();
+    // `NFT_MSG_NEWGEN`; 1 is `NFPROTO_INET`.
+    let ends = messages(bytes).any(|message| message.kind == 0x0a0f);
+    assert_eq!(ctnetlink::Revisions::of(1, "fastpath").take(bytes).is_some(), ends);
 }
 
 /// Links, addresses, routes, neighbours, VLANs, rules and queues, as tables and as events, and the
