@@ -114,7 +114,7 @@ cuts() {
 }
 
 ready_for_cuts() {
-    gw 'command -v perl >/dev/null' || skip "nothing on this gateway stops a program at a system call"
+    gw 'command -v perl >/dev/null' || skip "no Perl on this gateway, which runs stepper.pl"
     keeps_what_is_written || exit
     gw 'mkdir -p /run/e2e/kept && cp /etc/config/network /etc/config/firewall /run/e2e/kept/'
     gw 'cat >/run/e2e/stepper.pl' <"$VM/lib/stepper.pl"
@@ -179,4 +179,31 @@ test_cut_again_at_each_step_of_the_boot() {
     ready_for_cuts
     cuts boot 8 99
     hit 8
+}
+
+# The backup has the configuration in force, which nobody has confirmed, and nothing by which a boot
+# would revert it.
+# @core @fault:backup-in-countdown
+test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
+    local backup now
+    ready_for_cuts
+    begin
+    apply 600 >/dev/null
+    now=$(texts)
+    [ "$now" != "$BEFORE" ] || fail "nothing was applied"
+    backup=$(mktemp)
+    at_the_end "rm -f $backup; gw 'rm -rf /etc/e2e.kept /tmp/backup.tgz'"
+    gw 'sysupgrade -b /tmp/backup.tgz && cat /tmp/backup.tgz' >"$backup"
+    lacks "the backup" "$(tar -tzf "$backup")" pending
+    call revert '{"id": 1}' >/dev/null
+    same "the configuration after the revert" "$(texts)" "$BEFORE"
+    # A router that has no change of its own.
+    begin
+    gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz && sync' <"$backup"
+    power_goes_and_comes || exit
+    soon 20 call list
+    same "the restored configuration" "$(texts)" "$now"
+    same "a change that waits" "$(call pending | jq -c .pending)" null
+    gw '! ls -A /etc/fastpath/changes | grep pending' || fail "the countdown is back"
+    begin
 }

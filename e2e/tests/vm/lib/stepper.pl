@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it behind the operation of that number
-# that it makes on files, or with which it asks another process: one line `cut NUMBER NAME`, and
-# COMMAND stays stopped. `ended COUNT` if it comes to its end before; what it says goes to stderr.
+# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it behind the operation of that
+# number that it makes on files, or with which it asks another process: one line `cut NUMBER NAME`,
+# and COMMAND stays stopped. `ended COUNT` if it comes to its end before; what it says goes to stderr.
 use strict;
 use warnings;
 
