@@ -58,7 +58,7 @@ before_undo() {
     INPUT="{\"id\": $ID}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
 }
-# What the boot after a power cut runs; the power is cut again.
+# The recovery that a boot runs, here before the first cut: the boot after it does it again.
 before_boot() {
     apply 600 >/dev/null
     COMMAND='/usr/libexec/fastpath-rpcd boot'
@@ -90,7 +90,7 @@ judge() {
         same "configuration ($1), change '$state'" "$now" "$BEFORE"
     fi
     if [[ $ANSWER == *'"state"'* ]]; then
-        same "what was answered ($1)" "$(jq -r .state <<<"$ANSWER")" "$state"
+        same "state in the answer ($1)" "$(jq -r .state <<<"$ANSWER")" "$state"
     fi
     same "a change that waits ($1)" "$(call pending | jq -c .pending)" null
     same "files that were being written ($1)" \
@@ -206,4 +206,44 @@ test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     same "a change that waits" "$(call pending | jq -c .pending)" null
     gw '! ls -A /etc/fastpath/changes | grep pending' || fail "the countdown is back"
     begin
+}
+
+# upgraded: an image is installed, and its first boot begins with what sysupgrade has kept.
+# shellcheck disable=SC2016 # the gateway expands it
+upgraded() {
+    local kept archive
+    kept=$(mktemp) archive=$(mktemp)
+    # shellcheck disable=SC2064 # now
+    trap "rm -f $kept $archive" EXIT
+    gw 'echo image >/tmp/image && sum=$(sha256sum </tmp/image | cut -d " " -f 1) &&
+        printf "lab-image %s" "$sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
+        sysupgrade /tmp/image && umount /usr/sbin/reboot && cat /tmp/sysupgrade.tgz' >"$archive"
+    gw 'tar -cf - -C /run e2e' >"$kept"
+    gw ': >/factory-reset; sync'
+    cut_power gw || exit
+    power_on gw
+    gw 'tar -xf - -C /run' <"$kept"
+    gw '! test -e /etc/fastpath/changes/pending.json' || fail "the system is not a new one"
+    gw 'tar -C / -xzf - && cp -a /run/e2e /etc/e2e.kept && sync' <"$archive"
+    power_goes_and_comes || exit
+}
+
+# @core @fault:upgrade-in-countdown @fault:upgrade-without-base
+test_an_upgrade_in_a_countdown_reverts_the_change() {
+    local file
+    ready_for_cuts
+    for file in base none; do
+        begin
+        apply 600 >/dev/null
+        [ "$(texts)" != "$BEFORE" ] || fail "nothing was applied"
+        # The second upgrade is one without package fastpath-base.
+        [ "$file" = base ] || gw 'rm -f /lib/upgrade/keep.d/fastpath-base'
+        ANSWER=
+        upgraded
+        judge "upgrade, $file"
+        same "how it ended" "$(call list | jq -r '.changes[0].state')" power-cut
+    done
+    begin
+    gw 'rm -rf /etc/e2e.kept'
+    good_state
 }

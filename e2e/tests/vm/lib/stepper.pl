@@ -70,5 +70,5 @@ while (1) {
     next if $name eq 'openat' && !(register($pid, RDX) & O_CREAT);
     next if ++$count != $until;
     print "cut $count $name\n";
-    sleep 1 while 1;
+    sleep;
 }
