@@ -7,7 +7,7 @@
 # Both files have a part of the change. The time to confirm is $2, the edits are $1.
 ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric": "9"}},
     {"config": "firewall", "op": "add", "type": "zone", "id": "zone",
-        "values": {"name": "guest", "network": ["iot2"], "input": "REJECT"}}]'
+        "values": {"name": "guest", "input": "REJECT"}}]'
 
 # call METHOD [ARGUMENTS]: as root, without a session.
 call() { gw "ubus call fastpath.change $1 '${2:-{\}}'"; }
