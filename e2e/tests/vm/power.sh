@@ -206,6 +206,7 @@ test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     same "a change that waits" "$(call pending | jq -c .pending)" null
     gw '! ls -A /etc/fastpath/changes | grep pending' || fail "the countdown is back"
     begin
+    gw 'rm -f /etc/uci-defaults/10_disable_services'
 }
 
 # upgraded: an image is installed, and its first boot begins with what sysupgrade has kept.
@@ -244,6 +245,6 @@ test_an_upgrade_in_a_countdown_reverts_the_change() {
         same "how it ended" "$(call list | jq -r '.changes[0].state')" power-cut
     done
     begin
-    gw 'rm -rf /etc/e2e.kept'
+    gw 'rm -rf /etc/e2e.kept /etc/uci-defaults/10_disable_services'
     good_state
 }
