@@ -28,9 +28,8 @@ mount -t tmpfs tmp tmp
 pivot_root . rom/outside
 exec chroot . /bin/sh -c "umount -l /rom/outside && exec /usr/bin/tail -f /dev/null"'
 
-# router_up: ROUTER, a process to be ended, is as far as a router is when somebody installs
-# packages.
-router_up() {
+# router_root: ROUTER, a process to be ended, has the root file system; nothing was started.
+router_root() {
     local waited=0
     mkdir -p "$WORK/mount" "$WORK/served"
     unshare --mount --pid --net --ipc --uts --fork --kill-child --propagation private \
@@ -41,6 +40,11 @@ router_up() {
         [ $((waited += 1)) -lt 100 ] || fail "no router: $(cat "$WORK/router.log")"
         sleep 0.1
     done
+}
+
+# router_up: it is as far as a router is when somebody installs packages.
+router_up() {
+    router_root
     on_router "$(cat "$HERE/router-boot")"
 }
 

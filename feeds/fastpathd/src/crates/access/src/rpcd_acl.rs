@@ -10,8 +10,9 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
+use plugin::process::{self, Limits};
 use serde_json::{Value, json};
 
 /// rpcd reads the grants when it starts and when it is reloaded: then it executes itself again and
@@ -19,13 +20,16 @@ use serde_json::{Value, json};
 const RPCD: &str = "/etc/init.d/rpcd";
 /// The file of rpcd's package.
 const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
+/// An init script waits for procd as long as it takes, and the start of fastpathd waits for this.
+/// It starts services, which would inherit limits of memory.
+const RELOAD: Limits = Limits { resources: false, ..Limits::short(20) };
 
 /// `close` takes the grant away, `open` gives it back; rpcd is reloaded if it runs.
 #[must_use]
 pub fn login_grant(words: &[String]) -> ExitCode {
     let done = match words {
-        [word] if word == "close" => settle(Path::new(FILE), true, Path::new(RPCD)),
-        [word] if word == "open" => settle(Path::new(FILE), false, Path::new(RPCD)),
+        [word] if word == "close" => settle(Path::new(FILE), true, Path::new(RPCD), RELOAD),
+        [word] if word == "open" => settle(Path::new(FILE), false, Path::new(RPCD), RELOAD),
         _ => Err("usage: fastpath-rpcd login close|open".to_owned()),
     };
     match done {
@@ -37,15 +41,18 @@ pub fn login_grant(words: &[String]) -> ExitCode {
     }
 }
 
-fn settle(file: &Path, closed: bool, rpcd: &Path) -> Result<(), String> {
+fn settle(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), String> {
     if !turn(file, closed)? || !rpcd.exists() {
         return Ok(());
     }
     let failed = |cause: &dyn std::fmt::Display| format!("{} reload: {cause}", rpcd.display());
     let mut reload = Command::new(rpcd);
-    reload.arg("reload").stdin(Stdio::null()).stdout(Stdio::null());
-    let status = reload.status().map_err(|cause| failed(&cause))?;
-    if status.success() { Ok(()) } else { Err(failed(&status)) }
+    let ran = process::run(reload.arg("reload"), b"", limits).map_err(|cause| failed(&cause))?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    Err(failed(&format!("{}: {}", ran.status, said.lines().next().unwrap_or_default())))
 }
 
 /// Whether it was otherwise before.
@@ -111,8 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn rpcd_is_reloaded_only_after_a_change() {
+    fn rpcd_is_reloaded_only_after_a_change_and_in_limited_time() {
         use std::os::unix::fs::PermissionsExt;
+        use std::time::Duration;
 
         let folder = std::env::temp_dir().join(format!("access-rpcd-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for the test");
@@ -125,10 +133,22 @@ mod tests {
         for (closed, expected) in
             [(true, ""), (false, "reload\n"), (false, "reload\n"), (true, "reload\nreload\n")]
         {
-            assert_eq!(settle(&file, closed, &rpcd), Ok(()));
+            assert_eq!(settle(&file, closed, &rpcd, RELOAD), Ok(()));
             assert_eq!(calls(), expected);
         }
-        assert_eq!(settle(&file, false, &folder.join("none")), Ok(()), "there is no rpcd");
+        let none = folder.join("none");
+        assert_eq!(settle(&file, false, &none, RELOAD), Ok(()), "there is no rpcd");
+        // One that fails, and one that does not end.
+        let reloaded = |script: &str| {
+            std::fs::write(&rpcd, script).expect("a script");
+            std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");
+            let limits = Limits { time: Duration::from_millis(200), ..RELOAD };
+            settle(&file, true, &rpcd, limits).expect_err("not reloaded")
+        };
+        let failed = reloaded("#!/bin/sh\necho no bus >&2\nexit 4\n");
+        assert!(failed.ends_with("rpcd reload: exit status: 4: no bus"), "{failed}");
+        let late = reloaded("#!/bin/sh\nexec sleep 60\n");
+        assert!(late.ends_with("rpcd reload: it did not finish within 0 s"), "{late}");
         std::fs::remove_dir_all(&folder).expect("the folder");
     }
 

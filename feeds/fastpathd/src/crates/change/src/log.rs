@@ -21,6 +21,10 @@ const LONGEST: usize = 500;
 
 /// Notes that a change was `what` (`applied`, `confirmed`, …), with its lines if it is new.
 pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
+    send(&text(head, what, draft));
+}
+
+fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     let Head { id, user, .. } = head;
     let user = user.escape_debug();
     let mut text = format!("change {id} of {user}: {what}\n");
@@ -33,12 +37,16 @@ pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
     if lines.len() > MOST_LINES {
         let _ = writeln!(text, "change {id} of {user}: and {} more", lines.len() - MOST_LINES);
     }
-    send(&text);
+    text
 }
 
 /// A line that is about no change.
 pub(crate) fn say(text: &str) {
-    send(&format!("{}\n", text.escape_debug()));
+    send(&line(text));
+}
+
+fn line(text: &str) -> String {
+    format!("{}\n", text.escape_debug())
 }
 
 /// Where logd listens, once it runs.
@@ -79,7 +87,48 @@ fn send_to_logd(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::sample::draft;
+
+    fn head(user: &str) -> Head {
+        Head { id: 7, at_ms: 0, user: user.to_owned(), note: "a\nnote".to_owned() }
+    }
+
+    /// Whatever a user, a name or a value has, it neither starts a line nor alters a terminal.
+    #[test]
+    fn nobody_writes_lines_of_their_own() {
+        let forged = "x\nchange 9 of root: confirmed\r\u{1b}[2J\u{9b}2J\u{7f}";
+        let draft = draft(json!([
+            {"config": "network", "op": "set", "section": "lan",
+                "values": {"metric": forged, "ipaddr": [forged, "10.10.10.1/24"]}},
+        ]));
+        let all = text(&head(forged), "applied for 60 s", Some(&draft));
+        let user = "change 7 of x\\nchange 9 of root: confirmed\\r\\u{1b}[2J\\u{9b}2J\\u{7f}: ";
+        let lines: Vec<&str> = all.lines().collect();
+        assert_eq!(lines[0], format!("{user}applied for 60 s"));
+        assert_eq!(lines.len(), 3, "{all}");
+        for line in &lines {
+            assert!(line.starts_with(user) && !line.contains(char::is_control), "{line:?}");
+        }
+        assert_eq!(line("a\nb\u{1b}"), "a\\nb\\u{1b}\n");
+    }
+
+    #[test]
+    fn a_long_change_has_a_limited_number_of_lines_of_limited_length() {
+        let long = "n".repeat(4000);
+        let values: serde_json::Map<_, _> =
+            (0..50).map(|number| (format!("o{number}"), json!(long))).collect();
+        let draft = draft(json!([
+            {"config": "network", "op": "add", "type": "x", "section": "x", "values": values},
+        ]));
+        let all = text(&head("ann"), "applied", Some(&draft));
+        assert_eq!(all.lines().count(), 1 + MOST_LINES + 1, "{all}");
+        assert!(all.ends_with("change 7 of ann: and 11 more\n"), "{all}");
+        let longest = all.lines().map(|line| line.chars().count()).max();
+        assert_eq!(longest, Some("change 7 of ann: ".len() + LONGEST));
+    }
 
     #[test]
     fn the_kernel_gets_a_message_a_line() {

@@ -49,6 +49,12 @@ fn failed<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> S
     move |source| StoreError { what, path: path.to_owned(), source }
 }
 
+/// Whether a file is a new one under its first name: `.NAME.new`, or `.NAME.uci-XXXXXX` of uci.
+fn is_unfinished(name: &str) -> bool {
+    let of_uci = |rest: &str| rest.rsplit_once(".uci-").is_some_and(|(_, end)| !end.is_empty());
+    name.strip_prefix('.').is_some_and(|rest| rest.strip_suffix(".new").is_some() || of_uci(rest))
+}
+
 impl Default for Store {
     fn default() -> Self {
         Self::below(Path::new("/"))
@@ -221,13 +227,29 @@ impl Store {
         Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
     }
 
+    /// Removes new files that a power cut kept from replacing the old ones, uci's too: nothing reads
+    /// them, but they have secrets. For the boot, when nobody is writing them.
+    pub(crate) fn remove_unfinished(&self) -> Result<(), StoreError> {
+        for folder in [&self.kept, &self.config] {
+            for name in self.names(folder)?.iter().filter(|name| is_unfinished(name)) {
+                let path = folder.join(name);
+                self.host.remove(&path).map_err(failed("removing", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        match self.host.names(folder) {
+            Ok(names) => Ok(names),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(failed("reading", folder)(error)),
+        }
+    }
+
     /// Numbers of the records, the newest first.
     fn ids(&self) -> Result<Vec<u64>, StoreError> {
-        let names = match self.host.names(&self.kept) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed("reading", &self.kept)(error)),
-        };
+        let names = self.names(&self.kept)?;
         let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
         let mut ids: Vec<u64> = names.iter().filter_map(id).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));

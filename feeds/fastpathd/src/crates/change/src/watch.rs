@@ -62,6 +62,10 @@ pub fn boot(_: &[String]) -> ExitCode {
 }
 
 pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
+    if let Err(error) = store.remove_unfinished() {
+        // The old configuration matters more.
+        log::say(&error.to_string());
+    }
     let Some(pending) = store.pending()? else { return Ok(()) };
     store.restore(&pending, None)?;
     let record = pending.ended(State::PowerCut);

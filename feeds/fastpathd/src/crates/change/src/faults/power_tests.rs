@@ -84,6 +84,11 @@ impl Ending {
         assert_eq!(is_new, state == Some(State::Confirmed), "{at}: {state:?}, {file}");
         assert!(answered.is_none_or(|answered| state == Some(answered)), "{at}: {state:?}");
         assert!(router.store().pending().unwrap().is_none(), "{at}");
+        for folder in ["/etc/config", "/etc/fastpath/changes"] {
+            let names = router.medium.borrow().names(folder.as_ref()).unwrap_or_default();
+            let unfinished = names.iter().find(|name| name.starts_with('.'));
+            assert_eq!(unfinished, None, "{at}: left in {folder}");
+        }
         router.boot();
         assert_eq!(router.file(), file, "{at}: another boot does nothing");
     }

@@ -182,7 +182,8 @@ impl Router {
                 let after = text(&self.packages(session)?["system"]);
                 let before = self.file().into_bytes();
                 // As uci does: it does not flush the folder.
-                let (new, config) = (Path::new("/etc/config/.system.uci"), Path::new(CONFIG));
+                let (new, config) =
+                    (Path::new("/etc/config/.system.uci-Xa3b9c"), Path::new(CONFIG));
                 self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
                 self.rpcd(|medium| medium.flush(new))?;
                 self.rpcd(|medium| medium.rename(new, config))?;

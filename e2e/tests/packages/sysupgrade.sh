@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2016
+# SPDX-License-Identifier: GPL-2.0-or-later
+# OpenWrt's own sysupgrade while a change waits for its confirmation, up to the write to the flash.
+# OPENWRT_ROOT is a folder with OpenWrt's userland, and `./build.sh programs` has run.
+# shellcheck source=e2e/tests/packages/router.sh
+. "$HERE/router.sh"
+PROGRAM=$TOP/build/cargo/release/fastpath
+
+# On the router: the countdown of change 8. Its record has the old text, uci was interrupted, and
+# change 7 was confirmed.
+COUNTDOWN='
+set -e
+mkdir -p /etc/fastpath/changes
+cd /etc/fastpath/changes
+cp /mnt/served/7.json /mnt/served/pending.json .
+cp pending.json .pending.json.new
+printf "config interface '\''new'\''\n\toption key '\''n3w-s3cret'\''\n" >/etc/config/network
+cp /etc/config/network /etc/config/.network.uci-Ab1xYz
+chmod 600 /etc/config/network * .pending.json.new'
+
+# The archive laid over a system without any of it, and its boot.
+NEW_SYSTEM='
+set -e
+rm -rf /etc/fastpath /etc/config/network /etc/config/.network.uci-Ab1xYz
+tar -C / -xzf $ARCHIVE
+[ ! -x /etc/init.d/fastpath-change ] || /etc/init.d/fastpath-change boot'
+
+# Any image is accepted, and the write to the flash is only requested from a stub.
+UPGRADE='
+set -e
+mkdir -p /tmp/stub
+printf "#!/bin/sh\necho \"\$*\" >/tmp/asked\n" >/tmp/stub/ubus
+printf "#!/bin/sh\necho \"{\\\"valid\\\": true, \\\"forceable\\\": true}\"\n" \
+    >/usr/libexec/validate_firmware_image
+chmod 755 /tmp/stub/ubus /usr/libexec/validate_firmware_image
+echo image >/tmp/image
+PATH=/tmp/stub:$PATH sysupgrade /tmp/image
+grep -q "call system sysupgrade .*sysupgrade.tgz" /tmp/asked'
+
+STATE='cat /etc/config/network; ls -A /etc/fastpath/changes; ls -A /etc/config | grep "^\." || true'
+CHANGES=/etc/fastpath/changes
+
+# records: of both changes, as fastpath-rpcd writes them.
+records() {
+    local change='{at_ms: 0, user: "root", note: "", draft: {}}'
+    jq -nc "$change + {id: 7, state: \"confirmed\"}" >"$WORK/served/7.json"
+    jq -nc --arg old "config interface 'old'
+	option key '0ld-s3cret'
+" "$change + {id: 8, seconds: 60, files: {network: \$old}}" >"$WORK/served/pending.json"
+}
+
+# router_in_countdown: package fastpathd is installed, without fastpath-base.
+router_in_countdown() {
+    [ -e "${OPENWRT_ROOT-}/sbin/sysupgrade" ] ||
+        skip "OPENWRT_ROOT names no folder with OpenWrt's userland"
+    [ "$(id -u)" = 0 ] || skip "a router in namespaces needs root"
+    [ -x "$PROGRAM" ] || skip "./build.sh programs has not run"
+    trap '[ -z "${ROUTER-}" ] || kill "$ROUTER"' EXIT
+    rm -rf "$WORK/served"
+    ROOT=$WORK/served/files
+    mkdir -p "$ROOT"
+    install_into_root feeds/fastpathd
+    cp "$PROGRAM" "$ROOT/usr/sbin/fastpath"
+    records
+    router_root
+    on_router 'cp -a /mnt/served/files/. /'
+    on_router "$COUNTDOWN"
+}
+
+test_a_backup_has_the_configuration_and_nothing_of_the_countdown() {
+    local listed
+    router_in_countdown
+    listed=$(on_router 'sysupgrade -l')
+    on_router 'sysupgrade -b /tmp/backup.tgz'
+    listed+=$(on_router 'tar -tzf /tmp/backup.tgz | sed s,^,/,')
+    [ "$(grep -c "^$CHANGES/7.json\|^/etc/config/network" <<<"$listed")" = 4 ] || fail "$listed"
+    ! grep "pending\|uci-Ab1xYz" <<<"$listed" || fail "left in the backup, see above"
+    on_router 'rm -rf /etc/fastpath /etc/config/.network.uci-Ab1xYz && echo >/etc/config/network
+        sysupgrade -r /tmp/backup.tgz && /etc/init.d/fastpath-change boot'
+    router_says "the restored configuration" "$STATE" "n3w-s3cret" 7.json
+    [[ $(on_router "$STATE") != *0ld-s3cret* ]] || fail "it was reverted"
+    ! on_router "grep -r 0ld-s3cret /etc" || fail "the old text is back, see above"
+}
+
+# Without package fastpath-base, which is not installed here.
+test_an_upgrade_takes_the_countdown_along_and_its_boot_ends_it() {
+    local listed
+    router_in_countdown
+    on_router "$UPGRADE"
+    listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
+    [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
+    ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
+    router_says "the configuration before the change" "$STATE" 0ld-s3cret 7.json 8.json
+    [[ $(on_router "$STATE") != *pending* ]] || fail "it still waits"
+    router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
+    # An image without fastpath: nobody reverts the change, and nothing is half there.
+    on_router "rm -r $CHANGES; $COUNTDOWN"
+    on_router "$UPGRADE"
+    on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
+    router_says "the configuration in force" 'cat /etc/config/network' n3w-s3cret
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it behind the operation of that
+# number that it makes on files, or with which it asks another process: one line `cut NUMBER NAME`,
+# and COMMAND stays stopped. `ended COUNT` if it comes to its end before; what it says goes to stderr.
+use strict;
+use warnings;
+
+# System calls that change files, or ask rpcd. Of openat only those that create a file.
+my %names = (
+    1 => 'write', 44 => 'sendto', 46 => 'sendmsg', 20 => 'writev', 74 => 'fsync',
+    75 => 'fdatasync', 82 => 'rename', 264 => 'renameat', 316 => 'renameat2', 83 => 'mkdir',
+    258 => 'mkdirat', 87 => 'unlink', 263 => 'unlinkat', 257 => 'openat',
+);
+use constant {
+    PTRACE => 101, WAIT4 => 61, TRACEME => 0, PEEKUSER => 3, GO_ON => 24, KILL_WITH_US => 0x100000,
+    SET_OPTIONS => 0x4200, SYSGOOD => 1, ORIG_RAX => 15 * 8, RDX => 12 * 8, O_CREAT => 0100,
+    ANY_CHILD => 0x40000000,
+};
+
+sub ptrace {
+    my ($what, $pid, $address, $data) = @_;
+    syscall(PTRACE, $what, $pid, $address, $data) >= 0 or die "ptrace $what: $!\n";
+}
+
+sub register {
+    my ($pid, $which) = @_;
+    my $value = "\0" x 8;
+    # Directly: the kernel writes into this very string.
+    syscall(PTRACE, PEEKUSER, $pid, $which, $value) == 0 or die "ptrace: $!\n";
+    return unpack 'q', $value;
+}
+
+# waited PID: its status; perl's own has no stops.
+sub waited {
+    my ($pid) = @_;
+    my $status = "\0" x 4;
+    syscall(WAIT4, $pid, $status, ANY_CHILD, 0) == $pid or die "wait4: $!\n";
+    return unpack 'L', $status;
+}
+
+my $until = shift;
+my $pid = fork // die "fork: $!\n";
+if (!$pid) {
+    open STDOUT, '>&', \*STDERR or die "$!\n";
+    ptrace(TRACEME, 0, 0, 0);
+    kill STOP => $$;
+    exec @ARGV or die "$ARGV[0]: $!\n";
+}
+$| = 1;
+waited($pid);
+ptrace(SET_OPTIONS, $pid, 0, SYSGOOD | KILL_WITH_US);
+my ($count, $inside, $signal) = (0, 0, 0);
+while (1) {
+    ptrace(GO_ON, $pid, 0, $signal);
+    my $status = waited($pid);
+    if (($status & 0xff) != 0x7f) {
+        print "ended $count\n";
+        exit 0;
+    }
+    $signal = $status >> 8;
+    if ($signal != (5 | 0x80)) {
+        # The stop behind exec is the tracer's.
+        $signal = 0 if $signal == 5;
+        next;
+    }
+    $signal = 0;
+    $inside = !$inside;
+    next if $inside;
+    my $name = $names{ register($pid, ORIG_RAX) } or next;
+    next if $name eq 'openat' && !(register($pid, RDX) & O_CREAT);
+    next if ++$count != $until;
+    print "cut $count $name\n";
+    sleep;
+}

@@ -1,0 +1,250 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The power is cut behind the operations of a change, one boot each: of fastpath-rpcd on its files
+# (ext4, not flushed before), and behind its requests to rpcd, which writes meanwhile. The
+# configuration afterwards is the old one or the new one, as the records say.
+
+# Both files have a part of the change. The time to confirm is $2, the edits are $1.
+ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric": "9"}},
+    {"config": "firewall", "op": "add", "type": "zone", "id": "zone",
+        "values": {"name": "guest", "input": "REJECT"}}]'
+
+# call METHOD [ARGUMENTS]: as root, without a session.
+call() { gw "ubus call fastpath.change $1 '${2:-{\}}'"; }
+
+# apply SECONDS [EDITS]: the number of the change.
+apply() {
+    local answer
+    answer=$(call apply "{\"seconds\": $1, \"edits\": ${2:-$ORDER}}")
+    jq -er .id <<<"$answer" || fail "not applied: $answer"
+}
+
+texts() { gw 'cat /etc/config/network /etc/config/firewall | sha256sum'; }
+
+# The state that each cut begins with, all of it on the disk.
+begin() {
+    gw 'cp /run/e2e/kept/* /etc/config/ && rm -rf /etc/fastpath/changes /etc/e2e.kept &&
+        cp -a /run/e2e /etc/e2e.kept && sync'
+    BEFORE=$(texts)
+    ID=1
+    INPUT="{\"id\": 1}"
+}
+
+# The steps of a change before the one that is cut, which is then COMMAND with INPUT.
+before_apply() {
+    INPUT="{\"seconds\": 600, \"edits\": $ORDER}"
+    COMMAND='/usr/libexec/rpcd/fastpath.change call apply'
+}
+before_confirm() {
+    apply 600 >/dev/null
+    COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
+}
+before_revert() {
+    apply 600 >/dev/null
+    COMMAND='/usr/libexec/rpcd/fastpath.change call revert'
+}
+# rpcd's timer ends the change, and the process that waits for that is ours.
+# shellcheck disable=SC2016 # the gateway expands it
+before_expiry() {
+    apply 6 >/dev/null
+    gw 'kill $(grep -lxs fastpath /proc/[0-9]*/comm | cut -d / -f 3)'
+    COMMAND='/usr/libexec/fastpath-rpcd settle'
+}
+before_undo() {
+    apply 600 >/dev/null
+    call confirm '{"id": 1}' >/dev/null
+    BEFORE=$(texts)
+    ID=$(apply 600 "$(call undo '{"id": 1}' | jq -c .edits)")
+    INPUT="{\"id\": $ID}"
+    COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
+}
+# The recovery that a boot runs, here before the first cut: the boot after it does it again.
+before_boot() {
+    apply 600 >/dev/null
+    COMMAND='/usr/libexec/fastpath-rpcd boot'
+}
+
+# cut STEP NUMBER: the power goes behind that operation of the step; in SAID, which one it was.
+cut() {
+    begin
+    "before_$1"
+    # Some of the cuts find everything on the disk that was written before.
+    SAID=$(gw "mkfifo /tmp/said; echo '$INPUT' >/tmp/input
+        perl /run/e2e/stepper.pl $2 $COMMAND </tmp/input >/tmp/said 2>/tmp/answer &
+        read -r said </tmp/said; [ $(($2 % 3)) != 0 ] || sync; echo \"\$said\"")
+    ANSWER=
+    [[ $SAID != ended* ]] || ANSWER=$(gw 'cat /tmp/answer') AFTER=$(texts)
+    power_goes_and_comes || exit
+    judge "$1, $SAID"
+}
+
+# judge WHERE: after the boot.
+judge() {
+    local state now
+    soon 20 call list
+    state=$(call list | jq -r --argjson i "$ID" '.changes[] | select(.id == $i).state')
+    now=$(texts)
+    if [ "$state" = confirmed ]; then
+        same "configuration of a confirmed change ($1)" "$now" "$AFTER"
+    else
+        same "configuration ($1), change '$state'" "$now" "$BEFORE"
+    fi
+    if [[ $ANSWER == *'"state"'* ]]; then
+        same "state in the answer ($1)" "$(jq -r .state <<<"$ANSWER")" "$state"
+    fi
+    same "a change that waits ($1)" "$(call pending | jq -c .pending)" null
+    same "files that were being written ($1)" \
+        "$(gw 'find /etc/config /etc/fastpath/changes -name ".?*" 2>/dev/null; true')" ""
+    soon 20 ask status
+}
+
+# cuts STEP LEAST MOST: behind MOST operations of the step at most, evenly, after one cut behind its
+# end, which says how many there are: LEAST at least.
+cuts() {
+    local count number every
+    cut "$1" 9999
+    count=${SAID#ended }
+    [ "$count" -ge "$2" ] || fail "$1 has $SAID operations"
+    every=$(((count + $3 - 1) / $3))
+    for ((number = count; number > 0; number -= every)); do
+        cut "$1" "$number"
+        [[ $SAID == "cut $number "* ]] || fail "$1 was to be cut at $number: $SAID"
+        POINTS+=("$1 ${SAID#cut }")
+    done
+}
+
+ready_for_cuts() {
+    gw 'command -v perl >/dev/null' || skip "no Perl on this gateway, which runs stepper.pl"
+    keeps_what_is_written || exit
+    gw 'mkdir -p /run/e2e/kept && cp /etc/config/network /etc/config/firewall /run/e2e/kept/'
+    gw 'cat >/run/e2e/stepper.pl' <"$VM/lib/stepper.pl"
+    at_the_end 'gw "rm -rf /etc/e2e.kept"'
+    POINTS=()
+}
+
+# hit LEAST: so many different places.
+hit() {
+    begin
+    gw 'rm -rf /etc/e2e.kept'
+    note "${#POINTS[@]} cuts: ${POINTS[*]}"
+    [ "${#POINTS[@]}" -ge "$1" ] || fail "only ${#POINTS[@]} cuts"
+    good_state
+}
+
+# @core @fault:power-cut-confirm
+test_cut_while_a_change_is_confirmed() {
+    ready_for_cuts
+    cuts confirm 8 3
+    hit 3
+}
+
+# @core @fault:power-cut-revert
+test_cut_while_a_change_expires() {
+    ready_for_cuts
+    cuts expiry 6 2
+    hit 2
+}
+
+# @long @fault:power-cut-apply
+test_cut_at_each_step_of_an_apply() {
+    ready_for_cuts
+    cuts apply 12 99
+    hit 12
+}
+
+# @long
+test_cut_at_each_step_of_a_confirmation() {
+    ready_for_cuts
+    cuts confirm 8 99
+    hit 8
+}
+
+# @long
+test_cut_at_each_step_of_a_revert_and_an_expiry() {
+    ready_for_cuts
+    cuts revert 8 99
+    cuts expiry 6 99
+    hit 14
+}
+
+# @long @fault:power-cut-undo
+test_cut_at_each_step_of_an_undo() {
+    ready_for_cuts
+    cuts undo 8 99
+    hit 8
+}
+
+# @long @fault:power-cut-boot
+test_cut_again_at_each_step_of_the_boot() {
+    ready_for_cuts
+    cuts boot 8 99
+    hit 8
+}
+
+# The backup has the configuration in force, which nobody has confirmed, and nothing by which a boot
+# would revert it.
+# @core @fault:backup-in-countdown
+test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
+    local backup now
+    ready_for_cuts
+    begin
+    apply 600 >/dev/null
+    now=$(texts)
+    [ "$now" != "$BEFORE" ] || fail "nothing was applied"
+    backup=$(mktemp)
+    at_the_end "rm -f $backup; gw 'rm -rf /etc/e2e.kept /tmp/backup.tgz'"
+    gw 'sysupgrade -b /tmp/backup.tgz && cat /tmp/backup.tgz' >"$backup"
+    lacks "the backup" "$(tar -tzf "$backup")" pending
+    call revert '{"id": 1}' >/dev/null
+    same "the configuration after the revert" "$(texts)" "$BEFORE"
+    # A router that has no change of its own.
+    begin
+    gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz && sync' <"$backup"
+    power_goes_and_comes || exit
+    soon 20 call list
+    same "the restored configuration" "$(texts)" "$now"
+    same "a change that waits" "$(call pending | jq -c .pending)" null
+    gw '! ls -A /etc/fastpath/changes | grep pending' || fail "the countdown is back"
+    begin
+    gw 'rm -f /etc/uci-defaults/10_disable_services'
+}
+
+# upgraded: an image is installed, and its first boot begins with what sysupgrade has kept.
+# shellcheck disable=SC2016 # the gateway expands it
+upgraded() {
+    local kept archive
+    kept=$(mktemp) archive=$(mktemp)
+    # shellcheck disable=SC2064 # now
+    trap "rm -f $kept $archive" EXIT
+    gw 'echo image >/tmp/image && sum=$(sha256sum </tmp/image | cut -d " " -f 1) &&
+        printf "lab-image %s" "$sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
+        sysupgrade /tmp/image && umount /usr/sbin/reboot && cat /tmp/sysupgrade.tgz' >"$archive"
+    gw 'tar -cf - -C /run e2e' >"$kept"
+    gw ': >/factory-reset; sync'
+    cut_power gw || exit
+    power_on gw
+    gw 'tar -xf - -C /run' <"$kept"
+    gw '! test -e /etc/fastpath/changes/pending.json' || fail "the system is not a new one"
+    gw 'tar -C / -xzf - && cp -a /run/e2e /etc/e2e.kept && sync' <"$archive"
+    power_goes_and_comes || exit
+}
+
+# @core @fault:upgrade-in-countdown @fault:upgrade-without-base
+test_an_upgrade_in_a_countdown_reverts_the_change() {
+    local file
+    ready_for_cuts
+    for file in base none; do
+        begin
+        apply 600 >/dev/null
+        [ "$(texts)" != "$BEFORE" ] || fail "nothing was applied"
+        # The second upgrade is one without package fastpath-base.
+        [ "$file" = base ] || gw 'rm -f /lib/upgrade/keep.d/fastpath-base'
+        ANSWER=
+        upgraded
+        judge "upgrade, $file"
+        same "how it ended" "$(call list | jq -r '.changes[0].state')" power-cut
+    done
+    begin
+    gw 'rm -rf /etc/e2e.kept /etc/uci-defaults/10_disable_services'
+    good_state
+}
