@@ -27,9 +27,9 @@ pub(crate) struct Requests {
 /// Refused calls that are logged in a minute: anybody who may read can make more.
 const MOST_REFUSALS: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// The kernel answers within milliseconds. After this long the answer has what is known.
+/// The kernel answers within milliseconds. After this long the answer has the known part.
 const WITHOUT_NETWORK: Duration = Duration::from_secs(5);
-/// Requests that wait at once; more are answered with what is known.
+/// Requests that wait at once; more are answered with the known part.
 const MOST_WAITING: usize = 64;
 
 /// Requests that wait for the first reading of something.

@@ -164,7 +164,7 @@ mod tests {
         assert!(Firewall::default().is_wan("wan"));
     }
 
-    /// These two were outside for `exposures` and not here, or the other way round.
+    /// `exposures` and this file once differed about all but the first.
     #[test]
     fn zones_lead_to_the_internet_by_one_rule() {
         let firewall = Firewall::parse(&json!({
