@@ -60,7 +60,7 @@ test_access_to_files() {
         awk -F '\t' '!($3 == "list" && $4 == "list" && $5 == "list" && $6 == "list") || /^.etc/' \
             >"$RUN/access.seen"
     # Of files that are closed to all four, a few are shown: others depend on the packages, and on
-    # what has been used since the start.
+    # features used since the start.
     as_documented files '/proc/sys/net' '/(proc|sys/fs/bpf|etc/fastpath$)'
 }
 

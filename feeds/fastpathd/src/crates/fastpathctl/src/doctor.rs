@@ -141,7 +141,7 @@ fn limits(method: &str) -> Limits {
 /// Runs a program to its end and reads its answer.
 fn answer_of(command: &mut Command, limits: Limits) -> Result<Value, ProgramError> {
     let output = process::run(command, b"", limits)?;
-    // What it complains about is not part of the answer.
+    // Its complaints are not part of the answer.
     let _ = std::io::stderr().write_all(&output.stderr);
     let status = output.status;
     serde_json::from_slice(&output.stdout).map_err(|cause| ProgramError::Output { status, cause })
