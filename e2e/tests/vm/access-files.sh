@@ -38,7 +38,7 @@ NOT_SHOWN+='|^/tmp/[^/]+$|^/dev/(console|full|null|ptmx|random|urandom|zero|tty)
 # listed: without those. The lab makes the device files of its own gateway.
 listed() {
     local more='^$'
-    is_openwrt </dev/null || more='^/(dev|var/tmp)/'
+    is_openwrt </dev/null || more='^/dev/|^/var/tmp$'
     grep -vE "$NOT_SHOWN|$more" | sort -u
 }
 
