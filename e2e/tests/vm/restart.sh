@@ -52,6 +52,16 @@ test_daemon_comes_back_by_itself() {
     soon 5 engine_is flowtable
 }
 
+# As soon as it is on ubus. Interfaces are netifd's, and follow.
+test_the_first_topology_has_the_links() {
+    local said
+    # shellcheck disable=SC2016 # the gateway expands it
+    said=$(gw '/etc/init.d/fastpathd restart
+        for n in $(seq 500); do ubus call fastpath topology 2>/dev/null && break; done')
+    has "links of the first topology" "$(jq -c '[.links[].name]' <<<"$said")" '"lan1"'
+    soon 5 engine_is flowtable
+}
+
 test_stopped_daemon_keeps_the_table() {
     local before
     established

@@ -59,6 +59,12 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     has "its answer for rpcd" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
     as_daemon 'ubus call fastpath.change apply '\''{"edits": []}'\' && fail "it changes settings"
+    # rpcd does not say that it was not root who called.
+    said=$(as_daemon 'ubus call fastpath.doctor run '\''{"sample_ms": 0,
+        "checks": ["system-password", "system-sessions"]}'\')
+    same "what the doctor says to it" "$(jq -c '[.findings[].severity]' <<<"$said")" \
+        '["unknown","unknown"]'
+    lacks "what the doctor says to it" "$said" /etc/shadow
     soon 5 engine_is flowtable
 }
 

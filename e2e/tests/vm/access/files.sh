@@ -46,7 +46,8 @@ attempt() {
         ! read_file "$1" || rights="read"
         ! append "$1" || rights="${rights:+$rights, }write"
     else
-        return
+        # It went away, or is a socket.
+        return 0
     fi
     printf '%s\t%s\n' "$1" "${rights:-no}"
 }

@@ -287,6 +287,7 @@ export interface Problem {
     | 'fw4-option'
     | 'fw4-ports'
     | 'fw4-set'
+    | 'fw4-silent'
     | 'host-bits'
     | 'ids-ports'
     | 'inline-address'

@@ -140,7 +140,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password and system-sessions show their findings only to callers with the right to fix, and are unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password and system-sessions show their findings only to sessions with the right to fix, and are unknown to all others, and without a session; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;

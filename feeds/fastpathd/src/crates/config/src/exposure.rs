@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Firewall settings that open everything to the Internet, and the zones that lead there, for
-//! changes, daemon and doctor. WAN interfaces and home networks go by another rule for these zones,
-//! in `crates/fastpathd/src/network/interfaces.rs`.
+//! changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
 //!
 //! Only settings that open everything: a policy, a forwarding, a rule without a port or an address,
 //! not ports that are opened one by one.
@@ -112,7 +111,8 @@ pub fn exposures(firewall: &Value) -> Vec<Exposure> {
     found
 }
 
-const WAN: &str = "wan";
+/// A zone of this name leads to the Internet, whatever its options.
+pub const WAN: &str = "wan";
 /// Interfaces that lead to the Internet by `OpenWrt`'s own naming.
 const LINES: &[&str] = &["wan", "wan6"];
 const ANY: &str = "*";

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use plugin::{CallReason, Refusal};
+use plugin::{CallReason, Origin, Refusal};
 use serde_json::{Map, Value};
 
 use crate::audience::Audience;
@@ -25,9 +25,10 @@ pub(crate) fn answer(
     machine: &dyn Machine,
     method: &str,
     args: &Map<String, Value>,
+    origin: Origin,
 ) -> Result<Map<String, Value>, Refusal> {
     match method {
-        "run" => ran(machine, args),
+        "run" => ran(machine, args, Audience::without_session(origin)),
         "fix" => fixed(machine, args),
         "pmtu" => {
             let target = args.get("target").and_then(Value::as_str).unwrap_or_default();
@@ -48,11 +49,15 @@ fn wrong_type(argument: &str, kind: &'static str) -> Refusal {
     invalid(CallReason::Type { argument: argument.to_owned(), kind })
 }
 
-fn ran(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+fn ran(
+    machine: &dyn Machine,
+    args: &Map<String, Value>,
+    without_session: Audience,
+) -> Result<Map<String, Value>, Refusal> {
     let only = named(args)?;
     let sample = sample(args)?;
     let began = machine.now_ms();
-    let audience = Audience::of(machine, args);
+    let audience = Audience::of(machine, args, without_session);
     let mut answer = run(machine, only.as_deref(), sample, audience).answer(&Texts::english());
     answer.insert("at_ms".into(), began.into());
     answer.insert("took_ms".into(), machine.now_ms().saturating_sub(began).into());
@@ -64,7 +69,8 @@ fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String,
     if !is_check(id) {
         return Err(invalid(CallReason::value("id", id)));
     }
-    let audience = Audience::of(machine, args);
+    // ubusd lets only root call `fix`.
+    let audience = Audience::of(machine, args, Audience::Writer);
     let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
     fix(machine, id, report.finding(id), args)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plugin::Refusal;
+use plugin::{Origin, Refusal};
 use serde_json::{Value, json};
 
 use super::answer;
@@ -15,7 +15,11 @@ fn fake() -> Fake {
 }
 
 fn ask(fake: &Fake, method: &str, args: &Value) -> Value {
-    let answered = answer(fake, method, args.as_object().unwrap());
+    ask_from(Origin::Bus, fake, method, args)
+}
+
+fn ask_from(origin: Origin, fake: &Fake, method: &str, args: &Value) -> Value {
+    let answered = answer(fake, method, args.as_object().unwrap(), origin);
     Value::Object(answered.unwrap_or_else(Refusal::answer))
 }
 
@@ -114,7 +118,16 @@ fn a_writer_sees_whose_password_is_empty() {
     let right = json!({"ubus_rpc_session": "0123", "scope": "ubus", "object": "fastpath.doctor",
         "function": "fix"});
     assert!(router.done().contains(&format!("call session access {right}")), "{:?}", router.done());
-    // On the router itself there is no session: ubusd lets only root call.
-    let answer = ask(&open_account(&json!(false)), "run", &json!({"checks": ["system-password"]}));
+}
+
+/// Without a session rpcd does not say which user calls: ubusd lets the daemon's call `run`.
+#[test]
+fn a_call_on_ubus_without_a_session_does_not_see_whose_password_is_empty() {
+    let (router, asked) = (open_account(&json!(true)), json!({"checks": ["system-password"]}));
+    let answer = ask(&router, "run", &asked);
+    assert_eq!(answer["findings"][0]["severity"], "unknown", "{answer:#}");
+    let text = answer.to_string();
+    assert!(!text.contains("root") && !text.contains("viewer"), "{answer:#}");
+    let answer = ask_from(Origin::CommandLine, &router, "run", &asked);
     assert_eq!(answer["findings"][0]["severity"], "error", "{answer:#}");
 }

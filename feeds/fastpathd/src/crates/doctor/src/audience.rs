@@ -3,6 +3,7 @@
 //! that would help to break into the router: neither passwords nor rights of accounts are checked
 //! then.
 
+use plugin::Origin;
 use serde_json::{Map, Value};
 
 use crate::machine::Machine;
@@ -20,10 +21,23 @@ pub(crate) enum Audience {
 pub(crate) const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {
-    /// Asks rpcd for the caller's right to `fix`. A call without a session comes from the
-    /// router itself: ubusd lets only root call. If rpcd does not answer, it is a reader.
-    pub(crate) fn of(machine: &dyn Machine, request: &Map<String, Value>) -> Self {
-        let Some(session) = request.get(plugin::SESSION) else { return Self::Writer };
+    /// Who calls `run` without a session: ubusd lets the daemon's user do so, too, and rpcd does
+    /// not say which user it was.
+    pub(crate) fn without_session(origin: Origin) -> Self {
+        match origin {
+            Origin::Bus => Self::Reader,
+            Origin::CommandLine => Self::Writer,
+        }
+    }
+
+    /// Asks rpcd for the right to `fix` of the caller's session. If rpcd does not answer, it is a
+    /// reader.
+    pub(crate) fn of(
+        machine: &dyn Machine,
+        request: &Map<String, Value>,
+        without_session: Self,
+    ) -> Self {
+        let Some(session) = request.get(plugin::SESSION) else { return without_session };
         let right = plugin::map([
             (plugin::SESSION, session.clone()),
             ("scope", "ubus".into()),

@@ -44,6 +44,7 @@ fn answered(
     let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
     let given = names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone())));
     let args: Map = given.collect();
+    let origin = call.origin;
     let failed = |error: std::io::Error| {
         let (path, said) = (LOCK.to_owned(), error.to_string());
         Refusal::new("failed", CallReason::File { what: "locking", path, said })
@@ -54,7 +55,8 @@ fn answered(
     // The router waits for its programs and for the bus, which a task must not.
     let answered = std::thread::spawn(move || {
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
-        answer(&Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into())), method, &args)
+        let router = Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into()));
+        answer(&router, method, &args, origin)
     });
     answered.join().unwrap_or_else(|_| Err(DoctorReason::Ended.into()))
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `doctor`: runs checks over ubus or, without rpcd, by their program, repeats a call whose
-//! answer was lost, applies fixes with rollback (seconds of the trial, time for the effect), exit
-//! status. Findings are formatted in `examination.rs`.
+//! Command `doctor`: runs checks by their program, applies fixes over ubus or, without rpcd, by
+//! their program, with rollback (seconds of the trial, time for the effect), exit status. Findings
+//! are formatted in `examination.rs`.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
+use plugin::process::{self, Limits, RunError};
 use serde_json::{Value, json};
-use ubus::{CallError, Connection, Handle, Map, Status};
+use ubus::{Connection, Handle, Status};
 
 use crate::examination::{self, Paint};
 use crate::json::{list, number, text};
@@ -29,8 +30,8 @@ pub(crate) struct Request {
 /// Why the checks could not run, or a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
-    #[error("{object} is not on ubus and {path} does not exist: {cause}; is fastpathd installed?")]
-    Absent { object: &'static str, path: String, cause: String },
+    #[error("{path} cannot be run: {cause}; is fastpathd installed?")]
+    Absent { path: String, cause: String },
     #[error("{object} {method}: {cause}")]
     Call { object: &'static str, method: &'static str, cause: String },
     #[error("{0}")]
@@ -39,13 +40,15 @@ pub(crate) enum DoctorError {
     Unasked(String),
 }
 
-/// Folder of the programs that rpcd runs for its objects; without rpcd they are run here.
+/// Folder of the programs that rpcd runs for its objects.
 const PLUGINS: &str = "/usr/libexec/rpcd";
 /// rpcd ends a plugin after 30 s, the lab's after 120.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Seconds until an unconfirmed change is rolled back.
 const TRIAL: u64 = 90;
 /// How long a fix may take to show: the daemon reads its table every 20 s, and retries after 30.
+/// Bytes of a program's answer. A message on ubus has at most as many.
+const LONGEST_ANSWER: usize = 1 << 20;
 const EFFECT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -56,12 +59,14 @@ const CHANGE: &str = "fastpath.change";
 struct Objects {
     /// With the connection, whose end would close the socket.
     bus: Option<(Handle, Connection)>,
+    socket: String,
 }
 
 impl Objects {
     async fn open(socket: &str) -> Self {
         let opened = Connection::open(Path::new(socket)).await.ok();
-        Self { bus: opened.map(|connection| (connection.handle(), connection)) }
+        let bus = opened.map(|connection| (connection.handle(), connection));
+        Self { bus, socket: socket.to_owned() }
     }
 
     /// Over the bus; where the object is not there, by running its program.
@@ -72,61 +77,74 @@ impl Objects {
         args: &Value,
     ) -> Result<Value, DoctorError> {
         let answer = match &self.bus {
-            Some((handle, _)) => match called(handle, object, method, args).await {
+            Some((handle, _)) => match handle.call(object, method, args, PATIENCE).await {
                 Ok(answer) => Value::Object(answer),
-                Err(error) if error.status() == Status::NotFound => run(object, method, args)?,
+                Err(error) if error.status() == Status::NotFound => {
+                    self.by_program(object, method, args)?
+                }
                 Err(error) => {
                     let cause = error.to_string();
                     return Err(DoctorError::Call { object, method, cause });
                 }
             },
-            None => run(object, method, args)?,
+            None => self.by_program(object, method, args)?,
         };
-        match answer.get("error") {
-            Some(error) => Err(DoctorError::Refused(refusal(error))),
-            None => Ok(answer),
-        }
+        accepted(answer)
     }
 
-    async fn run(&self, request: &Value) -> Result<Value, DoctorError> {
-        self.ask(DOCTOR, "run", request).await
+    /// By the program: over ubus it does not know that root calls, and withholds findings about
+    /// accounts.
+    fn run(&self, request: &Value) -> Result<Value, DoctorError> {
+        accepted(self.by_program(DOCTOR, "run", request)?)
+    }
+
+    fn by_program(
+        &self,
+        object: &'static str,
+        method: &'static str,
+        args: &Value,
+    ) -> Result<Value, DoctorError> {
+        let path = format!("{PLUGINS}/{object}");
+        let mut command = Command::new(&path);
+        command.args(["call", method, &args.to_string()]).env("UBUS_SOCKET", &self.socket);
+        answer_of(&mut command, limits(method)).map_err(|cause| match cause {
+            ProgramError::Run(RunError::System(cause)) => {
+                DoctorError::Absent { path, cause: cause.to_string() }
+            }
+            cause => DoctorError::Call { object, method, cause: cause.to_string() },
+        })
     }
 }
 
-/// rpcd loses a program's answer now and then when two callers ask at once: since March 2026 it
-/// closes the program's pipes twice. A run is requested again, a fix is not.
-async fn called(
-    handle: &Handle,
-    object: &'static str,
-    method: &'static str,
-    args: &Value,
-) -> Result<Map, CallError> {
-    let call = || handle.call(object, method, args, PATIENCE);
-    match call().await {
-        Err(error) if lost(method, error.status()) => call().await,
-        answer => answer,
+fn accepted(answer: Value) -> Result<Value, DoctorError> {
+    match answer.get("error") {
+        Some(error) => Err(DoctorError::Refused(refusal(error))),
+        None => Ok(answer),
     }
 }
 
-/// Whether a call that ended so is made again.
-fn lost(method: &str, status: Status) -> bool {
-    status == Status::NoData && method == "run"
+/// Why a program gave no answer.
+#[derive(Debug, thiserror::Error)]
+enum ProgramError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("its program ended with {status} without JSON output: {cause}")]
+    Output { status: ExitStatus, cause: serde_json::Error },
 }
 
-/// Calls a method by running its program, as rpcd would.
-fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value, DoctorError> {
-    let path = format!("{PLUGINS}/{object}");
-    let output = Command::new(&path)
-        .args(["call", method, &args.to_string()])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| DoctorError::Absent { object, path, cause: error.to_string() })?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        let cause =
-            format!("its program ended with {} without JSON output: {error}", output.status);
-        DoctorError::Call { object, method, cause }
-    })
+/// Of a program that answers a method.
+fn limits(method: &str) -> Limits {
+    // Others start services, which would inherit the limits of memory and CPU time.
+    Limits { time: PATIENCE, output: LONGEST_ANSWER, resources: matches!(method, "run" | "check") }
+}
+
+/// Runs a program to its end and reads its answer.
+fn answer_of(command: &mut Command, limits: Limits) -> Result<Value, ProgramError> {
+    let output = process::run(command, b"", limits)?;
+    // Its complaints are not part of the answer.
+    let _ = std::io::stderr().write_all(&output.stderr);
+    let status = output.status;
+    serde_json::from_slice(&output.stdout).map_err(|cause| ProgramError::Output { status, cause })
 }
 
 /// The text of an error, with the details it lists.
@@ -152,12 +170,12 @@ pub(crate) async fn doctor(
     let asked = json!({"checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
-        fixes = fixable(&objects.run(&asked).await?);
+        fixes = fixable(&objects.run(&asked)?);
     }
     for id in fixes {
         fix(&objects, &id, &request).await?;
     }
-    let answer = objects.run(&asked).await?;
+    let answer = objects.run(&asked)?;
     if json {
         print(&format!("{answer:#}\n"));
     } else {
@@ -186,14 +204,14 @@ fn fixable(answer: &Value) -> Vec<String> {
 }
 
 /// The finding of a check; none: it finds nothing any more.
-async fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
-    let mut answer = objects.run(&json!({"checks": [id]})).await?;
+fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
+    let mut answer = objects.run(&json!({"checks": [id]}))?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
     Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
 }
 
 async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
-    let Some(found) = finding(objects, id).await? else {
+    let Some(found) = finding(objects, id)? else {
         print(&format!("{id}: nothing to fix\n"));
         return Ok(());
     };
@@ -254,7 +272,7 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
 async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {
-        let last = finding(objects, id).await;
+        let last = finding(objects, id);
         let over = began.elapsed() > EFFECT;
         match last {
             Ok(None) => return Ok(true),
@@ -280,11 +298,35 @@ mod tests {
         assert_eq!(of(json!({"warning": 1, "error": 1})), code(2));
     }
 
+    fn shell(script: &str, limits: Limits) -> Result<Value, ProgramError> {
+        answer_of(Command::new("/bin/sh").args(["-c", script]), limits)
+    }
+
     #[test]
-    fn a_lost_run_is_requested_again_and_a_fix_is_not() {
-        assert!(lost("run", Status::NoData));
-        assert!(!lost("fix", Status::NoData));
-        assert!(!lost("run", Status::Timeout));
+    fn a_program_has_limits_of_time_and_output() {
+        let began = Instant::now();
+        let brief = Limits { time: Duration::from_millis(200), ..limits("run") };
+        let late = shell("sleep 60", brief);
+        assert!(matches!(late, Err(ProgramError::Run(RunError::Late(_)))), "{late:?}");
+        assert!(began.elapsed() < Duration::from_secs(30), "it was waited for");
+        let loud =
+            shell("while :; do echo 0123456789012345678901234567890123456789; done", limits("run"));
+        assert!(matches!(loud, Err(ProgramError::Run(RunError::Loud(LONGEST_ANSWER)))), "{loud:?}");
+    }
+
+    #[test]
+    fn a_program_that_starts_services_has_no_limits_that_they_would_inherit() {
+        for (method, limited) in [("run", true), ("check", true), ("fix", false), ("apply", false)]
+        {
+            assert_eq!(limits(method).resources, limited, "{method}");
+        }
+    }
+
+    #[test]
+    fn a_program_answers_with_json() {
+        assert_eq!(shell("echo '{\"a\": 1}'; echo x >&2", limits("run")).unwrap(), json!({"a": 1}));
+        let error = shell("echo no; exit 3", limits("run")).unwrap_err().to_string();
+        assert!(error.contains("exit status: 3 without JSON output"), "{error}");
     }
 
     #[test]

@@ -12,9 +12,21 @@ use crate::reason::CallReason;
 /// The argument that uhttpd adds to each call: the caller's session.
 pub const SESSION: &str = "ubus_rpc_session";
 
+/// How a call without a session reached this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From rpcd, for any user whom ubusd lets call the method. ubusd passes the name of that user
+    /// on to rpcd, and rpcd not to its programs.
+    Bus,
+    /// The arguments are on the command line: the caller is this process's own user.
+    CommandLine,
+}
+
 /// A call of a method. Reading an argument of a wrong type is refused as `argument`.
 pub struct Call {
     args: Map,
+    /// Who calls if there is no session.
+    pub origin: Origin,
     /// The connection to other objects; made at the first use.
     pub bus: Bus,
 }
@@ -62,14 +74,14 @@ impl From<BusError> for Refusal {
 }
 
 impl Call {
-    /// A call with these arguments.
+    /// A call with these arguments, from rpcd.
     #[must_use]
     pub fn new(args: Map, bus: Bus) -> Self {
-        Self { args, bus }
+        Self { args, origin: Origin::Bus, bus }
     }
 
-    /// The caller's session; none if somebody on the router itself calls, which ubusd lets only
-    /// root do.
+    /// The caller's session; none if somebody on the router itself calls. Unless ubusd lets only
+    /// root call the method, [`Call::origin`] says whether the caller is known.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.args.get(SESSION).and_then(Value::as_str)

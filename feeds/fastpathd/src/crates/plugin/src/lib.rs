@@ -39,7 +39,7 @@ mod reason;
 mod session;
 
 pub use bus::{Bus, BusError, Callee, Calling};
-pub use call::{Call, Refusal, SESSION};
+pub use call::{Call, Origin, Refusal, SESSION};
 pub use map::{Map, map};
 pub use object::{Answer, Method, Object, Sample};
 pub use program::{Subcommand, main};

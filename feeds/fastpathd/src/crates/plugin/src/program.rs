@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use serde_json::{Deserializer, Value};
 
 use crate::bus::Bus;
-use crate::call::{Call, Refusal};
+use crate::call::{Call, Origin, Refusal};
 use crate::map::Map;
 use crate::object::Object;
 use crate::reason::CallReason;
@@ -44,8 +44,10 @@ pub fn main(
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         return match words[..] {
             ["list"] => print(object.signature()),
-            ["call", method] => print(answer(object, method, &mut std::io::stdin())),
-            ["call", method, args] => print(answer(object, method, &mut args.as_bytes())),
+            ["call", method] => print(answer(object, method, Origin::Bus, &mut std::io::stdin())),
+            ["call", method, args] => {
+                print(answer(object, method, Origin::CommandLine, &mut args.as_bytes()))
+            }
             _ => usage(program, objects),
         };
     }
@@ -69,11 +71,16 @@ fn print(map: Map) -> ExitCode {
     }
 }
 
-fn answer(object: &Object, method: &str, input: &mut dyn Read) -> Map {
-    carry_out(object, method, input).unwrap_or_else(Refusal::answer)
+fn answer(object: &Object, method: &str, origin: Origin, input: &mut dyn Read) -> Map {
+    carry_out(object, method, origin, input).unwrap_or_else(Refusal::answer)
 }
 
-fn carry_out(object: &Object, method: &str, input: &mut dyn Read) -> Result<Map, Refusal> {
+fn carry_out(
+    object: &Object,
+    method: &str,
+    origin: Origin,
+    input: &mut dyn Read,
+) -> Result<Map, Refusal> {
     let unknown =
         || CallReason::Method { object: object.name, method: method.escape_debug().to_string() };
     let method = object.method(method).ok_or_else(|| Refusal::new("method", unknown()))?;
@@ -81,8 +88,9 @@ fn carry_out(object: &Object, method: &str, input: &mut dyn Read) -> Result<Map,
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let failed = |error: std::io::Error| CallReason::Start { said: error.to_string() };
     let runtime = runtime.map_err(|error| Refusal::new("failed", failed(error)))?;
-    let bus = Bus::from_environment();
-    tokio::task::LocalSet::new().block_on(&runtime, (method.run)(Call::new(args, bus)))
+    let mut call = Call::new(args, Bus::from_environment());
+    call.origin = origin;
+    tokio::task::LocalSet::new().block_on(&runtime, (method.run)(call))
 }
 
 /// Reads one object and no further: rpcd may leave the other end open.
@@ -121,7 +129,7 @@ mod tests {
     };
 
     fn say(input: &str) -> Value {
-        Value::Object(answer(&ECHO, "say", &mut input.as_bytes()))
+        Value::Object(answer(&ECHO, "say", Origin::Bus, &mut input.as_bytes()))
     }
 
     #[test]
@@ -131,7 +139,7 @@ mod tests {
             assert_eq!(say(input)["error"]["code"], code, "{input}");
         }
         assert_eq!(say(r#"{"text":7}"#)["error"]["argument"], "text");
-        let unknown = Value::Object(answer(&ECHO, "shout\n", &mut "{}".as_bytes()));
+        let unknown = Value::Object(answer(&ECHO, "shout\n", Origin::Bus, &mut "{}".as_bytes()));
         assert_eq!(unknown["error"]["text"], r"echo has no method 'shout\n'");
     }
 

@@ -43,6 +43,9 @@ config::coded! {
         Refused = "fw4",
             "firewall: the firewall (fw4) would not take these settings; the router's log has its \
              error";
+        Silent = "fw4-silent",
+            "firewall: the firewall (fw4) could not check these settings; the router's log has the \
+             reason";
         NoRule { label: String } = "fw4-no-rule",
             "firewall, section '{label}': the firewall (fw4) cannot make a rule of it";
         Option { label: String } = "fw4-option",
@@ -82,7 +85,8 @@ impl Firewall {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// Whether it would refuse the files after the change, and takes those before.
+    /// Whether it would refuse the files after the change, and takes those before; or gives no
+    /// verdict on those after it.
     pub(super) fn judge(&self, draft: &Draft) -> Option<Problem> {
         let program = self.0.as_ref()?;
         let touched = draft.touched();
@@ -102,14 +106,19 @@ impl Firewall {
                 return Some(left_out(draft, new));
             }
             (Verdict::Takes(_), Verdict::Refuses(_) | Verdict::Silent(_)) => return None,
-            (Verdict::Silent(_), Verdict::Refuses(_) | Verdict::Silent(_)) => "could not be asked",
-            (Verdict::Refuses(_) | Verdict::Silent(_), Verdict::Takes(_)) => "refused a change",
+            (Verdict::Silent(_), Verdict::Takes(_) | Verdict::Refuses(_) | Verdict::Silent(_)) => {
+                "could not be asked"
+            }
+            (Verdict::Refuses(_), Verdict::Takes(_)) => "refused a change",
             (Verdict::Refuses(_), Verdict::Refuses(_) | Verdict::Silent(_)) => {
                 "refuses the present configuration, so changes are not checked with it"
             }
         };
         let (Verdict::Refuses(words) | Verdict::Silent(words)) = &after else { return None };
         crate::log::say(&format!("{quoted} {about}: {}", errors(words)));
+        if matches!(after, Verdict::Silent(_)) {
+            return Some(problem("", "", &FirewallFault::Silent));
+        }
         matches!(before, Verdict::Takes(_)).then(|| refused(draft, words))
     }
 }
@@ -302,6 +311,19 @@ mod tests {
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {}},
         ]));
         assert_eq!(refused(&one, "").section, "a");
+    }
+
+    /// Nobody would see that the change was not checked.
+    #[test]
+    fn a_change_that_could_not_be_checked_is_refused() {
+        let none = Firewall(Some(PathBuf::from("/no/such/fw4")));
+        let rule = json!([
+            {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
+        ]);
+        let found = none.judge(&draft(rule)).map(|problem| (problem.code, problem.text));
+        let (code, text) = found.expect("a problem");
+        assert_eq!(code, "fw4-silent");
+        assert!(text.contains("could not check") && !text.contains("such"), "{text}");
     }
 
     /// Its text is for the log: a caller gets the cause in our text.

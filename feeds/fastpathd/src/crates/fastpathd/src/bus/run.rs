@@ -22,10 +22,12 @@ impl Daemon {
                 self.subscribed = false;
                 Vec::new()
             }
-            Event::Invoked(request) => match self.requests.hold_update(request) {
-                Some(request) => self.invoke(request),
-                None => Vec::new(),
-            },
+            Event::Invoked(request) => {
+                let (known, now) = (self.core.network.is_known(), self.core.now.mono);
+                let request = self.requests.hold_update(request);
+                let request = request.and_then(|of| self.requests.hold_for_network(of, known, now));
+                request.map_or_else(Vec::new, |request| self.invoke(request))
+            }
             Event::Subscribed(active) => {
                 self.subscribed = active;
                 Vec::new()

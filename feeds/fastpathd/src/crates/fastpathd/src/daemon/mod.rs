@@ -128,6 +128,16 @@ impl Daemon {
             Event::Rules(event) => self.core.rules_event(event),
         };
         self.finish(effects);
+        self.answer_for_network();
+    }
+
+    /// Answers the requests whose wait for the network is over.
+    fn answer_for_network(&mut self) {
+        let (known, now) = (self.core.network.is_known(), self.core.now.mono);
+        for request in self.requests.network_read(known, now) {
+            let effects = self.invoke(request);
+            self.carry_out(effects);
+        }
     }
 
     /// An attempt to read the configuration has ended: requests that waited for it go on.
@@ -188,6 +198,7 @@ impl Daemon {
         let readings = kernel::readings(&self.io.paths.leases, self.offset_s);
         let effects = self.core.second(&readings);
         self.carry_out(effects);
+        self.answer_for_network();
         if self.ticks == WITHOUT_BUS && self.core.configuration.settings().is_none() {
             let event = configuration::run::read_file(&self.io.paths.config);
             let effects = self.core.configuration_event(event);

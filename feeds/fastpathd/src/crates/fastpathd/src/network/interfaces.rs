@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Logical interfaces from netifd, and firewall zones from UCI: the zone of an interface, the
-//! devices that a zone names, and which zones lead to the Internet (`wan`, masqueraded) for WAN
-//! interfaces and home networks.
+//! devices that a zone names, and which zones lead to the Internet, by the rule of crate `config`,
+//! `exposure.rs`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use config::exposure::{Exposure, exposures};
+use config::exposure::{Exposure, WAN, exposures, outer_zones};
 use serde::Serialize;
 use serde_json::Value;
 use uci::{Package, Section};
@@ -40,7 +40,8 @@ pub(crate) struct Firewall {
     zones: Vec<String>,
     /// Zone and device.
     devices: Vec<(String, String)>,
-    masqueraded: Vec<String>,
+    /// Those that lead to the Internet.
+    outer: BTreeSet<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
     /// Ports that it opens to the Internet without limits.
@@ -51,7 +52,8 @@ impl Firewall {
     /// Reads `values` of `fastpath.config get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
         let own_offload = health::offloading_section(values).is_some();
-        let mut firewall = Self { own_offload, exposures: exposures(values), ..Self::default() };
+        let (outer, exposures) = (outer_zones(values), exposures(values));
+        let mut firewall = Self { outer, own_offload, exposures, ..Self::default() };
         for section in values.as_object().map(Package::read).unwrap_or_default().of("zone") {
             firewall.add_zone(section);
         }
@@ -67,9 +69,6 @@ impl Firewall {
         for network in section.words("network") {
             self.zone_of.insert(network.to_owned(), zone.to_owned());
         }
-        if section.is_on("masq", false) {
-            self.masqueraded.push(zone.to_owned());
-        }
     }
 
     /// Every zone there is, with networks or without.
@@ -83,9 +82,9 @@ impl Firewall {
         self.devices.iter().map(|(zone, device)| (zone.as_str(), device.as_str()))
     }
 
-    /// Whether `zone` leads to the Internet: it is masqueraded or carries the usual name.
+    /// Whether `zone` leads to the Internet; `wan` does so before its section has been read.
     pub(crate) fn is_wan(&self, zone: &str) -> bool {
-        zone == "wan" || self.masqueraded.iter().any(|z| z == zone)
+        zone == WAN || self.outer.contains(zone)
     }
 }
 
@@ -163,6 +162,25 @@ mod tests {
         assert!(firewall().is_wan("uplink"));
         assert!(!firewall().is_wan("lan"));
         assert!(Firewall::default().is_wan("wan"));
+    }
+
+    /// `exposures` and this file once differed about all but the first.
+    #[test]
+    fn zones_lead_to_the_internet_by_one_rule() {
+        let firewall = Firewall::parse(&json!({
+            "a": {".type": "zone", "name": "wan", "network": ["line"], "masq": "1"},
+            "b": {".type": "zone", "name": "lan", "network": ["lan"], "masq": "1"},
+            "c": {".type": "zone", "name": "vpn", "network": ["wg0"], "masq": "1"},
+            "d": {".type": "zone", "name": "routed", "network": ["wan6"]},
+            "e": {".type": "zone", "name": "six", "network": ["he"], "masq6": "1"},
+            "f": {".type": "forwarding", "src": "lan", "dest": "wan"},
+            "g": {".type": "forwarding", "src": "vpn", "dest": "wan"},
+        }));
+        for (zone, outside) in
+            [("wan", true), ("lan", false), ("vpn", false), ("routed", true), ("six", true)]
+        {
+            assert_eq!(firewall.is_wan(zone), outside, "{zone}");
+        }
     }
 
     #[test]
