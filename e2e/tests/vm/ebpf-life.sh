@@ -202,3 +202,86 @@ closed() {
         return 1
     fi
 }
+
+# forge PORT NUMBER FLAGS [OPTION]: so many segments with the ISP's address and port and any
+# numbers of sequence, to that download of h10's. OPTION: of socat.
+# shellcheck disable=SC2034 # segment reads them
+forge() {
+    local wan ends at FLAGS=$3 SEQ ACK
+    wan=$(wan_address)
+    ends=$(digits "$ISP_4")$(digits "$wan")
+    for ((at = 0; at < $2; at++)); do
+        SEQ=$SRANDOM ACK=$SRANDOM
+        segment tcp 80 "$1" 20 "$ends"
+    done | bytes | peers "cat >/tmp/e2e/forged; ip netns exec isp socat -u -b 20 \
+        FILE:/tmp/e2e/forged IP4-SENDTO:$wan:6,bind=$ISP_4${4:+,$4}"
+}
+
+# counts_ends HOST: from here on, FIN and RST from the ISP that arrive there.
+counts_ends() {
+    "$1" "nft -f - <<END
+table inet e2e_ends {
+    chain prerouting {
+        type filter hook prerouting priority raw
+        tcp sport 80 tcp flags & (fin | rst) != 0 counter
+    }
+}
+END"
+}
+
+# ends_arrived HOST NUMBER
+ends_arrived() {
+    local now
+    now=$("$1" nft list chain inet e2e_ends prerouting | sed -n 's/.* packets \([0-9]*\).*/\1/p')
+    [ "$now" = "$2" ] || { echo "$now of $2"; return 1; }
+}
+
+# goes_on_at ENGINE PORT: it is open, on its path, and goes on. The kernel takes a flow out of the
+# flowtable for any RST, and back with its next packets.
+goes_on_at() {
+    local entry
+    entry=$(conntrack_of "$2")
+    [[ $entry == *src=* && $entry != *CLOSE* && $entry != *WAIT* ]] || fail "no connection: $entry"
+    [ "$1" != flowtable ] || soon 10 on_path flowtable --proto tcp --text "$2"
+    on_path "$1" --proto tcp --text "$2" || fail "not at $1"
+    goes_on "$2"
+}
+
+# forged_at ENGINE HOST: forged segments get as far as HOST.
+forged_at() {
+    local engine=$1 host=$2 port before number=0 batch
+    # shellcheck disable=SC2064 # of this host
+    trap "$host nft delete table inet e2e_ends; peers rm -f /tmp/e2e/part" EXIT
+    gw fastpathctl engine "$engine" >/dev/null
+    soon 10 engine_is "$engine"
+    port=$(fresh_port)
+    begin h10 "tcp$port" "exec curl -gsS -o /tmp/e2e/part --limit-rate 50k --local-port $port" \
+        "http://$ISP_4/256.bin"
+    soon 10 on_path "$engine" --proto tcp --text "$port"
+    goes_on_at "$engine" "$port"
+    before=$(resets)
+    counts_ends "$host"
+    for batch in 1 99 100 100 100 100 100 100 100 100 100; do
+        # Alone, and with an acknowledgement.
+        forge "$port" "$batch" "$((number % 200 / 100))4"
+        number=$((number + batch))
+        soon 10 ends_arrived "$host" "$number"
+    done
+    goes_on_at "$engine" "$port"
+    # No program forwards these: they reach conntrack, which believes them for a moment.
+    forge "$port" 10 04 ip-ttl=1
+    goes_on "$port"
+    goes_on_at "$engine" "$port"
+    same "connections that were reset" "$(resets)" "$before"
+    # That of the host itself ends it. With the flowtable the kernel takes it for invalid.
+    end "tcp$port"
+    [ "$engine" = flowtable ] || soon 3 closed "$port"
+    peers "size=\$(stat -c %s /tmp/e2e/part); [ \$size -gt 50000 ] &&
+        ip netns exec isp curl -gsS -r 0-\$((size - 1)) http://$ISP_4/256.bin | cmp - /tmp/e2e/part"
+}
+
+# @fault:blind-rst
+test_a_forged_rst_ends_nothing_at_ebpf() { forged_at ebpf h10; }
+
+# @fault:blind-rst
+test_a_forged_rst_ends_nothing_at_the_flowtable() { forged_at flowtable gw; }

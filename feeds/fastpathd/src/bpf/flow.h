@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both hooks: whether an entry may carry a packet (stale, closing, to be dropped, MTU), the end
- * of the other direction's entry, and the counters of flows and exits. */
+/* For both hooks: whether an entry may carry a packet (stale, closing, to be dropped, MTU), which
+ * FIN and RST end a flow, and the counters of flows and exits. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 
@@ -27,7 +27,58 @@ always int is_stale(__u64 now)
 	return (__s64)(control.alive_until - now) < 0;
 }
 
-always void close_back4(const struct key4 *key, struct entry4 *to)
+/*
+ * The distance of a FIN or RST from the other end's acknowledgement and sequence number, at most.
+ * A RST that is further ahead, with more bytes in flight, is followed by one with the exact
+ * number: the other end acknowledges those bytes, and is answered. Nothing follows a FIN.
+ */
+#define RST_WINDOW (1 << 20)
+#define FIN_WINDOW (1 << 24)
+/* Data before a FIN in its packet, as GRO merges them, or sent a second time. */
+#define FIN_BEFORE (1 << 18)
+
+/* note_position: how far this direction is, by which FIN and RST of the other one are judged. */
+always void note_position(struct entry *to, const struct packet *p, const void *l4)
+{
+	if (p->l4 != IPPROTO_TCP)
+		return;
+	to->seq_high = *(__be16 *)(l4 + TCP_SEQ_AT);
+	to->ack = *(__be32 *)(l4 + TCP_ACK_AT);
+}
+
+/*
+ * is_genuine: whether a FIN or RST may come from the end itself. Conntrack does not know: it has
+ * not seen the numbers advance. `other` is the entry of the opposite direction, whose packets nobody
+ * sends who only forges the source of this one. Without any of them it cannot be known.
+ */
+always int is_genuine(const struct packet *p, const void *l4, const struct entry *other)
+{
+	__u32 ahead, window, before;
+	__u16 apart;
+
+	if (!other || !other->used)
+		return 1;
+	ahead = bpf_ntohl(*(__be32 *)(l4 + TCP_SEQ_AT)) - bpf_ntohl(other->ack);
+	if (p->tcp_flags & TCP_RST) {
+		/* Alone, it answers a packet, with the number that this acknowledged. */
+		if (!ahead)
+			return 1;
+		window = RST_WINDOW;
+		before = 0;
+	} else {
+		window = FIN_WINDOW;
+		before = FIN_BEFORE;
+	}
+	if (!(p->tcp_flags & TCP_ACK) || ahead + before >= window)
+		return 0;
+	apart = bpf_ntohs(*(__be16 *)(l4 + TCP_ACK_AT)) - bpf_ntohs(other->seq_high);
+	return (__u16)(apart + (window >> 16)) <= 2 * (window >> 16);
+}
+
+/*
+ * end4: a FIN or RST. Both directions are closing from here on, unless it is forged; false then.
+ */
+always int end4(const struct key4 *key, struct entry4 *to, const struct packet *p, const void *l4)
 {
 	struct key4 back = {
 		.src = to->dst,
@@ -41,11 +92,15 @@ always void close_back4(const struct key4 *key, struct entry4 *to)
 	};
 	struct entry4 *other = bpf_map_lookup_elem(&flows4, &back);
 
+	if (!to->e.state && !is_genuine(p, l4, other ? &other->e : 0))
+		return 0;
+	to->e.state = STATE_CLOSING;
 	if (other)
 		other->e.state = STATE_CLOSING;
+	return 1;
 }
 
-always void close_back6(const struct key6 *key, struct entry6 *to)
+always int end6(const struct key6 *key, struct entry6 *to, const struct packet *p, const void *l4)
 {
 	struct key6 back = {
 		.sport = to->e.dport,
@@ -60,8 +115,12 @@ always void close_back6(const struct key6 *key, struct entry6 *to)
 	__builtin_memcpy(back.src, to->dst, sizeof(back.src));
 	__builtin_memcpy(back.dst, to->src, sizeof(back.dst));
 	other = bpf_map_lookup_elem(&flows6, &back);
+	if (!to->e.state && !is_genuine(p, l4, other ? &other->e : 0))
+		return 0;
+	to->e.state = STATE_CLOSING;
 	if (other)
 		other->e.state = STATE_CLOSING;
+	return 1;
 }
 
 /* may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire. */
@@ -75,6 +134,20 @@ always int may_go(const struct entry *to, const struct packet *p, __u32 largest,
 	if (unlikely(largest > to->mtu))
 		leave(OUT_MTU);
 	return IS_FLOW;
+}
+
+/* is_end: may_go's OUT_TCP is due to a FIN or RST. */
+always int is_end(int out, const struct packet *p)
+{
+	return out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST);
+}
+
+/* forged: the exit of a FIN or RST that does not end the flow: the host judges it as any packet. */
+always int forged(const struct entry *to, const struct packet *p, __u32 largest)
+{
+	if (p->tcp_flags & TCP_SYN)
+		return OUT_TCP;
+	return largest > to->mtu ? OUT_MTU : IS_FLOW;
 }
 
 always void count_flow(struct entry *to, __u64 now, __u32 packets, __u64 bytes)

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /* Grows when anything below changes its place or its meaning. */
-#define LAYOUT 3
+#define LAYOUT 4
 
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
@@ -59,11 +59,14 @@ struct key6 {
 /* `header` is Ethernet's only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
 
-/* Set by a program, and never cleared: a FIN or RST was seen in one of the directions. */
+/*
+ * Set by a program, and never cleared: one of the ends has sent a FIN or RST. Those that only carry
+ * the right addresses and ports do not count (flow.h).
+ */
 #define STATE_CLOSING 1
 
 struct entry {
-	/* Written by the programs. Jiffies of the last packet. */
+	/* Written by the programs. Jiffies of the last packet; 0: none yet. */
 	__u64 used;
 	__u64 packets;
 	/* From the IP header on; of a packet merged by GRO, those that came over the wire. */
@@ -106,7 +109,12 @@ struct entry {
 	 */
 	__u16 zero_begin;
 	__u8 header[HEADER_MAX];
-	__u16 zero_end[3];
+	/*
+	 * Written by the programs. TCP: the upper half of the sequence number, and the
+	 * acknowledgement, of the last packet.
+	 */
+	__be16 seq_high;
+	__be32 ack;
 };
 
 struct entry4 {

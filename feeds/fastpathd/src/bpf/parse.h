@@ -46,6 +46,9 @@ volatile const __u8 dsa = DSA_NONE;
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
+#define TCP_ACK 0x10
+#define TCP_SEQ_AT 4
+#define TCP_ACK_AT 8
 #define TCP_OFFSET_AT 12
 #define TCP_FLAGS_AT 13
 #define TCP_LEN 20

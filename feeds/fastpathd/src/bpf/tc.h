@@ -191,6 +191,14 @@ always int may_go_tc(const struct entry *to, const struct packet *p, __u32 heade
 	return out;
 }
 
+/* forged, for packets that only TC has. */
+always int forged_tc(const struct entry *to, const struct packet *p, __u32 headers)
+{
+	int out = forged(to, p, largest(p, headers));
+
+	return out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN ? OUT_GSO : out;
+}
+
 /* Afterwards all pointers are new. */
 always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct entry4 *to,
 			 void *at, void *l4, __u16 *check)
@@ -264,16 +272,17 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	now = bpf_jiffies64();
 	headers = sizeof(struct iphdr) + p->l4_len;
 	out = may_go_tc(&to->e, p, headers, now);
+	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4))
+		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
-		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-			to->e.state = STATE_CLOSING;
-			close_back4(&key, to);
-		}
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
+		if (out == OUT_MTU || out == OUT_GSO)
+			note_position(&to->e, p, l4);
 		return out;
 	}
 	count_skb(skb, p, &to->e, headers, now);
+	note_position(&to->e, p, l4);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
 		put_ethernet(data, to->e.header);
 		rewrite4(at, to);
@@ -322,16 +331,17 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
 	out = may_go_tc(&to->e, p, headers, now);
+	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4))
+		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
-		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-			to->e.state = STATE_CLOSING;
-			close_back6(&key, to);
-		}
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
+		if (out == OUT_MTU || out == OUT_GSO)
+			note_position(&to->e, p, l4);
 		return out;
 	}
 	count_skb(skb, p, &to->e, headers, now);
+	note_position(&to->e, p, l4);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
 		put_ethernet(data, to->e.header);
 		rewrite6(at);

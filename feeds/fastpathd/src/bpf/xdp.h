@@ -37,7 +37,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct key4 key = { .ifindex = ctx->ingress_ifindex, .encap = p->encap, .port = p->port };
-	void *at = data + p->l2_len;
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
 	struct entry4 *to;
 	__u64 now;
 	int out = parse4(at, end, frame - p->l2_len, p, &key);
@@ -50,13 +50,13 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	out = may_go(&to->e, p, p->length, now);
+	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4))
+		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
-		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-			to->e.state = STATE_CLOSING;
-			close_back4(&key, to);
-		}
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
+		if (out == OUT_MTU)
+			note_position(&to->e, p, l4);
 		return out;
 	}
 	/* Nothing is written before it is sure that the frame can be sent. */
@@ -64,10 +64,11 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		return OUT_NO_DEVICE;
 	rewrite4(at, to);
 	if (to->e.flags & FLOW_NAT) {
-		check_l4(at + sizeof(struct iphdr), end, p, &to->e);
-		translate4(at, at + sizeof(struct iphdr), to);
+		check_l4(l4, end, p, &to->e);
+		translate4(at, l4, to);
 	}
 	count_flow(&to->e, now, 1, p->length);
+	note_position(&to->e, p, l4);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
@@ -76,7 +77,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct key6 key = { .ifindex = ctx->ingress_ifindex, .encap = p->encap, .port = p->port };
-	void *at = data + p->l2_len;
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
 	struct entry6 *to;
 	__u64 now;
 	int out = parse6(at, end, frame - p->l2_len, p, &key);
@@ -89,23 +90,24 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	out = may_go(&to->e, p, p->length, now);
+	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4))
+		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
-		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-			to->e.state = STATE_CLOSING;
-			close_back6(&key, to);
-		}
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
+		if (out == OUT_MTU)
+			note_position(&to->e, p, l4);
 		return out;
 	}
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
 	rewrite6(at);
 	if (to->e.flags & FLOW_NAT) {
-		check_l4(at + sizeof(struct ipv6hdr), end, p, &to->e);
-		translate6(at, at + sizeof(struct ipv6hdr), to);
+		check_l4(l4, end, p, &to->e);
+		translate6(at, l4, to);
 	}
 	count_flow(&to->e, now, 1, p->length);
+	note_position(&to->e, p, l4);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }

@@ -12,7 +12,7 @@ use netlink_bindings::utils::Pusher;
 use netlink::{ACK, DUMP, REQUEST, begin, finish};
 
 use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW};
-use crate::entry::Tuple;
+use crate::entry::{TcpState, Tuple};
 
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
@@ -24,6 +24,9 @@ const TCP: u8 = 6;
 const BE_LIBERAL: u8 = 0x08;
 /// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the number that was acknowledged last.
 const MAXACK_SET: u8 = 0x20;
+
+/// `TCP_CONNTRACK_ESTABLISHED`.
+const ESTABLISHED: u8 = TcpState::Established as u8;
 
 /// Bits of a connection mark: those of `value` where `mask` has ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct EntryUpdate {
     /// RST against the last acknowledgement, until the next one is seen: they have advanced
     /// unseen.
     pub disable_window_tracking: bool,
+    /// TCP: it is established, whatever FIN or RST conntrack has seen.
+    pub established: bool,
 }
 
 /// A request for every entry of both families.
@@ -83,22 +88,24 @@ pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool)
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Sets the timeout of one entry, and disables TCP window tracking.
+/// Sets the timeout and TCP state of one entry, and disables TCP window tracking.
 pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     let mut message = begin();
     let mut attrs = push_key(&mut message, update.zone, &update.orig);
     if let Some(seconds) = update.timeout_s {
         attrs = attrs.push_timeout(seconds);
     }
-    if update.disable_window_tracking && update.orig.proto == TCP {
+    if (update.disable_window_tracking || update.established) && update.orig.proto == TCP {
         let liberal = || {
             let mut flags = NfCtTcpFlagsMask::new();
             (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL | MAXACK_SET);
             flags
         };
-        attrs = attrs
-            .nested_protoinfo()
-            .nested_protoinfo_tcp()
+        let mut tcp = attrs.nested_protoinfo().nested_protoinfo_tcp();
+        if update.established {
+            tcp = tcp.push_tcp_state(ESTABLISHED);
+        }
+        attrs = tcp
             .push_tcp_flags_original(liberal())
             .push_tcp_flags_reply(liberal())
             .end_nested()
@@ -202,12 +209,20 @@ mod tests {
 
     #[test]
     fn only_tcp_has_windows_to_be_liberal_about() {
-        for (proto, disable_window_tracking, wanted) in
-            [(6, true, true), (6, false, false), (17, true, false)]
-        {
+        for (proto, disable_window_tracking, established, wanted) in [
+            (6, true, false, true),
+            (6, false, true, true),
+            (6, false, false, false),
+            (17, true, true, false),
+        ] {
             let orig = Tuple { proto, ..ORIG };
-            let entry =
-                EntryUpdate { zone: 3, orig, timeout_s: Some(7440), disable_window_tracking };
+            let entry = EntryUpdate {
+                zone: 3,
+                orig,
+                timeout_s: Some(7440),
+                disable_window_tracking,
+                established,
+            };
             let message = update(1, &entry, true);
             let frame = messages(&message).next().unwrap();
             let attrs = ConntrackAttrs::new(&frame.payload[4..]);
@@ -215,6 +230,7 @@ mod tests {
             let tcp = attrs.get_protoinfo().and_then(|info| info.get_protoinfo_tcp());
             assert_eq!(tcp.is_ok(), wanted);
             if let Ok(tcp) = tcp {
+                assert_eq!(tcp.get_tcp_state().ok(), established.then_some(3));
                 for flags in [tcp.get_tcp_flags_original(), tcp.get_tcp_flags_reply()] {
                     let flags = flags.unwrap();
                     assert_eq!((flags.flags, flags.mask), (8, 0x28));

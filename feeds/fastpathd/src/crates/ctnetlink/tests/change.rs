@@ -179,9 +179,10 @@ fn an_entry_lives_for_the_timeout_that_is_set() {
         let address = listener.local_addr().expect("bound");
         let _stream = TcpStream::connect(address).expect("connected");
         let before = whole_table().await;
-        let update_of = |entry: &Entry, timeout_s| {
+        let update_of = |entry: &Entry, timeout_s: Option<u32>| {
             let (zone, orig) = key(entry);
-            EntryUpdate { zone, orig, timeout_s, disable_window_tracking: true }
+            let (disable_window_tracking, established) = (true, timeout_s.is_none());
+            EntryUpdate { zone, orig, timeout_s, disable_window_tracking, established }
         };
         let mut updates: Vec<EntryUpdate> =
             before.iter().map(|entry| update_of(entry, Some(5000))).collect();

@@ -10,13 +10,27 @@ use model::Connection;
 
 use crate::entry::{Entry, Key, TCP};
 
-/// Counters of an entry since it was created.
+/// How far one direction of a TCP connection is, as the programs write it into its entry. They
+/// judge FIN and RST of the other direction by it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Jiffies of the last packet; 0: there was none.
+    pub used: u64,
+    /// Upper half of its sequence number.
+    pub seq_high: [u8; 2],
+    /// Its acknowledgement.
+    pub ack: [u8; 4],
+}
+
+/// The values of an entry that the programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryReading {
     /// Packets, and bytes from the IP header on.
     pub counters: Counters,
-    /// A FIN or RST was seen.
+    /// One of the ends has sent a FIN or RST.
     pub closing: bool,
+    /// How far it is.
+    pub position: Position,
 }
 
 /// Idle timeouts of conntrack.

@@ -83,13 +83,26 @@ pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io
     call(UPDATE, &mut element).map(drop)
 }
 
+/// An element, if it exists.
+pub(crate) fn get<K: Pod, V: Pod + Default>(map: BorrowedFd<'_>, key: &K) -> io::Result<Option<V>> {
+    found(LOOKUP, map, key)
+}
+
 /// Removes an element and returns it, if it exists.
 pub(crate) fn remove<K: Pod, V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: &K,
 ) -> io::Result<Option<V>> {
+    found(LOOKUP_AND_DELETE, map, key)
+}
+
+fn found<K: Pod, V: Pod + Default>(
+    command: libc::c_int,
+    map: BorrowedFd<'_>,
+    key: &K,
+) -> io::Result<Option<V>> {
     let mut value = V::default();
-    match one(LOOKUP_AND_DELETE, map, key, std::ptr::from_mut(&mut value) as u64) {
+    match one(command, map, key, std::ptr::from_mut(&mut value) as u64) {
         Ok(()) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -11,9 +11,9 @@ use std::time::Duration;
 use ctnetlink::Counters;
 use model::Connection;
 
-use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Timeouts};
+use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Position, Timeouts};
 use crate::dependency::{DependencyChange, Endpoint};
-use crate::entry::{Entry, InstallRefusal, Key};
+use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::layout::Exits;
 use crate::table::{ConnectionTable, Slot};
 
@@ -24,13 +24,24 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Entries read per second at most: a tenth of a second of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
 
+/// Connections that left the maps and may come back, of which it is kept how far they were; of
+/// more, only the last ones. The next packet of a direction replaces it.
+const POSITIONS: usize = 4096;
+
 /// The kernel's maps, as the engine uses them.
 pub trait Maps: std::fmt::Debug {
-    /// Writes an entry with initial counters, or replaces the one of the same key.
+    /// Writes an entry that counts on from there, or replaces the one of the same key. It is not
+    /// closing.
     ///
     /// # Errors
     /// [`MapError::Full`], or the kernel refuses.
-    fn put(&mut self, key: &Key, entry: &Entry, counted: Counters) -> Result<(), MapError>;
+    fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError>;
+
+    /// The values of an entry that the programs write; none if there is none.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
     /// Removes an entry; none if there was none.
     ///
@@ -96,7 +107,7 @@ pub enum InstallError {
 pub enum RemovalCause {
     /// Its removal was requested.
     Requested,
-    /// A program saw a FIN or RST.
+    /// A program saw a FIN or RST of one of its ends.
     Closing,
     /// The path to one of its ends has changed.
     Moved,
@@ -125,9 +136,16 @@ pub struct OffloadEngine {
     timeouts: Timeouts,
     /// Entries of a previous daemon, with their counters.
     stale: HashMap<Key, Slot>,
+    /// How far connections were when they left, in the order of [`Installation::entries`].
+    positions: HashMap<u64, [Position; 2]>,
     report: Report,
     /// When the counters are read next.
     read_at: Duration,
+    /// Time of the last heartbeat.
+    beaten_at: Duration,
+    /// Until then, FIN and RST may be under way that programs have passed without judging them,
+    /// since there was no heartbeat.
+    unjudged_until: Duration,
 }
 
 impl OffloadEngine {
@@ -145,8 +163,17 @@ impl OffloadEngine {
             stale.insert(*key, Slot::found(reading.counters));
         })?;
         let table = ConnectionTable::new(capacity);
-        let (report, read_at) = (Report::default(), Duration::ZERO);
-        Ok(Self { maps, table, timeouts, stale, report, read_at })
+        Ok(Self {
+            maps,
+            table,
+            timeouts,
+            stale,
+            positions: HashMap::new(),
+            report: Report::default(),
+            read_at: Duration::ZERO,
+            beaten_at: Duration::ZERO,
+            unjudged_until: Duration::ZERO,
+        })
     }
 
     /// Starts with the report that an engine with other maps has not given yet.
@@ -215,10 +242,10 @@ impl OffloadEngine {
         if let Some(evicted) = installation.evicted {
             self.leave(evicted, RemovalCause::Evicted, now);
         }
-        for (key, entry) in &installation.entries {
-            match self.put(key, entry) {
-                Ok((found, counted)) => {
-                    let reading = EntryReading { counters: counted, closing: false };
+        let positions = self.positions.remove(&id).unwrap_or_default();
+        for ((key, entry), position) in installation.entries.iter().zip(positions) {
+            match self.put(key, entry, position) {
+                Ok((found, reading)) => {
                     self.report.grown.extend(self.table.inherit(key, found, now));
                     self.report.grown.extend(self.table.read(key, reading, now));
                 }
@@ -232,17 +259,24 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Writes an entry. Answers the counters of a previous daemon's entry when it was found, and
-    /// those of now: the programs have gone on counting.
-    fn put(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
-        let (mut found, mut counted) = (Counters::default(), Counters::default());
+    /// Writes an entry of a direction that was at `position`. Answers the counters of a previous
+    /// daemon's entry when it was found, and what the programs have written since.
+    fn put(
+        &mut self,
+        key: &Key,
+        entry: &Entry,
+        position: Position,
+    ) -> Result<(Counters, EntryReading), MapError> {
+        let mut found = Counters::default();
+        let mut from = EntryReading { position, ..EntryReading::default() };
         if let Some(slot) = self.stale.remove(key) {
             found = slot.counted;
+            let known = EntryReading { counters: found, ..from };
             // Installation out, so that nothing is counted between the reading and the writing.
-            counted = self.maps.remove(key)?.map_or(found, |reading| reading.counters);
+            from = self.maps.remove(key)?.unwrap_or(known);
         }
-        self.maps.put(key, entry, counted)?;
-        Ok((found, counted))
+        self.maps.put(key, entry, from)?;
+        Ok((found, EntryReading { closing: false, ..from }))
     }
 
     /// Removes the entries of a connection.
@@ -268,8 +302,10 @@ impl OffloadEngine {
 
     fn leave(&mut self, id: u64, cause: RemovalCause, now: Duration) {
         let Some(keys) = self.table.keys(id) else { return };
-        for key in &keys {
+        let mut positions = [Position::default(); 2];
+        for (key, position) in keys.iter().zip(&mut positions) {
             if let Ok(Some(last)) = self.maps.remove(key) {
+                *position = last.position;
                 // That it is closing is known already.
                 let last = EntryReading { closing: false, ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
@@ -277,6 +313,13 @@ impl OffloadEngine {
         }
         self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
         self.table.leave(id);
+        // Some packets later it is still near enough, while nobody else knows any number.
+        if keys[0].proto == TCP && cause != RemovalCause::Closing {
+            if self.positions.len() == POSITIONS {
+                self.positions.clear();
+            }
+            self.positions.insert(id, positions);
+        }
         self.report.removed.push((id, cause));
     }
 
@@ -302,6 +345,10 @@ impl OffloadEngine {
     /// The kernel refuses.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(PATIENCE)?;
+        if now >= self.beaten_at + PATIENCE {
+            self.unjudged_until = now + PATIENCE;
+        }
+        self.beaten_at = now;
         if now < self.read_at {
             return Ok(());
         }
@@ -326,6 +373,15 @@ impl OffloadEngine {
         self.table.rank(now);
         self.report.extensions.extend(self.table.extensions(now, &self.timeouts));
         Ok(())
+    }
+
+    /// Whether a FIN or RST of this connection can only be forged: the programs have judged all of
+    /// them, and found none of one of its ends.
+    pub fn is_open(&mut self, id: u64, now: Duration) -> bool {
+        let judged = now >= self.unjudged_until && now < self.beaten_at + PATIENCE;
+        let open = |read| matches!(read, Ok(Some(EntryReading { closing: false, .. })));
+        let Some(keys) = self.table.keys(id).filter(|_| judged) else { return false };
+        keys.iter().all(|key| open(self.maps.get(key)))
     }
 
     /// Removes entries of a previous daemon that nothing has requested. Returns how many.

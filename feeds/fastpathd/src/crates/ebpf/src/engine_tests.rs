@@ -89,6 +89,52 @@ fn a_fin_ends_both_directions() {
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
+/// Without it any RST would end an idle connection that the rules have just let pass again.
+#[test]
+fn a_connection_that_comes_back_is_where_it_was() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    let mut connection = connection(1);
+    (connection.orig.proto, connection.reply.proto) = (6, 6);
+    let put = |engine: &mut OffloadEngine| {
+        engine.install(connection, [endpoint(1), endpoint(2)], s(0)).unwrap();
+    };
+    let position = |from: IpAddr| Position {
+        used: 7,
+        seq_high: [1, 2],
+        ack: if from == INSIDE { [3, 4, 5, 6] } else { [7, 8, 9, 10] },
+    };
+    let all = || {
+        maps.with(|inside| {
+            let at = |(key, (_, read)): (&Key, &(Entry, EntryReading))| (key.src, read.position);
+            inside.flows.iter().map(at).collect::<HashMap<_, _>>()
+        })
+    };
+    put(&mut engine);
+    assert!(all().values().all(|at| *at == Position::default()));
+    let set = || {
+        maps.with(|inside| {
+            for (key, (_, read)) in &mut inside.flows {
+                read.position = position(key.src);
+            }
+        });
+    };
+    set();
+    engine.remove(1, s(1));
+    put(&mut engine);
+    let known = HashMap::from([INSIDE, OUTSIDE].map(|from| (from, position(from))));
+    assert_eq!(all(), known);
+    // The next daemon finds it in the maps.
+    let mut next = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
+    put(&mut next);
+    assert_eq!(all(), known);
+    // Another connection of the same addresses and ports has other numbers.
+    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
+    next.second(s(1)).unwrap();
+    put(&mut next);
+    assert!(all().values().all(|at| *at == Position::default()));
+}
+
 #[test]
 fn a_changed_encapsulation_removes_its_connections() {
     let maps = Fake::default();

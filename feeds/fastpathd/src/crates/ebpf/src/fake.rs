@@ -7,8 +7,6 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ctnetlink::Counters;
-
 use crate::connection::EntryReading;
 use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
@@ -52,7 +50,7 @@ impl Fake {
 }
 
 impl Maps for Fake {
-    fn put(&mut self, key: &Key, entry: &Entry, counters: Counters) -> Result<(), MapError> {
+    fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError> {
         self.with(|inside| {
             if inside.refused == Some(key.dport) {
                 return Err(MapError::Put(io::ErrorKind::PermissionDenied.into()));
@@ -61,10 +59,14 @@ impl Maps for Fake {
             if full && !inside.flows.contains_key(key) {
                 return Err(MapError::Full);
             }
-            let reading = EntryReading { counters, closing: false };
+            let reading = EntryReading { closing: false, ..from };
             inside.flows.insert(*key, (entry.clone(), reading));
             Ok(())
         })
+    }
+
+    fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
+        Ok(self.with(|inside| inside.flows.get(key).map(|(_, reading)| *reading)))
     }
 
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {

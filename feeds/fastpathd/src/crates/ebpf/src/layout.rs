@@ -9,7 +9,7 @@
 use aya::Pod;
 
 /// Version of everything here: `control.layout` of maps that may be adopted.
-pub const LAYOUT: u64 = 3;
+pub const LAYOUT: u64 = 4;
 
 /// Bit of a tag in a [`Encap`]: present. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
@@ -28,7 +28,7 @@ pub const FLOW_DROP: u8 = 0x04;
 /// The new header is Ethernet's only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
 
-/// In [`Entry::state`]: a FIN or RST was seen in one of the directions.
+/// In [`Entry::state`]: one of the ends has sent a FIN or RST.
 pub const STATE_CLOSING: u32 = 1;
 
 /// Encapsulation of an ingress packet.
@@ -76,7 +76,7 @@ key!(Key6, [u8; 16], "IPv6");
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Jiffies of the last packet; written by the programs, as the next three.
+    /// Jiffies of the last packet, 0 before; written by the programs, as the next three.
     pub used: u64,
     /// Packets on the wire.
     pub packets: u64,
@@ -126,8 +126,10 @@ pub struct Entry {
     pub zero_begin: u16,
     /// The header before the IP header.
     pub header: [u8; HEADER_MAX],
-    /// Zero.
-    pub zero_end: [u16; 3],
+    /// TCP: upper half of the last packet's sequence number; written by the programs, as the next.
+    pub seq_high: [u8; 2],
+    /// Its acknowledgement.
+    pub ack: [u8; 4],
 }
 
 impl Default for Entry {
@@ -253,7 +255,7 @@ const _: () = {
     assert!(size_of::<Key4>() == 24);
     assert!(size_of::<Key6>() == 48);
     // The last field ends where the entry does.
-    assert!(std::mem::offset_of!(Entry, zero_end) + 6 == size_of::<Entry>());
+    assert!(std::mem::offset_of!(Entry, ack) + 4 == size_of::<Entry>());
     assert!(size_of::<Entry4>() == size_of::<Entry>() + 8);
     assert!(size_of::<Entry6>() == size_of::<Entry>() + 32);
     assert!(size_of::<Exits>() == 8 * (1 + OUT_NUMBER));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctnetlink::Counters;
 
-use crate::connection::EntryReading;
+use crate::connection::{EntryReading, Position};
 use crate::elements;
 use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
@@ -129,20 +129,42 @@ fn reading(entry: &layout::Entry) -> EntryReading {
     EntryReading {
         counters: Counters { packets: entry.packets, bytes: entry.bytes },
         closing: entry.state & STATE_CLOSING != 0,
+        position: Position { used: entry.used, seq_high: entry.seq_high, ack: entry.ack },
     }
 }
 
+/// An entry goes on from there.
+fn resume(entry: &mut layout::Entry, from: EntryReading) {
+    let EntryReading { counters, closing: _, position } = from;
+    (entry.packets, entry.bytes) = (counters.packets, counters.bytes);
+    entry.used = position.used;
+    (entry.seq_high, entry.ack) = (position.seq_high, position.ack);
+}
+
 impl Maps for Pinned {
-    fn put(&mut self, key: &Key, entry: &Entry, counted: Counters) -> Result<(), MapError> {
+    fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError> {
         if let (Some(key), Some(mut value)) = (Key4::of(key), Entry4::of(entry)) {
-            (value.e.packets, value.e.bytes) = (counted.packets, counted.bytes);
+            resume(&mut value.e, from);
             return elements::put(self.flows4.as_fd(), &key, &value).map_err(written);
         }
         if let (Some(key), Some(mut value)) = (Key6::of(key), Entry6::of(entry)) {
-            (value.e.packets, value.e.bytes) = (counted.packets, counted.bytes);
+            resume(&mut value.e, from);
             return elements::put(self.flows6.as_fd(), &key, &value).map_err(written);
         }
         Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
+    }
+
+    fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
+        let found = if let Some(key) = Key4::of(key) {
+            let found = elements::get::<_, Entry4>(self.flows4.as_fd(), &key);
+            found.map(|found| found.map(|value| reading(&value.e)))
+        } else if let Some(key) = Key6::of(key) {
+            let found = elements::get::<_, Entry6>(self.flows6.as_fd(), &key);
+            found.map(|found| found.map(|value| reading(&value.e)))
+        } else {
+            Ok(None)
+        };
+        found.map_err(MapError::Read)
     }
 
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {

@@ -316,7 +316,7 @@ impl ConnectionTable {
 
     /// Counters of an entry when it was found. None if it is not ours, or they were zero.
     pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<EntryGrowth> {
-        let growth = self.read(key, EntryReading { counters, closing: false }, now)?;
+        let growth = self.read(key, EntryReading { counters, ..EntryReading::default() }, now)?;
         Some(EntryGrowth { inherited: true, ..growth })
     }
 

@@ -83,7 +83,8 @@ impl World {
     }
 
     fn read(&mut self, now: u64) -> Vec<EntryGrowth> {
-        let reading = |counters: &Counters| EntryReading { counters: *counters, closing: false };
+        let reading =
+            |counters: &Counters| EntryReading { counters: *counters, ..EntryReading::default() };
         let table = &mut self.table;
         let found =
             self.maps.iter().filter_map(|(key, c)| table.read(key, reading(c), s(now))).collect();
@@ -110,7 +111,8 @@ fn counters_are_reported_by_their_growth() {
         [EntryGrowth { id: 7, direction: 1, grown, closing: false, inherited: false }]
     );
     assert_eq!(world.read(4), []);
-    let closing = EntryReading { counters: Counters { packets: 1, bytes: 100 }, closing: true };
+    let counters = Counters { packets: 1, bytes: 100 };
+    let closing = EntryReading { counters, closing: true, ..EntryReading::default() };
     assert!(world.table.read(&back, closing, s(4)).unwrap().closing);
 }
 

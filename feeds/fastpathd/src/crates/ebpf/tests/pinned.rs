@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
-use ebpf::connection::{EntryReading, Timeouts};
+use ebpf::connection::{EntryReading, Position, Timeouts};
 use ebpf::dependency::Endpoint;
 use ebpf::engine::{MapError, Maps, OffloadEngine};
 use ebpf::entry::{Entry, Key, connect};
@@ -83,6 +83,13 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
     connect(&orig, &reply, &side(1), &side(2)).expect("entries")
 }
 
+/// The values of the entry for that port.
+fn written(port: u16) -> EntryReading {
+    let counters = Counters { packets: u64::from(port), bytes: 100 };
+    let position = Position { used: 7, seq_high: port.to_be_bytes(), ack: [1, 2, 3, 4] };
+    EntryReading { counters, closing: false, position }
+}
+
 fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
     let mut found = HashMap::new();
     let mut entries = 0;
@@ -103,16 +110,15 @@ fn entries_are_kept_read_and_removed() {
     let ports = 1000..4000;
     for port in ports.clone() {
         for (key, entry) in entries(port, port % 2 == 1) {
-            let counted = Counters { packets: u64::from(port), bytes: 100 };
-            maps.put(&key, &entry, counted).expect("written");
+            maps.put(&key, &entry, written(port)).expect("written");
+            assert_eq!(maps.get(&key).expect("read"), Some(written(port)));
         }
     }
     let found = all(&mut maps);
     assert_eq!(found.len(), 6000);
     for port in ports {
         for (key, _) in entries(port, port % 2 == 1) {
-            let counters = Counters { packets: u64::from(port), bytes: 100 };
-            let reading = EntryReading { counters, closing: false };
+            let reading = written(port);
             assert_eq!(found.get(&key), Some(&reading), "{key:?}");
             assert_eq!(maps.remove(&key).expect("asked"), Some(reading));
             assert_eq!(maps.remove(&key).expect("asked"), None);
@@ -125,7 +131,7 @@ fn entries_are_kept_read_and_removed() {
 fn a_full_map_says_so() {
     let Some(loaded) = Loaded::new("full", 4) else { return };
     let mut maps = loaded.open();
-    let counted = Counters::default();
+    let counted = EntryReading::default();
     let mut port = 1000;
     let error = loop {
         let [(key, entry), _] = entries(port, false);

@@ -2,7 +2,8 @@
 //! The daemon writes the same map entries as the other tests here.
 
 use aya::maps::HashMap;
-use ctnetlink::{Counters, Tuple as Tracked};
+use ctnetlink::Tuple as Tracked;
+use ebpf::connection::EntryReading;
 use ebpf::engine::Maps;
 use ebpf::entry::{self, connect};
 use ebpf::entry_side::{self, EntrySide, Tag};
@@ -74,7 +75,7 @@ fn writes_the_same_entries() {
                         there.devices = (7, 9);
                         let ours = [there.pair(hook), there.back().pair(hook)];
                         for ((key, entry), ours) in made(&there, hook).iter().zip(ours) {
-                            pinned.put(key, entry, Counters::default()).expect("put");
+                            pinned.put(key, entry, EntryReading::default()).expect("put");
                             match ours {
                                 Pair::V4(k, e) => {
                                     assert_eq!(flows4.get(&k, 0).ok(), Some(e), "{name}");

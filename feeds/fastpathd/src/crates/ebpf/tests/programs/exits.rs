@@ -10,12 +10,12 @@ use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 /// A flow that is carried, and a packet of it.
-struct Carried {
-    hook: Hook,
-    flow: Flow,
-    pair: Pair,
-    packet: Packet,
-    name: String,
+pub(crate) struct Carried {
+    pub(crate) hook: Hook,
+    pub(crate) flow: Flow,
+    pub(crate) pair: Pair,
+    pub(crate) packet: Packet,
+    pub(crate) name: String,
 }
 
 impl Carried {
@@ -38,7 +38,7 @@ impl Carried {
 }
 
 /// Runs `test` for flows of both hooks, versions and protocols, in by every header.
-fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
+pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     if !allowed() {
         return;
     }

@@ -109,6 +109,9 @@ pub(crate) struct Packet {
     pub(crate) tuple: Tuple,
     pub(crate) tcp: bool,
     pub(crate) flags: u8,
+    /// Of TCP.
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
     pub(crate) ttl: u8,
     pub(crate) payload: Vec<u8>,
     /// UDP over IPv4 without a checksum.
@@ -120,7 +123,8 @@ pub(crate) struct Packet {
 impl Packet {
     pub(crate) fn new(tuple: Tuple, tcp: bool, payload: Vec<u8>) -> Self {
         let options = Vec::new();
-        Self { tuple, tcp, flags: ACK, ttl: 64, payload, unchecked: false, options }
+        let (seq, ack) = (0x1234_5678, 0x9abc_def0);
+        Self { tuple, tcp, flags: ACK, seq, ack, ttl: 64, payload, unchecked: false, options }
     }
 
     pub(crate) fn proto(&self) -> u8 {
@@ -132,7 +136,7 @@ impl Packet {
         let mut bytes = self.tuple.sport.to_be_bytes().to_vec();
         bytes.extend(self.tuple.dport.to_be_bytes());
         let at = if self.tcp {
-            bytes.extend([0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0]);
+            bytes.extend([self.seq.to_be_bytes(), self.ack.to_be_bytes()].concat());
             let words = u8::try_from(5 + self.options.len() / 4).expect("few options");
             bytes.extend([words << 4, self.flags, 0x20, 0, 0, 0, 0, 0]);
             bytes.extend(&self.options);

@@ -8,6 +8,7 @@ mod any;
 mod checksums;
 mod daemon;
 mod dissect;
+mod ends;
 mod exits;
 mod flow;
 mod frame;

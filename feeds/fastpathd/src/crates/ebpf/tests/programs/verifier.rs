@@ -77,7 +77,7 @@ fn layouts_agree() {
         offsets!(Entry "entry": used packets bytes state ifindex mtu flags header_len sport dport
             outer_tci outer_proto inner_tci inner_proto l3_delta address_delta port_delta back
             back_ifindex back_port zero l4_delta rule zero_begin header
-            zero_end),
+            seq_high ack),
         offsets!(Entry4 "entry4": e src dst),
         offsets!(Entry6 "entry6": e src dst),
         offsets!(Exits "exits": seen out),

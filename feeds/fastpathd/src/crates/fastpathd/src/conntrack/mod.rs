@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ctnetlink::{Entry, EntryUpdate, Tuple};
+use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
 use flows::FlowTable;
 use model::Connection;
 
@@ -101,15 +101,24 @@ impl Core {
     /// Flows that an event shows to have left inspection are looked up at once: the sooner, the
     /// better the bytes that were inspected are known.
     pub(crate) fn entries_changed(&mut self, events: &[ctnetlink::Event]) -> Vec<AnyEffect> {
-        let flows = &mut self.conntrack.flows;
+        let mut forged = Vec::new();
         for event in events {
-            if let ctnetlink::Event::Destroy(entry) = event {
-                self.offload.ebpf_mut().connection_ended(entry, flows, self.now);
-            }
-            flows.event(event, self.now, self.network.view());
+            let event = match event {
+                ctnetlink::Event::New(_) => *event,
+                ctnetlink::Event::Update(entry) => {
+                    ctnetlink::Event::Update(self.reopened(entry, &mut forged))
+                }
+                ctnetlink::Event::Destroy(entry) => {
+                    let flows = &mut self.conntrack.flows;
+                    self.offload.ebpf_mut().connection_ended(entry, flows, self.now);
+                    *event
+                }
+            };
+            self.conntrack.flows.event(&event, self.now, self.network.view());
         }
-        let departed = flows.departed();
+        let departed = self.conntrack.flows.departed();
         let mut effects = self.serve_ebpf();
+        effects.extend(reopening(forged));
         if !departed.is_empty() {
             effects.push(AnyEffect::Conntrack(Effect::LookUp(departed)));
         }
@@ -124,10 +133,14 @@ impl Core {
 
     /// A batch of the dump under way.
     pub(crate) fn entries_read(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+        let mut forged = Vec::new();
         for entry in entries {
-            self.conntrack.flows.merge(entry, self.now, self.network.view());
+            let entry = self.reopened(entry, &mut forged);
+            self.conntrack.flows.merge(&entry, self.now, self.network.view());
         }
-        self.serve_ebpf()
+        let mut effects = self.serve_ebpf();
+        effects.extend(reopening(forged));
+        effects
     }
 
     /// The dump has ended; `complete`: entries missing from it are gone.
@@ -143,10 +156,14 @@ impl Core {
 
     /// The entries that a look-up of young flows found.
     pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+        let mut forged = Vec::new();
         for entry in entries {
-            self.conntrack.flows.refresh(entry, self.now, self.network.view());
+            let entry = self.reopened(entry, &mut forged);
+            self.conntrack.flows.refresh(&entry, self.now, self.network.view());
         }
-        self.serve_ebpf()
+        let mut effects = self.serve_ebpf();
+        effects.extend(reopening(forged));
+        effects
     }
 
     /// The marks of these connections are cleared; they may have passed the rules since.
@@ -168,6 +185,26 @@ impl Core {
             self.conntrack.flows.window_tracking(connection.id, disabled, self.now);
         }
         self.serve_ebpf()
+    }
+
+    /// Window tracking is off for connections that programs carry, so conntrack believes any FIN or
+    /// RST that it sees: those that the programs have to leave to the kernel, with options or in
+    /// fragments, or too long. The entry as it is without them; `forged`: the updates that
+    /// conntrack needs.
+    fn reopened(&mut self, entry: &Entry, forged: &mut Vec<EntryUpdate>) -> Entry {
+        let closing = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
+        let id = self.conntrack.flows.offloading(entry).filter(|_| closing);
+        let Some(timeout) = id.and_then(|id| self.offload.ebpf_mut().reopen(id, self.now)) else {
+            return *entry;
+        };
+        forged.push(EntryUpdate {
+            zone: entry.zone,
+            orig: entry.orig,
+            timeout_s: Some(u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX)),
+            disable_window_tracking: true,
+            established: true,
+        });
+        Entry { tcp_state: Some(TcpState::Established), ..*entry }
     }
 
     pub(crate) fn dump_if_due(&mut self) -> Vec<AnyEffect> {
@@ -196,4 +233,8 @@ impl Core {
         effects.extend(self.look_up_young());
         effects
     }
+}
+
+fn reopening(forged: Vec<EntryUpdate>) -> Option<AnyEffect> {
+    (!forged.is_empty()).then_some(AnyEffect::Conntrack(Effect::Update(forged)))
 }

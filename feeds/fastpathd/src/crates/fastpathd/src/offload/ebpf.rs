@@ -316,6 +316,7 @@ impl EbpfEngine {
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),
             disable_window_tracking: false,
+            established: false,
         }));
     }
 
@@ -403,6 +404,12 @@ impl EbpfEngine {
         }
     }
 
+    /// Conntrack takes this entry for closing though none of its ends has sent FIN or RST: until
+    /// when it lives without packets.
+    pub(crate) fn reopen(&mut self, id: u64, now: Now) -> Option<Duration> {
+        self.engine.as_mut()?.is_open(id, now.mono).then_some(self.timeouts.tcp)
+    }
+
     /// The network has changed: entries that depend on the changes are removed.
     pub(crate) fn changed(
         &mut self,
@@ -482,5 +489,6 @@ pub(crate) fn without_window_tracking(connection: &Connection) -> EntryUpdate {
         orig: connection.orig,
         timeout_s: None,
         disable_window_tracking: true,
+        established: false,
     }
 }

@@ -168,7 +168,13 @@ fn a_connection_is_carried_with_its_event() {
         panic!("{effects:?}")
     };
     let orig = established(7, false).orig;
-    let free = EntryUpdate { zone: 0, orig, timeout_s: None, disable_window_tracking: true };
+    let free = EntryUpdate {
+        zone: 0,
+        orig,
+        timeout_s: None,
+        disable_window_tracking: true,
+        established: false,
+    };
     assert_eq!(offers.iter().map(without_window_tracking).collect::<Vec<_>>(), [free]);
     assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
     assert_eq!(
@@ -210,11 +216,42 @@ fn a_closing_connection_is_left_to_the_stack() {
     update(&mut core, established(7, false));
     maps.pass(10, from_host);
     let fin = Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) };
+    end(&maps);
     assert_eq!(update(&mut core, fin), [], "conntrack knows how long that takes");
     assert_eq!(carried(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));
     assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
+}
+
+/// The programs have seen a FIN or RST of an end.
+fn end(maps: &Fake) {
+    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
+}
+
+/// One that they had to leave to the kernel, which believes any.
+#[test]
+fn a_forged_rst_that_conntrack_has_believed_is_undone() {
+    let (mut core, maps) = running();
+    core.second(&Readings::default());
+    update(&mut core, established(7, false));
+    let reset = Entry { tcp_state: Some(TcpState::Close), ..established(7, false) };
+    let undone = [AnyEffect::Conntrack(conntrack::Effect::Update(vec![EntryUpdate {
+        zone: 0,
+        orig: reset.orig,
+        timeout_s: Some(432_000),
+        disable_window_tracking: true,
+        established: true,
+    }]))];
+    assert_eq!(core.entries_changed(&[Event::Update(reset)]), undone);
+    assert_eq!(core.entries_read(&[reset]), undone);
+    assert_eq!(core.looked_up(&[reset]), undone);
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
+    assert_eq!(carried(&maps), 2);
+    // Without a heartbeat the programs leave all of them to the kernel.
+    core.now.mono += Duration::from_secs(6);
+    assert_eq!(core.entries_changed(&[Event::Update(reset)]), []);
+    assert_eq!(carried(&maps), 0);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ctnetlink::{Counters, Entry, Revision, Touch};
+use ctnetlink::{Entry, Revision, Touch};
 use ebpf::connection::EntryReading;
 use ebpf::devices::NotNative;
 use ebpf::engine::{MapError, Maps};
@@ -72,8 +72,13 @@ impl Mapped {
 }
 
 impl Maps for Mapped {
-    fn put(&mut self, key: &Key, entry: &MapEntry, counters: Counters) -> Result<(), MapError> {
-        self.fake.put(key, entry, counters)
+    fn put(&mut self, key: &Key, entry: &MapEntry, from: EntryReading) -> Result<(), MapError> {
+        self.fake.put(key, entry, from)
+    }
+
+    fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
+        self.check().map_err(MapError::Read)?;
+        self.fake.get(key)
     }
 
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
