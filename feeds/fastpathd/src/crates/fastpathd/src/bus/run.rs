@@ -22,7 +22,7 @@ impl Daemon {
                 self.subscribed = false;
                 Vec::new()
             }
-            Event::Invoked(request) => match self.requests.hold_update(request) {
+            Event::Invoked(request) => match self.requests.hold_update(*request) {
                 Some(request) => self.invoke(request),
                 None => Vec::new(),
             },

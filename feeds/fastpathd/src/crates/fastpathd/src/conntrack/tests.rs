@@ -74,8 +74,8 @@ fn lost_events_are_followed_by_a_dump() {
 
 fn health_codes(core: &mut Core) -> Vec<String> {
     let status = ask(core, "status", json!({}));
-    let code = |finding: &serde_json::Value| finding["code"].as_str().unwrap().to_owned();
-    status["health"].as_array().unwrap().iter().map(code).collect()
+    let name = |finding: &serde_json::Value| finding["code"].as_str().unwrap().to_owned();
+    status["health"].as_array().unwrap().iter().map(name).collect()
 }
 
 #[test]
