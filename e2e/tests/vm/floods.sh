@@ -40,8 +40,8 @@ end_connections() {
         >/dev/null 2>&1 || true
 }
 
-# keep_unanswered: connections stay for ten minutes, until the test ends: on a slow machine the flood
-# lasts longer than they are kept otherwise.
+# keep_unanswered: connections stay for ten minutes, until the test ends: a flood from a slow
+# machine lasts longer than they are kept otherwise.
 keep_unanswered() {
     local name before=()
     for name in udp_timeout tcp_timeout_syn_sent; do
