@@ -1482,9 +1482,21 @@ export interface ConntrackState {
    */
   count: number;
   /**
+   * connections of conntrack, in the flow table or not
+   */
+  total: number;
+  /**
    * nf_conntrack_max; 0: unknown
    */
   limit: number;
+  /**
+   * connections that the last refresh left out because the flow table is full
+   */
+  unlisted: number;
+  /**
+   * connections that conntrack refused or ended early because its table was full, since the router's start
+   */
+  refused: number;
   /**
    * time between counter refreshes now; grows with their cost
    */
@@ -1719,6 +1731,7 @@ export interface Health {
     | 'wan-disconnected'
     | 'conntrack-full'
     | 'resync'
+    | 'flows-full'
     | 'system-wan-open'
     | 'accounting-off'
     | 'forwarding-off';

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The task that owns the socket, and the owner's handle to it. Limits: 256 incoming messages, 8
-//! MiB unsent, 10 s for ubusd's greeting. It does not reconnect: its owner does.
+//! MiB unsent, 10 s for ubusd's greeting. The bytes of waiting calls are limited in `weight.rs`. It
+//! does not reconnect: its owner does.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::pace::Pace;
 use crate::protocol::{Answer, Output, Protocol, Query, ReturnAddress};
+use crate::weight::{Waiting, Weight};
 use crate::{
     Attribute, Blobmsg, ConnectError, ConnectionError, Decoder, EncodeError, Frame, Handle, Kind,
     Map, Status,
@@ -27,6 +29,8 @@ const BACKLOG: usize = 256;
 const MAX_UNSENT: usize = 8 * crate::MAX_MESSAGE;
 /// ubusd greets at once; under emulation and load "at once" is long.
 const HELLO: Duration = Duration::from_secs(10);
+/// Between two lines of the log about refused messages.
+const QUIET: Duration = Duration::from_secs(10);
 
 /// A connection to ubusd. Dropping it and its handles closes the socket.
 pub struct Connection {
@@ -86,6 +90,9 @@ pub struct Request {
     pub group: String,
     /// The handle to answer with.
     pub reply: Reply,
+    /// Counts as waiting until it is handled.
+    #[expect(dead_code, reason = "its drop is what counts")]
+    weight: Weight,
 }
 
 /// The answer to one call, given now or later, from any task. Dropped unused, it answers
@@ -177,6 +184,8 @@ impl Connection {
             sink,
             commands: commands.downgrade(),
             pace: Arc::clone(&pace),
+            waiting: Waiting::default(),
+            refused: None,
         };
         let task = tokio::spawn(driver.run(stream, orders));
         Connection { incoming, handle: Handle::new(commands), pace, task: Some(task) }
@@ -243,6 +252,9 @@ struct Driver {
     /// Weak, so that the task ends when every handle is gone.
     commands: mpsc::WeakUnboundedSender<Command>,
     pace: Arc<Pace>,
+    waiting: Waiting,
+    /// When a refused message was last logged.
+    refused: Option<Instant>,
 }
 
 impl Driver {
@@ -324,7 +336,12 @@ impl Driver {
                 let reply = Reply { address: call.address, commands, pace, done: false };
                 let (object, method, args) = (call.object, call.method, call.args);
                 let (user, group) = (call.user, call.group);
-                Incoming::Invoke(Request { object, method, args, user, group, reply })
+                // A refused call is answered by the drop of its `Reply`.
+                let Some(weight) = self.waiting.add(call.size) else {
+                    self.log_refusal(&method);
+                    return Ok(());
+                };
+                Incoming::Invoke(Request { object, method, args, user, group, reply, weight })
             }
             Output::Subscribers { object, active } => Incoming::Subscribers { object, active },
             Output::Notified { object, name, data, reply } => {
@@ -334,14 +351,25 @@ impl Driver {
             Output::Unsubscribed { object } => Incoming::Unsubscribed { object },
             Output::Event { id, data } => Incoming::Event { id, data },
         };
-        // A refused call is answered by the drop of its `Reply`.
         match self.sink.try_send(incoming) {
             Ok(()) | Err(TrySendError::Closed(_)) => {}
-            Err(TrySendError::Full(refused)) => {
-                log::warn!("{BACKLOG} messages of ubus wait already, refusing {refused:?}");
-            }
+            Err(TrySendError::Full(refused)) => self.log_refusal(match &refused {
+                Incoming::Invoke(request) => &request.method,
+                Incoming::Notification { name, .. } => name,
+                Incoming::Event { id, .. } => id,
+                Incoming::Subscribers { object, .. } | Incoming::Unsubscribed { object } => object,
+            }),
         }
         Ok(())
+    }
+
+    /// Callers choose how many there are and what they contain.
+    fn log_refusal(&mut self, name: &str) {
+        let now = Instant::now();
+        if self.refused.is_none_or(|at| now.saturating_duration_since(at) >= QUIET) {
+            self.refused = Some(now);
+            log::warn!("too many messages of ubus wait already, refusing {name:.40}");
+        }
     }
 
     fn send(&mut self, frame: &Frame) -> Result<(), ConnectionError> {

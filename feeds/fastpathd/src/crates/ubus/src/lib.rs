@@ -60,6 +60,7 @@ pub mod protocol;
 mod serializer;
 mod status;
 mod value_type;
+mod weight;
 
 pub use blobmsg::Blobmsg;
 pub use connection::{Connection, Incoming, Reply, Request};

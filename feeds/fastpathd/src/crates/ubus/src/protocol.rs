@@ -85,6 +85,8 @@ pub struct Invocation {
     pub method: String,
     /// The arguments.
     pub args: Map,
+    /// Their bytes on the wire.
+    pub size: usize,
     /// User that the caller runs as, as ubusd saw it.
     pub user: String,
     /// Group that the caller runs as.
@@ -229,6 +231,7 @@ impl<T> Protocol<T> {
         let (Some(name), Some(data)) = (frame.method(), frame.data()) else {
             return refuse(Status::InvalidArgument);
         };
+        let size = data.as_bytes().len();
         let Ok(data) = data.decode() else { return refuse(Status::InvalidArgument) };
         let name = name.to_owned();
         match self.objects.get(&id) {
@@ -240,6 +243,7 @@ impl<T> Protocol<T> {
                         object: object.path.clone(),
                         method: name,
                         args: data,
+                        size,
                         user: frame.user().unwrap_or_default().to_owned(),
                         group: frame.group().unwrap_or_default().to_owned(),
                         address,

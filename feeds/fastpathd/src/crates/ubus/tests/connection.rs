@@ -13,7 +13,10 @@ use ubus::{
     Incoming, Kind, Map, Method, Object, PolicyType, Status,
 };
 
-const METHODS: &[Method] = &[Method { name: "echo", policy: &[("n", PolicyType::Int32)] }];
+const METHODS: &[Method] = &[
+    Method { name: "echo", policy: &[("n", PolicyType::Int32)] },
+    Method { name: "say", policy: &[("text", PolicyType::String)] },
+];
 const OBJECT: u32 = 4242;
 const CALLER: u32 = 7777;
 
@@ -199,6 +202,27 @@ async fn calls_that_nobody_takes_are_refused_beyond_the_backlog() {
     };
     request.reply.status(Status::Ok);
     ubusd.expect_status(0, Status::Ok).await;
+}
+
+/// Each of them may be a megabyte: 256 of them would take all memory of a router.
+#[tokio::test]
+async fn large_calls_that_nobody_takes_are_refused_earlier() {
+    let (mut connection, mut ubusd) = published().await;
+    let large = map("text", "x".repeat(1_000_000));
+    for seq in 0..5 {
+        ubusd.invoke(seq, "say", &large).await;
+    }
+    ubusd.expect_status(4, Status::UnknownError).await;
+    for seq in 0..4 {
+        let Incoming::Invoke(request) = soon(connection.next()).await.unwrap() else {
+            panic!("no call")
+        };
+        request.reply.status(Status::Ok);
+        ubusd.expect_status(seq, Status::Ok).await;
+    }
+    ubusd.invoke(9, "say", &large).await;
+    drop(soon(connection.next()).await.unwrap());
+    ubusd.expect_status(9, Status::UnknownError).await;
 }
 
 #[tokio::test]

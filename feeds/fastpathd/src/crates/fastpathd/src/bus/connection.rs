@@ -90,7 +90,7 @@ async fn serve(
     }
     loop {
         let event = match connection.next().await {
-            Ok(Incoming::Invoke(request)) => AnyEvent::Bus(Event::Invoked(request)),
+            Ok(Incoming::Invoke(request)) => AnyEvent::Bus(Event::Invoked(Box::new(request))),
             Ok(Incoming::Subscribers { active, .. }) => AnyEvent::Bus(Event::Subscribed(active)),
             Ok(Incoming::Notification { .. }) => {
                 AnyEvent::Network(network::Event::InterfacesChanged)

@@ -85,12 +85,17 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         add(problem, level, params, format!("{name} is {state}"));
     }
     let resyncs = core.conntrack.refresh().resyncs();
-    if resyncs > 0 {
+    if core.conntrack.refresh().lost_lately(core.now.mono) {
         let text = format!(
             "Connection events were lost {resyncs} times since the start; everything was read \
              again."
         );
         add("resync", Level::Notice, json!({"n": resyncs}), text);
+    }
+    let unlisted = core.conntrack.flows().unlisted();
+    if unlisted > 0 {
+        let text = format!("The flow table is full: {unlisted} connections are not in it.");
+        add("flows-full", Level::Warning, json!({"n": unlisted}), text);
     }
     found.sort_by_key(|f| std::cmp::Reverse(f.level));
     found
@@ -123,7 +128,7 @@ fn shared(core: &Core) -> Vec<Finding> {
     let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
                 away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
     add(health::firewall_offload(core.network.firewall().own_offload), text.to_owned());
-    let (count, limit) = (core.conntrack.flows().len() as u64, facts.conntrack_max);
+    let (count, limit) = (core.conntrack_total(), facts.conntrack_max);
     let text = format!("Conntrack is nearly full: {count} of {limit}.");
     add(health::conntrack(count, limit), text);
     found

@@ -20,7 +20,7 @@ pub(crate) enum Event {
     /// The connection is lost.
     Down,
     /// One of our methods was called.
-    Invoked(ubus::Request),
+    Invoked(Box<ubus::Request>),
     /// Whether anybody is subscribed to our notifications.
     Subscribed(bool),
 }

@@ -24,7 +24,7 @@ impl Daemon {
             }
             Event::Invoked(request) => {
                 let (known, now) = (self.core.network.is_known(), self.core.now.mono);
-                let request = self.requests.hold_update(request);
+                let request = self.requests.hold_update(*request);
                 let request = request.and_then(|of| self.requests.hold_for_network(of, known, now));
                 request.map_or_else(Vec::new, |request| self.invoke(request))
             }

@@ -50,7 +50,10 @@ struct InUse<'a> {
 #[derive(Debug, Serialize)]
 struct ConntrackState {
     count: usize,
+    total: u64,
     limit: u64,
+    unlisted: usize,
+    refused: u64,
     refresh_ms: u128,
     dump_ms: u128,
     resyncs: u64,
@@ -90,7 +93,10 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
         live: live(core),
         conntrack: ConntrackState {
             count: core.conntrack.flows().len(),
+            total: core.conntrack_total(),
             limit: core.sys.facts().conntrack_max,
+            unlisted: core.conntrack.flows().unlisted(),
+            refused: core.sys.facts().refused,
             refresh_ms: refresh.interval().as_millis(),
             dump_ms: refresh.took().as_millis(),
             resyncs: refresh.resyncs(),

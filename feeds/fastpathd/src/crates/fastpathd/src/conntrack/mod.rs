@@ -127,7 +127,7 @@ impl Core {
 
     pub(crate) fn events_lost(&mut self) -> Vec<AnyEffect> {
         log::warn!("conntrack events were lost: reading the whole table again");
-        self.conntrack.refresh.resync();
+        self.conntrack.refresh.resync(self.now.mono);
         self.dump_if_due()
     }
 
@@ -205,6 +205,12 @@ impl Core {
             established: true,
         });
         Entry { tcp_state: Some(TcpState::Established), ..*entry }
+    }
+
+    /// Connections of conntrack, whether the flow table has them or not.
+    pub(crate) fn conntrack_total(&self) -> u64 {
+        let listed = self.conntrack.flows.len() as u64;
+        self.sys.facts().conntrack_count.unwrap_or(listed)
     }
 
     pub(crate) fn dump_if_due(&mut self) -> Vec<AnyEffect> {

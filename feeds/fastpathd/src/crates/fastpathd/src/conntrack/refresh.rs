@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! When to read the conntrack table: the share of a CPU that dumps may take, the longest interval,
-//! and at once after lost events.
+//! at once after lost events, and a larger share while events are lost again and again.
 //!
 //! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
 //! wait long to be scheduled, and counters must not become stale because of that.
@@ -9,6 +9,10 @@ use std::time::Duration;
 
 /// A dump may take this share of one CPU: one tenth.
 const COST: u32 = 10;
+/// While a flood causes events to be lost during each of them: one quarter.
+const COST_OF_LOSSES: u32 = 4;
+/// Lost events are shown in the health for this time.
+const SHOWN: Duration = Duration::from_secs(60);
 /// Older rates are useless.
 const SLOWEST: Duration = Duration::from_secs(30);
 
@@ -25,6 +29,12 @@ pub(crate) struct Refresh {
     resyncs: u64,
     /// Events were lost: the next dump is due at once.
     lost: bool,
+    /// When that was last.
+    lost_at: Option<Duration>,
+    /// The dump under way, or the last one, is due to lost events.
+    forced: bool,
+    /// Lost events force the next dump from here on.
+    forced_from: Duration,
 }
 
 impl Refresh {
@@ -38,9 +48,11 @@ impl Refresh {
 
     /// Whether to start a dump now; true starts it. `cpu` is this process's CPU time so far.
     pub(crate) fn due(&mut self, now: Duration, cpu: Duration) -> bool {
-        if self.running.is_some() || (now < self.next && !self.lost) {
+        let forced = self.lost && now >= self.forced_from;
+        if self.running.is_some() || (now < self.next && !forced) {
             return false;
         }
+        self.forced = self.lost;
         self.lost = false;
         self.running = Some((now, cpu));
         true
@@ -51,13 +63,21 @@ impl Refresh {
         if let Some((started, cpu_before)) = self.running.take() {
             self.took = cpu.saturating_sub(cpu_before);
             self.next = started + self.interval();
+            let pause = if self.forced { self.took * COST_OF_LOSSES } else { Duration::ZERO };
+            self.forced_from = started + pause.min(SLOWEST);
         }
     }
 
     /// Events were lost: everything has to be read again.
-    pub(crate) fn resync(&mut self) {
+    pub(crate) fn resync(&mut self, now: Duration) {
         self.resyncs += 1;
         self.lost = true;
+        self.lost_at = Some(now);
+    }
+
+    /// Whether events were lost within the last minute, or everything is to be read again.
+    pub(crate) fn lost_lately(&self, now: Duration) -> bool {
+        self.lost || self.lost_at.is_some_and(|at| now.saturating_sub(at) < SHOWN)
     }
 
     pub(crate) fn interval(&self) -> Duration {
@@ -107,12 +127,41 @@ mod tests {
     fn lost_events_cannot_wait() {
         let mut refresh = Refresh::new();
         assert!(refresh.due(ms(0), ms(0)));
-        refresh.resync();
+        refresh.resync(ms(1));
         assert!(!refresh.due(ms(1), ms(0)), "the dump under way ends first");
         refresh.done(ms(2));
         assert!(refresh.due(ms(3), ms(2)));
         refresh.done(ms(3));
         assert!(!refresh.due(ms(5), ms(3)));
+        assert_eq!(refresh.resyncs(), 1);
+    }
+
+    /// Otherwise a flood would keep a CPU busy with dumps alone.
+    #[test]
+    fn losses_during_each_dump_take_a_quarter_of_a_cpu() {
+        let mut refresh = Refresh::new();
+        refresh.resync(ms(0));
+        assert!(refresh.due(ms(0), ms(0)));
+        refresh.resync(ms(900));
+        refresh.done(ms(1000));
+        assert!(!refresh.due(ms(1500), ms(1000)));
+        assert!(refresh.due(ms(4000), ms(1000)));
+        refresh.done(ms(2000));
+        assert!(!refresh.due(ms(9000), ms(2000)), "no more losses: a tenth");
+        assert!(refresh.due(ms(14_000), ms(2000)));
+        refresh.resync(ms(14_100));
+        refresh.done(ms(3000));
+        assert!(refresh.due(ms(15_000), ms(3000)), "the first loss for a while");
+    }
+
+    #[test]
+    fn a_loss_is_shown_for_a_minute() {
+        let mut refresh = Refresh::new();
+        assert!(!refresh.lost_lately(ms(0)));
+        refresh.resync(ms(1000));
+        assert!(refresh.due(ms(1000), ms(0)));
+        assert!(refresh.lost_lately(ms(60_999)));
+        assert!(!refresh.lost_lately(ms(61_000)));
         assert_eq!(refresh.resyncs(), 1);
     }
 }

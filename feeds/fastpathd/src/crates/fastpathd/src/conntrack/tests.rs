@@ -71,3 +71,37 @@ fn lost_events_are_followed_by_a_dump() {
     assert_eq!(core.events_lost(), [AnyEffect::Conntrack(Effect::Dump)]);
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
+
+fn health_codes(core: &mut Core) -> Vec<String> {
+    let status = ask(core, "status", json!({}));
+    let name = |finding: &serde_json::Value| finding["code"].as_str().unwrap().to_owned();
+    status["health"].as_array().unwrap().iter().map(name).collect()
+}
+
+#[test]
+fn lost_events_are_no_finding_for_ever() {
+    let mut core = running();
+    core.events_lost();
+    core.dump_ended(true);
+    assert_eq!(health_codes(&mut core), ["resync"]);
+    core.now.mono += Duration::from_secs(60);
+    assert!(health_codes(&mut core).is_empty());
+    assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
+}
+
+/// The flow table may have lost events, or no place: the kernel's own count decides.
+#[test]
+fn a_full_conntrack_is_told_by_the_kernels_count() {
+    let mut core = running();
+    let mut readings = Readings::default();
+    readings.facts.conntrack_max = 65_536;
+    readings.facts.conntrack_count = Some(65_536);
+    readings.facts.refused = 33_143;
+    readings.facts.accounting = Some(true);
+    readings.facts.forwarding = Some(true);
+    core.second(&readings);
+    assert_eq!(health_codes(&mut core), ["conntrack-full"]);
+    let conntrack = ask(&mut core, "status", json!({}))["conntrack"].take();
+    assert_eq!((&conntrack["count"], &conntrack["total"]), (&json!(0), &json!(65_536)));
+    assert_eq!((&conntrack["refused"], &conntrack["unlisted"]), (&json!(33_143), &json!(0)));
+}

@@ -20,6 +20,10 @@ pub(crate) struct Facts {
     pub(crate) forwarding: Option<bool>,
     /// `net.netfilter.nf_conntrack_max`; 0: unknown.
     pub(crate) conntrack_max: u64,
+    /// `net.netfilter.nf_conntrack_count`; none: unknown.
+    pub(crate) conntrack_count: Option<u64>,
+    /// Connections that conntrack refused or ended early because its table was full.
+    pub(crate) refused: u64,
     /// How long conntrack keeps connections.
     pub(crate) timeouts: Timeouts,
 }
@@ -69,9 +73,23 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
             accounting: switch("/proc/sys/net/netfilter/nf_conntrack_acct"),
             forwarding: switch("/proc/sys/net/ipv4/ip_forward"),
             conntrack_max: number("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or(0),
+            conntrack_count: number("/proc/sys/net/netfilter/nf_conntrack_count"),
+            refused: refused(&text("/proc/net/stat/nf_conntrack")),
             timeouts: timeouts(),
         },
     }
+}
+
+/// The sum of `drop` and `early_drop` over the lines of the CPUs, all hexadecimal.
+fn refused(stat: &str) -> u64 {
+    let mut lines = stat.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    let full = |name: &str| matches!(name, "drop" | "early_drop");
+    let of_cpu = |line: &str| -> u64 {
+        let counts = names.iter().zip(line.split_whitespace()).filter(|(name, _)| full(name));
+        counts.filter_map(|(_, count)| u64::from_str_radix(count, 16).ok()).sum()
+    };
+    lines.map(of_cpu).sum()
 }
 
 fn timeouts() -> Timeouts {
@@ -129,5 +147,14 @@ mod tests {
         assert_eq!(parse_offset("+0000"), Some(0));
         assert_eq!(parse_offset("UTC"), None);
         assert_eq!(parse_offset("9223372036854775807"), None);
+    }
+
+    #[test]
+    fn refused_connections_are_the_sum_of_two_columns_of_all_cpus() {
+        let stat = "entries  clashres found drop early_drop icmp_error\n\
+                    0000ffff  00000001 00000002 00000010 00008177 00000005\n\
+                    0000ffff  00000000 00000000 00000001 00000002 00000000\n";
+        assert_eq!(refused(stat), 0x10 + 0x8177 + 1 + 2);
+        assert_eq!(refused(""), 0, "a kernel without it");
     }
 }

@@ -26,6 +26,7 @@ impl FlowTable {
         self.dumping = true;
         self.gone.clear();
         self.reset.clear();
+        self.places.begin();
     }
 
     /// One entry of the dump, with the time its batch was read.
@@ -43,6 +44,7 @@ impl FlowTable {
             Some(position) => position,
             // Read before it was destroyed, passed in after its end was reported.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
+            None if !self.places.has_one(self.len(), entry) => return self.places.pass(),
             None => {
                 let position = self.insert(entry, now, !self.first);
                 if self.first {
@@ -63,6 +65,7 @@ impl FlowTable {
         self.gone = HashSet::new();
         self.reset = HashSet::new();
         self.departed.clear();
+        self.places.end();
         if complete {
             for position in (0..self.flows.len()).rev() {
                 if self.flows[position].seen != self.dump {
@@ -84,14 +87,19 @@ impl FlowTable {
             Event::New(entry) => (entry, true),
             Event::Update(entry) => (entry, false),
         };
-        let position = self.known(entry).unwrap_or_else(|| {
-            let position = self.insert(entry, now, new || !self.first);
-            // A new one's mark was set by the rules in force.
-            if new {
-                self.flows[position].rules = self.rules.of_new();
+        let position = match self.known(entry) {
+            Some(position) => position,
+            // The next dump counts it.
+            None if !self.places.has_one(self.len(), entry) => return,
+            None => {
+                let position = self.insert(entry, now, new || !self.first);
+                // A new one's mark was set by the rules in force.
+                if new {
+                    self.flows[position].rules = self.rules.of_new();
+                }
+                position
             }
-            position
-        });
+        };
         self.flows[position].seen = self.dump;
         self.update(position, entry, false);
         self.survey(position, net);

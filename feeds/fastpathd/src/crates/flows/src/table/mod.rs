@@ -10,6 +10,7 @@ mod find;
 mod index;
 mod judge;
 mod offload;
+mod places;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -26,6 +27,7 @@ use crate::history::{History, HistoryQuery, Rings};
 use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
 use crate::network::Side;
+use crate::table::places::Places;
 use crate::time::Now;
 use crate::totals::Totals;
 
@@ -62,6 +64,8 @@ pub struct FlowTable {
     requests: Vec<OffloadRequest>,
     /// Versions of the firewall's rules.
     rules: Rules,
+    /// How many flows have a place, and how many entries had none.
+    places: Places,
     /// No dump has been complete yet: counters found are from before our time.
     first: bool,
     /// Serial number of the flows whose kernel id was taken.
@@ -89,6 +93,7 @@ impl Default for FlowTable {
             departed: Vec::new(),
             requests: Vec::new(),
             rules: Rules::default(),
+            places: Places::default(),
             first: true,
             twins: 0,
             now: Now::default(),
@@ -107,6 +112,12 @@ impl FlowTable {
     #[must_use]
     pub fn len(&self) -> usize {
         self.flows.len()
+    }
+
+    /// Entries of the last dump that are not in the table because it is full.
+    #[must_use]
+    pub fn unlisted(&self) -> usize {
+        self.places.unlisted()
     }
 
     /// Whether no flow is known.

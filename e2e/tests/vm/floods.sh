@@ -1,0 +1,127 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Floods: connections, events, callers, garbage. Meanwhile an offloaded connection loses no packet,
+# the page answers within two seconds, the daemon takes less than 100 MB and does not restart; what
+# is lost is counted, and afterwards everything is as before.
+
+# shellcheck source=e2e/tests/vm/lib/floods.sh
+. "$VM/lib/floods.sh"
+
+# No finding but the one about lost events, which stays for a minute.
+is_normal() {
+    says '.conntrack.count < 500 and .conntrack.unlisted == 0 and
+        ([.health[] | select(.code != "resync")] == [])' status
+}
+
+# flood PROTO NUMBER RATE: from h10, in the background.
+flood() {
+    local mac
+    mac=$(peers ip -n h10 neigh show 10.10.10.1 | sed -n 's/.* lladdr \([^ ]*\).*/\1/p')
+    [ -n "$mac" ] || fail "h10 does not know the gateway"
+    begin h10 flood "/tmp/e2e/flood $1 eth0 $mac $2 $3"
+}
+
+# flooded NUMBER: that many left h10, and each was tracked or is counted.
+flooded() {
+    local report total refused
+    report=$(peers cat /tmp/e2e/flood.log)
+    same "packets of the flood" "${report% *}" "$1"
+    read -r total refused < <(said '.conntrack | "\(.total) \(.refused)"' status)
+    refused=$((refused - REFUSED))
+    note "$1 new connections in ${report#* } s: $total in conntrack, $refused refused;" \
+        "$(said '.conntrack | "\(.count) in the flow table, \(.resyncs) resyncs, \(.dump_ms) ms"' \
+            status)"
+    between "connections that were tracked or counted" $((total + refused)) $(($1 * 98 / 100)) \
+        $(($1 + 5000))
+}
+
+end_connections() {
+    gw 'conntrack -D -p tcp --state SYN_SENT; conntrack -D -p udp -d 203.0.113.128/25' \
+        >/dev/null 2>&1 || true
+}
+
+# keep_unanswered: connections stay for ten minutes, until the test ends: a flood from a slow
+# machine lasts longer than they are kept otherwise.
+keep_unanswered() {
+    local name before=()
+    for name in udp_timeout tcp_timeout_syn_sent; do
+        name=/proc/sys/net/netfilter/nf_conntrack_$name
+        before+=("echo $(gw "cat $name; echo 600 >$name") >$name;")
+    done
+    at_the_end "gw '${before[*]}'"
+}
+
+# half_open NUMBER
+half_open() {
+    keep_unanswered
+    begin_flood
+    flood tcp "$1" 0
+    page_answers_until ended flood
+    flooded "$1"
+    soon 5 says '[.health[].code] | index("conntrack-full")' status
+    end_flood
+}
+
+# @core
+# @fault:flood-half-open
+test_half_open_connections() {
+    half_open 80000
+    end_connections
+    soon 30 is_normal
+}
+
+# @long
+# @fault:flood-half-open-million
+test_a_million_half_open_connections() {
+    half_open 1000000
+    end_connections
+    soon 30 is_normal
+    soon 90 says '.health == []' status
+}
+
+# 20,000 a second, or as many as this machine makes.
+# @fault:flood-udp-flows
+test_new_udp_flows() {
+    keep_unanswered
+    begin_flood
+    flood udp 60000 20000
+    page_answers_until ended flood
+    flooded 60000
+    end_flood
+    end_connections
+    soon 30 is_normal
+}
+
+# @fault:flood-ubus-clients
+test_two_hundred_ubus_clients() {
+    local answered
+    begin_flood
+    # Forty subscribe and never read, for the rest a third each lists, and calls small and large
+    # methods.
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'rm -rf /tmp/clients; mkdir /tmp/clients
+        for n in $(seq 40); do
+            fastpathctl watch >/dev/null 2>&1 &
+            echo $! >>/tmp/clients/deaf
+        done
+        sleep 1
+        kill -STOP $(cat /tmp/clients/deaf)
+        (for n in $(seq 160); do
+            case $((n % 4)) in
+                0) set -- topology ;;
+                1) set -- flows --limit 500 ;;
+                *) set -- status ;;
+            esac
+            { fastpathctl --json "$@" >/tmp/clients/$n.json && echo $n >>/tmp/clients/answered; } \
+                2>>/tmp/clients/errors &
+        done
+        wait
+        : >/tmp/clients/ended) >/dev/null 2>&1 &'
+    page_answers_until gw '[ -e /tmp/clients/ended ]'
+    answered=$(gw 'wc -l </tmp/clients/answered; head -n 3 /tmp/clients/errors')
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -KILL $(cat /tmp/clients/deaf); rm -rf /tmp/clients'
+    same "calls with an answer, and errors" "$answered" 160
+    end_flood
+    soon 30 is_normal
+}

@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Conditions during every flood: see begin_flood and end_flood.
+# shellcheck disable=SC2034 # names are for the tests
+
+# KiB of the daemon.
+MEMORY_LIMIT=102400
+# Milliseconds of issue 17 until the first byte of the page, on a machine of the reference.
+FIRST_BYTE_MS=2000
+
+# begin_flood: the offloaded connections, and what to compare with.
+begin_flood() {
+    local port
+    port=$(fresh_port)
+    PID=$(daemon_pid)
+    SESSION=$(session root fastpath)
+    SLOWEST_MS=0
+    UDP_PORT=$((port + 1)) TCP_PORT=$port
+    peers rm -f /tmp/e2e/enough
+    download h10 "$TCP_PORT" "$ISP_4" 300k
+    soon 20 on_path flowtable --proto tcp --text "$TCP_PORT"
+    # 5 kB/s would be inspected all the time.
+    if [ "$CONFIG" != inspect ]; then
+        begin h10 numbers "/tmp/e2e/numbers $ISP_4 $UDP_PORT"
+        soon 20 on_path flowtable --proto udp --text "$UDP_PORT"
+    fi
+    REFUSED=$(said .conntrack.refused status)
+}
+
+# first_byte ARGUMENTS…: milliseconds until curl has it, of a request that succeeds.
+first_byte() {
+    local seconds
+    seconds=$(curl -sS -f -o /dev/null -m "$(patient 10)" -w '%{time_starttransfer}' "$@") ||
+        fail "no answer: $*"
+    awk -v seconds="$seconds" 'BEGIN { print int(seconds * 1000) }'
+}
+
+# page_answers: the page and a call of `status` through the web server, once.
+page_answers() {
+    local call ms
+    call=$(jq -nc --arg s "$SESSION" \
+        '{jsonrpc: "2.0", id: 1, method: "call", params: [$s, "fastpath", "status", {}]}')
+    for ms in "$(first_byte "$(lab_url)")" \
+        "$(first_byte -H 'Content-Type: application/json' -d "$call" "$(ubus_url)")"; do
+        [ "$ms" -le "$SLOWEST_MS" ] || SLOWEST_MS=$ms
+    done
+}
+
+# page_answers_until COMMAND…: again and again until it succeeds.
+page_answers_until() {
+    local end=$((EPOCHSECONDS + $(patient 60)))
+    until "$@" >/dev/null 2>&1; do
+        page_answers
+        [ "$EPOCHSECONDS" -lt "$end" ] || fail "never: $*"
+    done
+    page_answers
+}
+
+# end_flood: all that must hold during any flood.
+end_flood() {
+    local numbers kib
+    goes_on "$TCP_PORT"
+    kib=$(gw "sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$PID/status")
+    note "slowest first byte $SLOWEST_MS ms, daemon $kib KiB"
+    between "ms until the first byte" "$SLOWEST_MS" 0 $((FIRST_BYTE_MS * $(pace) / 100))
+    between "KiB of the daemon" "$kib" 1000 "$MEMORY_LIMIT"
+    same "the daemon's process" "$(daemon_pid)" "$PID"
+    [ "$CONFIG" != inspect ] || return 0
+    peers touch /tmp/e2e/enough
+    soon 10 ended numbers
+    numbers=$(peers cat /tmp/e2e/numbers.log)
+    note "packets sent and lost: $numbers"
+    between "packets of the offloaded connection" "${numbers% *}" 25 1000000
+    same "packets of it that were lost" "${numbers#* }" 0
+}
