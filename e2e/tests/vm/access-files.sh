@@ -30,7 +30,8 @@ collapsed() {
 
 # Of the lab and its tests, of Debian without OpenWrt, and devices that are no more than a sink or a
 # source of bytes.
-NOT_SHOWN='^/(tmp|run|tmp/run|var/run|var/log|etc)/(e2e|lab|lock|supervise|triggers|config[.]md5|standin)'
+NOT_SHOWN='^/(tmp|run|tmp/run|var/run|var/log|etc)/(e2e|lab|lock|supervise|triggers|standin)'
+NOT_SHOWN+='|^/(tmp|run|tmp/run|var/run|var/log|etc)/config[.]md5'
 NOT_SHOWN+='|^/(lab|layer|uml|base|disk)/|^/etc/(chatscripts|credstore|gshadow|security|shadow-)'
 NOT_SHOWN+='|^/etc/([.]pwd|ppp/|wireguard)|^/var/lib/(dpkg|systemd|private|libuuid|misc)|^/var/mail'
 NOT_SHOWN+='|^/tmp/[^/]+$|^/dev/(console|full|null|ptmx|random|urandom|zero|tty)|^/usr/s?bin/'

@@ -92,6 +92,11 @@ test_new_udp_flows() {
     soon 30 is_normal
 }
 
+# Each of the forty has had an answer.
+forty_watch() {
+    [ "$(gw 'find /tmp/clients -name "watch.*" -size +0 | wc -l')" -eq 40 ]
+}
+
 # @fault:flood-ubus-clients
 test_two_hundred_ubus_clients() {
     local answered
@@ -101,11 +106,12 @@ test_two_hundred_ubus_clients() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'rm -rf /tmp/clients; mkdir /tmp/clients
         for n in $(seq 40); do
-            fastpathctl watch >/dev/null 2>&1 &
+            fastpathctl watch >/tmp/clients/watch.$n 2>&1 &
             echo $! >>/tmp/clients/deaf
-        done
-        sleep 1
-        kill -STOP $(cat /tmp/clients/deaf)
+        done'
+    soon 10 forty_watch
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -STOP $(cat /tmp/clients/deaf)
         (for n in $(seq 160); do
             case $((n % 4)) in
                 0) set -- topology ;;

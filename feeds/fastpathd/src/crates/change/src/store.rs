@@ -227,8 +227,8 @@ impl Store {
         Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
     }
 
-    /// Removes new files that a power cut kept from replacing the old ones, uci's too: nothing reads
-    /// them, but they have secrets. For the boot, when nobody is writing them.
+    /// Removes new files that a power cut kept from replacing the old ones, uci's too: nothing
+    /// reads them, but they have secrets. For the boot, when nobody is writing them.
     pub(crate) fn remove_unfinished(&self) -> Result<(), StoreError> {
         for folder in [&self.kept, &self.config] {
             for name in self.names(folder)?.iter().filter(|name| is_unfinished(name)) {
