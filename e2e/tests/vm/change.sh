@@ -148,6 +148,7 @@ test_two_administrators() {
 
 # @core
 # @fault:viewer-writes
+# @fault:secrets-requested
 test_viewer_changes_nothing() {
     local viewer method answer
     keep
@@ -177,6 +178,7 @@ reading() {
 
 # The mark is a line that nft cannot read and would quote.
 # @core
+# @fault:check-reads-files
 test_no_file_is_read_by_a_check() {
     local root viewer session edits answer mark=root:marker-of-the-lab:19000:0:99999:7:::
     keep
@@ -213,6 +215,7 @@ test_no_file_is_read_by_a_check() {
 }
 
 # Files that uci does not read, as an editor or a backup leaves them behind.
+# @fault:folder-in-config
 test_a_folder_there_is_no_way_past_the_firewall() {
     local answer
     keep
@@ -225,6 +228,7 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     unchanged || fail "it was applied"
 }
 
+# @fault:secrets-requested
 test_secrets_stay() {
     local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
     keep
@@ -346,6 +350,7 @@ test_lock_out() {
     unchanged || fail "not as before"
 }
 
+# @fault:rpcd-restarted
 test_rpcd_ends_in_the_countdown() {
     local root id
     # Before anything is applied: omitted sections would wait for a confirmation.
@@ -455,6 +460,7 @@ test_the_router_says_when_a_change_is_in_force() {
 }
 
 # Remains of a failing medium: reported, moved aside, and no obstacle to later changes.
+# @fault:record-broken
 test_a_broken_record_keeps_nothing_up() {
     local root id
     root=$(session root fastpath)
