@@ -69,7 +69,7 @@ fn live(core: &Core) -> Live<'_> {
     let Totals { paths, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
-        engine: core.offload.flowtable().report(),
+        engine: core.offload.flowtable().report(core.now),
         paths,
         ratio,
         health: findings(core, &wan),
@@ -86,7 +86,7 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
         version: env!("CARGO_PKG_VERSION"),
         kernel: &machine.kernel,
         hostname: &machine.hostname,
-        started_ms: machine.started_ms,
+        started_ms: core.now.unix_ms_at(machine.started),
         live: live(core),
         conntrack: ConntrackState {
             count: core.conntrack.flows().len(),
