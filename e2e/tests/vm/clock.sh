@@ -97,6 +97,7 @@ up_for() { said '(.now_ms - .wan[0].up_since_ms) / 1000 | floor' status; }
 
 # @core
 # @fault:clock-flows
+# shellcheck disable=SC2016 # jq expands it
 test_flows_and_rates() {
     local port by bytes before left
     port=$(fresh_port)

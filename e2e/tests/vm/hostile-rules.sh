@@ -5,7 +5,8 @@
 # served: the hostile server answers at the ISP.
 served() {
     peers 'cat >/tmp/e2e/rule-server && chmod +x /tmp/e2e/rule-server' <"$VM/peers/rule-server"
-    begin isp rules "exec socat TCP4-LISTEN:8081,bind=$ISP_4,fork,reuseaddr EXEC:/tmp/e2e/rule-server"
+    begin isp rules "exec socat TCP4-LISTEN:8081,bind=$ISP_4,fork,reuseaddr" \
+        EXEC:/tmp/e2e/rule-server
     soon 5 listens isp 8081
 }
 

@@ -49,7 +49,8 @@ fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
 
 /// Unicode's marks, embeddings, overrides and isolates for text from right to left.
 fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let marks = ['\u{61c}', '\u{200e}', '\u{200f}'];
+    marks.contains(&c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
