@@ -80,9 +80,13 @@ test_the_throttle_of_logins_stays() {
 }
 
 # history FILTER: holds for the rates of the last minutes.
-history() { gw "ubus call fastpath history '{}'" | jq -ce "$1"; }
+history() {
+    gw "ubus call fastpath history '{}'" >"$RUN/rates"
+    jq -e "$1" "$RUN/rates" >/dev/null || { tail -c 2000 "$RUN/rates"; return 1; }
+}
 
 # No time of an answer is after the router's own clock, no rate or age is below zero.
+# shellcheck disable=SC2016 # jq expands it
 sane() {
     says '(.now_ms + 2000) as $now | .started_ms <= $now and .engine.applied_ms <= $now and
         ([.wan[].up_since_ms | values] | all(. >= 0 and . <= $now)) and
@@ -97,7 +101,6 @@ up_for() { said '(.now_ms - .wan[0].up_since_ms) / 1000 | floor' status; }
 
 # @core
 # @fault:clock-flows
-# shellcheck disable=SC2016 # jq expands it
 test_flows_and_rates() {
     local port by bytes before left
     port=$(fresh_port)
@@ -114,10 +117,10 @@ test_flows_and_rates() {
         read -r _ bytes <<<"$(conntrack_bytes "$port")"
         soon 10 bytes_grow "$port" "$bytes"
         soon 10 history '.rows[-1] | .[1:] | add > 0'
-        history '.rows | length <= 301 and length > 0' || fail "the history is $(history .rows)"
+        history '.rows | length <= 301 and length > 0' || fail "the history has no samples"
         # In order, whatever the clock does.
-        history '[.rows[][0]] | . == sort' || fail "samples are out of order: $(history .rows)"
-        offloaded "$port" || fail "it left the flowtable"
+        history '[.rows[][0]] | . == sort' || fail "samples are out of order"
+        soon 5 offloaded "$port"
     done
     before=$port
     port=$(fresh_port)
