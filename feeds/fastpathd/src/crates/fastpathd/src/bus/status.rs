@@ -65,7 +65,7 @@ pub(crate) struct Tick<'a> {
 }
 
 fn live(core: &Core) -> Live<'_> {
-    let wan = core.network.wans(core.sys.rates());
+    let wan = core.network.wans(core.sys.rates(), core.now);
     let Totals { paths, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
