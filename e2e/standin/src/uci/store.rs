@@ -210,7 +210,7 @@ pub(super) fn remove_folder(path: &Path) {
     }
 }
 
-/// Copies into the same file, as rpcd does: nobody learns that it is cut off on a full disk.
+/// Copies into the same file, as rpcd does: nobody learns that it is incomplete on a full disk.
 pub(super) fn copy(from: &Path, to: &Path) {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);

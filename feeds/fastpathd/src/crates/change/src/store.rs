@@ -111,7 +111,7 @@ impl Store {
 
     /// Writes the old files where they are not there yet; says which. Text of others, written after
     /// the change was reverted, is left alone: only the change's own text is replaced, and an
-    /// incomplete copy of the old one. rpcd restores a file in place, and a full disk cuts it off.
+    /// incomplete copy of the old one. rpcd restores a file in place, which fails on a full disk.
     pub(crate) fn restore(
         &self,
         pending: &Pending,

@@ -169,7 +169,7 @@ fn what_somebody_wrote_since_stays() {
     let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert_eq!(restored, ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
-    // The old text, cut off by a full disk.
+    // The old text, incomplete after a full disk.
     for text in ["", "config"] {
         store.set_config("network", text.as_bytes()).unwrap();
         assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);

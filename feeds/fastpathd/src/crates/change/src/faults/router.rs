@@ -56,7 +56,7 @@ pub(super) struct Router {
     /// The session that applied, with the file as it was.
     pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
     made: Cell<usize>,
-    /// rpcd writes nothing, says that it has, and empties what it restores.
+    /// rpcd writes nothing, reports success, and empties the files that it restores.
     pub(super) full: Cell<bool>,
     /// Run once, at the step of that number.
     pub(super) meanwhile: RefCell<Option<(usize, Meanwhile)>>,
