@@ -142,7 +142,7 @@ test_login_on_a_full_disk() {
     no_room
     # Without room for the key of browsers.
     works "without room for a key"
-    same "what is left of the key" "$(gw 'ls /etc/fastpath | grep access || true')" ""
+    same "files of the key" "$(gw 'ls /etc/fastpath | grep access || true')" ""
     free_disk
     gw '[ ! -e /run/e2e/access.key ] || mv /run/e2e/access.key /etc/fastpath/access.key'
     works "afterwards"

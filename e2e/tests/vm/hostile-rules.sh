@@ -30,7 +30,7 @@ END
     same "started" "$(said .started update-rules)" true
 }
 
-# turned_down NAME: the update fails with a reason, and with nothing of ours in it.
+# turned_down NAME: the update fails with a reason, and the reason contains no file of the router.
 turned_down() {
     local why
     update_from "$1"
