@@ -56,7 +56,7 @@ test_links_and_pipes_instead_of_its_files() {
         unharmed "a link to ubusd's socket as $name"
         as_suricata "rm -rf $name"
     done
-    # A start puts up with what is there.
+    # A start removes them.
     as_suricata 'ln -s /etc/shadow refused; mkdir -p command.sock/full'
     let_suricata
     at_the_end released

@@ -79,7 +79,7 @@ impl Apply {
         }
         self.pending = undo_at.map(|until| Pending { session: session.to_owned(), until });
         for name in &names {
-            // rpcd does not look whether libuci could write the file.
+            // rpcd ignores an error of libuci.
             if let Err(error) = store.commit(name, &changes) {
                 log::warn!("committing {name}: {error}");
             }
