@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { banner, core, entry, expect, live, logIn, open, rowOf, test } from './fixture';
+import { banner, entry, expect, live, logIn, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
 /** A session is up again this long after the line is. */
 const REDIALLED_MS = 180_000;
 
-test('a pulled cable of the line shows, and so does its return', async ({ page, router }) => {
-  await open(page, 'overview');
-  const wan = page.locator('[data-wan="wan"]');
-  await expect(wan).toContainText('Up for');
-  await router.cable('wan', 'off');
-  await expect(wan).toContainText('No link on wan');
-  await expect(page.locator('[data-code="wan-down"]').first()).toContainText('wan is down');
-  await router.cable('wan', 'on');
-  await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
-  await expect(page.locator('[data-code="wan-down"]')).toHaveCount(0);
-});
+test(
+  'a pulled cable of the line shows, and so does its return',
+  { tag: '@fault:cable-pulled' },
+  async ({ page, router }) => {
+    await open(page, 'overview');
+    const wan = page.locator('[data-wan="wan"]');
+    await expect(wan).toContainText('Up for');
+    await router.cable('wan', 'off');
+    await expect(wan).toContainText('No link on wan');
+    await expect(page.locator('[data-code="wan-down"]').first()).toContainText('wan is down');
+    await router.cable('wan', 'on');
+    await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+    await expect(page.locator('[data-code="wan-down"]')).toHaveCount(0);
+  },
+);
 
-test('a cut PPPoE session is down and later up', async ({ page, router, lan }) => {
-  await open(page, 'overview');
-  const wan = page.locator('[data-wan="wan"]');
-  await expect(wan).toContainText('198.51.100.1');
-  await router.cutPppoe();
-  await expect(wan.getByRole('strong')).toHaveText('Down');
-  await expect(wan).not.toContainText('198.51.100.1');
-  await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
-  await expect(wan).toContainText('198.51.100.1');
-  await expect(wan).toContainText('PPPoE session');
-  await lan.reachesInternet();
-  const port = await lan.download(hosts.isp);
-  await entry(page, 'Flows').click();
-  await expect(rowOf(page, port)).toContainText('Flowtable');
-});
+test(
+  'a cut PPPoE session is down and later up',
+  { tag: '@fault:session-lost' },
+  async ({ page, router, lan }) => {
+    await open(page, 'overview');
+    const wan = page.locator('[data-wan="wan"]');
+    await expect(wan).toContainText('198.51.100.1');
+    await router.cutPppoe();
+    await expect(wan.getByRole('strong')).toHaveText('Down');
+    await expect(wan).not.toContainText('198.51.100.1');
+    await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+    await expect(wan).toContainText('198.51.100.1');
+    await expect(wan).toContainText('PPPoE session');
+    await lan.reachesInternet();
+    const port = await lan.download(hosts.isp);
+    await entry(page, 'Flows').click();
+    await expect(rowOf(page, port)).toContainText('Flowtable');
+  },
+);
 
 test('a port without a link shows in the topology', async ({ page, router }) => {
   await open(page, 'topology');
@@ -43,43 +51,55 @@ test('a port without a link shows in the topology', async ({ page, router }) => 
   await expect(lan2).toContainText('up');
 });
 
-test('a stopped daemon is reported, and the page recovers', core, async ({ page, router }) => {
-  await open(page, 'flows');
-  await router.run('/etc/init.d/fastpathd stop');
-  const away = banner(page, /No response from fastpathd since \d/);
-  await expect(away).toBeVisible();
-  await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
-  await router.run('/etc/init.d/fastpathd start');
-  await live(page);
-  await expect(away).toHaveCount(0);
-});
-
-test('a silent router is reported, and the page recovers', async ({ page, router, watch }) => {
-  watch.expectOutage();
-  await open(page, 'overview');
-  await router.signal('stop', 'broker');
-  const away = banner(page, /No response from the router since \d/);
-  try {
+test(
+  'a stopped daemon is reported, and the page recovers',
+  { tag: ['@core', '@fault:daemon-stopped'] },
+  async ({ page, router }) => {
+    await open(page, 'flows');
+    await router.run('/etc/init.d/fastpathd stop');
+    const away = banner(page, /No response from fastpathd since \d/);
     await expect(away).toBeVisible();
-    await expect(page.locator('[data-connection]')).toHaveText('Disconnected');
-  } finally {
-    await router.signal('cont', 'broker');
-  }
-  await live(page);
-  await expect(away).toHaveCount(0);
-});
+    await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
+    await router.run('/etc/init.d/fastpathd start');
+    await live(page);
+    await expect(away).toHaveCount(0);
+  },
+);
 
-test('a restarted broker: no reload, a login, and back', async ({ page, router, lan, watch }) => {
-  watch.expectOutage();
-  const port = await lan.download(hosts.h20);
-  await open(page, 'flows');
-  await expect(rowOf(page, port)).toContainText('Flowtable');
-  await page.evaluate(() => Object.assign(window, { notReloaded: true }));
-  await router.signal('term', 'broker');
-  // Sessions of the web die with their keeper.
-  await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
-  await logIn(page);
-  await live(page);
-  await expect(rowOf(page, port)).toContainText('Flowtable');
-  expect(await page.evaluate(() => 'notReloaded' in window)).toBe(true);
-});
+test(
+  'a silent router is reported, and the page recovers',
+  { tag: '@fault:broker-hung' },
+  async ({ page, router, watch }) => {
+    watch.expectOutage();
+    await open(page, 'overview');
+    await router.signal('stop', 'broker');
+    const away = banner(page, /No response from the router since \d/);
+    try {
+      await expect(away).toBeVisible();
+      await expect(page.locator('[data-connection]')).toHaveText('Disconnected');
+    } finally {
+      await router.signal('cont', 'broker');
+    }
+    await live(page);
+    await expect(away).toHaveCount(0);
+  },
+);
+
+test(
+  'a restarted broker: no reload, a login, and back',
+  { tag: '@fault:broker-restarted' },
+  async ({ page, router, lan, watch }) => {
+    watch.expectOutage();
+    const port = await lan.download(hosts.h20);
+    await open(page, 'flows');
+    await expect(rowOf(page, port)).toContainText('Flowtable');
+    await page.evaluate(() => Object.assign(window, { notReloaded: true }));
+    await router.signal('term', 'broker');
+    // Sessions of the web die with their keeper.
+    await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
+    await logIn(page);
+    await live(page);
+    await expect(rowOf(page, port)).toContainText('Flowtable');
+    expect(await page.evaluate(() => 'notReloaded' in window)).toBe(true);
+  },
+);

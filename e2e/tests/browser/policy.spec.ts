@@ -159,23 +159,23 @@ test('a source is added, fetched manually, and its rules are in force', async ({
   await expect(rules).toContainText('Up to date');
 });
 
-test('a refused archive is reported with its reason, and the previous rules stay', async ({
-  page,
-  router,
-  lab,
-}) => {
-  await lab.verb('serve_archives');
-  const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/syntax.tar.gz');
-  await router.inLine(`
+test(
+  'a refused archive is reported with its reason, and the previous rules stay',
+  { tag: '@fault:archive-syntax' },
+  async ({ page, router, lab }) => {
+    await lab.verb('serve_archives');
+    const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/syntax.tar.gz');
+    await router.inLine(`
 config rules 'lab'
 	option url 'http://203.0.113.1/rules/syntax.tar.gz'
 	option sha256 '${sum.split(' ')[0] ?? ''}'`);
-  await openPart(page, 'rules');
-  const loaded = page.locator('[data-fact="loaded"]');
-  const before = await loaded.innerText();
-  await page.getByRole('button', { name: 'Update now' }).click();
-  const rules = page.getByRole('region', { name: 'Rule set' });
-  await expect(rules).toContainText('Last update failed', { timeout: 90_000 });
-  await expect(page.locator('main')).toContainText(/mark\.rules/);
-  await expect(loaded).toHaveText(before);
-});
+    await openPart(page, 'rules');
+    const loaded = page.locator('[data-fact="loaded"]');
+    const before = await loaded.innerText();
+    await page.getByRole('button', { name: 'Update now' }).click();
+    const rules = page.getByRole('region', { name: 'Rule set' });
+    await expect(rules).toContainText('Last update failed', { timeout: 90_000 });
+    await expect(page.locator('main')).toContainText(/mark\.rules/);
+    await expect(loaded).toHaveText(before);
+  },
+);

@@ -73,54 +73,58 @@ test('a viewer takes no backup and leaves no file', async ({ request }) => {
 const STAGED = { path: '/var/run/rpcd' };
 const REFUSED = { error: { code: -32002 } };
 
-test('a viewer made by the page lists no folder', async ({ page, request, router }) => {
-  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
-  try {
-    await open(page, 'system');
-    await page.getByRole('button', { name: 'Add user' }).click();
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-made');
-    await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
-    await looked(page);
-    await apply(page);
-    await kept(page);
-    const root = await sessionOf(request, 'root');
-    expect((await rpc(request, root, 'file', 'list', STAGED)).result?.[0], 'root').toBe(0);
-    const made = await sessionOf(request, 'e2e-made', 'correct horse');
-    expect((await rpc(request, made, 'fastpath', 'status', {})).result?.[0]).toBe(0);
-    expect(await rpc(request, made, 'file', 'list', STAGED)).toMatchObject(REFUSED);
-  } finally {
-    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
-  }
-});
+test(
+  'a viewer made by the page lists no folder',
+  { tag: '@fault:viewer-lists-sessions' },
+  async ({ page, request, router }) => {
+    await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
+    try {
+      await open(page, 'system');
+      await page.getByRole('button', { name: 'Add user' }).click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-made');
+      await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
+      await looked(page);
+      await apply(page);
+      await kept(page);
+      const root = await sessionOf(request, 'root');
+      expect((await rpc(request, root, 'file', 'list', STAGED)).result?.[0], 'root').toBe(0);
+      const made = await sessionOf(request, 'e2e-made', 'correct horse');
+      expect((await rpc(request, made, 'fastpath', 'status', {})).result?.[0]).toBe(0);
+      expect(await rpc(request, made, 'file', 'list', STAGED)).toMatchObject(REFUSED);
+    } finally {
+      await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+    }
+  },
+);
 
-test('the page shows a viewer with LuCI’s rights, and revokes them', async ({
-  page,
-  request,
-  router,
-}) => {
-  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
-  const list = async () => {
-    const session = await sessionOf(request, 'viewer');
-    return rpc(request, session, 'file', 'list', STAGED);
-  };
-  try {
-    await router.run(`sed -i "/username 'viewer'/a list read luci-base" /etc/config/rpcd`);
-    expect((await list()).result?.[0], 'luci-base lists folders').toBe(0);
-    await open(page, 'system');
-    const row = page.locator('[data-user="viewer"]');
-    await expect(row).toContainText('session');
-    await row.getByRole('button', { name: 'Revoke these rights of viewer' }).click();
-    await expect(row).not.toContainText('session');
-    await looked(page);
-    await apply(page);
-    await kept(page);
-    expect(await list()).toMatchObject(REFUSED);
-  } finally {
-    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
-  }
-});
+test(
+  'the page shows a viewer with LuCI’s rights, and revokes them',
+  { tag: '@fault:viewer-lists-sessions' },
+  async ({ page, request, router }) => {
+    await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
+    const list = async () => {
+      const session = await sessionOf(request, 'viewer');
+      return rpc(request, session, 'file', 'list', STAGED);
+    };
+    try {
+      await router.run(`sed -i "/username 'viewer'/a list read luci-base" /etc/config/rpcd`);
+      expect((await list()).result?.[0], 'luci-base lists folders').toBe(0);
+      await open(page, 'system');
+      const row = page.locator('[data-user="viewer"]');
+      await expect(row).toContainText('session');
+      await row.getByRole('button', { name: 'Revoke these rights of viewer' }).click();
+      await expect(row).not.toContainText('session');
+      await looked(page);
+      await apply(page);
+      await kept(page);
+      expect(await list()).toMatchObject(REFUSED);
+    } finally {
+      await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+    }
+  },
+);
 
 test('a viewer sees every screen, and no control on it that writes', core, async ({ page }) => {
   await open(page, 'overview', 'viewer');

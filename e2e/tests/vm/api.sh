@@ -11,6 +11,7 @@ guess() {
         "{\"username\": \"viewer\", \"password\": \"$2\", \"browser\": \"$1\"}"
 }
 
+# @fault:owner-kept-out
 test_a_browser_of_the_owner_is_not_kept_out() {
     local token
     gw rm -f /var/run/fastpath-access.json
@@ -139,6 +140,7 @@ test_event_stream_ticks_once_a_second() {
 
 # Each subscriber that has gone would take a connection from uhttpd for ever.
 # @core
+# @fault:subscription-over-http
 test_nobody_subscribes_over_http() {
     local id text
     for id in "$(session root fastpath)" "$(session viewer look)" "$NOBODY"; do

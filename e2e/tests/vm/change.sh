@@ -2,66 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Changes of the configuration: applied, confirmed, rolled back; access rights, and refusals.
 
-# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
-change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
-
-# edited SECTION VALUES [CONFIG]: edits that set values.
-edited() {
-    jq -nc --arg s "$1" --argjson v "$2" --arg c "${3:-network}" \
-        '[{config: $c, op: "set", section: $s, values: $v}]'
-}
-
-# guest VLAN: edits that make one, its interface and its zone.
-guest() {
-    jq -nc --arg v "$1" '[
-        {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
-            values: {device: "br-lan", vlan: $v, ports: ["lan3:t"]}},
-        {config: "network", op: "add", type: "interface", section: "guest",
-            values: {device: ("br-lan." + $v), proto: "static", ipaddr: ["10.10.30.1/24"]}},
-        {config: "firewall", op: "add", type: "zone", id: "zone",
-            values: {name: "guest", network: ["guest"], input: "REJECT", forward: "REJECT"}}]'
-}
-
-# with EDITS [MORE]: arguments of apply and check.
-with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
-
-# applied SESSION EDITS [MORE]: the number of the change.
-applied() {
-    local answer
-    answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
-    jq -er .id <<<"$answer" || fail "not applied: $answer"
-}
-
-# refusal CODE SESSION METHOD ARGUMENTS: the call is refused so; its answer in ANSWER.
-refusal() {
-    ANSWER=$(change "$2" "$3" "$4")
-    same "the refusal of $3 $4" "$(jq -r '.error.code // .' <<<"$ANSWER")" "$1"
-}
-
-# schema METHOD ANSWER
-schema() {
-    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" change "$1" <<<"$2" || fail "the schema"
-}
-
-state_of() {
-    change "$1" list '{}' | jq -r --argjson i "$2" '.changes[] | select(.id == $i).state'
-}
-state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
-waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
-
-# said_of SESSION: the values of the files, without uci's names of sections and its notation.
-said_of() {
-    change "$1" get '{"configs": ["network", "firewall"]}' |
-        jq -c '.configs | map_values(map(del(.section)))'
-}
-
-# The files that the tests change, as they were.
-keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
-# unchanged: every file is as keep found it.
-# shellcheck disable=SC2016 # the gateway expands it
-unchanged() {
-    gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'
-}
+# shellcheck source=e2e/tests/vm/lib/changes.sh
+. "$VM/lib/changes.sh"
 
 # The stand-in's log: its lines about changes.
 noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
@@ -148,6 +90,7 @@ test_two_administrators() {
 
 # @core
 # @fault:viewer-writes
+# @fault:secrets-requested
 test_viewer_changes_nothing() {
     local viewer method answer
     keep
@@ -177,6 +120,7 @@ reading() {
 
 # The mark is a line that nft cannot read and would quote.
 # @core
+# @fault:check-reads-files
 test_no_file_is_read_by_a_check() {
     local root viewer session edits answer mark=root:marker-of-the-lab:19000:0:99999:7:::
     keep
@@ -213,6 +157,7 @@ test_no_file_is_read_by_a_check() {
 }
 
 # Files that uci does not read, as an editor or a backup leaves them behind.
+# @fault:folder-in-config
 test_a_folder_there_is_no_way_past_the_firewall() {
     local answer
     keep
@@ -225,6 +170,7 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     unchanged || fail "it was applied"
 }
 
+# @fault:secrets-requested
 test_secrets_stay() {
     local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
     keep
@@ -346,6 +292,7 @@ test_lock_out() {
     unchanged || fail "not as before"
 }
 
+# @fault:rpcd-restarted
 test_rpcd_ends_in_the_countdown() {
     local root id
     # Before anything is applied: omitted sections would wait for a confirmation.
@@ -360,8 +307,6 @@ test_rpcd_ends_in_the_countdown() {
     root=$(session root fastpath)
     soon 30 state_is "$root" "$id" expired
 }
-
-answers_again() { [ -n "$(session root fastpath)" ]; }
 
 # @fault:power-cut
 test_power_cut() {
@@ -455,6 +400,7 @@ test_the_router_says_when_a_change_is_in_force() {
 }
 
 # Remains of a failing medium: reported, moved aside, and no obstacle to later changes.
+# @fault:record-broken
 test_a_broken_record_keeps_nothing_up() {
     local root id
     root=$(session root fastpath)

@@ -55,6 +55,7 @@ shown() {
 }
 
 # @finds:system-password
+# @fault:passwords-requested
 test_passwords() {
     local viewer root found
     viewer=$(session viewer look)
@@ -77,6 +78,7 @@ test_passwords() {
 }
 
 # @finds:system-sessions @finds:system-login
+# @fault:viewer-lists-sessions @fault:login-reopened
 test_logins_to_the_web() {
     local viewer root
     viewer=$(session viewer look)

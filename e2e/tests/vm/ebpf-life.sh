@@ -103,6 +103,7 @@ stack_saw() {
 
 # The programs pass everything on five seconds after the last heartbeat; the next
 # daemon adopts their entries.
+# @fault:daemon-stopped
 test_daemon_away_for_ten_seconds() {
     local before pid seen port
     configure <<<"config fastpath 'main'

@@ -101,6 +101,7 @@ make_room() {
     ebpf_says ".evicted >= $1"
 }
 
+# @fault:maps-full
 test_full_maps() {
     local port before
     trap 'gw /etc/init.d/fastpathd restart' EXIT

@@ -67,11 +67,13 @@ stopped_before() {
     goes_on_over_ebpf "$port"
 }
 
+# @fault:rule-on-offloaded
 test_stopped_connections_are_not_taken_up() { stopped_before saddr daddr; }
 # The answers still pass.
 test_connections_stopped_one_way_are_not_taken_up() { stopped_before daddr; }
 
 # @core
+# @fault:rule-on-offloaded
 test_a_new_rule_stops_what_is_carried() {
     local port
     port=$(fresh_port)

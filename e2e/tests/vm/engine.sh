@@ -70,6 +70,7 @@ table_handle() {
 }
 is_another_table() { table_is_there && [ "$(table_handle)" != "$1" ]; }
 
+# @fault:table-removed
 test_table_comes_back() {
     local port before handle
     before=$(rules fw4)
@@ -92,6 +93,7 @@ restored() {
 }
 
 # @core
+# @fault:table-removed
 test_table_is_restored_at_once() {
     local times=0 command
     trap 'gw fw4 restart' EXIT

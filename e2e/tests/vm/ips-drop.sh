@@ -40,6 +40,7 @@ test_alert_tells_what_it_was() {
 }
 
 # Hosts ask the router for names by default, in hook input; it asks a server, in hook output.
+# @fault:name-through-router
 test_names_asked_of_the_router_are_seen() {
     local last
     in_line

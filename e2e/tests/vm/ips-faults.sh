@@ -70,6 +70,7 @@ stops_what_is_inspected() {
 }
 
 # @core
+# @fault:suricata-killed
 test_killed_fail_open() {
     local at before
     in_line
@@ -84,6 +85,7 @@ test_killed_fail_open() {
 }
 
 # @core
+# @fault:suricata-killed
 test_killed_fail_closed() {
     local at
     in_line "	option fail 'closed'"
@@ -97,6 +99,7 @@ test_killed_fail_closed() {
 }
 
 # @long
+# @fault:suricata-hung
 test_stopped_fail_open() {
     local at before
     in_line
@@ -111,6 +114,7 @@ test_stopped_fail_open() {
     back_in_line
 }
 
+# @fault:suricata-hung
 test_stopped_fail_closed() {
     local at
     in_line "	option fail 'closed'"
@@ -178,6 +182,7 @@ test_faults_are_shown_in_time() {
 }
 
 # @long
+# @fault:suricata-crash-loop
 test_crash_loop() {
     in_line
     # Its configuration is good, as suricata -T says; it ends all the same.
@@ -199,6 +204,7 @@ END
     soon 5 says '.suricata.restarts > 0' ips
 }
 
+# @fault:suricata-missing
 test_program_is_missing() {
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e'
     kill_suricata
@@ -210,6 +216,7 @@ test_program_is_missing() {
 }
 
 # @long
+# @fault:suricata-log-full
 test_full_disk_for_logs() {
     in_line
     gw 'busybox mount -t tmpfs -o size=16k logs /var/log/suricata
@@ -269,6 +276,7 @@ test_flood_of_alerts() {
 }
 
 # @long
+# @fault:event-huge
 test_line_of_ten_megabytes() {
     local memory
     in_line
@@ -282,6 +290,7 @@ test_line_of_ten_megabytes() {
 }
 
 # @long
+# @fault:events-invalid
 test_lines_that_are_no_events() {
     local before
     in_line
@@ -297,6 +306,7 @@ test_lines_that_are_no_events() {
 
 # Somebody else than Suricata and root must not be able to write alerts.
 # @long
+# @fault:events-forged
 test_events_of_others_are_not_taken() {
     local before
     in_line

@@ -97,6 +97,7 @@ upon_good_rules() {
 }
 
 # One after the other, upon the same good rules; our own are still there at the end, too.
+# @fault:archive-paths @fault:archive-checksum @fault:archive-syntax
 test_refused_archives() {
     upon_good_rules
     turned_down traversal lab ../rules/mark.rules
@@ -113,6 +114,7 @@ refusal_by_server() {
 }
 
 # @long
+# @fault:archive-truncated @fault:archive-links @fault:archive-bomb @fault:archive-page
 test_other_refused_archives() {
     upon_good_rules
     turned_down truncated lab "is truncated"
@@ -126,6 +128,7 @@ test_other_refused_archives() {
 }
 
 # @long
+# @fault:disk-full-rules
 test_full_disk() {
     with_good_rules
     # shellcheck disable=SC2016 # the machine expands it

@@ -48,7 +48,9 @@ reconnects() {
 }
 
 # @core
+# @fault:session-lost
 test_broken_session_reconnects() { reconnects KILL; }
+# @fault:session-lost
 test_terminated_session_reconnects() { reconnects TERM; }
 
 test_traffic_between_vlans_does_not_care() {
@@ -64,6 +66,7 @@ test_traffic_between_vlans_does_not_care() {
     offloaded "$port" || fail "not offloaded any more: $(conntrack_of "$port")"
 }
 
+# @fault:cable-pulled
 test_cable_of_the_line() {
     cable wan off
     soon 15 wan_says '.carrier | not'

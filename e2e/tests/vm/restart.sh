@@ -26,6 +26,7 @@ established() {
 }
 
 # @core
+# @fault:daemon-killed
 test_daemon_killed() {
     local pid before
     established
@@ -44,6 +45,7 @@ test_daemon_killed() {
     same "the table" "$(rules)" "$before"
 }
 
+# @fault:daemon-killed
 test_daemon_comes_back_by_itself() {
     local pid
     pid=$(daemon_pid)
@@ -62,6 +64,7 @@ test_the_first_topology_has_the_links() {
     soon 5 engine_is flowtable
 }
 
+# @fault:daemon-stopped
 test_stopped_daemon_keeps_the_table() {
     local before
     established
@@ -92,6 +95,7 @@ END
     soon 15 on_path flowtable --proto tcp --text "$PORT"
 }
 
+# @fault:broker-restarted
 test_broker_restarted() {
     local pid before applied
     established

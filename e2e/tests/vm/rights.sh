@@ -34,6 +34,7 @@ denied() {
 login='"config": "rpcd", "section": "@login[0]"'
 
 # @core
+# @fault:daemon-compromised
 test_the_daemon_s_user_writes_no_configuration() {
     local before
     before=$(gw 'md5sum /etc/config/*')
@@ -123,6 +124,7 @@ fastpath.change apply confirm rollback get check
 fastpath.wireless scan"
 
 # @core
+# @fault:daemon-compromised
 test_a_shell_of_the_daemon_s_user_is_not_root_by_ubus() {
     local before
     before=$(gw 'md5sum /etc/config/* /etc/passwd /etc/shadow')
@@ -149,6 +151,7 @@ END
 }
 
 # @core
+# @fault:daemon-compromised
 test_a_shell_of_the_daemon_s_user_is_not_root_by_files() {
     # shellcheck disable=SC2016 # the gateway expands it
     same "files that root runs or reads, and the daemon's user may write" "$(gw '
@@ -191,6 +194,7 @@ END
 
 # It may change the rules of nftables, but nft reads and writes files with its rights.
 # @core
+# @fault:daemon-compromised
 test_a_shell_of_the_daemon_s_user_is_not_root_by_nft() {
     attempts <<'END'
 nft list tables >/dev/null || echo "got: no rules, so this test says nothing"
@@ -203,6 +207,7 @@ END
 }
 
 # @core
+# @fault:updater-compromised
 test_the_user_of_rule_updates_reaches_nothing_of_the_daemon() {
     local by="setpriv --reuid=fastpath-rules --regid=fastpath-rules --init-groups --no-new-privs"
     attempts "$by --bounding-set=-all --inh-caps=-all" <<'END'

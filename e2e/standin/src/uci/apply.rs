@@ -74,12 +74,15 @@ impl Apply {
         make_folder(&files)?;
         make_folder(&deltas)?;
         for name in &names {
-            copy(&store.path(name)?, &files.join(name))?;
-            copy(&changes.join(name), &deltas.join(name))?;
+            copy(&store.path(name)?, &files.join(name));
+            copy(&changes.join(name), &deltas.join(name));
         }
         self.pending = undo_at.map(|until| Pending { session: session.to_owned(), until });
         for name in &names {
-            store.commit(name, &changes)?;
+            // rpcd ignores an error of libuci.
+            if let Err(error) = store.commit(name, &changes) {
+                log::warn!("committing {name}: {error}");
+            }
         }
         if self.pending.is_none() {
             forget_snapshots(store);
@@ -97,10 +100,10 @@ impl Apply {
         let changes = store.changes_of(Some(&session));
         let names = files_in(&files);
         for name in &names {
-            copy(&files.join(name), &store.path(name)?)?;
+            copy(&files.join(name), &store.path(name)?);
             if keeps {
                 make_folder(&changes)?;
-                copy(&deltas.join(name), &changes.join(name))?;
+                copy(&deltas.join(name), &changes.join(name));
             }
         }
         forget_snapshots(store);

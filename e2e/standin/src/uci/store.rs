@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The files: configurations in one folder, each session's changes in another.
 
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::delta::Delta;
@@ -141,7 +141,6 @@ impl Store {
     /// # Errors
     /// When they cannot be written.
     pub fn save(&self, package: &str, changes: &Path, deltas: &[Delta]) -> Result<(), StoreError> {
-        use std::io::Write;
         if deltas.is_empty() {
             return Ok(());
         }
@@ -211,7 +210,12 @@ pub(super) fn remove_folder(path: &Path) {
     }
 }
 
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let bytes = std::fs::read(from).map_err(refused(from))?;
-    replace(to, &bytes)
+/// Copies into the same file, as rpcd does: nobody learns that it is incomplete on a full disk.
+pub(super) fn copy(from: &Path, to: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options.open(to).and_then(|mut to| to.write_all(&std::fs::read(from)?));
+    if let Err(error) = written {
+        log::warn!("copying {} to {}: {error}", from.display(), to.display());
+    }
 }

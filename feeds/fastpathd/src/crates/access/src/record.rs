@@ -93,10 +93,12 @@ impl Record {
 
     fn write(&self, file: &mut File, throttle: &LoginThrottle) -> Result<(), RecordError> {
         let text = serde_json::to_string(throttle).unwrap_or_default();
+        // Over the old text: an empty file could not be written on a full disk, and would let
+        // everybody guess from the beginning.
         let write = |file: &mut File| {
             file.seek(SeekFrom::Start(0))?;
-            file.set_len(0)?;
-            file.write_all(text.as_bytes())
+            file.write_all(text.as_bytes())?;
+            file.set_len(text.len() as u64)
         };
         write(file).map_err(|cause| self.failed("writing", cause))
     }

@@ -116,7 +116,8 @@ impl Store {
     }
 
     /// Writes the old files where they are not there yet; says which. Text of others, written after
-    /// the change was reverted, is left alone: only the change's own text is replaced.
+    /// the change was reverted, is left alone: only the change's own text is replaced, and an
+    /// incomplete copy of the old one. rpcd restores a file in place, which fails on a full disk.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
@@ -126,7 +127,9 @@ impl Store {
         for (config, old) in &pending.files {
             let now = self.config(config)?.unwrap_or_default();
             let ours = applied.and_then(|applied| applied.get(config));
-            if now != old.as_bytes() && ours.is_none_or(|ours| now == ours.as_bytes()) {
+            let incomplete = old.as_bytes().starts_with(&now);
+            let replaced = incomplete || ours.is_none_or(|ours| now == ours.as_bytes());
+            if now != old.as_bytes() && replaced {
                 self.set_config(config, old.as_bytes())?;
                 restored.push(config.clone());
             }

@@ -169,6 +169,12 @@ fn what_somebody_wrote_since_stays() {
     let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert_eq!(restored, ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+    // The old text, incomplete after a full disk.
+    for text in ["", "config"] {
+        store.set_config("network", text.as_bytes()).unwrap();
+        assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);
+        assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+    }
 }
 
 #[test]

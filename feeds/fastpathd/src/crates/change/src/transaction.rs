@@ -34,6 +34,8 @@ impl From<StoreError> for Refusal {
 enum Failure {
     /// Nothing was changed.
     NotApplied(Refusal),
+    /// rpcd reported success without writing a file; it may have written others.
+    Unwritten(Refusal),
     /// rpcd may have changed the files: the record that reverts them must stay.
     Unknown(String),
 }
@@ -136,6 +138,13 @@ impl<'a> Changes<'a> {
                 uci.close().await;
                 Err(refusal)
             }
+            Err(Failure::Unwritten(refusal)) => {
+                let running = self.store.running()?;
+                if self.end(pending, running, State::Reverted).await.is_err() {
+                    self.store.host().start_settle();
+                }
+                Err(refusal)
+            }
             Err(Failure::Unknown(said)) => {
                 let text = format!("perhaps applied for {seconds} s: {said}");
                 log::note(&pending.head, &text, Some(&pending.draft));
@@ -179,7 +188,17 @@ impl<'a> Changes<'a> {
             return Err(not_applied(&error).into());
         }
         // The record alone reverts it: without this, it would also overwrite later edits.
-        let noted = self.store.texts(&configs).and_then(|applied| {
+        let applied = self.store.texts(&configs);
+        let unwritten = applied.as_ref().ok().and_then(|applied| {
+            applied.iter().find(|(config, now)| pending.files.get(*config) == Some(*now))
+        });
+        if let Some((config, _)) = unwritten {
+            let path = format!("/etc/config/{config}");
+            let said = "rpcd could not write it".to_owned();
+            let reason = CallReason::File { what: "writing", path, said };
+            return Err(Failure::Unwritten(Refusal::new("failed", reason)));
+        }
+        let noted = applied.and_then(|applied| {
             running.applied = applied;
             self.store.set_running(&running)
         });

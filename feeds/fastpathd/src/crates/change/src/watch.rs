@@ -14,9 +14,10 @@ use crate::transaction::Changes;
 
 /// rpcd's own timer comes first.
 const AFTER: Duration = Duration::from_millis(500);
-/// Two minutes at least.
+/// Between attempts for two minutes at least, and then: a disk may be full for days.
 const ATTEMPTS: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
+const LATER: Duration = Duration::from_secs(30);
 
 /// `fastpath-rpcd settle`: waits for the end of the change that waits.
 #[must_use]
@@ -36,14 +37,14 @@ pub fn settle(_: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     };
     // The broker, or rpcd behind it, may be restarting just now.
-    for _ in 0..ATTEMPTS {
+    for attempt in 0_u32.. {
         let bus = Bus::from_environment();
         let ended = tokio::task::LocalSet::new()
             .block_on(&runtime, async { Changes::open(&bus)?.waiting().await.map(|_| ()) });
         if ended.is_ok() {
             return ExitCode::SUCCESS;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(if attempt < ATTEMPTS { PAUSE } else { LATER });
     }
     ExitCode::FAILURE
 }

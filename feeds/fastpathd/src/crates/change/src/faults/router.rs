@@ -56,6 +56,8 @@ pub(super) struct Router {
     /// The session that applied, with the file as it was.
     pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
     made: Cell<usize>,
+    /// rpcd writes nothing, reports success, and empties the files that it restores.
+    pub(super) full: Cell<bool>,
     /// Run once, at the step of that number.
     pub(super) meanwhile: RefCell<Option<(usize, Meanwhile)>>,
 }
@@ -77,6 +79,7 @@ impl Router {
             staged: RefCell::default(),
             applied: RefCell::default(),
             made: Cell::default(),
+            full: Cell::default(),
             meanwhile: RefCell::default(),
         })
     }
@@ -181,12 +184,14 @@ impl Router {
                 }
                 let after = text(&self.packages(session)?["system"]);
                 let before = self.file().into_bytes();
-                // As uci does: it does not flush the folder.
-                let (new, config) =
-                    (Path::new("/etc/config/.system.uci-Xa3b9c"), Path::new(CONFIG));
-                self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
-                self.rpcd(|medium| medium.flush(new))?;
-                self.rpcd(|medium| medium.rename(new, config))?;
+                if !self.full.get() {
+                    // As uci does: it does not flush the folder.
+                    let new = Path::new("/etc/config/.system.uci-Xa3b9c");
+                    let config = Path::new(CONFIG);
+                    self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
+                    self.rpcd(|medium| medium.flush(new))?;
+                    self.rpcd(|medium| medium.rename(new, config))?;
+                }
                 *self.applied.borrow_mut() = Some((session.to_owned(), before));
                 Ok(Map::new())
             }
@@ -205,6 +210,9 @@ impl Router {
     /// As rpcd does: in the same file, and not flushed.
     pub(super) fn copy_back(&self, before: &[u8]) -> Result<(), Status> {
         self.rpcd(|medium| medium.overwrite(Path::new(CONFIG), b""))?;
+        if self.full.get() {
+            return Ok(());
+        }
         self.rpcd(|medium| medium.overwrite(Path::new(CONFIG), before))
     }
 

@@ -134,6 +134,23 @@ fn two_writers_interleave() {
     assert!(has_new(&router));
 }
 
+/// libuci leaves the old file when a disk is full, and rpcd does not report it.
+#[test]
+fn a_change_that_rpcd_could_not_write_is_refused() {
+    let router = Router::new(Fault::None);
+    router.full.set(true);
+    let refused = apply(&router, "changed").map(drop).unwrap_err();
+    assert_eq!((refused.code, refused.cause.code), ("failed", "file"));
+    assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Reverted)));
+    assert!(router.store().pending().unwrap().is_none() && router.applied.borrow().is_none());
+    // rpcd has room for its file, and none when it restores the old one.
+    let router = Router::new(Fault::None);
+    apply(&router, "changed").unwrap();
+    router.full.set(true);
+    run_out_of_time(&router);
+    assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Expired)));
+}
+
 /// rpcd holds one change at a time, for all clients: ours must not end that of a browser.
 #[test]
 fn a_change_made_elsewhere_stays() {

@@ -51,7 +51,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
-    let engine = core.offload.flowtable().report();
+    let engine = core.offload.flowtable().report(core.now);
     let differs = engine.wanted != engine.active && core.configuration.settings().is_some();
     if !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs {
         let text = format!("The last change was refused: {}", engine.why);
@@ -115,7 +115,7 @@ fn shared(core: &Core) -> Vec<Finding> {
     let mut add = |condition: Option<Condition>, text: String| {
         found.extend(condition.map(|condition| Finding::of(condition, text)));
     };
-    let engine = core.offload.flowtable().report();
+    let engine = core.offload.flowtable().report(core.now);
     if core.configuration.settings().is_some() && core.offload.flowtable().is_settled() {
         let (wanted, active) = (engine.wanted, engine.active);
         let text = format!("The engine is {active} although {wanted} is wanted: {}", engine.why);

@@ -38,7 +38,8 @@ impl Daemon {
     pub(crate) fn bus_effect(&mut self, effect: Effect) {
         match effect {
             Effect::AnswerEngine => {
-                self.requests.answer_engine(&self.core.offload.flowtable().report());
+                let report = self.core.offload.flowtable().report(self.core.now);
+                self.requests.answer_engine(&report);
             }
             Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),
         }

@@ -68,11 +68,11 @@ pub(crate) struct Tick<'a> {
 }
 
 fn live(core: &Core) -> Live<'_> {
-    let wan = core.network.wans(core.sys.rates());
+    let wan = core.network.wans(core.sys.rates(), core.now);
     let Totals { paths, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
-        engine: core.offload.flowtable().report(),
+        engine: core.offload.flowtable().report(core.now),
         paths,
         ratio,
         health: findings(core, &wan),
@@ -89,7 +89,7 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
         version: env!("CARGO_PKG_VERSION"),
         kernel: &machine.kernel,
         hostname: &machine.hostname,
-        started_ms: machine.started_ms,
+        started_ms: core.now.unix_ms_at(machine.started),
         live: live(core),
         conntrack: ConntrackState {
             count: core.conntrack.flows().len(),

@@ -84,9 +84,10 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
 
 impl Daemon {
     fn new(paths: Paths, events: mpsc::Sender<Event>) -> Self {
-        let machine = kernel::read(unix_ms(), &paths.own_rules);
+        let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
+        let machine = kernel::read(started, &paths.own_rules);
         Self {
-            core: Core::new(machine, Now { mono: Duration::ZERO, unix_ms: unix_ms() }),
+            core: Core::new(machine, started),
             io: Io::new(paths, events),
             requests: Requests::default(),
             subscribed: false,

@@ -66,7 +66,7 @@ pub(crate) struct State {
     view: NetworkView,
     firewall: Firewall,
     firewall_known: bool,
-    interfaces_seen_ms: u64,
+    interfaces_seen: Now,
     interfaces_known: bool,
     topology_known: bool,
     stations: Stations,
@@ -78,7 +78,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(now: Now) -> Self {
-        Self { interfaces_seen_ms: now.unix_ms, ..Self::default() }
+        Self { interfaces_seen: now, ..Self::default() }
     }
 
     pub(crate) fn view(&self) -> &NetworkView {
@@ -128,9 +128,10 @@ impl State {
     }
 
     /// The interfaces that lead to the Internet.
-    pub(crate) fn wans(&self, rates: &NetMeter) -> Vec<Wan> {
+    pub(crate) fn wans(&self, rates: &NetMeter, now: Now) -> Vec<Wan> {
         let interfaces = self.view.interfaces();
-        wans(interfaces, &self.firewall, self.topology(), rates, self.interfaces_seen_ms)
+        let seen_ms = now.unix_ms_at(self.interfaces_seen);
+        wans(interfaces, &self.firewall, self.topology(), rates, seen_ms)
     }
 
     pub(crate) fn name_hosts(&mut self, leases: &str, hosts: &str) {
@@ -172,7 +173,7 @@ impl Core {
     pub(crate) fn interfaces_read(&mut self, dump: &Value) -> Vec<AnyEffect> {
         let network = &mut self.network;
         network.interfaces_age = 0;
-        network.interfaces_seen_ms = self.now.unix_ms;
+        network.interfaces_seen = self.now;
         let interfaces = parse_dump(dump, &network.firewall);
         let changed = network.view.set_interfaces(interfaces) || !network.interfaces_known;
         network.interfaces_known = true;

@@ -35,8 +35,9 @@ impl Names {
 
 fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
     // dnsmasq writes * for a host that gave no name. 253 is the longest name there is.
-    // No host has a name with control characters; a terminal would carry them out.
-    if name == "*" || name.len() > 253 || name.contains(char::is_control) {
+    // No host has a name with control characters; a terminal would carry them out, and a page would
+    // show the text around some of them in another order.
+    if name == "*" || name.len() > 253 || name.contains(|c| char::is_control(c) || is_bidi(c)) {
         return;
     }
     if let Ok(address) = address.parse::<IpAddr>()
@@ -44,6 +45,12 @@ fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
     {
         names.insert(address, name.to_owned());
     }
+}
+
+/// Unicode's marks, embeddings, overrides and isolates for text from right to left.
+fn is_bidi(c: char) -> bool {
+    let marks = ['\u{61c}', '\u{200e}', '\u{200f}'];
+    marks.contains(&c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -66,7 +73,9 @@ mod tests {
 
     #[test]
     fn a_name_with_control_characters_is_left_out() {
-        for name in ["a\u{b}b", "\u{1b}[2Jevil", "a\u{7f}", "a\u{85}b"] {
+        for name in
+            ["a\u{b}b", "\u{1b}[2Jevil", "a\u{7f}", "a\u{85}b", "\u{202e}gpj.exe", "a\u{2066}"]
+        {
             let names = Names::parse(&format!("1 2 10.10.10.10 {name} *\n"), "");
             assert_eq!(names.get("10.10.10.10".parse().unwrap()), None, "{name:?}");
         }

@@ -57,7 +57,7 @@ fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance 
 
 /// The interfaces that lead to the Internet, in their configured order.
 ///
-/// `seen_ms` is when netifd was asked: its uptimes count from there.
+/// `seen_ms` is when netifd was asked, by the clock of now: its uptimes count from there.
 pub(crate) fn wans(
     interfaces: &[Interface],
     firewall: &Firewall,

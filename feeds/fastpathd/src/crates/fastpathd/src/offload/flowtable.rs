@@ -79,7 +79,7 @@ pub(crate) struct Flowtable {
     wanted: Option<Plan>,
     source: Source,
     in_force: Option<Plan>,
-    applied_ms: u64,
+    applied: Option<Now>,
     /// The job under way.
     job: Option<Job>,
     /// Why the last job failed; none: it did not.
@@ -154,8 +154,8 @@ impl Flowtable {
     }
 
     fn in_effect(&mut self, plan: Plan, how: Applied, now: Now) {
-        if how != Applied::Unchanged || self.applied_ms == 0 {
-            self.applied_ms = now.unix_ms;
+        if how != Applied::Unchanged || self.applied.is_none() {
+            self.applied = Some(now);
         }
         let mut plan = plan;
         if !self.software {
@@ -343,8 +343,8 @@ impl Flowtable {
         }
     }
 
-    /// The engine asked for and the one in force.
-    pub(crate) fn report(&self) -> EngineReport {
+    /// The engine asked for and the one in force, with times by the clock of now.
+    pub(crate) fn report(&self, now: Now) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {
             Some(plan) if plan.engine != Engine::Off => {
@@ -361,7 +361,7 @@ impl Flowtable {
             cause,
             source: self.source,
             devices,
-            applied_ms: self.applied_ms,
+            applied_ms: self.applied.map_or(0, |applied| now.unix_ms_at(applied)),
         }
     }
 

@@ -40,7 +40,7 @@ fn running(devices: &[&str]) -> Flowtable {
 
 #[test]
 fn before_the_configuration_nothing_is_claimed() {
-    let report = Flowtable::new().report();
+    let report = Flowtable::new().report(at(1));
     assert_eq!((report.wanted, report.active), ("off", "off"));
     assert_eq!(report.why, "waiting for the configuration");
 }
@@ -48,7 +48,7 @@ fn before_the_configuration_nothing_is_claimed() {
 #[test]
 fn a_plan_comes_in_force_once() {
     let mut flowtable = running(&["lan1", "wan"]);
-    let report = flowtable.report();
+    let report = flowtable.report(at(1));
     assert_eq!((report.wanted, report.active), ("flowtable", "flowtable"));
     assert_eq!(report.why, "");
     assert_eq!(report.devices, ["lan1", "wan"]);
@@ -89,7 +89,7 @@ fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
         let next = flowtable.applied(outcome, at(1));
         assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));
         assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(2)), None);
-        assert_eq!(flowtable.report().why, "");
+        assert_eq!(flowtable.report(at(1)).why, "");
     }
 }
 
@@ -110,9 +110,9 @@ fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     assert_eq!(flowtable.applied(Err("no lan9".into()), at(10)), None);
-    assert_eq!(flowtable.report().why, "no lan9");
-    assert_eq!(flowtable.report().devices, ["lan1"]);
-    assert_eq!(flowtable.report().active, "flowtable");
+    assert_eq!(flowtable.report(at(1)).why, "no lan9");
+    assert_eq!(flowtable.report(at(1)).devices, ["lan1"]);
+    assert_eq!(flowtable.report(at(1)).active, "flowtable");
     assert!(!matches!(flowtable.second(at(39)), Some(Job::Apply { .. })));
     assert_eq!(flowtable.verified(true, at(39)), None);
     assert_eq!(applied_plan(flowtable.second(at(40))), plan(Engine::Flowtable, &["lan1", "lan9"]));
@@ -123,11 +123,14 @@ fn a_plan_that_is_taken_at_last_was_not_refused() {
     let mut flowtable = running(&["lan1"]);
     flowtable.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
     flowtable.applied(Err("nft: exit status 1".into()), at(11));
-    assert_eq!(flowtable.report().why, "nft: exit status 1");
+    assert_eq!(flowtable.report(at(1)).why, "nft: exit status 1");
     assert_eq!(flowtable.second(at(20)), None);
     applied_plan(flowtable.second(at(41)));
     flowtable.applied(Ok(Applied::Replaced), at(42));
-    assert_eq!((flowtable.report().active, flowtable.report().why.as_str()), ("flowtable", ""));
+    assert_eq!(
+        (flowtable.report(at(1)).active, flowtable.report(at(1)).why.as_str()),
+        ("flowtable", "")
+    );
 }
 
 #[test]
@@ -136,15 +139,18 @@ fn devices_that_vanished_meanwhile_are_not_claimed() {
     flowtable.request(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
     let devices = BTreeSet::from(["lan1".to_owned()]);
     assert_eq!(flowtable.applied(Ok(Applied::Partly { devices }), at(1)), None);
-    let report = flowtable.report();
+    let report = flowtable.report(at(1));
     assert_eq!(report.devices, ["lan1"]);
     assert_eq!(report.why, "not there any more: usb0");
     // The network reports it: the plan without usb0 is the one in force.
     assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
-    assert_eq!(flowtable.report().why, "");
+    assert_eq!(flowtable.report(at(1)).why, "");
     flowtable.request(plan(Engine::Flowtable, &["usb1"]), Source::Config);
     flowtable.applied(Ok(Applied::Partly { devices: BTreeSet::new() }), at(2));
-    assert_eq!((flowtable.report().active, flowtable.report().wanted), ("off", "flowtable"));
+    assert_eq!(
+        (flowtable.report(at(1)).active, flowtable.report(at(1)).wanted),
+        ("off", "flowtable")
+    );
 }
 
 #[test]
@@ -154,7 +160,7 @@ fn refused_hardware_falls_back_to_software_and_says_so() {
     let next = flowtable.applied(Err("lan1 cannot".into()), at(1));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1"]));
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(2)), None);
-    let report = flowtable.report();
+    let report = flowtable.report(at(1));
     assert_eq!((report.wanted, report.active), ("flowtable-hw", "flowtable"));
     assert_eq!(report.why, "lan1 cannot");
     assert_eq!(report.source, Source::Command);
@@ -166,7 +172,7 @@ fn without_devices_the_engine_is_off_and_says_why() {
     let job = flowtable.request(plan(Engine::Flowtable, &[]), Source::Config);
     assert_eq!(applied_plan(job).engine, Engine::Off);
     flowtable.applied(Ok(Applied::Removed), at(1));
-    let report = flowtable.report();
+    let report = flowtable.report(at(1));
     assert_eq!((report.wanted, report.active), ("flowtable", "off"));
     assert!(report.why.starts_with("no device"), "{}", report.why);
 }
@@ -189,9 +195,12 @@ fn a_removed_table_is_not_claimed_and_put_back_at_once() {
     let mut flowtable = running(&["lan1"]);
     let next = flowtable.touched(Touch::Gone, at(5));
     assert_eq!(next, Some(Job::Apply { plan: plan(Engine::Flowtable, &["lan1"]), in_force: None }));
-    assert_eq!((flowtable.report().active, &*flowtable.report().why), ("off", "being applied"));
+    assert_eq!(
+        (flowtable.report(at(1)).active, &*flowtable.report(at(1)).why),
+        ("off", "being applied")
+    );
     flowtable.applied(Ok(Applied::Replaced), at(5));
-    assert_eq!(flowtable.report().active, "flowtable");
+    assert_eq!(flowtable.report(at(1)).active, "flowtable");
 }
 
 #[test]
@@ -202,7 +211,7 @@ fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
     for _ in 0..100 {
         assert_eq!(flowtable.touched(Touch::Gone, at(6)), None);
     }
-    assert_eq!(flowtable.report().active, "off");
+    assert_eq!(flowtable.report(at(1)).active, "off");
     assert_eq!(flowtable.second(at(6)), None);
     applied_plan(flowtable.second(at(7)));
     flowtable.applied(Ok(Applied::Replaced), at(7));
@@ -253,7 +262,7 @@ fn a_table_that_is_not_ours_to_have_is_not_put_back() {
     flowtable.request(plan(Engine::Off, &["lan1"]), Source::Config);
     flowtable.applied(Ok(Applied::Removed), at(1));
     assert_eq!(flowtable.touched(Touch::Gone, at(2)), None);
-    assert_eq!(flowtable.report().why, "");
+    assert_eq!(flowtable.report(at(1)).why, "");
 }
 
 #[test]
@@ -304,7 +313,7 @@ fn a_refused_renewal_is_repeated() {
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal);
     assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
-    assert_eq!(flowtable.report().why, "busy");
+    assert_eq!(flowtable.report(at(1)).why, "busy");
     assert!(matches!(flowtable.second(at(25)), Some(Job::Verify(_))));
     assert_eq!(flowtable.verified(true, at(25)), None);
     assert_eq!(flowtable.second(at(34)), None);
@@ -312,7 +321,7 @@ fn a_refused_renewal_is_repeated() {
     assert_eq!(flowtable.applied(Err("busy".into()), at(35)), None);
     assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for that");
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
-    assert_eq!(flowtable.report().why, "");
+    assert_eq!(flowtable.report(at(1)).why, "");
 }
 
 #[test]
@@ -328,7 +337,7 @@ fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
     assert_eq!(flowtable.second(at(35)), None, "the plan is in force");
     assert_eq!(flowtable.second(at(36)), Some(Job::Renew(hardware)));
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(36)), None);
-    assert_eq!(flowtable.report().why, "");
+    assert_eq!(flowtable.report(at(1)).why, "");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ebpf::connection::Timeouts;
+use flows::Now;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Switches and limits of the running kernel.
@@ -33,7 +34,8 @@ pub(crate) struct Facts {
 pub(crate) struct Machine {
     pub(crate) kernel: String,
     pub(crate) hostname: String,
-    pub(crate) started_ms: u64,
+    /// When the daemon did.
+    pub(crate) started: Now,
     /// Rules that are installed with the daemon.
     pub(crate) own_rules: PathBuf,
 }
@@ -51,12 +53,12 @@ pub(crate) struct Readings {
 }
 
 /// Reads facts that do not change while the daemon runs.
-pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
+pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
     Machine {
         kernel: word("/proc/sys/kernel/osrelease"),
         hostname: word("/proc/sys/kernel/hostname"),
-        started_ms,
+        started,
         own_rules: own_rules.to_owned(),
     }
 }

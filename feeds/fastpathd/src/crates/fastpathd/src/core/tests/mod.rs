@@ -236,7 +236,7 @@ impl Router {
     }
 
     fn report(&self) -> EngineReport {
-        self.core.offload.flowtable().report()
+        self.core.offload.flowtable().report(self.core.now)
     }
 
     fn rules_changed(&mut self, table: Touch, others: bool) {

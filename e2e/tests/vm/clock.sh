@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The clock jumps by a year, forward and back, as with the first answer of an NTP server, or a false
+# one.
+
+# shellcheck source=e2e/tests/vm/lib/changes.sh
+. "$VM/lib/changes.sh"
+
+YEAR=31536000
+
+# jump SECONDS: of the gateway's clock; at the end it is right again.
+jump() {
+    at_the_end right_clock
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'read -r up _ </proc/uptime; now=$(date +%s)
+        [ -e /run/e2e/clock ] || echo $((now - ${up%.*})) >/run/e2e/clock
+        busybox date -s @$((now + '"$1"')) >/dev/null'
+}
+# shellcheck disable=SC2016 # the gateway expands it
+right_clock() {
+    gw '[ ! -e /run/e2e/clock ] || {
+        read -r up _ </proc/uptime
+        busybox date -s @$(($(cat /run/e2e/clock) + ${up%.*})) >/dev/null
+        rm /run/e2e/clock
+    }'
+}
+
+left_s() { change "$ROOT" pending '{}' | jq -r '.pending.left_s // "nothing waits"'; }
+
+# @core
+# @fault:clock-countdown
+test_a_countdown_takes_its_time() {
+    local id by
+    keep
+    ROOT=$(session root fastpath)
+    for by in $YEAR -$((2 * YEAR)); do
+        id=$(applied "$ROOT" "$(edited lan '{"metric": "7"}')" '{"seconds": 600}')
+        jump "$by"
+        # Neither reverted at once nor never.
+        between "seconds left after a jump by $by s" "$(left_s)" 300 600
+        never 3 unchanged
+        same "how it ended" "$(change "$ROOT" confirm "{\"id\": $id}" | jq -r .state)" confirmed
+        gw 'cp /run/e2e/kept/network /etc/config/network'
+        id=$(applied "$ROOT" "$(edited lan '{"metric": "8"}')" '{"seconds": 8}')
+        jump "$((-by))"
+        soon 60 unchanged
+        soon 10 state_is "$ROOT" "$id" expired
+    done
+}
+
+# guess [PASSWORD]: the answer to a login as viewer.
+guess() {
+    rpc "$NOBODY" fastpath.access login \
+        "{\"username\": \"viewer\", \"password\": \"$2\", \"browser\": \"$1\"}"
+}
+
+# @core
+# @fault:clock-login
+test_the_throttle_of_logins_stays() {
+    local token by
+    at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
+    gw rm -f /var/run/fastpath-access.json
+    token=$(guess "" look | jq -r '.result[1].browser')
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'read -r up _ </proc/uptime
+        echo "{\"names\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
+            >/var/run/fastpath-access.json'
+    for by in $YEAR -$((2 * YEAR)); do
+        jump "$by"
+        at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
+        has "the answer to others" "$(guess "" look)" '"wait"'
+        between "seconds to wait" "$(guess "" look | jq '.result[1].error.wait_s')" 1 60
+        has "the answer to the owner's browser" "$(guess "$token" look)" ubus_rpc_session
+    done
+    # A session does not end by the clock, either.
+    ROOT=$(session root fastpath)
+    jump "$YEAR"
+    at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
+    same "status in an old session" "$(rpc "$ROOT" fastpath status '{}' | jq '.result[0]')" 0
+}
+
+# history FILTER: holds for the rates of the last minutes.
+history() {
+    gw "ubus call fastpath history '{}'" >"$RUN/rates"
+    jq -e "$1" "$RUN/rates" >/dev/null || { tail -c 2000 "$RUN/rates"; return 1; }
+}
+
+# No time of an answer is after the router's own clock, no rate or age is below zero.
+# shellcheck disable=SC2016 # jq expands it
+sane() {
+    says '(.now_ms + 2000) as $now | .started_ms <= $now and .engine.applied_ms <= $now and
+        ([.wan[].up_since_ms | values] | all(. >= 0 and . <= $now)) and
+        ([.. | numbers] | all(. >= 0))' status &&
+        history '.rows | all(all(. >= 0))' &&
+        says '.cols as $c | .rows | all([$c, .] | transpose | map({(.[0]): .[1]}) | add |
+            .age_s >= 0 and .age_s < 100000)' flows --limit 100
+}
+
+# up_for: seconds that the line is said to be up.
+up_for() { said '(.now_ms - .wan[0].up_since_ms) / 1000 | floor' status; }
+
+# @core
+# @fault:clock-flows
+test_flows_and_rates() {
+    local port by bytes before left
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 300k
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    before=$(up_for)
+    for by in $YEAR -$((2 * YEAR)); do
+        jump "$by"
+        # Rates of the next seconds.
+        soon 10 sane
+        never 3 eval '! sane'
+        between "seconds up after a jump by $by s" "$(up_for)" "$before" $((before + 1000))
+        soon 5 on_path flowtable --proto tcp --text "$port"
+        read -r _ bytes <<<"$(conntrack_bytes "$port")"
+        soon 10 bytes_grow "$port" "$bytes"
+        soon 10 history '.rows[-1] | .[1:] | add > 0'
+        history '.rows | length <= 301 and length > 0' || fail "the history has no samples"
+        # In order, whatever the clock does.
+        history '[.rows[][0]] | . == sort' || fail "samples are out of order"
+        soon 5 offloaded "$port"
+    done
+    before=$port
+    port=$(fresh_port)
+    engine_ebpf
+    download h10 "$port" "$ISP_4" 300k
+    soon 10 on_path ebpf --proto tcp --text "$port"
+    for by in $YEAR -$((2 * YEAR)); do
+        jump "$by"
+        never 4 eval "! on_path ebpf --proto tcp --text $port"
+        left=$(conntrack_of "$port" | awk '{ print $3 }')
+        note "conntrack's time left after a jump by $by s: $left s"
+        between "seconds until conntrack forgets it" "$left" 20 432000
+    done
+}
+
+# due: an update of rules is due within a day.
+due() {
+    says ".rules.next_ms / 1000 | . > $(gw date +%s) - 5 and . < $(gw date +%s) + 26 * 3600" ips
+}
+
+# @core
+# @fault:clock-schedule
+test_updates_of_rules_are_due_within_a_day() {
+    local by
+    at_the_end 'right_clock; cp_config_back'
+    configure <<END
+config fastpath 'main'
+
+config ips 'ips'
+	option enabled '1'
+
+config update 'update'
+	option hour '$(gw date -u +%H | awk '{ print ($1 + 5) % 24 }')'
+
+config rules 'lab'
+	option url 'http://203.0.113.1/rules/none.tar.gz'
+	option sha256 '$(printf '0%.0s' {1..64})'
+END
+    soon 20 due
+    for by in $YEAR -$((2 * YEAR)); do
+        jump "$by"
+        at_the_end 'right_clock; cp_config_back'
+        soon 90 due
+    done
+}

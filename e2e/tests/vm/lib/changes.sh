@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Changes of the configuration through `fastpath.change`.
+
+# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
+change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
+
+# edited SECTION VALUES [CONFIG]: edits that set values.
+edited() {
+    jq -nc --arg s "$1" --argjson v "$2" --arg c "${3:-network}" \
+        '[{config: $c, op: "set", section: $s, values: $v}]'
+}
+
+# guest VLAN: edits that make one, its interface and its zone.
+guest() {
+    jq -nc --arg v "$1" '[
+        {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
+            values: {device: "br-lan", vlan: $v, ports: ["lan3:t"]}},
+        {config: "network", op: "add", type: "interface", section: "guest",
+            values: {device: ("br-lan." + $v), proto: "static", ipaddr: ["10.10.30.1/24"]}},
+        {config: "firewall", op: "add", type: "zone", id: "zone",
+            values: {name: "guest", network: ["guest"], input: "REJECT", forward: "REJECT"}}]'
+}
+
+# with EDITS [MORE]: arguments of apply and check.
+with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
+
+# applied SESSION EDITS [MORE]: the number of the change.
+applied() {
+    local answer
+    answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
+    jq -er .id <<<"$answer" || fail "not applied: $answer"
+}
+
+# refusal CODE SESSION METHOD ARGUMENTS: the call is refused so; its answer in ANSWER.
+refusal() {
+    ANSWER=$(change "$2" "$3" "$4")
+    same "the refusal of $3 $4" "$(jq -r '.error.code // .' <<<"$ANSWER")" "$1"
+}
+
+# schema METHOD ANSWER
+schema() {
+    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" change "$1" <<<"$2" || fail "the schema"
+}
+
+state_of() {
+    change "$1" list '{}' | jq -r --argjson i "$2" '.changes[] | select(.id == $i).state'
+}
+state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
+waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
+
+# said_of SESSION: the values of the files, without uci's names of sections and its notation.
+said_of() {
+    change "$1" get '{"configs": ["network", "firewall"]}' |
+        jq -c '.configs | map_values(map(del(.section)))'
+}
+
+# The files that the tests change, as they were.
+keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
+# unchanged: every file is as keep found it.
+# shellcheck disable=SC2016 # the gateway expands it
+unchanged() {
+    gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'
+}
+
+answers_again() { [ -n "$(session root fastpath)" ]; }
