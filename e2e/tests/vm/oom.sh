@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel ends one of our processes for lack of memory: really, in a control group, or by the signal
-# that it sends.
+# The kernel ends one of our processes for lack of memory: really, in a control group, or by the
+# signal that it sends.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"

@@ -25,7 +25,8 @@ impl Now {
     pub fn unix_ms_at(self, earlier: Now) -> u64 {
         let passed = self.mono.saturating_sub(earlier.mono).as_millis();
         let expected = earlier.unix_ms.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
-        let jump = self.unix_ms.checked_signed_diff(expected).unwrap_or_default();
+        let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        let jump = signed(self.unix_ms).saturating_sub(signed(expected));
         if jump.abs() <= SLEWED_MS {
             earlier.unix_ms
         } else {
