@@ -10,7 +10,7 @@ GARBAGE=1000000
 # our_sockets: sockets on which our processes listen, a line each.
 our_sockets() {
     gw 'ss -Hxlp; ss -Hltnup' | grep -E '"(fastpath|uhttpd|rpcd|ubusd)' |
-        awk '{ print $1 == "u_str" ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
+        awk '{ print $1 ~ /^u_/ ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
 }
 
 # garbage_to SOCKET: the outcome of the sender is of no interest.
@@ -18,6 +18,7 @@ garbage_to() {
     gw "head -c $GARBAGE /dev/urandom | socat -u - $1" >/dev/null 2>&1 || true
 }
 
+# @long
 # @fault:flood-garbage
 test_garbage_at_every_socket() {
     local socket bodies=$RUN/garbage
@@ -25,6 +26,7 @@ test_garbage_at_every_socket() {
     for socket in $(our_sockets | tr ' ' :); do
         case $socket in
             */ubus.sock | */update.sock | */eve.sock) garbage_to "UNIX-CONNECT:$socket" ;;
+            /dev/log) garbage_to "UNIX-SENDTO:$socket" ;;
             port:80) garbage_to TCP4:127.0.0.1:80 ;;
             port:443) garbage_to TCP4:127.0.0.1:443 ;;
             *) fail "no garbage for the socket $socket" ;;

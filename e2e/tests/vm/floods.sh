@@ -62,7 +62,7 @@ half_open() {
     end_flood
 }
 
-# @core
+# @long
 # @fault:flood-half-open
 test_half_open_connections() {
     half_open 80000
@@ -80,6 +80,7 @@ test_a_million_half_open_connections() {
 }
 
 # 20,000 a second, or as many as this machine makes.
+# @long
 # @fault:flood-udp-flows
 test_new_udp_flows() {
     keep_unanswered
@@ -97,6 +98,7 @@ forty_watch() {
     [ "$(gw 'find /tmp/clients -name "watch.*" -size +0 | wc -l')" -eq 40 ]
 }
 
+# @long
 # @fault:flood-ubus-clients
 test_two_hundred_ubus_clients() {
     local answered

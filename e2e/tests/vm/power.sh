@@ -131,14 +131,14 @@ hit() {
     good_state
 }
 
-# @core @fault:power-cut-confirm
+# @long @fault:power-cut-confirm
 test_cut_while_a_change_is_confirmed() {
     ready_for_cuts
     cuts confirm 8 3
     hit 3
 }
 
-# @core @fault:power-cut-revert
+# @long @fault:power-cut-revert
 test_cut_while_a_change_expires() {
     ready_for_cuts
     cuts expiry 6 2
@@ -183,7 +183,7 @@ test_cut_again_at_each_step_of_the_boot() {
 
 # The backup has the configuration in force, which nobody has confirmed, and nothing by which a boot
 # would revert it.
-# @core @fault:backup-in-countdown
+# @long @fault:backup-in-countdown
 test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     local backup now
     ready_for_cuts
@@ -229,7 +229,7 @@ upgraded() {
     power_goes_and_comes || exit
 }
 
-# @core @fault:upgrade-in-countdown @fault:upgrade-without-base
+# @long @fault:upgrade-in-countdown @fault:upgrade-without-base
 test_an_upgrade_in_a_countdown_reverts_the_change() {
     local file
     ready_for_cuts
