@@ -99,7 +99,7 @@ sane() {
 # up_for: seconds that the line is said to be up.
 up_for() { said '(.now_ms - .wan[0].up_since_ms) / 1000 | floor' status; }
 
-# @core
+# @long
 # @fault:clock-flows
 test_flows_and_rates() {
     local port by bytes before left
