@@ -100,7 +100,7 @@ loader_back() {
     gw "[ ! -e /run/e2e/loader/fastpath-bpf ] || mv /run/e2e/loader/fastpath-bpf $LOADER"
 }
 
-# @core
+# @long
 # @fault:oom-helper
 test_the_loader_of_programs() {
     local port
