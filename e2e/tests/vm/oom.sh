@@ -88,8 +88,9 @@ END
 LOADER=/usr/libexec/fastpath-bpf
 loader_ends() {
     at_the_end loader_back
-    gw "mkdir -p /run/e2e/loader && mv $LOADER /run/e2e/loader/ && cat >$LOADER &&
-        chmod +x $LOADER" <<'END'
+    # The program is chosen by the name of its link, which is relative.
+    gw "mkdir -p /run/e2e/loader && ln -sf \$(readlink -f $LOADER) /run/e2e/loader/fastpath-bpf &&
+        mv $LOADER /run/e2e/loader/kept && cat >$LOADER && chmod +x $LOADER" <<'END'
 #!/bin/sh
 /run/e2e/loader/fastpath-bpf "$@" & child=$!
 busybox usleep 20000
@@ -97,7 +98,7 @@ kill -KILL "$child" $$
 END
 }
 loader_back() {
-    gw "[ ! -e /run/e2e/loader/fastpath-bpf ] || mv /run/e2e/loader/fastpath-bpf $LOADER"
+    gw "[ ! -L /run/e2e/loader/kept ] || mv /run/e2e/loader/kept $LOADER"
 }
 
 # @long
