@@ -77,16 +77,20 @@ test_apply_on_a_full_disk() {
     unchanged || fail "not as before"
 }
 
+# pending_without_room: a change waits for its confirmation on a full disk; its id in ID.
+pending_without_room() {
+    keep
+    ROOT=$(session root fastpath)
+    ID=$(applied "$ROOT" "$SMALL" '{"seconds": 600}')
+    fill_disk
+    no_room
+}
+
 # @core
 # @fault:disk-full-confirm
 test_confirm_on_a_full_disk() {
-    local id
-    keep
-    ROOT=$(session root fastpath)
-    id=$(applied "$ROOT" "$SMALL" '{"seconds": 600}')
-    fill_disk
-    no_room
-    same "how it ended" "$(change "$ROOT" confirm "{\"id\": $id}" | jq -r .state)" confirmed
+    pending_without_room
+    same "how it ended" "$(change "$ROOT" confirm "{\"id\": $ID}" | jq -r .state)" confirmed
     has "the configuration" "$(gw cat /etc/config/network)" "option metric '7'"
     nothing_waits "$ROOT" || fail "it still waits"
     free_disk
@@ -99,12 +103,8 @@ test_confirm_on_a_full_disk() {
 # @fault:disk-full-revert
 test_a_change_ends_after_a_full_disk() {
     local id
-    keep
-    ROOT=$(session root fastpath)
-    id=$(applied "$ROOT" "$SMALL" '{"seconds": 600}')
-    fill_disk
-    no_room
-    change "$ROOT" revert "{\"id\": $id}" >/dev/null
+    pending_without_room
+    change "$ROOT" revert "{\"id\": $ID}" >/dev/null
     free_disk
     soon 10 nothing_waits "$ROOT"
     soon 10 unchanged

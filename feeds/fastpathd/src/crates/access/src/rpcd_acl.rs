@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(calls(), expected);
         }
         let none = folder.join("none");
-        assert_eq!(settle(&file, false, &none, RELOAD), Ok(()), "there is no rpcd");
+        assert_eq!(settle(&file, false, &none, RELOAD), Ok(()), "rpcd is not installed");
         // One that fails, and one that does not end.
         let reloaded = |script: &str| {
             std::fs::write(&rpcd, script).expect("a script");

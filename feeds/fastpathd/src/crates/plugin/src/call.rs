@@ -25,7 +25,7 @@ pub enum Origin {
 /// A call of a method. Reading an argument of a wrong type is refused as `argument`.
 pub struct Call {
     args: Map,
-    /// Who calls if there is no session.
+    /// The caller of a request without a session.
     pub origin: Origin,
     /// The connection to other objects; made at the first use.
     pub bus: Bus,
