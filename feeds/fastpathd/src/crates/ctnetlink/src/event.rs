@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conntrack events (new, update, destroy): multicast groups, size of the receive buffer, datagrams
+//! Conntrack events (new, update, destroy): multicast groups, size of the receive buffer, events
 //! read at once, and the overflow after which events are missing.
 
 use std::io;
 
-use netlink::{AsyncSocket, CREATE, EXCL, Protocol, messages, overrun};
+use netlink::{AsyncSocket, BURST, CREATE, EXCL, Protocol, messages, overrun};
 
 use crate::decode::{self, CT_DELETE, CT_NEW};
 use crate::entry::Entry;
@@ -13,11 +13,8 @@ use crate::entry::Entry;
 const GROUPS: [u32; 3] = [1, 2, 3];
 /// Holds some 10,000 events while the daemon is busy.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
-/// Datagrams read at once; the rest waits so that other tasks can run.
-const BURST: usize = 64;
-
-/// Datagrams that [`EventSocket::drain`] discards at most: more than the buffer holds.
-const MOST_DRAINED: usize = 100_000;
+/// Events read at once, each a datagram; the rest waits so that other tasks can run.
+pub const EVENTS_AT_ONCE: usize = BURST;
 
 /// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +45,8 @@ pub enum EventError {
 #[derive(Debug)]
 pub struct EventSocket {
     socket: AsyncSocket,
+    /// Size of the receive buffer that was asked for.
+    bytes: usize,
 }
 
 impl EventSocket {
@@ -66,50 +65,33 @@ impl EventSocket {
     pub fn with_buffer(bytes: usize) -> Result<Self, EventError> {
         let socket = AsyncSocket::open(Protocol::Netfilter, &GROUPS).map_err(EventError::Open)?;
         socket.receive_buffer(bytes).map_err(EventError::Open)?;
-        Ok(Self { socket })
+        Ok(Self { socket, bytes })
     }
 
-    /// Waits for events and returns those that have arrived, oldest first, at least one.
+    /// Waits for events and returns those that have arrived, oldest first, at least one and at most
+    /// [`EVENTS_AT_ONCE`].
     ///
     /// # Errors
     /// [`EventError::Lost`] when the kernel had to drop some; the socket remains usable.
     pub async fn recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
         while found.is_empty() {
-            found.extend(events(self.socket.recv().await.map_err(failure)?));
-        }
-        for _ in 1..BURST {
-            match self.socket.try_recv().map_err(failure)? {
-                Some(datagram) => found.extend(events(datagram)),
-                None => break,
-            }
+            let received = self.socket.recv_burst(|datagram| found.extend(events(datagram)));
+            received.await.map_err(failure)?;
         }
         Ok(found)
     }
 
-    /// Discards the queued events. After an overflow the kernel silently drops new events until
-    /// the queue has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
-    /// Events that arrive afterwards stay, however fast they follow each other.
+    /// Continues with another socket, and discards the queued events. After an overflow the kernel
+    /// silently drops new events until the queue has been empty once (`NETLINK_S_CONGESTED`): a
+    /// dump before that would miss them. Reading the queue would take some 10,000 system calls.
     ///
     /// # Errors
-    /// Reading failed.
-    pub fn drain(&mut self) -> Result<(), EventError> {
-        drained(|| self.socket.try_recv().map(|datagram| datagram.is_some()))
-            .map_err(EventError::Read)
+    /// As [`EventSocket::open`].
+    pub fn reopen(&mut self) -> Result<(), EventError> {
+        *self = Self::with_buffer(self.bytes)?;
+        Ok(())
     }
-}
-
-/// Reads until nothing is queued.
-fn drained(mut is_more: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
-    for _ in 0..MOST_DRAINED {
-        match is_more() {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) if overrun(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 fn failure(error: io::Error) -> EventError {
@@ -128,25 +110,4 @@ pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
             _ => None,
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Waiting for a pause between events could take hours during a scan.
-    #[test]
-    fn an_overflow_is_drained_up_to_the_first_empty_queue() {
-        let mut queue = vec![Ok(false), Ok(true), Err(io::ErrorKind::Other), Ok(false), Ok(true)];
-        let mut overflow = || {
-            let next = queue.pop().unwrap();
-            next.map_err(|_| io::Error::from(rustix::io::Errno::NOBUFS))
-        };
-        drained(&mut overflow).unwrap();
-        assert_eq!(queue.len(), 3, "later events stay");
-        drained(|| Ok(true)).expect("events without end");
-        let lost = || Err(io::Error::from(rustix::io::Errno::NOBUFS));
-        drained(lost).expect("one overflow after the other");
-        assert!(drained(|| Err(io::ErrorKind::PermissionDenied.into())).is_err());
-    }
 }

@@ -124,6 +124,26 @@ fn an_overflow_is_reported_and_the_socket_continues() {
     });
 }
 
+/// Until its queue was empty, the old socket would get no event.
+#[test]
+fn a_reopened_socket_has_the_events_that_follow_and_no_other() {
+    in_namespace(|| async {
+        let mut socket = EventSocket::with_buffer(4096).expect("a socket");
+        let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
+        let address = server.local_addr().expect("bound");
+        for port in 20_000..20_300 {
+            let client = UdpSocket::bind(("127.0.0.1", port)).expect("bound");
+            client.send_to(b"x", address).expect("sent");
+        }
+        socket.reopen().expect("another socket");
+        let client = UdpSocket::bind("127.0.0.1:30000").expect("bound");
+        client.send_to(b"x", address).expect("sent");
+        let events = tokio::time::timeout(Duration::from_secs(5), socket.recv()).await;
+        let events = events.expect("in time").expect("events");
+        assert!(matches!(events[..], [Event::New(entry)] if entry.orig.sport == 30_000));
+    });
+}
+
 #[test]
 fn transactions_of_nft_are_reported() {
     in_namespace(|| async {

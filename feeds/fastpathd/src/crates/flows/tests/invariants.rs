@@ -22,6 +22,8 @@ enum Step {
     Begin,
     Merge(Entry),
     End(bool),
+    Over(bool),
+    Sweep(usize),
     Engine(bool),
     Inspection(Option<Gate>),
     Reinspected(Entry),
@@ -57,6 +59,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         any_entry().prop_map(Step::Lookup),
         Just(Step::Begin),
         any::<bool>().prop_map(Step::End),
+        any::<bool>().prop_map(Step::Over),
+        (0_usize..3).prop_map(Step::Sweep),
         any::<bool>().prop_map(Step::Engine),
         prop::sample::select(vec![None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed)])
             .prop_map(Step::Inspection),
@@ -74,6 +78,10 @@ fn take(table: &mut FlowTable, step: &Step, seconds: f64, net: &Net) {
         Step::Begin => table.dump_begin(now),
         Step::Merge(entry) => table.merge(entry, now, net),
         Step::End(complete) => table.dump_end(now, *complete),
+        Step::Over(complete) => table.dump_over(now, *complete),
+        Step::Sweep(most) => {
+            table.sweep(*most);
+        }
         Step::Engine(true) => table.engine(flowtable(), now),
         Step::Engine(false) => table.engine(EngineState::default(), now),
         Step::Inspection(gate) => {

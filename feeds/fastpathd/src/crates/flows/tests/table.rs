@@ -364,3 +364,44 @@ fn traffic_from_devices_outside_the_flowtable_is_slow() {
     dump_in(&mut table, 4.0, &[offloaded(counted(web(1), 4000, 10_000))], &forgotten);
     assert_eq!(verdict(&only(&table, 4.0)), ("flowtable", ""), "an unknown port proves nothing");
 }
+
+/// A flood that has ended: the rest of the daemon's work goes on between the parts.
+#[test]
+fn flows_that_are_gone_are_removed_part_by_part_and_new_ones_stay() {
+    let mut table = watching();
+    let all: Vec<Entry> = (1..=100).map(web).collect();
+    dump(&mut table, 1.0, &all);
+    table.dump_begin(at(2.0));
+    table.merge(&web(3), at(2.0), &Net::default());
+    table.dump_over(at(2.0), true);
+    let mut parts = 0;
+    while table.sweep(10) {
+        parts += 1;
+        // Some end meanwhile, others begin.
+        event(&mut table, 2.0, &Event::Destroy(web(parts + 3)));
+        event(&mut table, 2.0, &Event::New(uncounted(web(1000 + parts))));
+    }
+    assert!((8..=10).contains(&parts), "{parts}");
+    let mut left: Vec<u64> = rows(&table, 2.0, &json!({"limit": 500}))
+        .iter()
+        .map(|row| row["id"].as_u64().expect("an id"))
+        .collect();
+    left.sort_unstable();
+    let mut expected = vec![u64::from(web(3).id)];
+    expected.extend((1..=parts).map(|part| u64::from(web(1000 + part).id)));
+    expected.sort_unstable();
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_dump_ends_the_sweep_of_the_one_before() {
+    let mut table = watching();
+    dump(&mut table, 1.0, &[web(1), web(2), web(3)]);
+    table.dump_begin(at(2.0));
+    table.dump_over(at(2.0), true);
+    assert!(table.sweep(1));
+    table.dump_begin(at(3.0));
+    assert!(table.is_empty());
+    table.dump_over(at(3.0), false);
+    assert!(!table.sweep(1), "nothing is known of the flows of a dump that failed");
+}

@@ -7,6 +7,7 @@
 //! generic netlink.
 
 mod attribute;
+mod burst;
 mod client;
 mod dump;
 mod error;
@@ -16,6 +17,7 @@ mod reactor;
 mod socket;
 
 pub use attribute::{attribute, attributes, push_attribute};
+pub use burst::BURST;
 pub use client::{Client, request};
 pub use dump::Dump;
 pub use error::{Refusal, RequestError};

@@ -10,12 +10,14 @@ use rustix::net::SocketFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use crate::burst::Burst;
 use crate::socket::{DATAGRAM, Protocol, Socket};
 
 /// A socket for events, or for requests whose answers are awaited without blocking the thread.
 pub struct AsyncSocket {
     fd: AsyncFd<Socket>,
     buffer: Vec<u8>,
+    burst: Option<Burst>,
 }
 
 impl AsyncSocket {
@@ -31,7 +33,7 @@ impl AsyncSocket {
         // SAFETY: the socket owns its descriptor, which stays open and keeps its number until it
         // is dropped.
         let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
-        Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM] })
+        Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM], burst: None })
     }
 
     /// Joins a further multicast group.
@@ -69,6 +71,24 @@ impl AsyncSocket {
             let buffer = &mut self.buffer;
             if let Ok(received) = ready.try_io(|fd| fd.get_ref().receive(buffer)) {
                 return received.map(|length| &self.buffer[..length]);
+            }
+        }
+    }
+
+    /// Waits for datagrams, and passes those that have arrived to `each`, at most [`BURST`](crate::BURST): one
+    /// system call for all of them. Returns their number, at least one. May be dropped while
+    /// waiting without losing one.
+    ///
+    /// # Errors
+    /// The kernel's; see [`overrun`]. `EMSGSIZE` for a datagram of more than 4 KiB.
+    pub async fn recv_burst(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<usize> {
+        let burst = self.burst.get_or_insert_with(Burst::new);
+        loop {
+            let mut ready = self.fd.readable().await?;
+            if let Ok(received) = ready.try_io(|fd| burst.receive(fd.get_ref())) {
+                let received = received?;
+                burst.datagrams().try_for_each(|datagram| datagram.map(&mut each))?;
+                return Ok(received);
             }
         }
     }

@@ -19,6 +19,8 @@ mod tests;
 
 /// Look-ups a second: some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;
+/// Flows compared with a dump at once: some milliseconds if all of them are gone.
+const SWEPT: usize = 1024;
 
 /// Events of conntrack.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) enum Event {
     Entries(Vec<Entry>),
     /// The dump is over; true: it had every entry.
     DumpEnded(bool),
+    /// Other events had their turn: the next part of the flows that the dump did not have.
+    Sweep,
     /// Single entries that were looked up.
     LookedUp(Vec<Entry>),
     /// Window tracking of these connections is disabled; false: that failed.
@@ -44,6 +48,8 @@ pub(crate) enum Event {
 pub(crate) enum Effect {
     /// Read the whole table.
     Dump,
+    /// Remove the next part of the flows that the dump did not have, after other events.
+    Sweep,
     /// Look up these entries: zone and original direction.
     LookUp(Vec<(u16, Tuple)>),
     /// Set timeouts or window tracking of connections whose packets it does not see.
@@ -59,11 +65,13 @@ pub(crate) enum Effect {
 pub(crate) struct State {
     flows: FlowTable,
     refresh: Refresh,
+    /// The last dump had every entry.
+    complete: bool,
 }
 
 impl State {
     pub(crate) fn new() -> Self {
-        Self { flows: FlowTable::new(), refresh: Refresh::new() }
+        Self { flows: FlowTable::new(), refresh: Refresh::new(), complete: false }
     }
 
     pub(crate) fn flows(&self) -> &FlowTable {
@@ -90,6 +98,7 @@ impl Core {
             Event::Lost => self.events_lost(),
             Event::Entries(entries) => self.entries_read(&entries),
             Event::DumpEnded(complete) => self.dump_ended(complete),
+            Event::Sweep => self.sweep(),
             Event::LookedUp(entries) => self.looked_up(&entries),
             Event::WindowTracking(connections, disabled) => {
                 self.window_tracking(&connections, disabled)
@@ -126,7 +135,10 @@ impl Core {
     }
 
     pub(crate) fn events_lost(&mut self) -> Vec<AnyEffect> {
-        log::warn!("conntrack events were lost: reading the whole table again");
+        // A flood may lose some every second.
+        if !self.conntrack.refresh.lost_lately(self.now.mono) {
+            log::warn!("conntrack events were lost: reading the whole table again");
+        }
         self.conntrack.refresh.resync(self.now.mono);
         self.dump_if_due()
     }
@@ -145,9 +157,20 @@ impl Core {
 
     /// The dump has ended; `complete`: entries missing from it are gone.
     pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
-        self.conntrack.flows.dump_end(self.now, complete);
-        let effects = self.serve_ebpf();
-        if complete {
+        self.conntrack.flows.dump_over(self.now, complete);
+        self.conntrack.complete = complete;
+        self.sweep()
+    }
+
+    /// Removes a part of the flows that the dump did not have. The next dump waits for the last.
+    fn sweep(&mut self) -> Vec<AnyEffect> {
+        let more = self.conntrack.flows.sweep(SWEPT);
+        let mut effects = self.serve_ebpf();
+        if more {
+            effects.push(AnyEffect::Conntrack(Effect::Sweep));
+            return effects;
+        }
+        if self.conntrack.complete {
             self.offload.ebpf_mut().dump_ended();
         }
         self.conntrack.refresh.done(self.cpu_time);

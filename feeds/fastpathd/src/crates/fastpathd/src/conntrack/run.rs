@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reads, follows and changes conntrack: dumps, look-ups, timeouts, window tracking, marks; the
-//! pause after a failure, and how lost events are drained.
+//! pauses between two readings of events and after a failure.
 
 use std::time::Duration;
 
 use ctnetlink::{
-    Dump, DumpError, Entry, EntryUpdate, EventError, EventSocket, Lookup, LookupError, MarkBits,
-    Tuple,
+    Dump, DumpError, EVENTS_AT_ONCE, Entry, EntryUpdate, EventError, EventSocket, Lookup,
+    LookupError, MarkBits, Tuple,
 };
 use model::Connection;
 use tokio::sync::mpsc::Sender;
@@ -18,6 +18,9 @@ use crate::offload::ebpf::without_window_tracking;
 use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
+/// After a reading that left no event: a process that wakes up for each of a thousand events a
+/// second takes many times the CPU time of one that reads them together.
+const GATHER: Duration = Duration::from_millis(10);
 /// After a failure; the kernel's answer will not change any sooner.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -26,17 +29,23 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
     loop {
         let failure = match EventSocket::open() {
             Ok(mut socket) => loop {
-                let event = match socket.recv().await {
-                    Ok(changes) => Event::Changed(changes),
+                let (event, all) = match socket.recv().await {
+                    Ok(changes) => {
+                        let all = changes.len() < EVENTS_AT_ONCE;
+                        (Event::Changed(changes), all)
+                    }
                     // The dump that follows has to come after it.
-                    Err(EventError::Lost) => match socket.drain() {
-                        Ok(()) => Event::Lost,
+                    Err(EventError::Lost) => match socket.reopen() {
+                        Ok(()) => (Event::Lost, true),
                         Err(error) => break error,
                     },
                     Err(error) => break error,
                 };
                 if events.send(AnyEvent::Conntrack(event)).await.is_err() {
                     return;
+                }
+                if all {
+                    tokio::time::sleep(GATHER).await;
                 }
             },
             Err(error) => error,
@@ -54,6 +63,9 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     let events = io.events.clone();
     match effect {
         Effect::Dump => spawn_local(dump(events)),
+        Effect::Sweep => spawn_local(async move {
+            let _ = events.send(AnyEvent::Conntrack(Event::Sweep)).await;
+        }),
         Effect::LookUp(wanted) => spawn_local(look_up(wanted, events)),
         Effect::Update(updates) => spawn_local(update(updates)),
         Effect::DisableWindowTracking(connections) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The daemon's loop: routes events to the core, and its effects to the `run.rs` of each folder.
-//! Start and end, queue of events, seconds without ubus after which the file is read, and how often
-//! an unread configuration is read again.
+//! Start and end, seconds without ubus after which the file is read, and how often an unread
+//! configuration is read again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,13 +21,12 @@ use crate::sys::kernel;
 use crate::sys::task::spawn_local;
 use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
 
+mod inbox;
 mod io;
 
+use inbox::Inbox;
 pub(crate) use io::{Io, Paths};
 
-/// Events that can be queued. A full channel slows the sources down, and the kernel queues their
-/// events meanwhile.
-const BACKLOG: usize = 64;
 /// ubus and rpcd come up within seconds of a boot; after this the file is read instead.
 const WITHOUT_BUS: u64 = 10;
 /// Seconds between attempts to read a configuration that could not be read yet.
@@ -54,8 +53,9 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    let (events, mut inbox) = mpsc::channel(BACKLOG);
-    spawn_local(bus::connection::keep(paths.socket.clone(), events.clone()));
+    let (senders, mut inbox) = Inbox::new();
+    let events = senders.others;
+    spawn_local(bus::connection::keep(paths.socket.clone(), senders.calls));
     spawn_local(network::run::watch(events.clone()));
     spawn_local(conntrack::run::watch(events.clone()));
     // Opened before the generation is read, so that no change in between is missed.
@@ -71,7 +71,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            Some(event) = inbox.recv() => daemon.handle(event),
+            Some(event) = inbox.next() => daemon.handle(event),
             _ = second.tick() => daemon.second(),
             _ = hangup.recv() => daemon.read_configuration(),
             _ = terminate.recv() => break,

@@ -21,6 +21,7 @@ const DEPARTED_MOST: usize = 4096;
 impl FlowTable {
     /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
     pub fn dump_begin(&mut self, now: Now) {
+        self.sweep(usize::MAX);
         self.now = now;
         self.dump = self.dump.wrapping_add(1);
         self.dumping = true;
@@ -58,8 +59,16 @@ impl FlowTable {
     }
 
     /// The dump is over. `complete`: flows that were not in it are gone; pass false when the
-    /// dump failed or was interrupted.
+    /// dump failed or was interrupted. Removes all of them at once, see
+    /// [`dump_over`](Self::dump_over).
     pub fn dump_end(&mut self, now: Now, complete: bool) {
+        self.dump_over(now, complete);
+        self.sweep(usize::MAX);
+    }
+
+    /// The dump is over, as [`dump_end`](Self::dump_end). [`sweep`](Self::sweep) removes the flows
+    /// that are gone, part by part: after a flood there are a hundred thousand of them.
+    pub fn dump_over(&mut self, now: Now, complete: bool) {
         self.now = now;
         self.dumping = false;
         self.gone = HashSet::new();
@@ -67,16 +76,33 @@ impl FlowTable {
         self.departed.clear();
         self.places.end();
         if complete {
-            for position in (0..self.flows.len()).rev() {
-                if self.flows[position].seen != self.dump {
-                    self.remove(position);
-                }
-            }
+            self.unswept = Some(self.len());
             self.first = false;
-            self.shrink();
         }
         self.accounts.read(now.millis());
         self.epoch += 1;
+    }
+
+    /// Looks at so many further flows, the last one first, and removes those that the whole dump
+    /// did not have. True while some are left. Events may come in between: a removal moves only the
+    /// last flow of the table, which was looked at before.
+    pub fn sweep(&mut self, most: usize) -> bool {
+        let Some(unswept) = self.unswept else { return false };
+        let unswept = unswept.min(self.len());
+        let rest = unswept.saturating_sub(most);
+        for position in (rest..unswept).rev() {
+            if self.flows[position].seen != self.dump {
+                self.remove(position);
+            }
+        }
+        self.epoch += 1;
+        if rest > 0 {
+            self.unswept = Some(rest);
+            return true;
+        }
+        self.unswept = None;
+        self.shrink();
+        false
     }
 
     /// A change reported by the kernel.

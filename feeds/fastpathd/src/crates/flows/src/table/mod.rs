@@ -53,6 +53,8 @@ pub struct FlowTable {
     /// Serial number of the dump under way, or of the last one.
     dump: u32,
     dumping: bool,
+    /// Flows at the beginning of the table that are to be compared with the last dump.
+    unswept: Option<usize>,
     /// Id and zone of entries destroyed during the dump under way.
     gone: HashSet<(u32, u16)>,
     /// Id and zone of entries set to zero during the dump under way.
@@ -88,6 +90,7 @@ impl Default for FlowTable {
             epoch: 0,
             dump: 0,
             dumping: false,
+            unswept: None,
             gone: HashSet::new(),
             reset: HashSet::new(),
             departed: Vec::new(),

@@ -330,6 +330,7 @@ impl Router {
                 events.push(conntrack::Event::Entries(self.connections[..half].to_vec()));
                 events.push(conntrack::Event::DumpEnded(succeeds));
             }
+            conntrack::Effect::Sweep => events.push(conntrack::Event::Sweep),
             conntrack::Effect::LookUp(keys) => {
                 let mut found = self.connections.clone();
                 found.retain(|entry| keys.contains(&(entry.zone, entry.orig)));
