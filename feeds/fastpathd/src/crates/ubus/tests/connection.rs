@@ -273,6 +273,54 @@ async fn a_malformed_message_ends_the_connection() {
     assert!(matches!(end, ConnectionError::Malformed(_)), "{end}");
 }
 
+/// ubusd passes arguments on as they are.
+#[tokio::test]
+async fn damaged_arguments_are_answered_and_the_connection_goes_on() {
+    let (mut connection, mut ubusd) = published().await;
+    let args = Blobmsg::encode(&map("text", "x".repeat(400))).unwrap();
+    let size = args.as_bytes().len();
+    let attributes = vec![
+        Attribute::ObjectId(OBJECT),
+        Attribute::Method("say".to_owned()),
+        Attribute::Data(args),
+    ];
+    let whole = frame(Kind::Invoke, 1, CALLER, attributes).encode().unwrap();
+    let start = whole.len() - size;
+    // xorshift64: the same damage on every run.
+    let mut seed = 88_172_645_463_325_252_u64;
+    let (mut sent, mut taken) = (0, 0);
+    while sent < 1_000_000 {
+        let mut bytes = whole.clone();
+        for _ in 0..4 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let [at, byte, far, ..] = seed.to_ne_bytes();
+            // Mostly in the heads, where lengths and types are.
+            let at = if far < 200 { usize::from(at) % 16 } else { usize::from(at) % size };
+            bytes[start + at] = byte;
+        }
+        ubusd.stream.write_all(&bytes).await.unwrap();
+        sent += bytes.len();
+        let answer = tokio::select! {
+            answer = ubusd.next() => answer,
+            incoming = connection.next() => {
+                assert!(matches!(incoming.unwrap(), Incoming::Invoke(_)));
+                taken += 1;
+                ubusd.next().await
+            }
+        };
+        assert_eq!((answer.kind, answer.seq), (Kind::Status, 1));
+    }
+    assert!(taken < sent / whole.len(), "all {taken} calls were taken");
+    ubusd.invoke(2, "echo", &map("n", 1)).await;
+    let Incoming::Invoke(request) = soon(connection.next()).await.unwrap() else {
+        panic!("no call")
+    };
+    request.reply.status(Status::Ok);
+    ubusd.expect_status(2, Status::Ok).await;
+}
+
 #[tokio::test]
 async fn a_ubusd_that_does_not_read_ends_the_connection() {
     let (mut connection, _ubusd) = published().await;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Memory of a table that a flood has filled to its bound. The only test of this program: memory is
+//! that of the process.
+
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod support;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use ctnetlink::{Entry, Event, Status, TcpState};
+use flows::FlowTable;
+use support::{Net, TCP, at, counted, entry, flowtable, tuple, uncounted};
+
+/// Flows that the table takes, see `src/table/places.rs`: half of them half-open at most.
+const MOST: u32 = 210_000;
+/// Bytes of a flow with its places in the indexes: 90 MB for all, so that the daemon stays below
+/// 100 MB.
+const BYTES_EACH: usize = 430;
+
+/// Of this process, in bytes: `VmRSS` or `VmHWM`.
+fn memory(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("status");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    let kib: String = line.chars().filter(char::is_ascii_digit).collect();
+    kib.parse::<usize>().expect("a number") * 1024
+}
+
+/// A connection from the LAN that is masqueraded: the table has it under three pairs of ends.
+fn masqueraded(id: u32) -> Entry {
+    let mut entry = entry(id, tuple(TCP, "10.10.0.2", 0, "203.0.113.200", 80));
+    let host = Ipv4Addr::from_bits(0x0a0a_0000 + (id >> 8));
+    entry.orig.src = IpAddr::V4(host);
+    entry.orig.sport = 1024 + u16::try_from(id % 60_000).expect("a port");
+    (entry.reply.dport, entry.reply.dst) = (entry.orig.sport, "100.64.0.1".parse().expect("one"));
+    entry
+}
+
+fn half_open(id: u32) -> Entry {
+    let mut entry = masqueraded(id);
+    (entry.status, entry.tcp_state) = (Status::CONFIRMED, Some(TcpState::SynSent));
+    entry
+}
+
+#[test]
+fn a_full_table_stays_within_its_memory() {
+    let net = Net::default();
+    let mut table = FlowTable::new();
+    table.engine(flowtable(), at(0.0));
+    let before = memory("VmRSS:");
+    let half = MOST / 2;
+    // More than have a place, by events and then by a dump that has their counters.
+    for id in 0..MOST {
+        table.event(&Event::New(uncounted(half_open(id))), at(1.0), &net);
+    }
+    assert_eq!(table.len(), half as usize);
+    table.dump_begin(at(2.0));
+    for id in 0..half {
+        table.merge(&counted(half_open(id), 60, 0), at(2.0), &net);
+    }
+    for id in MOST..2 * MOST {
+        table.merge(&counted(masqueraded(id), 4000, 4000), at(2.0), &net);
+    }
+    table.dump_end(at(2.0), true);
+    assert_eq!((table.len(), table.unlisted()), (MOST as usize, half as usize));
+    let grown = memory("VmHWM:") - before;
+    let each = grown / table.len();
+    println!("{} flows: {grown} bytes at most, {each} each", table.len());
+    assert!(each <= BYTES_EACH, "{each} bytes for each of {MOST} flows");
+}
