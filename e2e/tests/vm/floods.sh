@@ -21,7 +21,16 @@ flood() {
     begin h10 flood "/tmp/e2e/flood $1 eth0 $mac $2 $3"
 }
 
-# flooded NUMBER: that many left h10, and each was tracked or is counted.
+# flood_from_outside NUMBER PORT: SYNs from the Internet to that port of the WAN's address.
+flood_from_outside() {
+    local address device
+    address=$(wan_address)
+    device=$(isp ip -o route get "$address" | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+    [ -n "$device" ] || fail "the isp has no line to $address"
+    begin isp flood "/tmp/e2e/flood tcp $device - $1 0 $address $2"
+}
+
+# flooded NUMBER: that many were sent, and each was tracked or is counted.
 flooded() {
     local report total refused
     report=$(peers cat /tmp/e2e/flood.log)
@@ -36,20 +45,23 @@ flooded() {
 }
 
 end_connections() {
-    gw 'conntrack -D -p tcp --state SYN_SENT; conntrack -D -p udp -d 203.0.113.128/25' \
-        >/dev/null 2>&1 || true
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'for state in SYN_SENT SYN_RECV; do conntrack -D -p tcp --state $state; done
+        conntrack -D -p udp -d 203.0.113.128/25' >/dev/null 2>&1 || true
 }
 
 # keep_unanswered: connections stay for ten minutes, until the test ends: a flood from a slow
 # machine lasts longer than they are kept otherwise.
 keep_unanswered() {
     local name before=()
-    for name in udp_timeout tcp_timeout_syn_sent; do
+    for name in udp_timeout tcp_timeout_syn_sent tcp_timeout_syn_recv; do
         name=/proc/sys/net/netfilter/nf_conntrack_$name
         before+=("echo $(gw "cat $name; echo 600 >$name") >$name;")
     done
-    at_the_end "gw '${before[*]}'"
+    TIMEOUTS="${before[*]}"
+    at_the_end timeouts_back
 }
+timeouts_back() { gw "$TIMEOUTS"; }
 
 # half_open NUMBER
 half_open() {
@@ -77,6 +89,28 @@ test_a_million_half_open_connections() {
     end_connections
     soon 30 is_normal
     soon 90 says '.health == []' status
+}
+
+# Through a port forward to a web server, whose answers nobody receives.
+# @long
+# @fault:flood-port-forward
+test_half_open_connections_from_the_internet() {
+    keep_unanswered
+    # The sources do not exist, and no host or router reports that.
+    isp ip route replace blackhole 198.18.0.0/24
+    at_the_end 'timeouts_back; isp ip route del blackhole 198.18.0.0/24'
+    add_config firewall <<<"
+$WEB_FORWARD"
+    soon 5 isp curl -sf -m "$(patient 1)" -o /dev/null "http://$(wan_address):8080/index.html"
+    begin_flood
+    flood_from_outside 80000 8080
+    page_answers_until ended flood
+    flooded 80000
+    soon 5 says '[.health[].code] | index("conntrack-full")' status
+    end_flood
+    end_connections
+    configuration_back
+    soon 30 is_normal
 }
 
 # 20,000 a second, or as many as this machine makes.
