@@ -14,6 +14,8 @@ enum Peer {
     Hangs,
     /// Closes.
     Closes,
+    /// Begins to answer with the line, and closes.
+    Breaks(&'static str),
     /// Sends without an end, and never a newline.
     Floods,
 }
@@ -51,6 +53,10 @@ fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
                     }
                     Peer::Hangs => {}
                     Peer::Closes => break,
+                    Peer::Breaks(line) => {
+                        stream.write_all(line.as_bytes()).await.unwrap();
+                        break;
+                    }
                     Peer::Floods => {
                         let piece = vec![b'x'; 65536];
                         while stream.write_all(&piece).await.is_ok() {}
@@ -152,6 +158,24 @@ async fn a_flood_is_cut_off() {
     suricata.commands.limit = Duration::from_secs(20);
     let error = suricata.commands.uptime().await.expect_err("no line");
     assert!(matches!(error, CommandError::TooLong { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn half_an_answer_is_none_and_the_next_question_has_a_new_connection() {
+    const WHOLE: &str = r#"{"message":5,"return":"OK"}"#;
+    const PEERS: &[Peer] = &[Peer::Breaks(WHOLE), Peer::Says(WHOLE)];
+    let mut suricata = suricata("half", PEERS);
+    let error = suricata.commands.uptime().await.expect_err("no end of the line");
+    assert!(matches!(error, CommandError::Broken { .. }), "{error}");
+    assert_eq!(suricata.commands.uptime().await.unwrap(), Duration::from_secs(5));
+}
+
+/// Brackets nested too deep would overflow a stack.
+#[test]
+fn a_megabyte_of_brackets_is_refused() {
+    let line = "[".repeat(LONGEST);
+    let error = read_answer("uptime", line.as_bytes()).expect_err("no end").to_string();
+    assert_eq!(error, "Suricata's answer to 'uptime' is not a JSON object");
 }
 
 #[tokio::test]
