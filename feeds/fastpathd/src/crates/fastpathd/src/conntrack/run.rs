@@ -18,8 +18,8 @@ use crate::offload::ebpf::without_window_tracking;
 use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
-/// After a reading that left no event: a process that wakes up for each of a thousand events a
-/// second takes many times the CPU time of one that reads them together.
+/// After a reading that left no event: a wake-up for each of a thousand events a second costs more
+/// than the events.
 const GATHER: Duration = Duration::from_millis(10);
 /// After a failure; the kernel's answer will not change any sooner.
 const PAUSE: Duration = Duration::from_secs(5);
