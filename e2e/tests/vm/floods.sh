@@ -74,7 +74,6 @@ half_open() {
     end_flood
 }
 
-# @long
 # @fault:flood-half-open
 test_half_open_connections() {
     half_open 80000
@@ -92,7 +91,6 @@ test_a_million_half_open_connections() {
 }
 
 # Through a port forward to a web server, whose answers nobody receives.
-# @long
 # @fault:flood-port-forward
 test_half_open_connections_from_the_internet() {
     keep_unanswered
@@ -114,7 +112,6 @@ $WEB_FORWARD"
 }
 
 # 20,000 a second, or as many as this machine makes.
-# @long
 # @fault:flood-udp-flows
 test_new_udp_flows() {
     keep_unanswered
@@ -132,7 +129,6 @@ forty_watch() {
     [ "$(gw 'find /tmp/clients -name "watch.*" -size +0 | wc -l')" -eq 40 ]
 }
 
-# @long
 # @fault:flood-ubus-clients
 test_two_hundred_ubus_clients() {
     local answered
