@@ -72,6 +72,38 @@ fn lost_events_are_followed_by_a_dump() {
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
 
+/// After a flood: calls and events have their turn between the parts.
+#[test]
+fn flows_that_a_dump_did_not_have_are_removed_part_by_part() {
+    let mut core = running();
+    let entries: Vec<Entry> = (0..3000)
+        .map(|id| {
+            let mut entry = established(id, false);
+            let port = 10_000 + u16::try_from(id).unwrap();
+            (entry.orig.sport, entry.reply.dport) = (port, port);
+            entry
+        })
+        .collect();
+    core.dump_if_due();
+    core.entries_read(&entries);
+    let sweep = AnyEffect::Conntrack(Effect::Sweep);
+    let mut parts = 0;
+    let mut effects = core.dump_ended(true);
+    while effects.contains(&sweep) {
+        parts += 1;
+        effects = core.conntrack_event(Event::Sweep);
+    }
+    assert_eq!((parts, core.conntrack.flows().len()), (2, 3000), "all are in the dump");
+    core.events_lost();
+    assert_eq!(core.dump_ended(true).last(), Some(&sweep));
+    assert_eq!(core.conntrack.flows().len(), 3000 - 1024);
+    core.now.mono += Duration::from_secs(60);
+    assert!(core.dump_if_due().is_empty(), "the dump before is not over");
+    while core.conntrack_event(Event::Sweep).contains(&sweep) {}
+    assert_eq!(core.conntrack.flows().len(), 0);
+    assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(Effect::Dump)]);
+}
+
 fn health_codes(core: &mut Core) -> Vec<String> {
     let status = ask(core, "status", json!({}));
     let name = |finding: &serde_json::Value| finding["code"].as_str().unwrap().to_owned();
