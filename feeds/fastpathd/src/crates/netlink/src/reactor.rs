@@ -75,8 +75,8 @@ impl AsyncSocket {
         }
     }
 
-    /// Waits for datagrams, and passes those that have arrived to `each`, at most [`BURST`](crate::BURST): one
-    /// system call for all of them. Returns their number, at least one. May be dropped while
+    /// Waits for datagrams, and passes those that have arrived to `each`, with one system call and
+    /// at most [`BURST`](crate::BURST). Returns their number, at least one. May be dropped while
     /// waiting without losing one.
     ///
     /// # Errors
