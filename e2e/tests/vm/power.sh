@@ -217,7 +217,7 @@ upgraded() {
     # shellcheck disable=SC2064 # now
     trap "rm -f $kept $archive" EXIT
     gw 'echo image >/tmp/image && sum=$(sha256sum </tmp/image | cut -d " " -f 1) &&
-        printf "lab-image %s" "$sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
+        echo "lab-image $sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
         sysupgrade /tmp/image && umount /usr/sbin/reboot && cat /tmp/sysupgrade.tgz' >"$archive"
     gw 'tar -cf - -C /run e2e' >"$kept"
     gw ': >/factory-reset; sync'
