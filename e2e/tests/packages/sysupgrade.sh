@@ -83,20 +83,45 @@ test_a_backup_has_the_configuration_and_nothing_of_the_countdown() {
 }
 
 # Without package fastpath-base, which is not installed here.
-test_an_upgrade_takes_the_countdown_along_and_its_boot_ends_it() {
+test_an_upgrade_ends_the_countdown() {
     local listed
     router_in_countdown
     on_router "$UPGRADE"
     listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
-    [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
-    ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    [[ $listed == *"${CHANGES#/}/8.json"* ]] || fail "not kept: $listed"
+    ! grep "pending\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
-    router_says "the configuration before the change" "$STATE" 0ld-s3cret 7.json 8.json
-    [[ $(on_router "$STATE") != *pending* ]] || fail "it still waits"
-    router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
-    # An image without fastpath: nobody reverts the change, and nothing is half there.
+    ended_at_boot
+    # An image without fastpath: it begins with the files before the change, too.
     on_router "rm -r $CHANGES; $COUNTDOWN"
     on_router "$UPGRADE"
     on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
-    router_says "the configuration in force" 'cat /etc/config/network' n3w-s3cret
+    router_says "the configuration without fastpath" 'cat /etc/config/network' 0ld-s3cret
+    ! on_router "grep -r n3w-s3cret /etc" || fail "the change is still there, see above"
+}
+
+ended_at_boot() {
+    router_says "the configuration before the change" "$STATE" 0ld-s3cret 7.json 8.json
+    [[ $(on_router "$STATE") != *pending* ]] || fail "it still waits"
+    router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
+}
+
+# What should end it fails, as on a full flash.
+test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_it() {
+    local listed rpcd=/usr/libexec/fastpath-rpcd
+    router_in_countdown
+    on_router "mv $rpcd /tmp/rpcd; $UPGRADE; mv /tmp/rpcd $rpcd"
+    listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
+    [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
+    ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
+    ended_at_boot
+}
+
+# The record would revert files after a later installation.
+test_removing_the_package_ends_the_countdown() {
+    router_in_countdown
+    in_folder feeds/fastpathd lab-script PACKAGE=fastpathd SCRIPT=prerm >"$WORK/served/prerm"
+    on_router '/bin/sh /mnt/served/prerm'
+    ended_at_boot
 }
