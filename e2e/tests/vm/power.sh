@@ -120,26 +120,30 @@ cuts() {
     done
 }
 
-# states STEP: the disk behind every operation of the step, without and with all of it flushed.
+# states STEP END: the disk behind every operation of the step, without and with all of it flushed.
+# What the step has done by its end is on the disk, and a boot finds the change as END.
 states() {
-    local flushed number
+    local flushed number ends
     for flushed in '' sync; do
         begin
         "before_$1"
         copies_of "$COMMAND" "$INPUT" $flushed
         AFTER=$(texts) ANSWER=$(gw 'cat /tmp/answer')
+        ends=
         for ((number = 1; number <= ${#OPERATIONS[@]}; number++)); do
             recovered "$number" "$ID"
+            ends+=" ${STATE:-none}"
             if [ "$STATE" = confirmed ]; then
                 same "configuration of a confirmed change ($number)" "$TEXTS" "$AFTER"
             else
                 same "configuration ($number), change '$STATE'" "$TEXTS" "$BEFORE"
             fi
         done
-        # What was answered is true from then on.
+        same "the change after the end of '$1'" "$STATE" "$2"
         [[ $ANSWER != *'"state"'* ]] ||
             same "the state in the answer" "$(jq -r .state <<<"$ANSWER")" "$STATE"
-        POINTS+=("$((${#OPERATIONS[@]} - 1)) of $1${flushed:+, flushed}")
+        POINTS+=("$((${#OPERATIONS[@]} - 1)) of $1${flushed:+, flushed}:$(tr ' ' '\n' <<<"$ends" |
+            grep . | uniq -c | xargs)")
         rm -r "$COPIES"
         nothing_waits_any_more
     done
@@ -201,36 +205,36 @@ test_cut_while_a_change_expires() {
 # @long @fault:power-cut-apply
 test_cut_at_each_step_of_an_apply() {
     ready_for_states
-    states apply
+    states apply power-cut
     done_with
 }
 
 # @long @fault:power-cut-confirm
 test_cut_at_each_step_of_a_confirmation() {
     ready_for_states
-    states confirm
+    states confirm confirmed
     done_with
 }
 
 # @long @fault:power-cut-revert
 test_cut_at_each_step_of_a_revert_and_an_expiry() {
     ready_for_states
-    states revert
-    states expiry
+    states revert reverted
+    states expiry expired
     done_with
 }
 
 # @long @fault:power-cut-undo
 test_cut_at_each_step_of_an_undo() {
     ready_for_states
-    states undo
+    states undo confirmed
     done_with
 }
 
 # @long @fault:power-cut-boot
 test_cut_again_at_each_step_of_the_boot() {
     ready_for_states
-    states boot
+    states boot power-cut
     done_with
 }
 
