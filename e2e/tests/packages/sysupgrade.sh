@@ -19,10 +19,11 @@ cp /etc/config/network /etc/config/.network.uci-Ab1xYz
 chmod 600 /etc/config/network * .pending.json.new'
 
 # The archive laid over a system without any of it, and its boot.
-NEW_SYSTEM='
+UNPACKED='
 set -e
 rm -rf /etc/fastpath /etc/config/network /etc/config/.network.uci-Ab1xYz
-tar -C / -xzf $ARCHIVE
+tar -C / -xzf $ARCHIVE'
+NEW_SYSTEM="$UNPACKED"'
 [ ! -x /etc/init.d/fastpath-change ] || /etc/init.d/fastpath-change boot'
 
 # Any image is accepted, and the write to the flash is only requested from a stub.
@@ -43,10 +44,14 @@ CHANGES=/etc/fastpath/changes
 # records: of both changes, as fastpath-rpcd writes them.
 records() {
     local change='{at_ms: 0, user: "root", note: "", draft: {}}'
+    local section='{section: .[0], anonymous: false, type: "interface", values: {key: .[1]}}'
     jq -nc "$change + {id: 7, state: \"confirmed\"}" >"$WORK/served/7.json"
-    jq -nc --arg old "config interface 'old'
+    jq -nc --rawfile system "$OPENWRT_ROOT/etc/openwrt_release" --arg old "config interface 'old'
 	option key '0ld-s3cret'
-" "$change + {id: 8, seconds: 60, files: {network: \$old}}" >"$WORK/served/pending.json"
+" "$change + {id: 8, seconds: 60, files: {network: \$old}, system: \$system, draft: {network: {
+    before: [[\"old\", \"0ld-s3cret\"] | $section],
+    after: [[\"new\", \"n3w-s3cret\"] | $section], origins: [null]}}}" \
+        >"$WORK/served/pending.json"
 }
 
 # router_in_countdown: package fastpathd is installed, without fastpath-base.
@@ -97,7 +102,7 @@ test_an_upgrade_ends_the_countdown() {
     on_router "$UPGRADE"
     on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     router_says "the configuration without fastpath" 'cat /etc/config/network' 0ld-s3cret
-    ! on_router "grep -r n3w-s3cret /etc" || fail "the change is still there, see above"
+    ! on_router "grep -r n3w-s3cret /etc/config" || fail "the change is still there, see above"
 }
 
 ended_at_boot() {
@@ -114,13 +119,21 @@ test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_i
     listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
     [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
     ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    on_router "echo \"DISTRIB_TAINTS='another build'\" >>/etc/openwrt_release"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     ended_at_boot
+    # An image without fastpath: it is installed when files have been edited since.
+    on_router "rm $CHANGES/8.json; ARCHIVE=/tmp/sysupgrade.tgz; $UNPACKED"
+    on_router "printf '\tlist dns 10.0.0.1\n' >>/etc/config/network"
+    on_router '/etc/init.d/fastpath-change boot'
+    router_says "the configuration edited since" "$STATE" n3w-s3cret 10.0.0.1
+    [[ $(on_router "$STATE") != *pending* ]] || fail "the record is still there"
 }
 
 # The record would revert files after a later installation.
 test_removing_the_package_ends_the_countdown() {
     router_in_countdown
+    on_router "rm $CHANGES/.pending.json.new"
     in_folder feeds/fastpathd lab-script PACKAGE=fastpathd SCRIPT=prerm >"$WORK/served/prerm"
     on_router '/bin/sh /mnt/served/prerm'
     ended_at_boot

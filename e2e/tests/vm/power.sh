@@ -169,7 +169,7 @@ ready_for_states() {
     [ "$(lab_port MACHINE)" = uml ] || skip "only a user-mode machine has a second disk"
     ready
     # shellcheck disable=SC2016 # at the end
-    at_the_end 'go_on; rm -rf "$RUN"/copies.*
+    at_the_end 'go_on; rm -rf "$RUN"/copies.*; call revert "{\"id\": ${ID:-1}}" >/dev/null 2>&1
         gw "cp /run/e2e/kept/* /etc/config/; rm -rf /etc/e2e.kept /etc/fastpath/changes"'
 }
 

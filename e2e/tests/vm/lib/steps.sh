@@ -56,7 +56,7 @@ busybox mount -t ext4 /dev/e2e.disk /run/e2e/disk || exit
 recover
 recover
 sed "s/.*\"state\":\"\([a-z-]*\)\".*/\1/" "$root/etc/fastpath/changes/$ID.json" 2>/dev/null || echo
-find "$root/etc/config" "$root/etc/fastpath/changes" -name ".?*" -o -name "pending*"
+find "$root/etc/config" "$root/etc/fastpath/changes" -name ".?*" -o -name "pending*" 2>/dev/null
 busybox umount /run/e2e/disk'
 
 # recovered NUMBER ID: the configuration and the state of the change after a boot with that copy, in
