@@ -111,7 +111,7 @@ ended_at_boot() {
     router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
 }
 
-# What should end it fails, as on a full flash.
+# Ending it fails, as on a full flash.
 test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_it() {
     local listed rpcd=/usr/libexec/fastpath-rpcd
     router_in_countdown

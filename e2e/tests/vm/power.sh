@@ -62,7 +62,7 @@ before_undo() {
     INPUT="{\"id\": $ID}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
 }
-# The recovery that a boot runs; the boot after the cut runs it again. What is in memory is gone.
+# The recovery that a boot runs; the boot after the cut runs it again. Memory is lost.
 before_boot() {
     apply 600 >/dev/null
     restart_broker
@@ -121,7 +121,7 @@ cuts() {
 }
 
 # states STEP END: the disk behind every operation of the step, without and with all of it flushed.
-# What the step has done by its end is on the disk, and a boot finds the change as END.
+# By its end the step has flushed everything, and a boot finds the change as END.
 states() {
     local flushed number ends
     for flushed in '' sync; do

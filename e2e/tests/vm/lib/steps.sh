@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The gateway's disk as a power cut behind each operation of a program would leave it: copies that
-# are taken in one run of the program, and what a boot makes of each.
+# The gateway's disk as a power cut behind each operation of a program would leave it: copies made
+# in one run of the program, and a boot with each.
 
-# disk_copied FILE: the machine stands still meanwhile. What it is writing may be incomplete, as
-# after a cut.
+# disk_copied FILE: the machine is stopped meanwhile. A write under way may be incomplete, as after a
+# cut.
 disk_copied() {
     kill -STOP "$(cat "$RUN/gateway.pid")"
     cp --sparse=always "$RUN/gateway.disk" "$1"
@@ -40,8 +40,8 @@ copies_of() {
     disk_copied "$COPIES/${#OPERATIONS[@]}"
 }
 
-# What a boot makes of the disk that is the second one, of change $ID: digests of the configuration
-# after it and after one more, the state in the record, and what should not be there.
+# A boot with the second disk, in which change $ID may wait: digests of the configuration after it
+# and after one more, the state in the record, and files that should not be there.
 # shellcheck disable=SC2016 # the gateway expands it
 RECOVERY='
 recover() {
