@@ -3,7 +3,7 @@
 # The gateway's disk as a power cut behind each operation of a program would leave it: copies made
 # in one run of the program, and a boot with each.
 
-# disk_copied FILE: the machine is stopped meanwhile. A write under way may be incomplete, as after a
+# disk_copied FILE: the machine is stopped meanwhile. A write may be incomplete then, as after a
 # cut.
 disk_copied() {
     kill -STOP "$(cat "$RUN/gateway.pid")"
