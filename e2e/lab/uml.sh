@@ -195,10 +195,12 @@ machine_uml() {
         fi
         layers+=("ubd${number}r=$layer.erofs")
     done
+    # A second disk, on which tests have other states of the first.
+    truncate -s 512M second.disk
     # shellcheck disable=SC2086 # a word or none
     "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 $whole \
         mem=1152M uml_dir=./ umid=uml \
-        initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk \
+        initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk ubd4=second.disk \
         "${nets[@]}" con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \
         </dev/null >>gateway.console 7>>peers.console 8<>control 2>>machine &
     echo $! | tee gateway.pid >peers.pid

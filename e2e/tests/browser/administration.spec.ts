@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
+import { CHANGE_MS } from './change';
 import { core, expect, open, test } from './fixture';
 
 /** Applies the edits, and waits until the page has confirmed the change. */
@@ -136,6 +137,27 @@ test(
     }
   },
 );
+
+/** It would contain the change, which the countdown does not revert there. */
+test('a backup in a countdown comes with a warning', async ({ page, router }) => {
+  await open(page, 'system');
+  const warning = page.locator('[data-unconfirmed]');
+  await expect(page.getByRole('button', { name: 'Download backup' })).toBeVisible();
+  await expect(warning).toHaveCount(0);
+  const edits = '[{"config": "network", "op": "set", "section": "lan", "values": {"metric": "7"}}]';
+  const call = (method: string, args: string) =>
+    router.run(`ubus call fastpath.change ${method} '${args}'`);
+  const { id } = JSON.parse(await call('apply', `{"edits": ${edits}, "seconds": 600}`)) as {
+    id: number;
+  };
+  try {
+    await page.reload();
+    await expect(warning).toContainText('A backup made now contains it', { timeout: CHANGE_MS });
+  } finally {
+    await call('revert', `{"id": ${id}}`);
+  }
+  await expect(warning).toHaveCount(0, { timeout: CHANGE_MS });
+});
 
 test(
   'an account made here logs in, and its password is nowhere',

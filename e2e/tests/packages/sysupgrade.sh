@@ -19,10 +19,11 @@ cp /etc/config/network /etc/config/.network.uci-Ab1xYz
 chmod 600 /etc/config/network * .pending.json.new'
 
 # The archive laid over a system without any of it, and its boot.
-NEW_SYSTEM='
+UNPACKED='
 set -e
 rm -rf /etc/fastpath /etc/config/network /etc/config/.network.uci-Ab1xYz
-tar -C / -xzf $ARCHIVE
+tar -C / -xzf $ARCHIVE'
+NEW_SYSTEM="$UNPACKED"'
 [ ! -x /etc/init.d/fastpath-change ] || /etc/init.d/fastpath-change boot'
 
 # Any image is accepted, and the write to the flash is only requested from a stub.
@@ -43,10 +44,14 @@ CHANGES=/etc/fastpath/changes
 # records: of both changes, as fastpath-rpcd writes them.
 records() {
     local change='{at_ms: 0, user: "root", note: "", draft: {}}'
+    local section='{section: .[0], anonymous: false, type: "interface", values: {key: .[1]}}'
     jq -nc "$change + {id: 7, state: \"confirmed\"}" >"$WORK/served/7.json"
-    jq -nc --arg old "config interface 'old'
+    jq -nc --rawfile system "$OPENWRT_ROOT/etc/openwrt_release" --arg old "config interface 'old'
 	option key '0ld-s3cret'
-" "$change + {id: 8, seconds: 60, files: {network: \$old}}" >"$WORK/served/pending.json"
+" "$change + {id: 8, seconds: 60, files: {network: \$old}, system: \$system, draft: {network: {
+    before: [[\"old\", \"0ld-s3cret\"] | $section],
+    after: [[\"new\", \"n3w-s3cret\"] | $section], origins: [null]}}}" \
+        >"$WORK/served/pending.json"
 }
 
 # router_in_countdown: package fastpathd is installed, without fastpath-base.
@@ -83,20 +88,53 @@ test_a_backup_has_the_configuration_and_nothing_of_the_countdown() {
 }
 
 # Without package fastpath-base, which is not installed here.
-test_an_upgrade_takes_the_countdown_along_and_its_boot_ends_it() {
+test_an_upgrade_ends_the_countdown() {
     local listed
     router_in_countdown
     on_router "$UPGRADE"
     listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
-    [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
-    ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    [[ $listed == *"${CHANGES#/}/8.json"* ]] || fail "not kept: $listed"
+    ! grep "pending\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
-    router_says "the configuration before the change" "$STATE" 0ld-s3cret 7.json 8.json
-    [[ $(on_router "$STATE") != *pending* ]] || fail "it still waits"
-    router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
-    # An image without fastpath: nobody reverts the change, and nothing is half there.
+    ended_at_boot
+    # An image without fastpath: it begins with the files before the change, too.
     on_router "rm -r $CHANGES; $COUNTDOWN"
     on_router "$UPGRADE"
     on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
-    router_says "the configuration in force" 'cat /etc/config/network' n3w-s3cret
+    router_says "the configuration without fastpath" 'cat /etc/config/network' 0ld-s3cret
+    ! on_router "grep -r n3w-s3cret /etc/config" || fail "the change is still there, see above"
+}
+
+ended_at_boot() {
+    router_says "the configuration before the change" "$STATE" 0ld-s3cret 7.json 8.json
+    [[ $(on_router "$STATE") != *pending* ]] || fail "it still waits"
+    router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
+}
+
+# Ending it fails, as on a full flash.
+test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_it() {
+    local listed rpcd=/usr/libexec/fastpath-rpcd
+    router_in_countdown
+    on_router "mv $rpcd /tmp/rpcd; $UPGRADE; mv /tmp/rpcd $rpcd"
+    listed=$(on_router 'tar -tzf /tmp/sysupgrade.tgz')
+    [[ $listed == *"${CHANGES#/}/pending.json"* ]] || fail "not kept: $listed"
+    ! grep "pending.json.new\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
+    on_router "echo \"DISTRIB_TAINTS='another build'\" >>/etc/openwrt_release"
+    on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
+    ended_at_boot
+    # An image without fastpath: it is installed when files have been edited since.
+    on_router "rm $CHANGES/8.json; ARCHIVE=/tmp/sysupgrade.tgz; $UNPACKED"
+    on_router "printf '\tlist dns 10.0.0.1\n' >>/etc/config/network"
+    on_router '/etc/init.d/fastpath-change boot'
+    router_says "the configuration edited since" "$STATE" n3w-s3cret 10.0.0.1
+    [[ $(on_router "$STATE") != *pending* ]] || fail "the record is still there"
+}
+
+# The record would revert files after a later installation.
+test_removing_the_package_ends_the_countdown() {
+    router_in_countdown
+    on_router "rm $CHANGES/.pending.json.new"
+    in_folder feeds/fastpathd lab-script PACKAGE=fastpathd SCRIPT=prerm >"$WORK/served/prerm"
+    on_router '/bin/sh /mnt/served/prerm'
+    ended_at_boot
 }

@@ -1,8 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The power is cut behind the operations of a change, one boot each: of fastpath-rpcd on its files
-# (ext4, not flushed before), and behind its requests to rpcd, which writes meanwhile. The
-# configuration afterwards is the old one or the new one, as the records say.
+# The power is cut behind the operations of a change: of fastpath-rpcd on its files (ext4, not
+# flushed before), and behind its requests to rpcd, which writes meanwhile. The configuration
+# afterwards is the old one or the new one, as the records say. Behind each operation with a copy of
+# the disk, see lib/steps.sh; behind the first of each kind the machine really loses its power.
+
+# shellcheck source=e2e/tests/vm/lib/steps.sh
+. "$VM/lib/steps.sh"
 
 # Both files have a part of the change. The time to confirm is $2, the edits are $1.
 ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric": "9"}},
@@ -58,9 +62,12 @@ before_undo() {
     INPUT="{\"id\": $ID}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
 }
-# The recovery that a boot runs, here before the first cut: the boot after it does it again.
+# The recovery that a boot runs; the boot after the cut runs it again. Memory is lost.
 before_boot() {
     apply 600 >/dev/null
+    restart_broker
+    soon 20 call list
+    gw 'rm /var/run/fastpath-change/running.json'
     COMMAND='/usr/libexec/fastpath-rpcd boot'
 }
 
@@ -98,22 +105,58 @@ judge() {
     soon 20 ask status
 }
 
-# cuts STEP LEAST MOST: behind MOST operations of the step at most, evenly, after one cut behind its
-# end, which says how many there are: LEAST at least.
+# cuts STEP: behind its end, and behind the first operation of each kind.
 cuts() {
-    local count number every
+    local count names number=0 name
     cut "$1" 9999
-    count=${SAID#ended }
-    [ "$count" -ge "$2" ] || fail "$1 has $SAID operations"
-    every=$(((count + $3 - 1) / $3))
-    for ((number = count; number > 0; number -= every)); do
+    read -r _ count names <<<"$SAID"
+    note "$1 has $count operations: $names"
+    for name in $names; do
+        number=$((number + 1))
+        [[ " ${POINTS[*]} " != *" $1-$name "* ]] || continue
         cut "$1" "$number"
-        [[ $SAID == "cut $number "* ]] || fail "$1 was to be cut at $number: $SAID"
-        POINTS+=("$1 ${SAID#cut }")
+        same "the operation that the power was cut behind" "$SAID" "cut $number $name"
+        POINTS+=("$1-$name")
     done
 }
 
-ready_for_cuts() {
+# states STEP END: the disk behind every operation of the step, without and with all of it flushed.
+# By its end the step has flushed everything, and a boot finds the change as END.
+states() {
+    local flushed number ends
+    for flushed in '' sync; do
+        begin
+        "before_$1"
+        copies_of "$COMMAND" "$INPUT" $flushed
+        AFTER=$(texts) ANSWER=$(gw 'cat /tmp/answer')
+        ends=
+        for ((number = 1; number <= ${#OPERATIONS[@]}; number++)); do
+            recovered "$number" "$ID"
+            ends+=" ${STATE:-none}"
+            if [ "$STATE" = confirmed ]; then
+                same "configuration of a confirmed change ($number)" "$TEXTS" "$AFTER"
+            else
+                same "configuration ($number), change '$STATE'" "$TEXTS" "$BEFORE"
+            fi
+        done
+        same "the change after the end of '$1'" "$STATE" "$2"
+        [[ $ANSWER != *'"state"'* ]] ||
+            same "the state in the answer" "$(jq -r .state <<<"$ANSWER")" "$STATE"
+        POINTS+=("$((${#OPERATIONS[@]} - 1)) of $1${flushed:+, flushed}:$(tr ' ' '\n' <<<"$ends" |
+            grep . | uniq -c | xargs)")
+        rm -r "$COPIES"
+        nothing_waits_any_more
+    done
+}
+
+# nothing_waits_any_more: the change that was applied on the running gateway is ended there, too.
+nothing_waits_any_more() {
+    call revert "$INPUT" >/dev/null 2>&1 || true
+    call revert '{"id": 1}' >/dev/null 2>&1 || true
+    same "a change that waits" "$(call pending | jq -c .pending)" null
+}
+
+ready() {
     gw 'command -v perl >/dev/null' || skip "no Perl on this gateway, which runs stepper.pl"
     keeps_what_is_written || exit
     gw 'mkdir -p /run/e2e/kept && cp /etc/config/network /etc/config/firewall /run/e2e/kept/'
@@ -122,63 +165,77 @@ ready_for_cuts() {
     POINTS=()
 }
 
-# hit LEAST: so many different places.
-hit() {
+ready_for_states() {
+    [ "$(lab_port MACHINE)" = uml ] || skip "only a user-mode machine has a second disk"
+    ready
+    # shellcheck disable=SC2016 # at the end
+    at_the_end 'go_on; rm -rf "$RUN"/copies.*; call revert "{\"id\": ${ID:-1}}" >/dev/null 2>&1
+        gw "cp /run/e2e/kept/* /etc/config/; rm -rf /etc/e2e.kept /etc/fastpath/changes"'
+}
+
+# done_with: which cuts there were.
+done_with() {
     begin
     gw 'rm -rf /etc/e2e.kept'
-    note "${#POINTS[@]} cuts: ${POINTS[*]}"
-    [ "${#POINTS[@]}" -ge "$1" ] || fail "only ${#POINTS[@]} cuts"
+    note "$(printf '%s, ' "${POINTS[@]}")"
     good_state
 }
 
-# @long @fault:power-cut-confirm
-test_cut_while_a_change_is_confirmed() {
-    ready_for_cuts
-    cuts confirm 8 3
-    hit 3
+# @long
+test_cut_while_a_change_is_applied() {
+    ready
+    cuts apply
+    done_with
 }
 
-# @long @fault:power-cut-revert
+# @long
+test_cut_while_a_change_is_confirmed() {
+    ready
+    cuts confirm
+    done_with
+}
+
+# @long
 test_cut_while_a_change_expires() {
-    ready_for_cuts
-    cuts expiry 6 2
-    hit 2
+    ready
+    cuts expiry
+    done_with
 }
 
 # @long @fault:power-cut-apply
 test_cut_at_each_step_of_an_apply() {
-    ready_for_cuts
-    cuts apply 12 99
-    hit 12
+    ready_for_states
+    states apply power-cut
+    done_with
 }
 
-# @long
+# @long @fault:power-cut-confirm
 test_cut_at_each_step_of_a_confirmation() {
-    ready_for_cuts
-    cuts confirm 8 99
-    hit 8
+    ready_for_states
+    states confirm confirmed
+    done_with
 }
 
-# @long
+# @long @fault:power-cut-revert
 test_cut_at_each_step_of_a_revert_and_an_expiry() {
-    ready_for_cuts
-    cuts revert 8 99
-    cuts expiry 6 99
-    hit 14
+    ready_for_states
+    states revert reverted
+    states expiry expired
+    done_with
 }
 
 # @long @fault:power-cut-undo
 test_cut_at_each_step_of_an_undo() {
-    ready_for_cuts
-    cuts undo 8 99
-    hit 8
+    ready_for_states
+    states undo confirmed
+    done_with
 }
 
 # @long @fault:power-cut-boot
 test_cut_again_at_each_step_of_the_boot() {
-    ready_for_cuts
-    cuts boot 8 99
-    hit 8
+    ready_for_states
+    states boot power-cut
+    done_with
 }
 
 # The backup has the configuration in force, which nobody has confirmed, and nothing by which a boot
@@ -186,7 +243,7 @@ test_cut_again_at_each_step_of_the_boot() {
 # @long @fault:backup-in-countdown
 test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     local backup now
-    ready_for_cuts
+    ready
     begin
     apply 600 >/dev/null
     now=$(texts)
@@ -217,22 +274,25 @@ upgraded() {
     # shellcheck disable=SC2064 # now
     trap "rm -f $kept $archive" EXIT
     gw 'echo image >/tmp/image && sum=$(sha256sum </tmp/image | cut -d " " -f 1) &&
-        printf "lab-image %s" "$sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
+        echo "lab-image $sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&
         sysupgrade /tmp/image && umount /usr/sbin/reboot && cat /tmp/sysupgrade.tgz' >"$archive"
     gw 'tar -cf - -C /run e2e' >"$kept"
     gw ': >/factory-reset; sync'
     cut_power gw || exit
     power_on gw
     gw 'tar -xf - -C /run' <"$kept"
-    gw '! test -e /etc/fastpath/changes/pending.json' || fail "the system is not a new one"
+    gw '! test -e /etc/fastpath/changes' || fail "the system is not a new one"
     gw 'tar -C / -xzf - && cp -a /run/e2e /etc/e2e.kept && sync' <"$archive"
+    # One without fastpath would keep these.
+    same "the configuration that was kept" "$(texts)" "$BEFORE"
+    gw '! test -e /etc/fastpath/changes/pending.json' || fail "the record was kept"
     power_goes_and_comes || exit
 }
 
 # @long @fault:upgrade-in-countdown @fault:upgrade-without-base
 test_an_upgrade_in_a_countdown_reverts_the_change() {
     local file
-    ready_for_cuts
+    ready
     for file in base none; do
         begin
         apply 600 >/dev/null

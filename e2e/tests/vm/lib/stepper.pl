@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it behind the operation of that
 # number that it makes on files, or with which it asks another process: one line `cut NUMBER NAME`,
-# and COMMAND stays stopped. `ended COUNT` if it comes to its end before; what it says goes to stderr.
+# and COMMAND stays stopped. `ended COUNT NAME…` if it comes to its end before; what it says goes to
+# stderr. With `each` for NUMBER it stops behind each: `at NUMBER NAME`, until a line comes from stdin.
 use strict;
 use warnings;
 
@@ -50,11 +51,12 @@ $| = 1;
 waited($pid);
 ptrace(SET_OPTIONS, $pid, 0, SYSGOOD | KILL_WITH_US);
 my ($count, $inside, $signal) = (0, 0, 0);
+my @said;
 while (1) {
     ptrace(GO_ON, $pid, 0, $signal);
     my $status = waited($pid);
     if (($status & 0xff) != 0x7f) {
-        print "ended $count\n";
+        print "ended $count @said\n";
         exit 0;
     }
     $signal = $status >> 8;
@@ -68,7 +70,13 @@ while (1) {
     next if $inside;
     my $name = $names{ register($pid, ORIG_RAX) } or next;
     next if $name eq 'openat' && !(register($pid, RDX) & O_CREAT);
-    next if ++$count != $until;
-    print "cut $count $name\n";
-    sleep;
+    push @said, $name;
+    $count++;
+    if ($until eq 'each') {
+        print "at $count $name\n";
+        <STDIN> // exit 1;
+    } elsif ($count == $until) {
+        print "cut $count $name\n";
+        sleep;
+    }
 }

@@ -493,7 +493,7 @@ export interface Past {
    */
   note: string;
   /**
-   * confirmed; reverted by a user; expired; rolled back at boot after a power cut
+   * confirmed; reverted by a user; expired; rolled back at boot after a power cut, or before an upgrade
    */
   state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
   /**

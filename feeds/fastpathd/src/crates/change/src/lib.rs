@@ -49,7 +49,7 @@ pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
 pub use reason::ChangeReason;
 pub use undo::{ChangedSince, inverse};
-pub use watch::{boot, settle};
+pub use watch::{boot, leave, settle};
 
 /// The folders of the router; of another root where the environment's `FASTPATH_ROOT` names one.
 fn store() -> store::Store {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::draft::Draft;
+use ::uci::Package;
 
 config::named! {
     /// How a change ended.
@@ -21,7 +22,8 @@ config::named! {
         Reverted = "reverted",
         /// Rolled back because nobody confirmed it in time.
         Expired = "expired",
-        /// Rolled back at boot, because the power failed before anybody confirmed it.
+        /// Rolled back at boot, because the power failed before anybody confirmed it, or before an
+        /// upgrade.
         PowerCut = "power-cut",
     }
 }
@@ -51,6 +53,9 @@ pub(crate) struct Pending {
     pub draft: Draft,
     /// The texts of the files it changes, as they were.
     pub files: BTreeMap<String, String>,
+    /// The text of `/etc/openwrt_release` of the system on which it was applied.
+    #[serde(default)]
+    pub system: Option<String>,
 }
 
 /// The part of its state that ends with this boot.
@@ -98,5 +103,14 @@ impl Pending {
     /// The same, ended.
     pub(crate) fn ended(self, state: State) -> Record {
         Record { head: self.head, state, draft: self.draft }
+    }
+
+    /// Whether a file of it says what the change made of it, or cannot be read as a configuration.
+    pub(crate) fn wrote(&self, config: &str, text: &[u8]) -> bool {
+        let text = std::str::from_utf8(text).ok();
+        let Some(Value::Object(values)) = text.and_then(|text| config::parse_uci(text).ok()) else {
+            return true;
+        };
+        self.draft.after.get(config).is_some_and(|after| after.says(&Package::read(&values)))
     }
 }

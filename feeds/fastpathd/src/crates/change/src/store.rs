@@ -27,6 +27,8 @@ pub(crate) struct Store {
     host: Rc<dyn Host>,
     /// The configuration.
     config: PathBuf,
+    /// Which build of the system this is.
+    release: PathBuf,
     /// Records, over a loss of power.
     kept: PathBuf,
     /// The lock, and state that ends with this boot.
@@ -72,6 +74,7 @@ impl Store {
         Self {
             host,
             config: root.join("etc/config"),
+            release: root.join("etc/openwrt_release"),
             kept: root.join("etc/fastpath/changes"),
             running: root.join("var/run/fastpath-change"),
         }
@@ -88,6 +91,13 @@ impl Store {
         let path = self.running.join("lock");
         let held = self.host.lock(&path).map_err(failed("locking", &path))?;
         Ok(held.map(Lock))
+    }
+
+    /// The same; an error if somebody holds it for too long.
+    pub(crate) fn lock_or_busy(&self) -> Result<Lock, StoreError> {
+        let path = self.running.join("lock");
+        let busy = || failed("locking", &path)(io::ErrorKind::WouldBlock.into());
+        self.lock()?.ok_or_else(busy)
     }
 
     /// The text of a file of the configuration; none if there is none.
@@ -115,23 +125,41 @@ impl Store {
         Ok(texts)
     }
 
+    /// Which build of the system this is, as its own text about it.
+    pub(crate) fn system(&self) -> Result<Option<String>, StoreError> {
+        let text = self.read(&self.release)?;
+        Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
+    }
+
     /// Writes the old files where they are not there yet; says which. Text of others, written after
     /// the change was reverted, is left alone: only the change's own text is replaced, and an
     /// incomplete copy of the old one. rpcd restores a file in place, which fails on a full disk.
+    ///
+    /// Without `applied` any text counts as the change's own, except on another system than that of
+    /// the change: its record may have been left there for any time.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
         applied: Option<&BTreeMap<String, String>>,
     ) -> Result<Vec<String>, StoreError> {
         let mut restored = Vec::new();
+        let elsewhere = applied.is_none() && pending.system != self.system()?;
         for (config, old) in &pending.files {
             let now = self.config(config)?.unwrap_or_default();
-            let ours = applied.and_then(|applied| applied.get(config));
+            if now == old.as_bytes() {
+                continue;
+            }
+            let ours = match applied.and_then(|applied| applied.get(config)) {
+                Some(ours) => now == ours.as_bytes(),
+                None => !elsewhere || pending.wrote(config, &now),
+            };
             let incomplete = old.as_bytes().starts_with(&now);
-            let replaced = incomplete || ours.is_none_or(|ours| now == ours.as_bytes());
-            if now != old.as_bytes() && replaced {
+            if incomplete || ours {
                 self.set_config(config, old.as_bytes())?;
                 restored.push(config.clone());
+            } else {
+                let id = pending.head.id;
+                log::say(&format!("change {id}: {config} has been changed since, and stays"));
             }
         }
         Ok(restored)

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::json;
 
 use super::*;
+use crate::draft::Draft;
 use crate::record::{Head, State};
 use crate::sample::draft;
 
@@ -33,6 +34,7 @@ fn pending(id: u64) -> Pending {
         seconds: 30,
         draft: draft(json!([{"config": "network", "op": "delete", "section": "iot"}])),
         files: BTreeMap::from([("network".to_owned(), "config x\n".to_owned())]),
+        system: None,
     }
 }
 
@@ -137,6 +139,79 @@ fn after_a_power_cut_the_old_files_are_back() {
     store.set_config("network", b"config newer\n").unwrap();
     crate::watch::put_back(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config newer\n");
+}
+
+/// A folder of one build of the system, and the waiting change of another one.
+fn upgraded(name: &str) -> (Folder, Store) {
+    let folder = Folder::new(name);
+    let store = Store::below(&folder.0);
+    fs::write(folder.0.join("etc/openwrt_release"), "DISTRIB_REVISION='r2'\n").unwrap();
+    let mut pending = pending(4);
+    pending.files = BTreeMap::from([("network".to_owned(), text("network", &pending, false))]);
+    pending.system = Some("DISTRIB_REVISION='r1'\n".to_owned());
+    store.set_pending(&pending).unwrap();
+    (folder, store)
+}
+
+/// A file of a change, before or after it.
+fn text(config: &str, pending: &Pending, after: bool) -> String {
+    let Draft { before, after: new, .. } = &pending.draft;
+    ::uci::text(if after { &new[config] } else { &before[config] })
+}
+
+#[test]
+fn a_change_of_another_system_is_taken_back_where_nobody_has_edited_it() {
+    let (_folder, store) = upgraded("upgraded");
+    let pending = store.pending().unwrap().unwrap();
+    // uci may write the same in another form.
+    let new = format!("# by uci\n{}", text("network", &pending, true));
+    store.set_config("network", new.as_bytes()).unwrap();
+    crate::watch::put_back(&store).unwrap();
+    let now = store.config("network").unwrap().unwrap();
+    assert_eq!(String::from_utf8(now).unwrap(), text("network", &pending, false));
+    assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
+}
+
+/// The system in between had no fastpath, which is installed much later.
+#[test]
+fn a_stale_change_of_another_system_does_not_replace_later_edits() {
+    let (_folder, store) = upgraded("stale");
+    let pending = store.pending().unwrap().unwrap();
+    let edited = text("network", &pending, true) + "\nconfig interface 'later'\n";
+    store.set_config("network", edited.as_bytes()).unwrap();
+    assert!(store.restore(&pending, None).unwrap().is_empty());
+    crate::watch::put_back(&store).unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), edited.as_bytes());
+    assert!(store.pending().unwrap().is_none(), "it is dropped");
+}
+
+/// A file that nothing can read is not an edit.
+#[test]
+fn a_damaged_file_is_replaced_on_another_system_too() {
+    let (_folder, store) = upgraded("damaged");
+    let pending = store.pending().unwrap().unwrap();
+    for damaged in ["", "config interface 'x\n", "\u{0}\u{0}"] {
+        store.set_config("network", damaged.as_bytes()).unwrap();
+        assert_eq!(store.restore(&pending, None).unwrap(), ["network"], "{damaged:?}");
+    }
+}
+
+#[test]
+fn a_change_ends_before_an_upgrade() {
+    let folder = Folder::new("leave");
+    let store = Store::below(&folder.0);
+    crate::watch::leave_nothing(&store).unwrap();
+    assert!(store.records().unwrap().is_empty(), "nothing waits");
+    store.set_pending(&pending(4)).unwrap();
+    store.set_config("network", b"config new\n").unwrap();
+    let applied = BTreeMap::from([("network".to_owned(), "config new\n".to_owned())]);
+    let running = Running { id: 4, session: "s".into(), until_up_ms: 7, applied };
+    store.set_running(&running).unwrap();
+    crate::watch::leave_nothing(&store).unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+    assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
+    assert!(store.pending().unwrap().is_none() && store.running().unwrap().is_none());
+    assert!(store.lock().unwrap().is_some(), "the lock is free");
 }
 
 /// The record was flushed, the removal of the other file was not; or that file came with a backup.

@@ -125,7 +125,8 @@ impl<'a> Changes<'a> {
             note,
         };
         let files = self.store.texts(&configs)?;
-        let pending = Pending { head, seconds, draft, files };
+        let system = self.store.system()?;
+        let pending = Pending { head, seconds, draft, files, system };
         match self.put_in_force(&uci, &edits, &pending).await {
             Ok(()) => {
                 let text = format!("applied for {seconds} s");

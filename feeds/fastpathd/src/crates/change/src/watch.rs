@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Commands `fastpath-rpcd settle`, which ends a pending change after its time (how often and after
-//! which pause it retries), and `fastpath-rpcd boot`, which rolls a change back after a power cut.
+//! which pause it retries), `fastpath-rpcd boot`, which rolls a change back after a power cut, and
+//! `fastpath-rpcd leave`, which does so before the system or the package is replaced.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use plugin::Bus;
 
 use crate::log;
-use crate::record::State;
+use crate::record::{Pending, State};
 use crate::store::{Store, StoreError};
 use crate::transaction::Changes;
 
@@ -52,10 +53,21 @@ pub fn settle(_: &[String]) -> ExitCode {
 /// `fastpath-rpcd boot`: before anything reads the configuration.
 #[must_use]
 pub fn boot(_: &[String]) -> ExitCode {
-    match put_back(&crate::store()) {
+    code("boot", put_back(&crate::store()))
+}
+
+/// `fastpath-rpcd leave`: before an upgrade saves the files, and before the package is removed.
+/// Nothing is reloaded: rpcd does that when the time has passed, if the router still runs then.
+#[must_use]
+pub fn leave(_: &[String]) -> ExitCode {
+    code("leave", leave_nothing(&crate::store()))
+}
+
+fn code(command: &str, done: Result<(), StoreError>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let text = format!("fastpath-rpcd boot: {error}\n");
+            let text = format!("fastpath-rpcd {command}: {error}\n");
             let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
             ExitCode::FAILURE
         }
@@ -69,9 +81,23 @@ pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
     }
     let Some(pending) = store.pending()? else { return Ok(()) };
     store.restore(&pending, None)?;
+    end(store, pending, "power-cut")
+}
+
+pub(crate) fn leave_nothing(store: &Store) -> Result<(), StoreError> {
+    let _lock = store.lock_or_busy()?;
+    let Some(pending) = store.pending()? else { return Ok(()) };
+    let running = store.running()?.filter(|running| running.id == pending.head.id);
+    store.restore(&pending, running.as_ref().map(|running| &running.applied))?;
+    // rpcd may have restored them.
+    store.flush_configs(pending.files.keys().map(String::as_str))?;
+    end(store, pending, "not confirmed before an upgrade or a removal")
+}
+
+fn end(store: &Store, pending: Pending, why: &str) -> Result<(), StoreError> {
     let record = pending.ended(State::PowerCut);
     store.remember(&record);
     store.drop_pending()?;
-    log::note(&record.head, "power-cut; old configuration restored", None);
+    log::note(&record.head, &format!("{why}; old configuration restored"), None);
     Ok(())
 }

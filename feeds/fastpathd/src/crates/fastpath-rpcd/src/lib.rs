@@ -15,8 +15,12 @@ const OBJECTS: &[&plugin::Object] = &[
     &wireless::OBJECT,
 ];
 /// Other commands, for init scripts and itself.
-const SUBCOMMANDS: &[plugin::Subcommand] =
-    &[("boot", change::boot), ("login", access::login_grant), ("settle", change::settle)];
+const SUBCOMMANDS: &[plugin::Subcommand] = &[
+    ("boot", change::boot),
+    ("leave", change::leave),
+    ("login", access::login_grant),
+    ("settle", change::settle),
+];
 
 /// The names of the links: of each object, that is.
 pub fn links() -> impl Iterator<Item = &'static str> {

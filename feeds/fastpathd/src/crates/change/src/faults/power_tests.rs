@@ -18,10 +18,18 @@ enum Ending {
     /// rpcd was restarted and has forgotten it.
     Forgotten,
     Undo,
+    /// An upgrade begins in the countdown.
+    Leave,
 }
 
-const ENDINGS: [Ending; 5] =
-    [Ending::Confirm, Ending::Revert, Ending::Expire, Ending::Forgotten, Ending::Undo];
+const ENDINGS: [Ending; 6] = [
+    Ending::Confirm,
+    Ending::Revert,
+    Ending::Expire,
+    Ending::Forgotten,
+    Ending::Undo,
+    Ending::Leave,
+];
 
 impl Ending {
     /// The router before the change.
@@ -68,6 +76,10 @@ impl Ending {
                 apply(router, "changed").ok()?;
                 router.applied.borrow_mut().take();
                 expire(router).ok().map(|()| State::Expired)
+            }
+            Self::Leave => {
+                apply(router, "changed").ok()?;
+                crate::watch::leave_nothing(&router.store()).ok().map(|()| State::PowerCut)
             }
         }
     }

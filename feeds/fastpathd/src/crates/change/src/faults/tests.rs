@@ -10,7 +10,7 @@ use super::router::{
     Fault, OLD, Router, apply, confirm, has_new, opened, run_out_of_time, state, steps,
 };
 use crate::record::State;
-use crate::watch::put_back;
+use crate::watch::{leave_nothing, put_back};
 
 /// Any failure during apply leaves nothing changed, or the change is reverted.
 #[test]
@@ -161,4 +161,19 @@ fn a_change_made_elsewhere_stays() {
     assert_eq!(router.file(), OLD);
     assert!(router.applied.borrow().is_some());
     assert!(router.store().pending().unwrap().is_none());
+}
+
+/// The upgrade fails, and the router runs on with rpcd's timer.
+#[test]
+fn a_change_that_ended_before_an_upgrade_cannot_be_confirmed() {
+    let router = Router::new(Fault::None);
+    apply(&router, "changed").unwrap();
+    leave_nothing(&router.store()).unwrap();
+    assert!(!has_new(&router));
+    assert_eq!(confirm(&router, 1).unwrap_err().code, "gone");
+    let (_, before) = router.applied.borrow_mut().take().unwrap();
+    router.copy_back(&before).unwrap();
+    run_out_of_time(&router);
+    assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::PowerCut)));
+    assert_eq!(apply(&router, "changed").unwrap().head.id, 2);
 }

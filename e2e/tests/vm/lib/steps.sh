@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The gateway's disk as a power cut behind each operation of a program would leave it: copies made
+# in one run of the program, and a boot with each.
+
+# disk_copied FILE: the machine is stopped meanwhile. A write may be incomplete then, as after a
+# cut.
+disk_copied() {
+    kill -STOP "$(cat "$RUN/gateway.pid")"
+    cp --sparse=always "$RUN/gateway.disk" "$1"
+    go_on
+}
+go_on() { kill -CONT "$(cat "$RUN/gateway.pid")"; }
+
+# copies_of COMMAND INPUT [sync]: runs it on the gateway. COPIES/N is the disk behind its operation
+# N, and OPERATIONS has their names; one more copy is of its end. With `sync` all that was written
+# is on the disk, otherwise what the programs have flushed and the kernel has had time for.
+copies_of() {
+    local said go line number
+    OPERATIONS=()
+    COPIES=$(mktemp -d "$RUN/copies.XXXXXX")
+    coproc STEPPED {
+        gw "echo '$2' >/tmp/input
+            perl /run/e2e/stepper.pl each sh -c 'exec $1 </tmp/input' 2>/tmp/answer"
+    }
+    exec {said}<&"${STEPPED[0]}" {go}>&"${STEPPED[1]}"
+    while read -r line <&"$said"; do
+        [[ $line == "at "* ]] || break
+        OPERATIONS+=("${line##* }")
+        [ -z "${3-}" ] || gw sync
+        disk_copied "$COPIES/${#OPERATIONS[@]}"
+        echo >&"$go"
+    done
+    exec {said}<&- {go}>&-
+    read -r _ number _ <<<"$line"
+    same "operations of '$1' that the power was cut behind" "${#OPERATIONS[@]}" "$number"
+    [ "$number" -gt 0 ] || fail "'$1' does nothing: $(gw cat /tmp/answer)"
+    OPERATIONS+=(end)
+    [ -z "${3-}" ] || gw sync
+    disk_copied "$COPIES/${#OPERATIONS[@]}"
+}
+
+# A boot with the second disk, in which change $ID may wait: digests of the configuration after it
+# and after one more, the state in the record, and files that should not be there.
+# shellcheck disable=SC2016 # the gateway expands it
+RECOVERY='
+recover() {
+    FASTPATH_ROOT=$root /usr/libexec/fastpath-rpcd boot || echo "the recovery fails"
+    echo "$(cat "$root/etc/config/network" "$root/etc/config/firewall" | sha256sum)"
+}
+root=/run/e2e/disk/upper
+[ -b /dev/e2e.disk ] || mknod /dev/e2e.disk b 98 64
+mkdir -p /run/e2e/disk
+busybox mount -t ext4 /dev/e2e.disk /run/e2e/disk || exit
+[ ! -e /etc/openwrt_release ] || cp /etc/openwrt_release "$root/etc/"
+recover
+recover
+sed "s/.*\"state\":\"\([a-z-]*\)\".*/\1/" "$root/etc/fastpath/changes/$ID.json" 2>/dev/null || echo
+find "$root/etc/config" "$root/etc/fastpath/changes" -name ".?*" -o -name "pending*" 2>/dev/null
+busybox umount /run/e2e/disk'
+
+# recovered NUMBER ID: the configuration and the state of the change after a boot with that copy, in
+# TEXTS and STATE. Another boot changes nothing, and nothing is left.
+recovered() {
+    local lines where="operation $1, ${OPERATIONS[$1 - 1]}"
+    cp --sparse=always "$COPIES/$1" "$RUN/second.disk"
+    mapfile -t lines < <(gw "ID=$2; $RECOVERY" 2>&1)
+    [ "${#lines[@]}" = 3 ] || fail "$where: $(printf '%s\n' "${lines[@]}")"
+    same "the configuration after one more boot ($where)" "${lines[1]}" "${lines[0]}"
+    # shellcheck disable=SC2034 # for the caller
+    TEXTS=${lines[0]} STATE=${lines[2]}
+}
