@@ -50,13 +50,13 @@ end_connections() {
         conntrack -D -p udp -d 203.0.113.128/25' >/dev/null 2>&1 || true
 }
 
-# keep_unanswered: connections stay for ten minutes, until the test ends: a flood from a slow
+# keep_unanswered: connections stay for a day, or until the test ends: a flood from a slow
 # machine lasts longer than they are kept otherwise.
 keep_unanswered() {
     local name before=()
     for name in udp_timeout tcp_timeout_syn_sent tcp_timeout_syn_recv; do
         name=/proc/sys/net/netfilter/nf_conntrack_$name
-        before+=("echo $(gw "cat $name; echo 600 >$name") >$name;")
+        before+=("echo $(gw "cat $name; echo 86400 >$name") >$name;")
     done
     TIMEOUTS="${before[*]}"
     at_the_end timeouts_back
