@@ -50,18 +50,22 @@ end_connections() {
         conntrack -D -p udp -d 203.0.113.128/25' >/dev/null 2>&1 || true
 }
 
-# keep_unanswered: connections stay for ten minutes, until the test ends: a flood from a slow
+# keep_unanswered: connections stay for a day, or until the test ends: a flood from a slow
 # machine lasts longer than they are kept otherwise.
 keep_unanswered() {
     local name before=()
     for name in udp_timeout tcp_timeout_syn_sent tcp_timeout_syn_recv; do
         name=/proc/sys/net/netfilter/nf_conntrack_$name
-        before+=("echo $(gw "cat $name; echo 600 >$name") >$name;")
+        before+=("echo $(gw "cat $name; echo 86400 >$name") >$name;")
     done
     TIMEOUTS="${before[*]}"
-    at_the_end timeouts_back
+    at_the_end as_before
 }
-timeouts_back() { gw "$TIMEOUTS"; }
+# A flood that failed leaves no full table for the next one.
+as_before() {
+    end_connections
+    gw "$TIMEOUTS"
+}
 
 # half_open NUMBER
 half_open() {
@@ -96,7 +100,7 @@ test_half_open_connections_from_the_internet() {
     keep_unanswered
     # The sources do not exist, and no host or router reports that.
     isp ip route replace blackhole 198.18.0.0/24
-    at_the_end 'timeouts_back; isp ip route del blackhole 198.18.0.0/24'
+    at_the_end 'as_before; isp ip route del blackhole 198.18.0.0/24'
     add_config firewall <<<"
 $WEB_FORWARD"
     soon 5 isp curl -sf -m "$(patient 1)" -o /dev/null "http://$(wan_address):8080/index.html"

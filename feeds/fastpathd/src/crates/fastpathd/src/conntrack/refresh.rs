@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! When to read the conntrack table: the share of a CPU that dumps may take, the longest interval,
-//! at once after lost events, and a larger share while events are lost again and again.
+//! at once after lost events, and a larger share, but a longer interval, while events are lost again
+//! and again.
 //!
 //! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
 //! wait long to be scheduled, and counters must not become stale because of that.
@@ -15,6 +16,9 @@ const COST_OF_LOSSES: u32 = 4;
 const SHOWN: Duration = Duration::from_secs(60);
 /// Older rates are useless.
 const SLOWEST: Duration = Duration::from_secs(30);
+/// While events are lost during each dump: in a flood a dump can take ten seconds of CPU time, and
+/// one every 30 s would cause the next losses.
+const SLOWEST_OF_LOSSES: Duration = Duration::from_secs(120);
 
 /// The pace of the counter refreshes.
 #[derive(Debug, Default)]
@@ -63,8 +67,13 @@ impl Refresh {
         if let Some((started, cpu_before)) = self.running.take() {
             self.took = cpu.saturating_sub(cpu_before);
             self.next = started + self.interval();
-            let pause = if self.forced { self.took * COST_OF_LOSSES } else { Duration::ZERO };
-            self.forced_from = started + pause.min(SLOWEST);
+            self.forced_from = started;
+            if self.forced {
+                self.forced_from += (self.took * COST_OF_LOSSES).min(SLOWEST_OF_LOSSES);
+            }
+            if self.forced && self.lost {
+                self.next = self.next.max(self.forced_from);
+            }
         }
     }
 
@@ -152,6 +161,23 @@ mod tests {
         refresh.resync(ms(14_100));
         refresh.done(ms(3000));
         assert!(refresh.due(ms(15_000), ms(3000)), "the first loss for a while");
+    }
+
+    #[test]
+    fn dear_dumps_with_losses_are_further_apart_than_dear_dumps() {
+        let mut refresh = Refresh::new();
+        refresh.resync(ms(0));
+        assert!(refresh.due(ms(0), ms(0)));
+        refresh.resync(ms(5000));
+        refresh.done(ms(13_000));
+        assert!(!refresh.due(ms(51_999), ms(13_000)), "not after 30 s");
+        assert!(refresh.due(ms(52_000), ms(13_000)));
+        refresh.resync(ms(60_000));
+        refresh.done(ms(73_000));
+        assert!(!refresh.due(ms(171_999), ms(73_000)));
+        assert!(refresh.due(ms(172_000), ms(73_000)), "at the latest after two minutes");
+        refresh.done(ms(133_000));
+        assert!(refresh.due(ms(202_000), ms(133_000)), "no more losses: 30 s");
     }
 
     #[test]
