@@ -209,7 +209,8 @@ test_cut_at_each_step_of_an_apply() {
     done_with
 }
 
-# @long @fault:power-cut-confirm
+# The sample that every run has: it confirms, and so has both outcomes.
+# @fault:power-cut-confirm
 test_cut_at_each_step_of_a_confirmation() {
     ready_for_states
     states confirm confirmed
