@@ -6,29 +6,6 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# source_of NAME [LINES]: one source of rules; nothing by the clock.
-source_of() {
-    printf "
-config update 'update'
-	option hour '-1'
-	option limit_mib '64'
-
-config rules 'lab'
-	option url '%s/%s.tar.gz'
-	option sha256_url '%s/%s.tar.gz.sha256'
-%s
-" "$RULES_URL" "$1" "$SUMS_URL" "$1" "${2-}"
-}
-
-updated() { says ".rules.state == \"$1\"" ips; }
-
-# update STATE: starts an update, which ends in that state.
-update() {
-    same "started" "$(said .started update-rules)" true
-    soon 90 says '.rules.state != "updating"' ips
-    updated "$1" || fail "the update is not $1: $(ips_value .rules)"
-}
-
 # mark_page NUMBER: bytes of the body of the page that the rule of that number drops.
 mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
 finds() { [ "$(mark_page "$1")" = 0 ]; }

@@ -65,3 +65,26 @@ serve_archives() {
     bomb
     peers 'cd /tmp/www/rules; sha256sum bomb.tar.gz >bomb.tar.gz.sha256'
 }
+
+# source_of NAME [LINES]: one source of rules; nothing by the clock.
+source_of() {
+    printf "
+config update 'update'
+	option hour '-1'
+	option limit_mib '64'
+
+config rules 'lab'
+	option url '%s/%s.tar.gz'
+	option sha256_url '%s/%s.tar.gz.sha256'
+%s
+" "$RULES_URL" "$1" "$SUMS_URL" "$1" "${2-}"
+}
+
+updated() { says ".rules.state == \"$1\"" ips; }
+
+# update STATE: starts an update, which ends in that state.
+update() {
+    same "started" "$(said .started update-rules)" true
+    soon 90 says '.rules.state != "updating"' ips
+    updated "$1" || fail "the update is not $1: $(ips_value .rules)"
+}

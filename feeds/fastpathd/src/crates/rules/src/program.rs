@@ -114,7 +114,7 @@ fn busy(root: &Path) -> ExitCode {
     report(&state, "result")
 }
 
-/// The rules in force stay, so what is known about them is part of the result.
+/// The rules in force stay, and the result describes them.
 fn not_taken(root: &Path, reason: &UpdateReason) -> ExitCode {
     let before = crate::state(root);
     let mut state = State { outcome: UpdateOutcome::Failed, finished_ms: now_ms(), ..before };
