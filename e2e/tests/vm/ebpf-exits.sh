@@ -111,6 +111,7 @@ END
         "$GROUP" $((GROUP + 10))
     says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
     between "the packets that came in" "$(said .seen ebpf)" \
-        $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + TRAILERS + GROUP)) 1000000000
+        $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + TRAILERS + GROUP)) \
+        1000000000
     soon 10 accounted "$apart"
 }

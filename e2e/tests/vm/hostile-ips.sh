@@ -27,8 +27,8 @@ released() {
     let_suricata
 }
 
-# harmed: the daemon does not answer, is another process, takes too much memory or takes the attacker
-# for Suricata.
+# harmed: the daemon does not answer, is another process, uses too much memory or takes the
+# attacker for Suricata.
 harmed() { ! sound; }
 sound() {
     ask status >"$RUN/status" && ips_is failing-open && [ "$(daemon_pid)" = "$DAEMON" ] &&

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A PPPoE server, or another subscriber of the same VLAN, that sends damaged frames, ends sessions or
-# assigns addresses and MRUs that cannot be.
+# A PPPoE server, or another subscriber of the same VLAN, that sends damaged frames, ends sessions
+# or assigns addresses and MRUs that cannot be.
 
 DEVICE=access.35
 
