@@ -86,9 +86,7 @@ MARK_UDP=9000011
 MARK_TCP=9000012
 serve_forgery_rules() {
     serve_archives
-    peers 'mkdir -p /tmp/rules.e2e/forgeries/rules && cat >/tmp/rules.e2e/forgeries/rules/mark.rules
-        cd /tmp/www/rules && tar -C /tmp/rules.e2e/forgeries -czf forgeries.tar.gz rules
-        sha256sum forgeries.tar.gz >forgeries.tar.gz.sha256' <<END
+    serve_archive forgeries <<END
 drop udp any any -> any any (msg:"udp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid:$MARK_UDP; rev:1;)
 drop tcp any any -> any any (msg:"tcp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid:$MARK_TCP; rev:1;)
 END

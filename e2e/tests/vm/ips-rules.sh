@@ -84,6 +84,18 @@ test_refused_archives() {
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
 }
 
+# @fault:archive-pass
+test_pass_rules_are_reported() {
+    serve_archives
+    serve_archive passing <<END
+pass http any any -> any any (msg:"everything"; sid:9000021; rev:1;)
+END
+    in_line "$(source_of passing)"
+    update good
+    has "the notes" "$(gw /usr/libexec/fastpath-rules status /var/lib/fastpath/rules |
+        jq -r '.sources[].notes[]')" "action pass: 1, the first has sid 9000021"
+}
+
 # refusal_by_server: curl reports the status; uclient-fetch ends with 8 for all of them.
 refusal_by_server() {
     gw 'command -v uclient-fetch' >/dev/null || { echo 404 && return; }

@@ -66,6 +66,13 @@ serve_archives() {
     peers 'cd /tmp/www/rules; sha256sum bomb.tar.gz >bomb.tar.gz.sha256'
 }
 
+# serve_archive NAME: one more, with the rules from stdin.
+serve_archive() {
+    peers "mkdir -p /tmp/rules.e2e/$1/rules && cat >/tmp/rules.e2e/$1/rules/mark.rules
+        cd /tmp/www/rules && tar -C /tmp/rules.e2e/$1 -czf $1.tar.gz rules
+        sha256sum $1.tar.gz >$1.tar.gz.sha256"
+}
+
 # source_of NAME [LINES]: one source of rules; nothing by the clock.
 source_of() {
     printf "
