@@ -263,13 +263,29 @@ test_nothing_to_capture_by_is_refused() {
     grep -q 'no queue' "$REFUSED" || fail "no reason"
 }
 
-test_links_of_the_user_lead_root_nowhere() {
+# After a break-in, Suricata's user puts these where a program of root's might read or write.
+test_files_of_the_user_do_not_mislead_root() {
     [ "$(id -u suricata)" != 0 ] || exit 77
     running_with one
     echo secret >/etc/secret
     chmod 600 /etc/secret
-    ln -s /etc/secret "$REFUSED"
-    overlay broken
-    "$SERVICE" reload
+    for kind in 'ln -s /etc/secret' mkfifo mkdir; do
+        for name in refused command.sock; do
+            rm -rf "/var/run/suricata/$name"
+            $kind "/var/run/suricata/$name"
+            chown -h suricata "/var/run/suricata/$name"
+        done
+        overlay broken
+        "$SERVICE" reload &
+        reload=$!
+        soon 3 ended "$reload" || fail "a reload waits for $kind"
+        grep -q 'E: .*/tmp/my.rules at line 7' "$REFUSED" || fail "no reason with $kind"
+        overlay "$kind"
+        "$SERVICE" reload
+        [ ! -e "$REFUSED" ] || fail "with $kind still reported as refused"
+    done
     [ "$(cat /etc/secret)" = secret ] || fail "root followed a link of the user's"
+    soon 3 nothing_at /var/run/suricata/command.sock || fail "a folder in place of the socket"
 }
+nothing_at() { [ ! -e "$1" ]; }
+ended() { ! kill -0 "$1" 2>/dev/null; }

@@ -7,6 +7,7 @@
 FRAGMENTS=20
 OPTIONS=14
 LAST_HOPS=18
+TRAILERS=6
 GROUP=11
 
 # with_header PACKET TYPE DIGITS: an IPv6 header more behind the first.
@@ -46,6 +47,8 @@ odd_frames() {
     TTL=1
     times 9 "$(frame h10 "$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)")"
     times 9 "$(frame h10 "$(packet udp 2001:db8:10::10 "$1" "$H20_6" 7200 100)")"
+    # Bytes behind the packet, which the kernel cuts off and a program would forward unread.
+    times "$TRAILERS" "$(frame h10 "$four")$(filling 100)"
     times "$GROUP" "$(frame h10 "$four" | sed 's/^.\{12\}/01005e010203/')"
 }
 
@@ -94,7 +97,7 @@ END
     apart=$(unaccounted)
     before=$(ask ebpf)
     odd_frames 7400 >"$BUILD/odd"
-    for length in 114 118 122; do
+    for length in 114 118 122 214; do
         awk -v digits=$((length * 2)) 'length($0) == digits' "$BUILD/odd" | bytes |
             peers "cat >/tmp/e2e/odd; ip netns exec h10 socat -u -b $length \
                 FILE:/tmp/e2e/odd INTERFACE:eth0"
@@ -102,11 +105,13 @@ END
     soon 5 grew "$before" fragment "$FRAGMENTS"
     soon 2 grew "$before" options "$OPTIONS"
     soon 2 grew "$before" ttl "$LAST_HOPS"
+    soon 2 grew "$before" malformed "$TRAILERS"
     # There may be some of the hosts' own.
     between "packets to a group" $(($(exits multicast) - $(exit_of "$before" multicast))) \
         "$GROUP" $((GROUP + 10))
     says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
     between "the packets that came in" "$(said .seen ebpf)" \
-        $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + GROUP)) 1000000000
+        $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + TRAILERS + GROUP)) \
+        1000000000
     soon 10 accounted "$apart"
 }

@@ -3,6 +3,9 @@
 # Sources that trigger a drop rule are blocked for a time.
 # @inspected
 
+# shellcheck source=e2e/tests/vm/lib/archives.sh
+. "$VM/lib/archives.sh"
+
 blocked() { says "[.blocks[].address] | index(\"$1\") != null" blocks; }
 not_blocked() { says "[.blocks[].address] | index(\"$1\") == null" blocks; }
 reaches() { h10 ping -c 1 -W 1 "$1"; }
@@ -76,4 +79,48 @@ test_blocks_outlive_a_reload_and_a_restart() {
     soon 5 blocked "$ISP_4"
     gw fastpathctl release "$ISP_4"
     soon 3 reaches "$ISP_4"
+}
+
+# The first bytes of the frames' payload (frames.sh), in rules that drop: MARK_UDP and MARK_TCP.
+MARK_UDP=9000011
+MARK_TCP=9000012
+serve_forgery_rules() {
+    serve_archives
+    serve_archive forgeries <<END
+drop udp any any -> any any (msg:"udp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid:$MARK_UDP; rev:1;)
+drop tcp any any -> any any (msg:"tcp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid:$MARK_TCP; rev:1;)
+END
+}
+
+# sends_as ADDRESS PROTO: h10 sends a packet with this sender, which a rule drops.
+# shellcheck disable=SC2034 # segment reads them
+sends_as() {
+    local FLAGS=18 SEQ=1000 ACK=5000
+    frame h10 "$(packet "$2" "$1" 5000 "$ISP_4" 7 100)" | bytes |
+        peers 'cat >/tmp/e2e/forged; ip netns exec h10 socat -u -b 114 \
+            FILE:/tmp/e2e/forged INTERFACE:eth0'
+}
+alert_of() { says ".alerts[0] | .action == \"blocked\" and .src == \"$2\"" alerts --sid "$1"; }
+
+# A host of the LAN sends with the address of another one, which is to be blocked for it.
+# @fault:forged-offences
+test_forged_senders_are_not_blocked() {
+    serve_forgery_rules
+    in_line "	option block '1'
+$(source_of forgeries)"
+    update good
+    knows_macs
+    soon 20 sends_until_alert udp 10.10.10.77 "$MARK_UDP"
+    soon 20 sends_until_alert tcp 10.10.10.78 "$MARK_TCP"
+    # One that is real is: so the two would have been by now.
+    dropped "$ISP_4"
+    soon 3 blocked "$ISP_4"
+    not_blocked 10.10.10.77
+    not_blocked 10.10.10.78
+    gw fastpathctl release "$ISP_4"
+}
+# Rules are loaded a moment after the update is good.
+sends_until_alert() {
+    sends_as "$2" "$1"
+    alert_of "$3" "$2"
 }

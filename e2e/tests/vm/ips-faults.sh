@@ -304,6 +304,42 @@ test_lines_that_are_no_events() {
     dropped "$ISP_4"
 }
 
+# restarted: the daemon has ended, which writes its alerts, and its successor answers.
+restarted() {
+    local pid
+    pid=$(daemon_pid)
+    instance term fastpathd
+    soon 15 is_successor "$pid"
+}
+is_successor() { [ "$(daemon_pid)" != "$1" ] && says '.alerts | length >= 0' alerts; }
+has_alert() { says ".alerts[0].sid == $1" alerts --limit 1; }
+
+# The daemon cannot write its alerts on a full disk: the old ones stay, and no part of the new.
+# @fault:disk-full-alerts
+test_alerts_on_a_full_disk() {
+    local digest
+    at_the_end 'gw busybox umount -l /var/run/fastpath; kill_daemon'
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'owner=uid=$(id -u fastpath),gid=$(id -g fastpath)
+        busybox mount -t tmpfs -o size=64k,mode=755,$owner run /var/run/fastpath
+        mkdir /var/run/fastpath/ips; chown fastpath:fastpath /var/run/fastpath/ips'
+    restarted
+    event 46 | feed
+    soon 5 has_alert 46
+    restarted
+    has_alert 46 || fail "the alert is lost with a restart"
+    digest=$(gw md5sum /var/run/fastpath/alerts)
+    event 47 | feed
+    soon 5 has_alert 47
+    gw 'cat /dev/zero >/var/run/fastpath/full 2>/dev/null || true'
+    mark_log
+    restarted
+    has "the log" "$(daemon_log)" "writing /var/run/fastpath/alerts: No space left"
+    same "the alerts' file" "$(gw md5sum /var/run/fastpath/alerts)" "$digest"
+    same "parts of files" "$(gw 'ls /var/run/fastpath | grep "[.]new$" || true')" ""
+    has_alert 46 || fail "the earlier alerts are lost"
+}
+
 # Somebody else than Suricata and root must not be able to write alerts.
 # @long
 # @fault:events-forged

@@ -6,29 +6,6 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# source_of NAME [LINES]: one source of rules; nothing by the clock.
-source_of() {
-    printf "
-config update 'update'
-	option hour '-1'
-	option limit_mib '64'
-
-config rules 'lab'
-	option url '%s/%s.tar.gz'
-	option sha256_url '%s/%s.tar.gz.sha256'
-%s
-" "$RULES_URL" "$1" "$SUMS_URL" "$1" "${2-}"
-}
-
-updated() { says ".rules.state == \"$1\"" ips; }
-
-# update STATE: starts an update, which ends in that state.
-update() {
-    same "started" "$(said .started update-rules)" true
-    soon 90 says '.rules.state != "updating"' ips
-    updated "$1" || fail "the update is not $1: $(ips_value .rules)"
-}
-
 # mark_page NUMBER: bytes of the body of the page that the rule of that number drops.
 mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
 finds() { [ "$(mark_page "$1")" = 0 ]; }
@@ -107,6 +84,18 @@ test_refused_archives() {
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
 }
 
+# @fault:archive-pass
+test_pass_rules_are_reported() {
+    serve_archives
+    serve_archive passing <<END
+pass http any any -> any any (msg:"everything"; sid:9000021; rev:1;)
+END
+    in_line "$(source_of passing)"
+    update good
+    has "the notes" "$(gw /usr/libexec/fastpath-rules status /var/lib/fastpath/rules |
+        jq -r '.sources[].notes[]')" "action pass: 1, the first has sid 9000021"
+}
+
 # refusal_by_server: curl reports the status; uclient-fetch ends with 8 for all of them.
 refusal_by_server() {
     gw 'command -v uclient-fetch' >/dev/null || { echo 404 && return; }
@@ -141,6 +130,87 @@ test_full_disk() {
     note "$(ips_value .rules.message)"
     finds 1 || fail "the good rules are gone"
     gw busybox umount /var/lib/fastpath
+}
+
+# no_leftovers: no file of an update is left, and Suricata can read whole rules.
+no_leftovers() {
+    same "files of an update" "$(gw 'cd /var/lib/fastpath/rules
+        find . -path "./work/*" -type f; ls | grep "[.]new$" || true')" ""
+}
+rules_digest() { gw 'md5sum /var/lib/fastpath/rules/current.rules' | cut -d ' ' -f 1; }
+
+# @core
+# @fault:read-only-rules
+test_read_only_disk() {
+    local digest
+    with_good_rules
+    digest=$(rules_digest)
+    at_the_end 'gw busybox umount /var/lib/fastpath'
+    gw 'mkdir -p /run/e2e/rules; busybox mount -t tmpfs -o size=8m,mode=755 rules /run/e2e/rules &&
+        cp -a /var/lib/fastpath/. /run/e2e/rules/ &&
+        busybox mount --move /run/e2e/rules /var/lib/fastpath &&
+        busybox mount -o remount,ro /var/lib/fastpath'
+    protect "$(source_of better)"
+    update failed
+    has "the message" "$(ips_value .rules.message)" "ead-only"
+    same "the rules in force" "$(rules_digest)" "$digest"
+    finds 1 || fail "the good rules are gone"
+    gw busybox mount -o remount,rw /var/lib/fastpath
+    update good
+    soon 10 overlooks 1
+    no_leftovers
+}
+
+# held_in_test: an update of other rules is at Suricata's test of them, which does not go on.
+held_in_test() {
+    at_the_end test_goes_on
+    gw '(until pkill -STOP -f "[s]uricata -T .*/work/"; do busybox usleep 20000; done) \
+        >/dev/null 2>&1 </dev/null &'
+    protect "$(source_of better)"
+    same "started" "$(said .started update-rules)" true
+    # shellcheck disable=SC2016 # the gateway expands it
+    soon 60 gw 'grep -q "^State:.T" "/proc/$(pgrep -o -f "[s]uricata -T .*/work/")/status"'
+}
+test_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }
+
+# @core
+# @fault:oom-updater
+test_the_updater_is_killed_in_an_update() {
+    local digest
+    with_good_rules
+    digest=$(rules_digest)
+    held_in_test
+    gw 'pkill -KILL -f "fastpath-rules [u]pdate"'
+    soon 10 updated failed
+    note "$(ips_value .rules.message)"
+    [ -n "$(ips_value .rules.message)" ] || fail "no reason"
+    test_goes_on
+    same "the rules in force" "$(rules_digest)" "$digest"
+    finds 1 || fail "the good rules are gone"
+    ips_is inline || fail "$(ips_value .why)"
+    update good
+    soon 10 overlooks 1
+    finds 2 || fail "the new rule is not in force"
+    no_leftovers
+}
+
+# @fault:oom-suricata
+test_suricata_is_killed_in_an_update() {
+    with_good_rules
+    held_in_test
+    hold_suricata
+    at_the_end 'test_goes_on; let_suricata'
+    kill_suricata >/dev/null
+    soon 3 ips_is failing-open
+    good_page "$ISP_4"
+    test_goes_on
+    soon 60 updated good
+    let_suricata
+    soon 25 ips_is inline
+    soon 10 overlooks 1
+    finds 2 || fail "the new rule is not in force"
+    dropped "$ISP_4"
+    no_leftovers
 }
 
 # A new set does not bring old connections back under inspection, and loses none of them.

@@ -68,6 +68,28 @@ test_only_faults_are_errors_of_the_log() {
     soon 5 engine_is flowtable
 }
 
+# forged SESSION TEXT: calls that the daemon refuses because of TEXT.
+forged() {
+    rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{sort: $t}')" >/dev/null
+    rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{filter: {($t): 1}}')" >/dev/null
+    rpc "$1" fastpath alerts "$(jq -nc --arg t "$2" '{filter: {address: $t}}')" >/dev/null
+}
+
+# @fault:log-forged
+test_a_viewer_forges_no_line_of_the_log() {
+    local id lines
+    SINCE=$(gateway_ms)
+    id=$(session viewer look)
+    forged "$id" $'1.2.3\n<3>fastpathd: forged line\r\e[2Jforged'
+    forged "$id" "$(printf 'forged%.0s' {1..2000})"
+    soon 10 log_has "$(root)" "refused: .*forged"
+    lines=$(log_lines "$(root)" "$SINCE")
+    same "lines that begin as forged" "$(grep -cE '^. fastpathd: (forged|<3>)' <<<"$lines")" 0
+    lacks "the log" "$lines" $'\e'
+    # 1000 of the message, behind the level and the daemon's name.
+    between "characters of the longest line" "$(wc -L <<<"$lines")" 20 1020
+}
+
 # restored SESSION FILE: uploaded and given to sysupgrade; prints the answer.
 restored() {
     curl -sS -m "$(patient 2)" -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \

@@ -65,3 +65,33 @@ serve_archives() {
     bomb
     peers 'cd /tmp/www/rules; sha256sum bomb.tar.gz >bomb.tar.gz.sha256'
 }
+
+# serve_archive NAME: one more, with the rules from stdin.
+serve_archive() {
+    peers "mkdir -p /tmp/rules.e2e/$1/rules && cat >/tmp/rules.e2e/$1/rules/mark.rules
+        cd /tmp/www/rules && tar -C /tmp/rules.e2e/$1 -czf $1.tar.gz rules
+        sha256sum $1.tar.gz >$1.tar.gz.sha256"
+}
+
+# source_of NAME [LINES]: one source of rules; nothing by the clock.
+source_of() {
+    printf "
+config update 'update'
+	option hour '-1'
+	option limit_mib '64'
+
+config rules 'lab'
+	option url '%s/%s.tar.gz'
+	option sha256_url '%s/%s.tar.gz.sha256'
+%s
+" "$RULES_URL" "$1" "$SUMS_URL" "$1" "${2-}"
+}
+
+updated() { says ".rules.state == \"$1\"" ips; }
+
+# update STATE: starts an update, which ends in that state.
+update() {
+    same "started" "$(said .started update-rules)" true
+    soon 90 says '.rules.state != "updating"' ips
+    updated "$1" || fail "the update is not $1: $(ips_value .rules)"
+}

@@ -60,7 +60,11 @@ fn update() -> Result<ExitCode, UpdateReason> {
     let read = io::stdin().take(MOST_REQUEST).read_to_string(&mut text);
     read.map_err(|error| refused(&error))?;
     let request = Request::parse(&text).map_err(|error| refused(&error))?;
-    let Some(store) = take(&request.store)? else { return Ok(busy(&request.store)) };
+    let store = match take(&request.store) {
+        Ok(Some(store)) => store,
+        Ok(None) => return Ok(busy(&request.store)),
+        Err(reason) => return Ok(not_taken(&request.store, &reason)),
+    };
     let path = std::env::var("PATH").unwrap_or_default();
     let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
     let mut context = UpdateContext {
@@ -107,6 +111,14 @@ fn take(root: &Path) -> Result<Option<Store>, UpdateReason> {
 fn busy(root: &Path) -> ExitCode {
     let mut state = State { outcome: UpdateOutcome::Busy, ..crate::state(root) };
     state.set_cause(UpdateReason::Busy.cause());
+    report(&state, "result")
+}
+
+/// The rules in force stay, and the result describes them.
+fn not_taken(root: &Path, reason: &UpdateReason) -> ExitCode {
+    let before = crate::state(root);
+    let mut state = State { outcome: UpdateOutcome::Failed, finished_ms: now_ms(), ..before };
+    state.set_cause(reason.cause());
     report(&state, "result")
 }
 

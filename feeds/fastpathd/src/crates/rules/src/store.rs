@@ -168,11 +168,17 @@ impl Store {
             serde_json::to_writer_pretty(&mut *file, state)?;
             file.write_all(b"\n")
         };
-        write(&from, put).map_err(failed("write", &from))?;
         let to = self.root.join("state.json");
-        fs::set_permissions(&from, Permissions::from_mode(0o644))
-            .and_then(|()| fs::rename(&from, &to))
-            .map_err(failed("replace", &to))
+        let written = write(&from, put).map_err(failed("write", &from)).and_then(|()| {
+            fs::set_permissions(&from, Permissions::from_mode(0o644))
+                .and_then(|()| fs::rename(&from, &to))
+                .map_err(failed("replace", &to))
+        });
+        if written.is_err() {
+            // It would keep the last of a full disk.
+            let _ = fs::remove_file(&from);
+        }
+        written
     }
 }
 
@@ -238,4 +244,21 @@ pub fn state(root: &Path) -> State {
     state.version = version(&current(root)).unwrap_or_default();
     state.previous = version(&previous(root)).unwrap_or_default();
     state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_cannot_be_put_in_place_leaves_no_file() {
+        let root = std::env::temp_dir().join(format!("rules-state-{}", std::process::id()));
+        fs::create_dir_all(root.join("state.json/occupied")).unwrap();
+        let store = Store::take(&root).unwrap();
+        let error = store.write_state(&State::default()).unwrap_err();
+        assert!(matches!(error, UpdateReason::Store { what: "replace", .. }), "{error:?}");
+        assert!(!root.join("state.json.new").exists());
+        drop(store);
+        fs::remove_dir_all(&root).unwrap();
+    }
 }

@@ -232,6 +232,24 @@ fn two_updates_do_not_run_at_once() {
     assert_eq!(this.gateway.update(&[]).outcome(), "updated");
 }
 
+/// As on a read-only disk, which a test as root cannot have.
+#[test]
+fn a_store_that_cannot_be_locked_keeps_what_is_known_about_its_rules() {
+    let this = Box::new();
+    let before = this.gateway.run("status").result;
+    let lock = this.gateway.store().join("lock");
+    fs::remove_file(&lock).expect("a file");
+    fs::create_dir(&lock).expect("a folder");
+    let answer = this.gateway.update(&[]);
+    assert_eq!((answer.code, answer.outcome()), (2, "failed"));
+    assert!(answer.message().starts_with("cannot open "), "{}", answer.message());
+    for field in ["version", "since_ms", "rules", "sources"] {
+        assert_eq!(answer.result[field], before[field], "{field}");
+    }
+    assert!(answer.result["finished_ms"].as_u64() > before["finished_ms"].as_u64());
+    assert_eq!(this.gateway.current(), this.good);
+}
+
 #[test]
 fn what_a_killed_update_left_is_no_hindrance() {
     let this = Box::new();

@@ -89,7 +89,7 @@ fn away(facts: &Facts) -> Verdict {
         .because("ips", facts.ips.state.at("cause")?)
         .with("why", why);
     if !refused.is_empty() {
-        finding = finding.saw("refused", "", refused, "/var/run/suricata/refused");
+        finding = finding.saw("refused", "", refused, "/var/etc/suricata/refused");
     }
     Ok(Some(finding))
 }

@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 const COUNTERS_EVERY: u32 = 10;
 
 /// Why Suricata's last configuration was refused: written by its init script.
-const REFUSED: &str = "/var/run/suricata/refused";
+const REFUSED: &str = "/var/etc/suricata/refused";
 
 /// Whether to probe at all, shared with the loop.
 #[derive(Debug, Clone, Default)]
@@ -144,7 +144,7 @@ fn queues() -> Vec<ips::Queue> {
 
 fn refused() -> Option<String> {
     const LONGEST: u64 = 2000;
-    // It is in a folder of Suricata's, and we have one thread.
+    // Of a few errors, and we have one thread.
     let text = launch::foreign::read(Path::new(REFUSED), LONGEST).ok()?;
     let text = String::from_utf8_lossy(&text);
     let text = text.trim();

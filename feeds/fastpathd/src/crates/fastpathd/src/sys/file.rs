@@ -9,8 +9,15 @@ use std::{fs, io};
 /// Writes a file as a whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    written.map_err(|error| format!("writing {}: {error}", path.display()))
+    replace(path, &new, fs::write(&new, text))
+}
+
+/// Puts a new file in place once it is written. Otherwise it would keep the last of a full disk.
+fn replace(path: &Path, new: &Path, written: io::Result<()>) -> Result<(), String> {
+    written.and_then(|()| fs::rename(new, path)).map_err(|error| {
+        let _ = fs::remove_file(new);
+        format!("writing {}: {error}", path.display())
+    })
 }
 
 /// The same, readable for this user only. A link in its place is not followed.
@@ -18,9 +25,7 @@ pub(crate) fn write_own(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
     remove(&new)?;
     let created = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
-    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
-    let written = written.and_then(|()| fs::rename(&new, path));
-    written.map_err(|error| format!("writing {}: {error}", path.display()))
+    replace(path, &new, created.and_then(|mut file| file.write_all(text.as_bytes())))
 }
 
 /// A file that this user has written, of at most so many bytes.
@@ -52,6 +57,18 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+
+    #[test]
+    fn what_cannot_be_put_in_place_is_removed() {
+        let folder = std::env::temp_dir().join(format!("fastpathd-full-{}", std::process::id()));
+        let path = folder.join("alerts");
+        fs::create_dir_all(path.join("occupied")).unwrap();
+        for failed in [write(&path, "text"), write_own(&path, "text")] {
+            assert!(failed.unwrap_err().starts_with("writing "));
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "the old one alone");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn an_own_file_is_read_as_it_was_written_and_others_are_not() {
