@@ -200,8 +200,9 @@ machine_uml() {
     # shellcheck disable=SC2086 # a word or none
     "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 $whole \
         mem=1152M uml_dir=./ umid=uml \
-        initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk ubd4=second.disk \
-        "${nets[@]}" con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \
+        initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" \
+        ubd3=gateway.disk ubd4=second.disk "${nets[@]}" \
+        con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \
         </dev/null >>gateway.console 7>>peers.console 8<>control 2>>machine &
     echo $! | tee gateway.pid >peers.pid
 }

@@ -16,7 +16,7 @@ fastpath_leave_out_pending() {
 	/usr/libexec/fastpath-rpcd leave || return 0
 	# It is one of the ended changes now, of which the oldest may be gone.
 	sed -i '\,^/etc/fastpath/changes/[^/]*\.json$,d' "$1"
-	find /etc/fastpath/changes -name '[!.]*.json' -type f >>"$1"
+	find /etc/fastpath/changes -name '[!.]*.json' -type f >> "$1"
 }
 
 # shellcheck disable=SC2034 # sysupgrade runs them

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! When to read the conntrack table: the share of a CPU that dumps may take, the longest interval,
-//! at once after lost events, and a larger share, but a longer interval, while events are lost again
-//! and again.
+//! at once after lost events, and a larger share, but a longer interval, while events are lost
+//! again and again.
 //!
 //! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
 //! wait long to be scheduled, and counters must not become stale because of that.

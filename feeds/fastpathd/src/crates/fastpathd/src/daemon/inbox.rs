@@ -127,7 +127,7 @@ mod tests {
             flood(&senders.others, 3, changed);
             let (mut caller, mut ours) = tokio::net::UnixStream::pair().unwrap();
             let calls = senders.calls.clone();
-            // As crate `ubus` does: a task of the runtime reads, one of ours passes it on.
+            // As crate `ubus` does: a task of the runtime reads, a local one passes it on.
             let (read, mut passed) = mpsc::channel(1);
             tokio::spawn(async move {
                 let mut byte = [0];

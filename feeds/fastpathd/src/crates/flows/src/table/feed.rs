@@ -83,9 +83,9 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Looks at so many further flows, the last one first, and removes those that the whole dump
-    /// did not have. True while some are left. Events may come in between: a removal moves only the
-    /// last flow of the table, which was looked at before.
+    /// Checks so many further flows, the last one first, and removes those that the whole dump did
+    /// not have. True while some are left. Events may come in between: a removal moves only the
+    /// last flow of the table, which was checked before.
     pub fn sweep(&mut self, most: usize) -> bool {
         let Some(unswept) = self.unswept else { return false };
         let unswept = unswept.min(self.len());
