@@ -21,9 +21,11 @@ taken_over() {
     soon 10 ips_is failing-open
     DAEMON=$(daemon_pid)
 }
+# The socket of a Suricata that runs again is its own.
 released() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'
-        cd $FOLDER && rm -rf command.sock refused answer" || true
+        cd $FOLDER && rm -rf refused answer
+        grep -qxs Suricata-Main /proc/[0-9]*/comm || rm -rf command.sock" || true
     let_suricata
 }
 
