@@ -73,7 +73,8 @@ fn is_own(address: &str) -> bool {
     match address.len() {
         8 => v4(address),
         32 => {
-            let (head, tail) = address.split_at(24);
+            // In the middle of a character: no address.
+            let Some((head, tail)) = address.split_at_checked(24) else { return false };
             let none = head.bytes().all(|byte| byte == b'0');
             (none && tail == one) || (head == mapped && v4(tail))
         }
@@ -159,5 +160,6 @@ mod tests {
         assert!(is_own("0000000000000000FFFF00000100007F"));
         assert!(!is_own("00000000"));
         assert!(!is_own("B80D0120000000000000000001000000"));
+        assert!(!is_own(&format!("{}{}", "0".repeat(8), "\u{fffd}".repeat(8))));
     }
 }
