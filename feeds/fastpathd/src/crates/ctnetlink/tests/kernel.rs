@@ -94,16 +94,17 @@ fn events_report_the_life_of_a_connection() {
     });
 }
 
+/// A new connection from that port, with one datagram that nobody receives.
+fn connect(from: u16) {
+    let client = UdpSocket::bind(("127.0.0.1", from)).expect("bound");
+    client.send_to(b"x", "127.0.0.2:9").expect("sent");
+}
+
 #[test]
 fn an_overflow_is_reported_and_the_socket_continues() {
     in_namespace(|| async {
         let mut socket = EventSocket::with_buffer(4096).expect("a socket");
-        let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
-        let address = server.local_addr().expect("bound");
-        for port in 20_000..20_300 {
-            let client = UdpSocket::bind(("127.0.0.1", port)).expect("bound");
-            client.send_to(b"x", address).expect("sent");
-        }
+        (20_000..20_300).for_each(connect);
         let quiet = Duration::from_millis(200);
         let mut lost = false;
         // At most one datagram an event; then all that fitted into the buffer has been read.
@@ -116,8 +117,7 @@ fn an_overflow_is_reported_and_the_socket_continues() {
             }
         }
         assert!(lost);
-        let client = UdpSocket::bind("127.0.0.1:30000").expect("bound");
-        client.send_to(b"x", address).expect("sent");
+        connect(30_000);
         let events = tokio::time::timeout(quiet, socket.recv()).await.expect("in time");
         let events = events.expect("events");
         assert!(matches!(events[0], Event::New(entry) if entry.orig.sport == 30_000));
@@ -129,15 +129,9 @@ fn an_overflow_is_reported_and_the_socket_continues() {
 fn a_reopened_socket_has_the_events_that_follow_and_no_other() {
     in_namespace(|| async {
         let mut socket = EventSocket::with_buffer(4096).expect("a socket");
-        let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
-        let address = server.local_addr().expect("bound");
-        for port in 20_000..20_300 {
-            let client = UdpSocket::bind(("127.0.0.1", port)).expect("bound");
-            client.send_to(b"x", address).expect("sent");
-        }
+        (20_000..20_300).for_each(connect);
         socket.reopen().expect("another socket");
-        let client = UdpSocket::bind("127.0.0.1:30000").expect("bound");
-        client.send_to(b"x", address).expect("sent");
+        connect(30_000);
         let events = tokio::time::timeout(Duration::from_secs(5), socket.recv()).await;
         let events = events.expect("in time").expect("events");
         assert!(matches!(events[..], [Event::New(entry)] if entry.orig.sport == 30_000));
