@@ -143,7 +143,7 @@ impl FakeNft {
                     }
                 }
                 ["flags", "offload"] => table.as_mut().unwrap().offload = true,
-                ["flags", "timeout" | "interval,timeout"] => {}
+                ["flags", "timeout" | "interval,timeout" | "dynamic,timeout"] => {}
                 ["chain", name, "{"] => chain = name,
                 ["set", name, "{"] => set = Some(*name),
                 ["}"] => set = None,

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use crate::block::{BlockElement, SETS, element};
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-use crate::rules::{Chain, chains, counters, gates};
+use crate::rules::{Chain, PASSED_SETS, chains, counters, gates};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
@@ -38,6 +38,9 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
         }
     }
     if plan.has_flowtable() {
+        for name in PASSED_SETS {
+            text.push_str(&passed_set(name));
+        }
         text.push_str("\tflowtable ft {\n");
         text.push_str(&flowtable("\t\t", &plan.devices, plan.hardware));
         text.push_str("\t}\n\n");
@@ -96,6 +99,15 @@ pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
 /// A table of another name with only a queue: checking it shows whether the kernel has queues.
 pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
+}
+
+/// Connections wait here for a packet of the other direction. A full set delays offloading only;
+/// the listing of a full one has half a megabyte.
+fn passed_set(name: &str) -> String {
+    format!(
+        "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
+         \t\ttimeout 2s\n\t\tcomment \"!fastpath: passed the rules in one direction\"\n\t}}\n\n"
+    )
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {

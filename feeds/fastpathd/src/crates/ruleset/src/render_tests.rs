@@ -73,14 +73,19 @@ fn assert_harmless(plan: &Plan) {
         return;
     }
     let devices = vec!["\"\""; plan.devices.len()].join(" , ");
-    let mut expected = vec![
-        "table inet fastpath {".to_owned(),
-        "comment \"\"".to_owned(),
+    let mut expected = vec!["table inet fastpath {".to_owned(), "comment \"\"".to_owned()];
+    for name in ["passed_original", "passed_reply"] {
+        expected.push(format!("set {name} {{"));
+        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 2s"];
+        expected.extend(body.map(str::to_owned));
+        expected.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
+    expected.extend([
         "flowtable ft {".to_owned(),
         "hook ingress priority filter".to_owned(),
         format!("devices = {{ {devices} }}"),
         "counter".to_owned(),
-    ];
+    ]);
     if plan.hardware {
         expected.push("flags offload".to_owned());
     }
@@ -107,7 +112,18 @@ fn assert_harmless(plan: &Plan) {
         }
     }
     assert!(next().ends_with(" comment \"\""));
-    assert_eq!(next(), "meta l4proto { tcp, udp } ct state established flow add @ft comment \"\"");
+    let established = "meta l4proto { tcp, udp } ct state established";
+    let original = format!("{established} ct direction original");
+    let reply = format!("{established} ct direction reply");
+    for rule in [
+        format!("{original} add @passed_original {{ ct id }}"),
+        format!("{reply} add @passed_reply {{ ct id }}"),
+        format!("{original} ct id != @passed_reply return"),
+        format!("{reply} ct id != @passed_original return"),
+        format!("{established} flow add @ft"),
+    ] {
+        assert_eq!(next(), format!("{rule} comment \"\""));
+    }
     assert_eq!([next(), next(), next()], ["}", "}", ""]);
 }
 

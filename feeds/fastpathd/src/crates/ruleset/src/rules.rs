@@ -25,6 +25,9 @@ pub(crate) const GATE: &str = "ips_queue";
 /// The same for the router's own DNS.
 pub(crate) const NAMES: &str = "ips_names";
 
+/// The sets of connections (`ct id`, Linux 5.2) with a packet behind all rules, by direction.
+pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];
+
 /// Whether the chain is replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {
     matches!(chain, GATE | NAMES)
@@ -133,17 +136,22 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         &format!("clear our bits {ours:#010x} before the reverse route look-up"),
     );
     let mut rules = Vec::new();
-    let excludes = if plan.has_flowtable() {
-        left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(excludes(plan)).collect()
-    } else {
-        Vec::new()
-    };
+    let mut excludes = Vec::new();
+    let (mut notes, mut waits) = (Vec::new(), Vec::new());
+    if plan.has_flowtable() {
+        excludes.extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)));
+        excludes.extend(self::excludes(plan));
+        [notes, waits] = both_ways();
+    }
     match &plan.protection.inspection {
         None => {
             rules.extend(excludes);
             rules.push(clear);
+            rules.extend(notes);
         }
         Some(inspection) => {
+            // Packets that Suricata has accepted have passed, too.
+            rules.extend(notes);
             rules.extend(inspect::passed(inspection.marks));
             // Every packet has our bits here: they must not remain on excluded packets either.
             rules.push(clear);
@@ -151,7 +159,26 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         }
     }
     rules.extend(plan.passed().into_iter().flat_map(passed));
+    rules.extend(waits);
     rules
+}
+
+/// A flowtable takes a flow whole with a packet in one direction, so the other direction must have
+/// passed all rules before: rules that note each direction, and rules that wait for the other. A
+/// new table has empty sets: flows that leave with the old one have to pass in both directions.
+fn both_ways() -> [Vec<Rule>; 2] {
+    let established = "meta l4proto { tcp, udp } ct state established";
+    let [original, reply] = PASSED_SETS;
+    let directions = [("original", original, reply), ("reply", reply, original)];
+    let notes = directions.map(|(direction, set, _)| {
+        let text = format!("{established} ct direction {direction} add @{set} {{ ct id }}");
+        Rule::new(text, &format!("has passed the rules, direction {direction}"))
+    });
+    let waits = directions.map(|(direction, _, other)| {
+        let text = format!("{established} ct direction {direction} ct id != @{other} return");
+        Rule::new(text, "the other direction has not passed the rules")
+    });
+    [notes.into(), waits.into()]
 }
 
 /// Marks connections whose packets arrive here. A packet that another rule drops does not.
