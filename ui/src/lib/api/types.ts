@@ -830,6 +830,7 @@ export interface EngineState {
    * when the rule set in force was applied, Unix ms; 0: never
    */
   applied_ms: number;
+  revocation: Revocation;
 }
 /**
  * Why the active engine is not the wanted one, or the last change was refused; `why` has its English text.
@@ -841,6 +842,43 @@ export interface EngineCause {
   code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
   /**
    * values of the text: devices; said: the message of nft or the kernel, in English; inner: with no-program the codes of EbpfCause, the outer one first, whose values are here, too
+   */
+  params: {
+    [k: string]: string;
+  };
+}
+/**
+ * Offloaded flows that returned to the slow path because of a change, until their packets have passed the rules in force.
+ */
+export interface Revocation {
+  /**
+   * revocations since the daemon started
+   */
+  count: number;
+  /**
+   * offloaded flows at the last one
+   */
+  flows: number;
+  /**
+   * when the last one was, Unix ms; 0: never
+   */
+  at_ms: number;
+  /**
+   * the cause of the last one, in English; empty: there was none
+   */
+  why: string;
+  cause: RevocationCause;
+}
+/**
+ * The change because of which offloaded flows had to pass the rules again; `why` has its English text.
+ */
+export interface RevocationCause {
+  /**
+   * stable name; empty: there was none. rules: another program changed rules of nftables; elements: elements of sets; stations: a host is behind another port or has another MAC; flush: the method flush
+   */
+  code: '' | 'rules' | 'elements' | 'routes' | 'stations' | 'flush';
+  /**
+   * always empty
    */
   params: {
     [k: string]: string;

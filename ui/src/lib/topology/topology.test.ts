@@ -123,6 +123,7 @@ describe('layout', () => {
     source: 'config',
     devices: [],
     applied_ms: 0,
+    revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const overlaps = (a: Box, b: Box) =>
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;

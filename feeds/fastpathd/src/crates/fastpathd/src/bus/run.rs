@@ -38,7 +38,7 @@ impl Daemon {
     pub(crate) fn bus_effect(&mut self, effect: Effect) {
         match effect {
             Effect::AnswerEngine => {
-                let report = self.core.offload.flowtable().report(self.core.now);
+                let report = self.core.offload.report(self.core.now);
                 self.requests.answer_engine(&report);
             }
             Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),

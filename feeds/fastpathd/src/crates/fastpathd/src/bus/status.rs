@@ -72,7 +72,7 @@ fn live(core: &Core) -> Live<'_> {
     let Totals { paths, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
-        engine: core.offload.flowtable().report(core.now),
+        engine: core.offload.report(core.now),
         paths,
         ratio,
         health: findings(core, &wan),

@@ -17,6 +17,7 @@ use crate::sys::netdev::NetMeter;
 use change::{change_of, decides_routes};
 use interfaces::{Firewall, parse_dump};
 use names::Names;
+use rerouted::Rerouted;
 use stations::Stations;
 use view::NetworkView;
 use wan::{Wan, wans};
@@ -25,6 +26,7 @@ pub(crate) mod answer;
 mod change;
 pub(crate) mod interfaces;
 pub(crate) mod names;
+pub(crate) mod rerouted;
 pub(crate) mod run;
 pub(crate) mod stations;
 #[cfg(test)]
@@ -187,13 +189,17 @@ impl Core {
         let mut dependencies = Vec::new();
         let mut moved = Vec::new();
         let mut rerouted = false;
+        let mut in_flowtable = Rerouted::default();
         for change in changes {
             network.stations.learn(&change, &mut moved);
             let dependency = change_of(&change);
             let decides = decides_routes(&change, network.view.topology());
+            let mut with_it = in_flowtable.clone();
+            with_it.add(&change, network.view.topology());
             if network.view.change(change) {
                 dependencies.push(dependency);
                 rerouted |= decides;
+                in_flowtable = with_it;
             }
         }
         if dependencies.is_empty() && network.topology_known {
@@ -208,6 +214,7 @@ impl Core {
         let mut effects = self.dependencies_changed(&dependencies);
         effects.extend(self.replan_for_network());
         effects.extend(self.stations_moved(&moved));
+        effects.extend(self.flowtable_rerouted(&in_flowtable));
         effects
     }
 }

@@ -106,6 +106,71 @@ fn a_flushed_table_is_restored_before_it_is_verified() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
 
+/// Whether the flowtable is renewed.
+fn renews(effects: &[AnyEffect]) -> bool {
+    let is_renewal = |effect: &AnyEffect| {
+        matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Renew(_))))
+    };
+    effects.iter().any(is_renewal)
+}
+
+fn revocation(core: &mut Core) -> serde_json::Value {
+    ask(core, "status", json!({}))["engine"]["revocation"].take()
+}
+
+#[test]
+fn changed_rules_revoke_flows_of_the_flowtable() {
+    let mut core = running();
+    let rules = Revision { others: true, ..Revision::default() };
+    let elements = Revision { elements: true, ..Revision::default() };
+    assert!(!renews(&core.rules_changed(rules)), "nothing is forwarded");
+    core.entries_read(&[established(1, true)]);
+    core.now.mono += Duration::from_secs(60);
+    assert!(renews(&core.rules_changed(rules)));
+    core.applied(Ok(Applied::Replaced));
+    let report = revocation(&mut core);
+    assert_eq!((&report["count"], &report["flows"]), (&json!(1), &json!(1)));
+    assert_eq!(report["cause"]["code"], "rules");
+    assert!(!renews(&core.rules_changed(Revision::default())), "of our own table");
+    assert!(renews(&core.rules_changed(elements)));
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(revocation(&mut core)["cause"]["code"], "elements");
+    assert!(!renews(&core.rules_changed(elements)), "in calm");
+    core.now.mono += Duration::from_secs(4);
+    assert!(renews(&core.flowtable_second()));
+}
+
+#[test]
+fn changed_routes_revoke_the_flows_that_they_concern() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let route = |network: &str| topology::Route {
+        network: network.parse().unwrap(),
+        prefix: 24,
+        kind: topology::RouteKind::Refuse,
+        table: 254,
+        metric: 0,
+        index: None,
+        gateway: None,
+        source: None,
+        several: false,
+    };
+    let changed = |core: &mut Core, change| renews(&core.network_changed(vec![change]));
+    assert!(!changed(&mut core, topology::Change::Route(route("192.0.2.0"))), "of another network");
+    let concerned = route("203.0.113.0");
+    assert!(changed(&mut core, topology::Change::Route(concerned.clone())));
+    core.applied(Ok(Applied::Replaced));
+    assert!(!changed(&mut core, topology::Change::Route(concerned.clone())), "it was there");
+    assert!(changed(&mut core, topology::Change::RouteGone(concerned)));
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(revocation(&mut core)["cause"]["code"], "routes");
+    let session = core.network.topology().link_named("pppoe-wan").unwrap().clone();
+    let down = topology::Link { up: false, ..session };
+    assert!(changed(&mut core, topology::Change::Link(down.clone())), "of a device above the port");
+    core.applied(Ok(Applied::Replaced));
+    assert!(!changed(&mut core, topology::Change::Link(topology::Link { mtu: 1480, ..down })));
+}
+
 /// The station of the lab's host is seen on the port of this index.
 fn seen_on(port: u32) -> Vec<topology::Change> {
     let mac = topology::Mac([2, 0, 0, 0, 1, 10]);

@@ -432,36 +432,6 @@ fn flows_are_installed_again_in_new_maps() {
     assert_eq!(carried(&fresh), 2);
 }
 
-#[test]
-fn changed_firewall_rules_have_to_be_passed_again() {
-    let (mut core, maps) = running();
-    update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 2);
-    let elements = Revision { elements: true, ..Revision::default() };
-    core.rules_changed(elements);
-    assert_eq!(carried(&maps), 2, "of a set");
-    let effects = core.rules_changed(Revision { others: true, ..elements });
-    assert_eq!(carried(&maps), 0);
-    let renewed = effects.into_iter().find_map(|effect| match effect {
-        AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, PASSED)) => Some(offers),
-        _ => None,
-    });
-    let offers = renewed.unwrap();
-    // Reported before the bits were cleared.
-    update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0);
-    let looked_up = core.marks_cleared(&offers);
-    assert_eq!(
-        looked_up,
-        [AnyEffect::Conntrack(conntrack::Effect::LookUp(vec![(0, offers[0].orig)]))]
-    );
-    core.looked_up(&[established(7, false)]);
-    assert_eq!(carried(&maps), 0, "a rule stops it now");
-    let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }]);
-    settle(&mut core, effects);
-    assert_eq!(carried(&maps), 2);
-}
-
 /// A foreign rule for packets from this network, next to those of every kernel.
 fn routing_rules(from: Option<&str>) -> topology::Change {
     let plain = |priority, table| RoutingRule {
@@ -497,3 +467,6 @@ fn a_routing_rule_removes_its_flows_at_once() {
     changes(&mut core, vec![routing_rules(None)]);
     assert_eq!(carried(&maps), 2);
 }
+
+#[path = "ebpf_rules_tests.rs"]
+mod rules;

@@ -13,6 +13,8 @@ use model::Engine;
 use ruleset::{Applied, Plan};
 use serde::Serialize;
 
+use crate::offload::revocation::RevocationReport;
+
 /// A refused plan is tried again after this long: a missing module may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
 /// How often the kernel is asked whether our table is still there. It reports every
@@ -21,9 +23,13 @@ const VERIFY_EVERY: Duration = Duration::from_secs(20);
 /// Shortest time between two reactions to changes by others: a program that keeps changing our
 /// table must not keep us busy.
 const CALM: Duration = Duration::from_secs(2);
-/// Shortest time between two renewals: a station that roams back and forth must not keep all flows
-/// on the slow path.
+/// Shortest time between two renewals for stations: one that roams back and forth must not keep
+/// all flows on the slow path.
 const RENEWALS: Duration = Duration::from_secs(4);
+/// Time that each renewal adds to the account of revocations, which wait while it is ahead of the
+/// clock by more than the burst: a script that adds rule after rule must not keep us busy.
+const REVOCATION: Duration = Duration::from_secs(1);
+const REVOCATION_BURST: Duration = Duration::from_secs(3);
 
 /// Work for nft.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +63,7 @@ pub(crate) struct EngineReport {
     pub(crate) source: Source,
     pub(crate) devices: Vec<String>,
     pub(crate) applied_ms: u64,
+    pub(crate) revocation: RevocationReport,
 }
 
 config::coded! {
@@ -100,6 +107,8 @@ pub(crate) struct Flowtable {
     /// When the table is to be renewed; none: it need not be.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
+    /// The account of revocations.
+    renewals_until: Duration,
 }
 
 impl Flowtable {
@@ -209,6 +218,17 @@ impl Flowtable {
     /// offloaded until its next packet has passed the rules.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
         let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
+        self.renew_by(at, now)
+    }
+
+    /// Flows in the flowtable in force have passed outdated rules or routes: as
+    /// [`renew`](Self::renew), and at once even if the last renewal was just now.
+    pub(crate) fn revoke(&mut self, now: Now) -> Option<Job> {
+        let at = now.mono.max(self.renewals_until.saturating_sub(REVOCATION_BURST));
+        self.renew_by(at, now)
+    }
+
+    fn renew_by(&mut self, at: Duration, now: Now) -> Option<Job> {
         self.renew_at = Some(self.renew_at.map_or(at, |due| due.min(at)));
         self.renewal(now)
     }
@@ -220,6 +240,7 @@ impl Flowtable {
         self.renew_at = None;
         let plan = self.in_force.clone().filter(Plan::has_flowtable)?;
         self.renewed_at = Some(now.mono);
+        self.renewals_until = self.renewals_until.max(now.mono) + REVOCATION;
         self.job = Some(Job::Renew(plan.clone()));
         Some(Job::Renew(plan))
     }
@@ -343,7 +364,8 @@ impl Flowtable {
         }
     }
 
-    /// The engine asked for and the one in force, with times by the clock of now.
+    /// The engine asked for and the one in force, with times by the clock of now, without the last
+    /// revocation.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {
@@ -362,6 +384,7 @@ impl Flowtable {
             source: self.source,
             devices,
             applied_ms: self.applied.map_or(0, |applied| now.unix_ms_at(applied)),
+            revocation: RevocationReport::default(),
         }
     }
 

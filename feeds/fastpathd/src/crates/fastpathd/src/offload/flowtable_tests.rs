@@ -352,3 +352,31 @@ fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
     assert_eq!(flowtable.second(at(40)), None, "then in calm");
     applied_plan(flowtable.second(at(41)));
 }
+
+#[test]
+fn revocations_follow_each_other_at_once_until_they_are_many() {
+    let mut flowtable = running(&["lan1"]);
+    let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(flowtable.renew(at(5)), renewal, "for a station");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
+    for _ in 0..3 {
+        assert_eq!(flowtable.revoke(at(5)), renewal);
+        assert_eq!(flowtable.revoke(at(5)), None, "one at a time");
+        assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), renewal, "it came during that");
+        assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
+        flowtable.renewals_until = at(6).mono;
+    }
+    for _ in 0..2 {
+        assert_eq!(flowtable.revoke(at(5)), renewal);
+        assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
+    }
+    // Of a script with a hundred rules.
+    for _ in 0..100 {
+        flowtable.revoke(at(5));
+        flowtable.applied(Ok(Applied::Replaced), at(5));
+    }
+    assert_eq!(flowtable.second(at(5)), None);
+    assert_eq!(flowtable.second(at(6)), renewal, "the last one is not forgotten");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(6)), None);
+    assert_eq!(flowtable.second(at(7)), None);
+}

@@ -10,9 +10,11 @@ use ruleset::{Applied, Plan};
 use crate::bus;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::network::rerouted::Rerouted;
 use crate::network::stations::{self, Moved};
 use crate::offload::Effect;
 use crate::offload::flowtable::Job;
+use crate::offload::revocation::RevocationReason;
 
 fn run(job: Job) -> AnyEffect {
     AnyEffect::Offload(Effect::Run(job))
@@ -61,24 +63,73 @@ impl Core {
     /// Rules were changed, perhaps by ourselves.
     pub(crate) fn rules_changed(&mut self, revision: Revision) -> Vec<AnyEffect> {
         let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
-        if revision.others || revision.elements {
-            // Elements change all the time where names are resolved into sets (dnsmasq): carried
-            // flows go on then, as in a flowtable.
-            self.conntrack.flows_mut().rules_changed(revision.others, self.now);
-            effects.extend(self.serve_ebpf());
+        effects.extend(self.table_touched(revision.table));
+        match self.offload.revocations.changed(revision, self.now) {
+            Some(reason) => effects.extend(self.revoke(reason)),
+            // Carried flows follow with the next revocation, all others have to pass now.
+            None if revision.elements => {
+                self.conntrack.flows_mut().rules_changed(false, self.now);
+                effects.extend(self.serve_ebpf());
+            }
+            None => {}
         }
-        if revision.table == Touch::None {
-            return effects;
+        effects
+    }
+
+    /// Our own table was changed.
+    fn table_touched(&mut self, touch: Touch) -> Vec<AnyEffect> {
+        if touch == Touch::None {
+            return Vec::new();
         }
         let flowtable = &mut self.offload.flowtable;
         let was_there = flowtable.in_force().is_some();
-        let next = flowtable.touched(revision.table, self.now);
+        let next = flowtable.touched(touch, self.now);
         if was_there && flowtable.in_force().is_none() {
             log::warn!("table inet fastpath was removed from outside: restoring it");
             self.engine_changed();
         }
-        effects.extend(self.answer_when_settled(next));
+        self.answer_when_settled(next)
+    }
+
+    /// The rules in force are not those that offloaded flows have passed: all of them pass the new
+    /// ones before an engine carries them again.
+    fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
+        let flows = self.conntrack.flows().offloaded();
+        if flows > 0 {
+            log::info!("{reason}: {flows} offloaded flows have to pass the rules again");
+        }
+        self.offload.revocations.note(reason, flows, self.now);
+        self.conntrack.flows_mut().rules_changed(true, self.now);
+        let mut effects = self.serve_ebpf();
+        effects.extend(self.revoke_flowtable());
         effects
+    }
+
+    /// Renews the flowtable, unless nothing can be in it.
+    fn revoke_flowtable(&mut self) -> Option<AnyEffect> {
+        let flows = self.conntrack.flows();
+        if !flows.forwards(None) && flows.unlisted() == 0 {
+            return None;
+        }
+        self.offload.flowtable.revoke(self.now).map(run)
+    }
+
+    /// Routes or links have changed. The flowtable keeps the routes that it has. The eBPF engine
+    /// follows without this.
+    pub(crate) fn flowtable_rerouted(&mut self, rerouted: &Rerouted) -> Option<AnyEffect> {
+        if !self.offload.flowtable().in_force()?.has_flowtable() {
+            return None;
+        }
+        let flows = self.conntrack.flows();
+        if !rerouted.concerns(flows) {
+            return None;
+        }
+        let offloaded = flows.in_flowtable();
+        if offloaded > 0 {
+            log::info!("routes were changed: {offloaded} offloaded flows are routed again");
+        }
+        self.offload.revocations.note(RevocationReason::Routes, offloaded, self.now);
+        self.offload.flowtable.revoke(self.now).map(run)
     }
 
     /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
@@ -92,12 +143,16 @@ impl Core {
             return None;
         }
         log::info!("hosts have moved to another port: renewing the flowtable");
+        let offloaded = self.conntrack.flows().in_flowtable();
+        self.offload.revocations.note(RevocationReason::Stations, offloaded, self.now);
         self.offload.flowtable.renew(self.now).map(run)
     }
 
     /// Every flow leaves the fast path until its next packet has passed the rules. Returns whether
     /// any can have been in it.
     pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {
+        let offloaded = self.conntrack.flows().offloaded();
+        self.offload.revocations.note(RevocationReason::Flush, offloaded, self.now);
         let has_programs = self.offload.ebpf.remove_all(self.now);
         let has_flowtable = self.offload.flowtable().in_force().is_some_and(Plan::has_flowtable);
         let mut effects = self.serve_ebpf();
@@ -107,8 +162,11 @@ impl Core {
         (has_programs || has_flowtable, effects)
     }
 
-    pub(crate) fn flowtable_second(&mut self) -> Option<AnyEffect> {
-        self.offload.flowtable.second(self.now).map(run)
+    pub(crate) fn flowtable_second(&mut self) -> Vec<AnyEffect> {
+        let due = self.offload.revocations.due(self.now);
+        let mut effects = due.map(|reason| self.revoke(reason)).unwrap_or_default();
+        effects.extend(self.offload.flowtable.second(self.now).map(run));
+        effects
     }
 
     /// Passes the engine in force on to the flow table.

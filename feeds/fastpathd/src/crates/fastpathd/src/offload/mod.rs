@@ -6,13 +6,15 @@ use std::collections::BTreeSet;
 
 use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
+use flows::Now;
 use ruleset::{Applied, Plan};
 
 use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use flowtable::{Flowtable, Job};
+use flowtable::{EngineReport, Flowtable, Job};
+use revocation::Revocations;
 
 pub(crate) mod answer;
 pub(crate) mod attach;
@@ -22,6 +24,7 @@ mod endpoint;
 pub(crate) mod flowtable;
 mod in_force;
 mod plan;
+pub(crate) mod revocation;
 pub(crate) mod run;
 
 /// An event of rules and programs.
@@ -66,13 +69,19 @@ pub(crate) struct Program {
 pub(crate) struct State {
     flowtable: Flowtable,
     ebpf: EbpfEngine,
+    revocations: Revocations,
     /// The last plan, with its decision for each device.
     planned: Option<Plan>,
 }
 
 impl State {
     pub(crate) fn new() -> Self {
-        Self { flowtable: Flowtable::new(), ebpf: EbpfEngine::default(), planned: None }
+        Self {
+            flowtable: Flowtable::new(),
+            ebpf: EbpfEngine::default(),
+            revocations: Revocations::default(),
+            planned: None,
+        }
     }
 
     pub(crate) fn flowtable(&self) -> &Flowtable {
@@ -89,6 +98,11 @@ impl State {
 
     pub(crate) fn ebpf_mut(&mut self) -> &mut EbpfEngine {
         &mut self.ebpf
+    }
+
+    /// The engine asked for and the one in force, with times by the clock of now.
+    pub(crate) fn report(&self, now: Now) -> EngineReport {
+        EngineReport { revocation: self.revocations.report(now), ..self.flowtable.report(now) }
     }
 
     fn held_devices(&self) -> BTreeSet<String> {

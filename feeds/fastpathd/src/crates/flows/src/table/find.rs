@@ -50,6 +50,15 @@ impl FlowTable {
         flows.map(Flow::connection).collect()
     }
 
+    /// Whether any TCP or UDP flow is forwarded that has an address in one of these networks.
+    #[must_use]
+    pub fn forwards_within(&self, networks: &[Network]) -> bool {
+        let within = |one: &IpAddr| networks.iter().any(|network| network.contains(*one));
+        let mut flows = self.flows.iter().filter(|flow| flow.forwarded());
+        flows
+            .any(|flow| matches!(flow.orig.proto, TCP | UDP) && flow.addresses().iter().any(within))
+    }
+
     /// Whether any TCP or UDP flow is forwarded; to or from one of these addresses, if they are
     /// given.
     #[must_use]

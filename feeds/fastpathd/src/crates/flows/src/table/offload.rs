@@ -53,6 +53,21 @@ impl FlowTable {
         self.position(id).is_some_and(|at| self.flows[at].offload == OffloadState::Requested)
     }
 
+    /// How many flows are offloaded, by the last reading.
+    #[must_use]
+    pub fn offloaded(&self) -> u64 {
+        let flows = self.accounts.flows();
+        let offloaded = Path::ALL.into_iter().filter(|path| path.offloaded());
+        offloaded.map(|path| flows[path as usize]).sum()
+    }
+
+    /// How many of them are in a flowtable, in software or hardware.
+    #[must_use]
+    pub fn in_flowtable(&self) -> u64 {
+        let flows = self.accounts.flows();
+        flows[Path::Flowtable as usize] + flows[Path::Hardware as usize]
+    }
+
     /// The number of the flow of `entry`, if it is requested from the eBPF engine or carried by it.
     #[must_use]
     pub fn offloading(&self, entry: &Entry) -> Option<u64> {

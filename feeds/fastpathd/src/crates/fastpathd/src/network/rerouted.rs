@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which flows of the flowtable a change of routes or links may route differently. An entry keeps
+//! its routes, and the kernel checks them only where it sends to a neighbour by itself: not below
+//! a bridge, a VLAN or a PPPoE session.
+
+use config::Network;
+use flows::FlowTable;
+use topology::{Change, Topology};
+
+/// The packets that may be routed differently.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Rerouted {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Packets from or to these networks.
+    Networks(Vec<Network>),
+    /// Any packet.
+    Any,
+}
+
+impl Rerouted {
+    /// Adds a change, which is not part of the topology yet.
+    pub(crate) fn add(&mut self, change: &Change, topology: &Topology) {
+        match change {
+            Change::Full(_) | Change::Routes(_) | Change::Rules(_) => *self = Self::Any,
+            Change::Route(route) | Change::RouteReplaced(route) | Change::RouteGone(route) => {
+                match (&mut *self, Network::of(route.network, route.prefix)) {
+                    (Self::Any, _) => {}
+                    (Self::Networks(known), Some(network)) => known.push(network),
+                    (Self::Nothing, Some(network)) => *self = Self::Networks(vec![network]),
+                    (Self::Nothing | Self::Networks(_), None) => *self = Self::Any,
+                }
+            }
+            Change::Link(link) => {
+                if topology.link(link.index).is_some_and(|known| known.up && !link.up) {
+                    *self = Self::Any;
+                }
+            }
+            Change::LinkGone(index) => {
+                if topology.link(*index).is_some_and(|known| known.up) {
+                    *self = Self::Any;
+                }
+            }
+            Change::BridgeVlans(_)
+            | Change::Address(_)
+            | Change::AddressGone(_)
+            | Change::Neighbour(_)
+            | Change::NeighbourGone(..)
+            | Change::Fdb(_)
+            | Change::FdbGone(_)
+            | Change::Queues(_)
+            | Change::Pppoe(..) => {}
+        }
+    }
+
+    /// Whether any flow that is forwarded may be routed differently.
+    pub(crate) fn concerns(&self, flows: &FlowTable) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Networks(networks) => flows.forwards_within(networks),
+            Self::Any => flows.forwards(None),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which changes revoke: offloaded flows leave the fast path and have to pass the rules again. How
+//! often elements of sets may, and the last revocation as the API reports it.
+
+use std::time::Duration;
+
+use config::Cause;
+use ctnetlink::Revision;
+use flows::Now;
+use serde::Serialize;
+
+/// Shortest time between two revocations because of elements of sets: a resolver that fills sets
+/// adds some with every answer.
+const ELEMENTS: Duration = Duration::from_secs(4);
+
+config::coded! {
+    /// The change because of which offloaded flows had to pass the rules again.
+    pub(crate) enum RevocationReason {
+        Rules = "rules", "rules of nftables were changed";
+        Elements = "elements", "elements of sets of nftables were changed";
+        Routes = "routes", "routes were changed";
+        Stations = "stations", "hosts have moved to another port";
+        Flush = "flush", "a flush was requested";
+    }
+}
+
+/// The last revocation (`types.json`, `Revocation`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct RevocationReport {
+    pub(crate) count: u64,
+    pub(crate) flows: u64,
+    pub(crate) at_ms: u64,
+    pub(crate) why: String,
+    pub(crate) cause: Cause,
+}
+
+/// A revocation.
+#[derive(Debug)]
+struct Revocation {
+    reason: RevocationReason,
+    flows: u64,
+    at: Now,
+}
+
+/// Revocations since the start, and those that are due.
+#[derive(Debug, Default)]
+pub(crate) struct Revocations {
+    /// Those of which at least one offloaded flow is known.
+    count: u64,
+    last: Option<Revocation>,
+    /// When a change of elements revokes; none: there was none since the last time.
+    elements_at: Option<Duration>,
+    /// When one did.
+    elements_last: Option<Duration>,
+}
+
+impl Revocations {
+    /// The reason to revoke now, after this change of nftables.
+    pub(crate) fn changed(&mut self, revision: Revision, now: Now) -> Option<RevocationReason> {
+        if revision.others {
+            // The flows pass the elements with the rules.
+            self.elements_at = None;
+            return Some(RevocationReason::Rules);
+        }
+        if revision.elements && self.elements_at.is_none() {
+            let free = self.elements_last.map(|last| last + ELEMENTS);
+            self.elements_at = Some(free.map_or(now.mono, |free| free.max(now.mono)));
+        }
+        self.due(now)
+    }
+
+    /// The reason to revoke now, if changes have waited for it.
+    pub(crate) fn due(&mut self, now: Now) -> Option<RevocationReason> {
+        self.elements_at.take_if(|at| now.mono >= *at)?;
+        self.elements_last = Some(now.mono);
+        Some(RevocationReason::Elements)
+    }
+
+    /// So many offloaded flows were revoked.
+    pub(crate) fn note(&mut self, reason: RevocationReason, flows: u64, now: Now) {
+        if flows > 0 {
+            self.count += 1;
+            self.last = Some(Revocation { reason, flows, at: now });
+        }
+    }
+
+    /// With times by the clock of now.
+    pub(crate) fn report(&self, now: Now) -> RevocationReport {
+        let Some(Revocation { reason, flows, at }) = &self.last else {
+            return RevocationReport::default();
+        };
+        let cause = reason.cause();
+        RevocationReport {
+            count: self.count,
+            flows: *flows,
+            at_ms: now.unix_ms_at(*at),
+            why: cause.text.clone(),
+            cause,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Revision =
+        Revision { others: true, elements: true, table: ctnetlink::Touch::None };
+    const ELEMENT: Revision = Revision { others: false, ..RULES };
+
+    fn at(seconds: u64) -> Now {
+        Now { mono: Duration::from_secs(seconds), unix_ms: 1_000_000 + seconds * 1000 }
+    }
+
+    #[test]
+    fn rules_revoke_at_once_and_always() {
+        let mut revocations = Revocations::default();
+        for _ in 0..3 {
+            let reason = revocations.changed(RULES, at(5));
+            assert_eq!(reason, Some(RevocationReason::Rules));
+        }
+        assert_eq!(revocations.changed(Revision::default(), at(5)), None, "an empty transaction");
+    }
+
+    #[test]
+    fn elements_revoke_at_once_and_then_in_calm() {
+        let elements = Some(RevocationReason::Elements);
+        let mut revocations = Revocations::default();
+        assert_eq!(revocations.changed(ELEMENT, at(5)), elements);
+        assert_eq!(revocations.due(at(60)), None, "nothing has changed since");
+        assert_eq!(revocations.changed(ELEMENT, at(61)), elements);
+        for second in [61, 62, 64] {
+            assert_eq!(revocations.changed(ELEMENT, at(second)), None);
+            assert_eq!(revocations.due(at(second)), None);
+        }
+        assert_eq!(revocations.due(at(65)), elements);
+        assert_eq!(revocations.due(at(66)), None);
+    }
+
+    #[test]
+    fn elements_that_wait_are_passed_with_changed_rules() {
+        let mut revocations = Revocations::default();
+        revocations.changed(ELEMENT, at(5));
+        assert_eq!(revocations.changed(ELEMENT, at(6)), None);
+        assert_eq!(revocations.changed(RULES, at(7)), Some(RevocationReason::Rules));
+        assert_eq!(revocations.due(at(60)), None);
+    }
+
+    #[test]
+    fn the_last_that_had_flows_is_reported() {
+        let mut revocations = Revocations::default();
+        assert_eq!(revocations.report(at(1)), RevocationReport::default());
+        revocations.note(RevocationReason::Rules, 7, at(5));
+        revocations.note(RevocationReason::Elements, 0, at(6));
+        let report = revocations.report(at(9));
+        assert_eq!((report.count, report.flows, report.at_ms), (1, 7, 1_005_000));
+        assert_eq!((report.cause.code, &*report.why), ("rules", "rules of nftables were changed"));
+    }
+}
