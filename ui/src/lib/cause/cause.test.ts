@@ -24,6 +24,7 @@ function codes(file: string, title: string): string[] {
 
 const listed: Record<Kind, string[]> = {
   engine: codes('types.json', 'EngineCause'),
+  revocation: codes('types.json', 'RevocationCause'),
   ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
   link: codes('topology.json', 'LinkCause'),

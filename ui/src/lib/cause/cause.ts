@@ -8,6 +8,7 @@ import { translated, type Params } from '../i18n/t';
  * catalogues of this folder. */
 export type Kind =
   | 'engine'
+  | 'revocation'
   | 'ebpf'
   | 'ips'
   | 'link'
