@@ -1,0 +1,345 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A change that would stop or divert a flow on the slow path does so when an engine carries it,
+# within a second, and no other flow loses a packet. Each kind of change, by the flowtable and by
+# programs at TC. Programs at XDP use the same maps; generic XDP does not carry flows here.
+# @long
+
+# Datagrams that `numbers` sends in a second, and so the most that may pass in it.
+RATE=25
+
+# counters HOST RULE…: rules that count packets which that host receives.
+counters() {
+    local host=$1
+    shift
+    printf '%s\n' "table inet e2e {" "chain input { type filter hook input priority -500" "$@" \
+        "}" "}" | peers ip netns exec "$host" nft -f -
+}
+counted_by() {
+    peers ip netns exec "$1" nft list table inet e2e |
+        awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
+}
+# answers: datagrams of the flow that is to be revoked that came back to h10.
+answers() { counted_by h10; }
+more_answers() { [ "$(answers)" -gt "$1" ]; }
+
+# slowly END: packets of one of the flows that the network stack has forwarded, by its counter.
+slowly() {
+    gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'
+}
+more_slowly() { [ "$(slowly "$1")" -gt "$2" ]; }
+
+# rules_back: as they were before the change.
+# shellcheck disable=SC2016 # the gateway expands it
+rules_back() {
+    gw 'nft delete table inet e2e_rules; nft delete table netdev e2e_rules
+        ip route del blackhole 10.10.20.10
+        nft -a list chain inet fw4 forward | sed -n "s/.*comment \"e2e\" # handle //p" |
+            while read -r handle; do nft delete rule inet fw4 forward handle "$handle"; done' \
+        2>/dev/null || true
+}
+clean_up() {
+    rules_back
+    peers ip netns exec h10 nft delete table inet e2e
+    gw 'ip link set br-lan.20 up; sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=0'
+}
+
+# configured LINES: the engine of this test, with these lines behind it.
+configured() {
+    local engine=$ENGINE hook=
+    case $ENGINE in
+        ebpf-*)
+            engine=ebpf
+            hook="	option hook '${ENGINE#ebpf-}'"
+            ;;
+    esac
+    configure <<END
+config fastpath 'main'
+	option engine '$engine'
+$hook
+${1-}
+END
+    soon 15 says ".engine.active == \"$engine\" and .engine.wanted == \"$engine\"" status
+}
+
+# on_the_fast_path PORT
+on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
+
+# Where the flow that the change is about goes, and the other one.
+REVOKED_TO=$ISP_4
+OTHER_TO=$H20_4
+
+# carried ENGINE [LINES]: two flows of h10's that it carries: from port REVOKED, which the change is
+# about, and from port OTHER.
+carried() {
+    ENGINE=$1
+    REVOKED=$(fresh_port)
+    OTHER=$((REVOKED + 1))
+    trap clean_up EXIT
+    configured "${2-}"
+    [[ ${2-} != *"config ips"* ]] || soon 60 steady
+    soon 30 nothing_reloads
+    gw nft -f - <<END
+table inet e2e {
+    counter revoked { }
+    counter other { }
+    chain forward {
+        type filter hook forward priority raw
+        udp sport $REVOKED counter name "revoked"
+        udp dport $REVOKED counter name "revoked"
+        udp sport $OTHER counter name "other"
+        udp dport $OTHER counter name "other"
+    }
+}
+END
+    counters h10 "udp dport $REVOKED counter"
+    peers rm -f /tmp/e2e/enough
+    begin h10 revoked "/tmp/e2e/numbers $REVOKED_TO $REVOKED"
+    begin h10 other "/tmp/e2e/numbers $OTHER_TO $OTHER"
+    soon 15 on_the_fast_path "$REVOKED"
+    soon 15 on_the_fast_path "$OTHER"
+    # Not by the daemon's word alone.
+    until_still 5 slowly revoked
+    until_still 5 slowly other
+    SLOW_OTHER=$(slowly other)
+}
+
+# in_a_second: datagrams that pass in one, on this machine.
+in_a_second() { echo $((RATE * $(pace) / 100)); }
+
+# others_go_on: the other flow has lost no packet, and is carried again.
+others_go_on() {
+    local slow
+    soon 15 on_the_fast_path "$OTHER"
+    slow=$(($(slowly other) - SLOW_OTHER))
+    peers touch /tmp/e2e/enough
+    soon 15 ended other
+    read -r sent lost < <(peers cat /tmp/e2e/other.log)
+    note "$ENGINE: $PASSED passed after the change; the other flow: $slow of its packets took the" \
+        "slow path, $lost of $sent lost"
+    same "lost packets of the other flow" "$lost" 0
+    [ "$sent" -gt $RATE ] || fail "the other flow sent only $sent"
+}
+
+# Lines of the configuration in which flows are to be carried.
+WITH=
+
+# stops ENGINE UNDO COMMAND…: the change stops the flow until it is undone.
+stops() {
+    local before undo=$2
+    carried "$1" "$WITH"
+    shift 2
+    before=$(answers)
+    "$@"
+    PASSED=$(answers)
+    until_still 1 answers
+    PASSED=$(($(answers) - PASSED))
+    between "answers after the change" "$PASSED" 0 "$(in_a_second)"
+    before=$(answers)
+    never 4 more_answers "$before"
+    "$undo"
+    soon 15 more_answers "$before"
+    soon 30 on_the_fast_path "$REVOKED"
+    others_go_on
+}
+
+# diverts PATH COMMAND…: the flow goes on over that slow path.
+diverts() {
+    local answers slow path=$1
+    shift
+    "$@"
+    answers=$(answers)
+    slow=$(slowly revoked)
+    soon 10 more_slowly revoked $((slow + 4 * RATE))
+    soon 10 on_path "$path" --proto udp --text ":$REVOKED"
+    # A packet in each direction for each answer.
+    PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
+    between "answers that did not take it" "$PASSED" -2 "$(in_a_second)"
+    others_go_on
+}
+
+# forbid END…: fw4 drops packets from (saddr) or to (daddr) the server, before it accepts
+# established packets.
+forbid() {
+    local end
+    for end; do
+        echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
+    done | gw nft -f -
+}
+drop_rule() { stops "$1" rules_back forbid saddr daddr; }
+test_drop_rule_flowtable() { drop_rule flowtable; }
+test_drop_rule_tcx() { drop_rule ebpf-tcx; }
+
+# A flowtable takes both directions with a packet of one.
+one_way_rule() { stops "$1" rules_back forbid "$2"; }
+test_rule_for_answers_flowtable() { one_way_rule flowtable saddr; }
+test_rule_for_answers_tcx() { one_way_rule ebpf-tcx saddr; }
+test_rule_for_requests_flowtable() { one_way_rule flowtable daddr; }
+test_rule_for_requests_tcx() { one_way_rule ebpf-tcx daddr; }
+
+# at_ingress: a program drops packets as the port receives them, behind the flowtable's hook.
+at_ingress() {
+    gw nft -f - <<END
+table netdev e2e_rules {
+    chain ingress {
+        type filter hook ingress device lan1 priority 10
+        ip daddr $ISP_4 drop
+    }
+}
+END
+}
+test_ingress_flowtable() { stops flowtable rules_back at_ingress; }
+test_ingress_tcx() { stops ebpf-tcx rules_back at_ingress; }
+
+before_routing() {
+    gw nft -f - <<END
+table inet e2e_rules {
+    chain raw {
+        type filter hook prerouting priority raw
+        ip saddr $ISP_4 drop
+    }
+}
+END
+}
+test_prerouting_flowtable() { stops flowtable rules_back before_routing; }
+test_prerouting_tcx() { stops ebpf-tcx rules_back before_routing; }
+
+# As programs that ban addresses: the rule is there before the flow begins.
+ban_list() {
+    gw nft -f - <<END
+table inet e2e_rules {
+    set banned { type ipv4_addr; }
+    chain forward {
+        type filter hook forward priority -10
+        ip saddr @banned counter drop
+    }
+}
+END
+}
+ban() { gw nft add element inet e2e_rules banned "{ $ISP_4 }"; }
+release() { gw nft delete element inet e2e_rules banned "{ $ISP_4 }"; }
+element() {
+    ban_list
+    stops "$1" release ban
+}
+test_element_flowtable() { element flowtable; }
+test_element_tcx() { element ebpf-tcx; }
+
+# to_other_vlan: the change is about the flow to the other VLAN.
+to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
+
+blackhole() { gw ip route add blackhole "$H20_4"; }
+route() {
+    to_other_vlan
+    stops "$1" rules_back blackhole
+}
+test_blackhole_flowtable() { route flowtable; }
+test_blackhole_tcx() { route ebpf-tcx; }
+
+# A link above the port, of which the flowtable knows nothing.
+link_down() { gw ip link set br-lan.20 down; }
+link_up() { gw ip link set br-lan.20 up; }
+link() {
+    gw sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=1
+    to_other_vlan
+    stops "$1" link_up link_down
+}
+test_link_flowtable() { link flowtable; }
+test_link_tcx() { link ebpf-tcx; }
+
+# fw4 accepts established connections before its rules, so a new rule is for new ones only.
+deny() {
+    add_config firewall <<END
+
+config rule
+	option name 'e2e'
+	option src 'lan'
+	option dest 'wan'
+	option dest_ip '$ISP_4'
+	option proto 'all'
+	option target 'DROP'
+END
+}
+reloaded() {
+    carried "$1"
+    deny
+    PASSED=$(answers)
+    soon 20 nothing_at h10 "$ISP_4" 80
+    soon 15 more_answers "$PASSED"
+    soon 30 on_the_fast_path "$REVOKED"
+    PASSED=$(($(answers) - PASSED))
+    others_go_on
+    soon 15 ended revoked
+    read -r _ lost < <(peers cat /tmp/e2e/revoked.log)
+    same "lost packets of the established flow" "$lost" 0
+}
+test_reload_flowtable() { reloaded flowtable; }
+test_reload_tcx() { reloaded ebpf-tcx; }
+
+EXCLUSION="
+config exclude
+	option name 'e2e'
+	option dest '$ISP_4'"
+excluded() {
+    carried "$1"
+    diverts slow/excluded configured "$EXCLUSION"
+}
+test_exclusion_flowtable() { excluded flowtable; }
+test_exclusion_tcx() { excluded ebpf-tcx; }
+
+# inspection ACTION [LINES]: of what goes to the Internet; nothing else is inspected.
+inspection() {
+    echo "
+config ips 'ips'
+	option enabled '1'
+	option default 'none'
+	option budget_bytes '5000'
+${2-}
+config policy
+	option name 'e2e'
+	option src 'lan'
+	option dest 'wan'
+	option action '$1'"
+}
+# always_inspected: the daemon has read the policy.
+always_inspected() {
+    configured "$(inspection always)"
+    soon 40 says '.policy.policies[0].action == "always"' ips
+}
+policy() {
+    carried "$1" "$(inspection none)"
+    diverts inspect/always-inspected always_inspected
+}
+test_policy_flowtable() { policy flowtable; }
+test_policy_tcx() { policy ebpf-tcx; }
+
+# A page that a rule of Suricata drops has its sender blocked.
+bad_answer() {
+    bad_page h10 "$ISP_4" >/dev/null
+    soon 5 says "[.blocks[].address] | index(\"$ISP_4\") != null" blocks
+}
+unblock() { gw fastpathctl release "$ISP_4"; }
+blocked() {
+    WITH=$(inspection inspect "	option block '1'")
+    stops "$1" unblock bad_answer
+}
+test_block_flowtable() { blocked flowtable; }
+test_block_tcx() { blocked ebpf-tcx; }
+
+# The kernel may give the entry that follows the same number.
+flow_age() { newest --proto udp --text ":$REVOKED" | jq -r '.age_s | floor'; }
+is_younger() { [ "$(flow_age)" -lt "$1" ]; }
+deleted() {
+    local age
+    carried "$1"
+    age=$(flow_age)
+    gw conntrack -D -p udp --orig-port-src "$REVOKED" >/dev/null
+    PASSED=$(answers)
+    soon 5 is_younger "$age"
+    soon 15 more_answers "$PASSED"
+    soon 15 on_the_fast_path "$REVOKED"
+    PASSED=$(($(answers) - PASSED))
+    others_go_on
+}
+test_deleted_entry_flowtable() { deleted flowtable; }
+test_deleted_entry_tcx() { deleted ebpf-tcx; }
