@@ -71,6 +71,7 @@ export type Reason =
   | 'mtu'
   | 'shaped'
   | 'table-full'
+  | 'first-packets'
   | 'idle'
   | 'pending'
   | 'not-taken';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Chains of `table inet fastpath` and their priorities, and all rules but those of inspection:
-//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`), `passed` marks, `flow add`; the
-//! digest in the last comment.
+//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`, first packets), `passed` marks,
+//! `flow add`; the digest in the last comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -133,11 +133,13 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         &format!("clear our bits {ours:#010x} before the reverse route look-up"),
     );
     let mut rules = Vec::new();
-    let excludes = if plan.has_flowtable() {
-        left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(excludes(plan)).collect()
+    let mut excludes: Vec<Rule> = if plan.has_flowtable() {
+        left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).collect()
     } else {
         Vec::new()
     };
+    excludes.extend(self::excludes(plan));
+    excludes.extend(first_packets(plan));
     match &plan.protection.inspection {
         None => {
             rules.extend(excludes);
@@ -213,17 +215,41 @@ fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule>
     })
 }
 
+/// Exclusions for ever are for the flowtable: the eBPF engine itself knows them. A packet count is
+/// known only here, and with eBPF such a flow gets no `passed` mark.
 fn excludes(plan: &Plan) -> Vec<Rule> {
-    let numbered = (1..).zip(&plan.excludes);
+    let kept = |exclude: &Exclude| match exclude.slow_packets {
+        None => plan.has_flowtable(),
+        Some(_) => offloads(plan),
+    };
+    let numbered = (1..).zip(&plan.excludes).filter(|(_, exclude)| kept(exclude));
     let rules = numbered.flat_map(|(number, exclude)| {
         let name = if exclude.name.is_empty() { "" } else { ": " };
         let comment = format!("exclude {number}{name}{}", exclude.name);
+        let first = exclude.slow_packets.map_or_else(String::new, before);
         ["original", "reply"].map(|direction| {
-            let text = format!("ct direction {direction}{} return", matches(exclude, direction));
-            Rule::new(text, &comment)
+            let matches = matches(exclude, direction);
+            Rule::new(format!("ct direction {direction}{matches}{first} return"), &comment)
         })
     });
     rules.collect()
+}
+
+/// The first packets of every flow.
+fn first_packets(plan: &Plan) -> Option<Rule> {
+    let packets = Some(plan.slow_packets).filter(|packets| *packets != 0 && offloads(plan))?;
+    let text = format!("meta l4proto {{ tcp, udp }}{} return", before(packets));
+    Some(Rule::new(text, &format!("the first {packets} packets stay on the slow path")))
+}
+
+/// Matches all packets of a connection before this one. Conntrack has counted the packet itself,
+/// and counts nothing (0) for connections that began without accounting: they stay slow.
+fn before(packets: u32) -> String {
+    format!(" ct packets < {packets}")
+}
+
+fn offloads(plan: &Plan) -> bool {
+    plan.has_flowtable() || plan.passed().is_some()
 }
 
 /// Conditions for packets of the flow in this direction. In the forward hook destination NAT has
