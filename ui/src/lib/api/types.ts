@@ -81,6 +81,10 @@ export type Reason =
 export type Inspection =
   'none' | 'inspecting' | 'always' | 'bypassed' | 'spent' | 'uninspected' | 'stopped';
 /**
+ * How a host moved: port (behind another port of a bridge), mac (another MAC for the same address).
+ */
+export type MoveKind = 'port' | 'mac';
+/**
  * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (inline, but packets are lost or late, or rules are missing); failing-open (Suricata does not answer, connections pass uninspected); failing-closed (it does not answer, connections to be inspected are dropped); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it receives copies and drops nothing).
  */
 export type IpsState =
@@ -860,6 +864,10 @@ export interface FlowDetail {
    * oldest first, at most 16
    */
   events: FlowEvent[];
+  /**
+   * moves of its hosts since it began, of the last hour, oldest first, at most 16; its entries were renewed after each
+   */
+  moves: HostMove[];
 }
 export interface Flow {
   id: number;
@@ -905,6 +913,28 @@ export interface FlowEvent {
   path: Path;
   reason: Reason;
   state: string;
+}
+/**
+ * A move of a host.
+ */
+export interface HostMove {
+  /**
+   * Unix ms
+   */
+  at_ms: number;
+  kind: MoveKind;
+  /**
+   * of the host
+   */
+  address: string;
+  /**
+   * the former port or MAC
+   */
+  from: string;
+  /**
+   * the new one
+   */
+  to: string;
 }
 export interface FlowsQuery {
   filter?: FlowFilter;
@@ -1832,6 +1862,10 @@ export interface Topology {
    * routing by more than the destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
    */
   policies: string[];
+  /**
+   * hosts that moved within the last hour, those with the most moves first
+   */
+  roaming: RoamingHost[];
 }
 export interface Link {
   index: number;
@@ -1963,4 +1997,24 @@ export interface Host {
   device: string;
   vlan: number;
   port: string;
+}
+export interface RoamingHost {
+  /**
+   * at its last move
+   */
+  addresses: string[];
+  kind: MoveKind;
+  /**
+   * within the last hour; 64 or more are 64
+   */
+  moves: number;
+  /**
+   * its last move, Unix ms
+   */
+  last_ms: number;
+  /**
+   * port or MAC before the last move
+   */
+  from: string;
+  to: string;
 }
