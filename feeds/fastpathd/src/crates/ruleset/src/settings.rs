@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges (engine, hook,
-//! `on_exit`, `mark_mask` 0x78000000, refresh 1 s, devices, first packets). Sections `exclude` and `policy` are
-//! read in crate `model`, `exclude.rs`, and in `policy.rs`.
+//! `on_exit`, `mark_mask` 0x78000000, refresh 1 s, devices, first packets). Sections `exclude` and
+//! `policy` are read in crate `model`, `exclude.rs`, and in `policy.rs`.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
