@@ -2000,7 +2000,11 @@ export interface Host {
 }
 export interface RoamingHost {
   /**
-   * at its last move
+   * empty if its address has another MAC
+   */
+  mac: string;
+  /**
+   * at its last move; may be empty
    */
   addresses: string[];
   kind: MoveKind;

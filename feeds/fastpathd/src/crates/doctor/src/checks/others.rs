@@ -44,8 +44,10 @@ fn roaming(facts: &Facts) -> Verdict {
         let moves = host["moves"].as_u64().unwrap_or_default();
         let value = format!("{moves}: {} → {}", word(host, "from"), word(host, "to"));
         let source = "ubus call fastpath topology: roaming";
-        finding = finding.saw("moves", addresses.join(", "), value, source);
-        names.extend(addresses.first().copied());
+        let name = addresses.first().copied().unwrap_or_else(|| word(host, "mac"));
+        let of = if addresses.is_empty() { name.to_owned() } else { addresses.join(", ") };
+        finding = finding.saw("moves", of, value, source);
+        names.push(name);
         most = most.max(moves);
     }
     Ok(finding.with("hosts", names.join(", ")).with("moves", most).if_seen())

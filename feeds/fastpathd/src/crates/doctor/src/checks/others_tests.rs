@@ -47,8 +47,9 @@ fn only(fake: &Fake, id: &str) -> Finding {
 
 fn host(moves: u64) -> Value {
     json!({
-        "addresses": ["10.10.10.10", "2001:db8:10::10"], "kind": "port", "moves": moves,
-        "last_ms": 1, "from": "lan1", "to": "lan3",
+        "mac": "52:54:00:02:00:01",
+        "addresses": ["10.10.10.10", "2001:db8:10::10"],
+        "kind": "port", "moves": moves, "last_ms": 1, "from": "lan1", "to": "lan3",
     })
 }
 
@@ -58,6 +59,10 @@ fn a_host_that_roams_all_the_time_is_named_with_its_ports() {
     assert_eq!(finding.evidence.len(), 2);
     assert_eq!(finding.evidence[0].value, "64: lan1 → lan3");
     assert_eq!(finding.params["hosts"], "10.10.10.10, 10.10.10.10");
+    let mut unknown = host(11);
+    unknown["addresses"] = json!([]);
+    let finding = only(&router("flowtable", &json!([unknown])), "hosts-roam");
+    assert_eq!(finding.params["hosts"], "52:54:00:02:00:01", "without an address");
     assert_eq!(found(&router("flowtable", &json!([host(10)]))), [], "through the house and back");
     assert_eq!(found(&router("ebpf", &json!([host(64)]))), [], "it costs the others nothing");
     assert_eq!(found(&router("off", &json!([host(64)]))), []);

@@ -136,7 +136,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
 }
 
 /// Link-local and multicast neighbours are how hosts talk to the router, not hosts of their own.
-fn forwards_to(address: IpAddr) -> bool {
+pub(super) fn forwards_to(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
         IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),

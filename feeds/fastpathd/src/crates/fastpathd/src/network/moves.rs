@@ -10,6 +10,7 @@ use flows::{HostMove, MoveKind, Now};
 use serde::Serialize;
 use topology::{Mac, Topology};
 
+use crate::network::answer::forwards_to;
 use crate::network::stations::Moved;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -21,6 +22,8 @@ const EACH: usize = 64;
 /// A host that moved within the last hour (`topology.json`, `RoamingHost`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct RoamingHost {
+    /// Empty if its address has another MAC.
+    mac: String,
     addresses: Vec<IpAddr>,
     kind: MoveKind,
     moves: usize,
@@ -64,7 +67,8 @@ impl Moves {
             let (key, kind, addresses, from, to) = match *one {
                 Moved::Station { mac, from, to } => {
                     let its = topology.neighbours().filter(|each| each.mac == Some(mac));
-                    let addresses = its.map(|each| each.address).collect();
+                    let addresses = its.map(|each| each.address);
+                    let addresses = addresses.filter(|each| forwards_to(*each)).collect();
                     let [from, to] = [from, to].map(|index| port_name(topology, index));
                     (HostKey::Station(mac), MoveKind::Port, addresses, from, to)
                 }
@@ -128,16 +132,21 @@ impl Moves {
     /// The hosts that moved within the last hour, those with the most moves first.
     pub(crate) fn roaming(&self, now: Now) -> Vec<RoamingHost> {
         let mut hosts: Vec<RoamingHost> =
-            self.hosts.values().filter_map(|host| roaming(host, now)).collect();
+            self.hosts.iter().filter_map(|(key, host)| roaming(key, host, now)).collect();
         hosts.sort_by(|a, b| b.moves.cmp(&a.moves).then(b.last_ms.cmp(&a.last_ms)));
         hosts
     }
 }
 
-fn roaming(host: &Host, now: Now) -> Option<RoamingHost> {
+fn roaming(key: &HostKey, host: &Host, now: Now) -> Option<RoamingHost> {
     let moves = host.moves.iter().filter(|each| is_recent(each, now)).count();
     let last = host.moves.back().filter(|_| moves > 0)?;
+    let mac = match key {
+        HostKey::Station(mac) => mac.to_string(),
+        HostKey::Neighbour(_) => String::new(),
+    };
     Some(RoamingHost {
+        mac,
         addresses: host.addresses.clone(),
         kind: host.kind,
         moves,
