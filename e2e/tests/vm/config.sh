@@ -142,3 +142,83 @@ test_check_says_what_is_wrong() {
     if answer=$(gw fastpathd --check /tmp/bad 2>&1); then fail "no error: $answer"; fi
     has "the error" "$answer" "line 2"
 }
+
+# first_packets ENGINE NUMBER: so many first packets of each flow stay on the slow path.
+first_packets() {
+    configure <<END
+config fastpath 'main'
+	option engine '$1'
+	option slow_packets '$2'
+END
+    soon 10 engine_is "$1"
+}
+
+# slow_packets PORT: how many packets of the conversation from that port have been in the forward
+# hook; `count_slow` begins to count.
+count_slow() {
+    gw "nft -f - <<END
+table inet e2e {
+    chain forward {
+        type filter hook forward priority filter + 30
+        udp sport $1 counter
+        udp dport $1 counter
+    }
+}
+END"
+}
+slow_packets() {
+    gw nft list chain inet e2e forward | sed -n 's/.* packets \([0-9]*\).*/\1/p' | xargs |
+        { read -r there back && echo $((there + back)); }
+}
+
+# 50 datagrams a second and their echoes.
+# @core
+test_first_packets_take_the_slow_path() {
+    local port
+    first_packets flowtable 40
+    port=$(fresh_port)
+    count_slow "$port"
+    begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
+    soon 10 on_path flowtable --proto udp --text "$port"
+    soon 3 offloaded "$port"
+    same "packets on the slow path" "$(slow_packets)" 40
+}
+
+# The daemon installs a flow after it has passed, so a few more packets may come before.
+test_first_packets_take_the_slow_path_before_ebpf() {
+    local port seen
+    first_packets ebpf 200
+    port=$(fresh_port)
+    count_slow "$port"
+    begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
+    soon 3 on_path slow/first-packets --proto udp --text "$port"
+    soon 10 on_path ebpf --proto udp --text "$port"
+    seen=$(slow_packets)
+    between "packets on the slow path" "$seen" 200 400
+    until_still 5 slow_packets
+    note "$seen packets on the slow path"
+}
+
+# The exclusion ends with its packets, and other flows have none.
+test_first_packets_of_an_exclusion() {
+    local port other
+    configure <<END
+config fastpath 'main'
+	option engine 'flowtable'
+
+config exclude
+	option name 'first'
+	option dest '$ISP_4'
+	option proto 'udp'
+	option slow_packets '100'
+END
+    soon 10 engine_is flowtable
+    port=$(fresh_port) other=$(fresh_port)
+    count_slow "$port"
+    begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
+    begin h10 other "exec /tmp/e2e/steady $H20_4 $other"
+    soon 3 on_path slow/first-packets --proto udp --text "$port"
+    on_path flowtable --proto udp --text "$other" || fail "another flow is slow, too"
+    soon 10 on_path flowtable --proto udp --text "$port"
+    same "packets on the slow path" "$(slow_packets)" 100
+}

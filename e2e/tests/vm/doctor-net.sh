@@ -101,14 +101,49 @@ END
     doctor 'soon 10 silent flowtable-devices; silent pppoe-slow'
 }
 
-# @finds:flowtable-upper @finds:flowtable-counters
+# @finds:flowtable-upper @finds:flowtable-counters @finds:flowtable-foreign
 test_flowtable_of_somebody_elses() {
     doctor '
-        silent flowtable-upper; silent flowtable-counters
+        silent flowtable-upper; silent flowtable-counters; silent flowtable-foreign
         nft "table inet e2e { flowtable f { hook ingress priority 9; devices = { br-lan.10 }; }; }"
-        finds flowtable-upper; finds flowtable-counters
+        finds flowtable-upper; finds flowtable-counters; finds flowtable-foreign
+        fastpathctl engine off >/dev/null
+        soon 5 silent flowtable-foreign
+        fastpathctl engine flowtable >/dev/null
         nft delete table inet e2e
-        silent flowtable-upper; silent flowtable-counters'
+        silent flowtable-upper; silent flowtable-counters; silent flowtable-foreign'
+}
+
+# A station that the bridge sees at one port and at another.
+# @finds:hosts-roam
+test_host_that_roams_all_the_time() {
+    trap 'gw "bridge fdb del 02:00:00:00:77:77 dev lan3 master vlan 10" 2>/dev/null || true' EXIT
+    # shellcheck disable=SC2016 # the gateway expands it
+    doctor '
+        at() { bridge fdb replace 02:00:00:00:77:77 dev $1 master dynamic vlan 10; }
+        at lan1
+        for number in 1 2 3 4 5; do at lan3; at lan1; done
+        silent hosts-roam
+        at lan3
+        soon 5 finds hosts-roam
+        report hosts-roam | grep -q "lan1 → lan3"
+        fastpathctl engine ebpf >/dev/null
+        soon 5 silent hosts-roam
+        fastpathctl engine flowtable >/dev/null'
+}
+
+# @finds:marks-shared
+test_another_program_uses_our_bits_of_the_mark() {
+    trap 'gw "rm -f /etc/config/pbr /etc/rc.d/S94pbr"' EXIT
+    # shellcheck disable=SC2016 # the gateway expands it
+    doctor '
+        pbr() { printf "config pbr \"config\"\n\toption enabled \"1\"\n\toption fw_mask \"$1\"\n"; }
+        silent marks-shared
+        pbr 00ff0000 >/etc/config/pbr
+        mkdir -p /etc/rc.d && : >/etc/rc.d/S94pbr
+        silent marks-shared
+        pbr 70000000 >/etc/config/pbr
+        finds marks-shared'
 }
 
 # @finds:flowtable-share

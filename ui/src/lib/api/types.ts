@@ -71,6 +71,7 @@ export type Reason =
   | 'mtu'
   | 'shaped'
   | 'table-full'
+  | 'first-packets'
   | 'idle'
   | 'pending'
   | 'not-taken';
@@ -79,6 +80,10 @@ export type Reason =
  */
 export type Inspection =
   'none' | 'inspecting' | 'always' | 'bypassed' | 'spent' | 'uninspected' | 'stopped';
+/**
+ * How a host moved: port (behind another port of a bridge), mac (another MAC for the same address).
+ */
+export type MoveKind = 'port' | 'mac';
 /**
  * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (inline, but packets are lost or late, or rules are missing); failing-open (Suricata does not answer, connections pass uninspected); failing-closed (it does not answer, connections to be inspected are dropped); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it receives copies and drops nothing).
  */
@@ -897,6 +902,10 @@ export interface FlowDetail {
    * oldest first, at most 16
    */
   events: FlowEvent[];
+  /**
+   * moves of its hosts since it began, of the last hour, oldest first, at most 16; its entries were renewed after each
+   */
+  moves: HostMove[];
 }
 export interface Flow {
   id: number;
@@ -942,6 +951,28 @@ export interface FlowEvent {
   path: Path;
   reason: Reason;
   state: string;
+}
+/**
+ * A move of a host.
+ */
+export interface HostMove {
+  /**
+   * Unix ms
+   */
+  at_ms: number;
+  kind: MoveKind;
+  /**
+   * of the host
+   */
+  address: string;
+  /**
+   * the former port or MAC
+   */
+  from: string;
+  /**
+   * the new one
+   */
+  to: string;
 }
 export interface FlowsQuery {
   filter?: FlowFilter;
@@ -1869,6 +1900,10 @@ export interface Topology {
    * routing by more than the destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
    */
   policies: string[];
+  /**
+   * hosts that moved within the last hour, those with the most moves first
+   */
+  roaming: RoamingHost[];
 }
 export interface Link {
   index: number;
@@ -2000,4 +2035,28 @@ export interface Host {
   device: string;
   vlan: number;
   port: string;
+}
+export interface RoamingHost {
+  /**
+   * empty if its address has another MAC
+   */
+  mac: string;
+  /**
+   * at its last move; may be empty
+   */
+  addresses: string[];
+  kind: MoveKind;
+  /**
+   * within the last hour; 64 or more are 64
+   */
+  moves: number;
+  /**
+   * its last move, Unix ms
+   */
+  last_ms: number;
+  /**
+   * port or MAC before the last move
+   */
+  from: string;
+  to: string;
 }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
-import type { Options, Section } from '../form/sections';
+import { text, type Options, type Section } from '../form/sections';
 import * as features from './features';
 
 const section = (name: string, type: string, values: Options): Section => ({
@@ -56,6 +56,12 @@ describe('IPv6', () => {
     expect(features.excludes(draft).map((each) => each.section)).toEqual(['nas']);
     features.carryIpv6(draft, true);
     expect(draft.edits).toEqual([]);
+  });
+
+  it.each(['src_port', 'slow_packets'])('is carried with an exclusion by %s', (option) => {
+    draft.add('fastpath', 'exclude', { name: 'some', src: '::/0', [option]: '20' });
+    expect(features.carriesIpv6(draft)).toBe(true);
+    expect(features.excludes(draft).map((each) => text(each, 'name'))).toEqual(['nas', 'some']);
   });
 
   it('is carried although some of it is excluded', () => {

@@ -28,11 +28,14 @@ export function use(draft: Sections, device: string, on: boolean): void {
 /** Every IPv6 address: excluded, all of IPv6 stays on the slow path. */
 const IPV6 = '::/0';
 
+/** Options with which an exclusion of all addresses is narrower than a switch says. */
+const conditions = ['dest', 'proto', 'src_port', 'dest_port', 'slow_packets'] as const;
+
 const ipv6Excludes = (draft: Pick<Sections, 'all'>) =>
   draft
     .all(FILE, 'exclude')
     .filter((each) => text(each, 'src') === IPV6)
-    .filter((each) => !['dest', 'proto', 'dest_port'].some((option) => text(each, option)));
+    .filter((each) => !conditions.some((option) => text(each, option)));
 
 /** Whether flows of IPv6 may leave the slow path. */
 export const carriesIpv6 = (draft: Pick<Sections, 'all'>): boolean =>

@@ -11,6 +11,7 @@ export const defaults = {
     on_exit: 'keep',
     vlan: '1',
     pppoe: '1',
+    slow_packets: '0',
   },
   ips: {
     enabled: '0',

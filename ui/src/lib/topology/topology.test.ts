@@ -55,6 +55,7 @@ function gateway(): Topology {
       { name: 'lan', zone: 'lan', device: 'br-lan.10', proto: 'static', up: true },
     ],
     policies: [],
+    roaming: [],
     hosts: Array.from({ length: 6 }, (_, i) => ({
       address: `10.10.10.${i + 2}`,
       mac: `02::${i}`,
@@ -179,7 +180,15 @@ describe('layout', () => {
   });
 
   it('makes something of an empty box', () => {
-    const none = { links: [], bridges: [], pppoe: [], interfaces: [], hosts: [], policies: [] };
+    const none = {
+      links: [],
+      bridges: [],
+      pppoe: [],
+      interfaces: [],
+      hosts: [],
+      policies: [],
+      roaming: [],
+    };
     const empty = { generation: 0, ...none };
     expect(layOut(empty, [], messages).boxes.map((box) => box.kind)).toEqual(['router']);
   });

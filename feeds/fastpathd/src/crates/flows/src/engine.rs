@@ -2,6 +2,7 @@
 //! Engine in force, exclusions and `passed` bits of the connection mark, as the daemon hands them
 //! to the flow table.
 
+use ctnetlink::Tuple;
 use model::{Engine, Exclude};
 
 /// The engine in force and its exclusions.
@@ -11,6 +12,8 @@ pub struct EngineState {
     pub engine: Engine,
     /// Flows that stay on the slow path by configuration.
     pub excludes: Vec<Exclude>,
+    /// Every flow's first packets that stay on the slow path; 0: none.
+    pub slow_packets: u32,
     /// Bits of the connection mark that the last rules set, for packets from the initiator and to
     /// it; zeros: none.
     pub passed: [u32; 2],
@@ -18,6 +21,21 @@ pub struct EngineState {
 
 impl Default for EngineState {
     fn default() -> Self {
-        Self { engine: Engine::Off, excludes: Vec::new(), passed: [0; 2] }
+        Self { engine: Engine::Off, excludes: Vec::new(), slow_packets: 0, passed: [0; 2] }
+    }
+}
+
+impl EngineState {
+    /// Whether an exclusion keeps a flow on the slow path for ever, and otherwise for how many of
+    /// its first packets.
+    pub(crate) fn kept(&self, orig: &Tuple, reply: &Tuple) -> (bool, u32) {
+        let mut first = self.slow_packets;
+        for exclude in self.excludes.iter().filter(|exclude| exclude.matches(orig, reply)) {
+            match exclude.slow_packets {
+                Some(packets) => first = first.max(packets),
+                None => return (true, first),
+            }
+        }
+        (false, first)
     }
 }

@@ -212,6 +212,13 @@ impl Flow {
         self.up.bytes.saturating_add(self.down.bytes)
     }
 
+    /// The kernel's own count of packets, both directions, as rules read it.
+    pub(crate) fn kernel_packets(&self) -> u64 {
+        let [up, down] = self.zeroed.as_deref().copied().unwrap_or_default();
+        let shown = self.up.packets.saturating_add(self.down.packets);
+        shown.saturating_sub(up.packets.saturating_add(down.packets))
+    }
+
     /// Both directions, bits per second.
     pub(crate) fn bps(&self) -> f32 {
         self.up_bps + self.down_bps

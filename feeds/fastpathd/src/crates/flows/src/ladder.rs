@@ -51,6 +51,8 @@ pub struct Facts<'a> {
     pub seq_adjust: bool,
     /// The configuration keeps it on the slow path.
     pub excluded: bool,
+    /// The configuration keeps its first packets on the slow path, and they have not all passed.
+    pub first_packets: bool,
     /// TCP state, where the kernel reports it.
     pub tcp_state: Option<TcpState>,
     /// Its packets may be routed by more than their destination.
@@ -259,7 +261,11 @@ fn waiting(facts: &Facts<'_>) -> Reason {
         | OffloadState::Preparing
         | OffloadState::Requested
         | OffloadState::Carried => {
-            if facts.quiet >= FLOWTABLE_TIMEOUT {
+            if facts.first_packets {
+                // Our rule set returns before it adds or marks the flow. Not a rung: the eBPF
+                // engine goes by the mark, which arrives before the packets are counted here.
+                Reason::FirstPackets
+            } else if facts.quiet >= FLOWTABLE_TIMEOUT {
                 // Dropped by `nf_flow_offload_gc_step`, back with the next packet.
                 Reason::Idle
             } else if facts.active_for < PATIENCE {

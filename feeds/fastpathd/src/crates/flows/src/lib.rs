@@ -36,7 +36,7 @@ pub use history::{History, HistoryQuery, Series};
 pub use inspection::{InspectionState, InspectionStatus};
 pub use ladder::{Facts, Verdict, climb};
 pub use network::{Network, Side};
-pub use page::{FlowDetail, FlowPage, GroupRow, Rows, Top, TopRow};
+pub use page::{FlowDetail, FlowPage, GroupRow, HostMove, MoveKind, Rows, Top, TopRow};
 pub use parse::{QueryError, Request};
 pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};

@@ -2,6 +2,8 @@
 //! Types of the replies of `flows`, `flow` and `top`. Columns of a flow and their values are in
 //! `rows.rs`, columns of a group in `groups.rs`.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 
 use crate::query::Group;
@@ -47,6 +49,49 @@ pub struct FlowDetail<'a> {
     pub ports: [&'a str; 2],
     /// Oldest first, at most 16.
     pub events: Vec<FlowEvent>,
+    /// Moves of its hosts since it began, oldest first, as far as the caller knows.
+    pub moves: Vec<HostMove>,
+    #[serde(skip)]
+    pub(crate) began_ms: u64,
+}
+
+impl FlowDetail<'_> {
+    /// Addresses of its two ends.
+    #[must_use]
+    pub fn ends(&self) -> [IpAddr; 2] {
+        [self.flow.flow.orig.src, self.flow.flow.reply.src]
+    }
+
+    /// When it began, Unix ms.
+    #[must_use]
+    pub fn began_ms(&self) -> u64 {
+        self.began_ms
+    }
+}
+
+/// How a host moved: whether it is behind another port of a bridge, or has another MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MoveKind {
+    /// To another port.
+    Port,
+    /// To another MAC.
+    Mac,
+}
+
+/// A move of a host, after which its flows were renewed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HostMove {
+    /// Unix ms.
+    pub at_ms: u64,
+    /// How it moved.
+    pub kind: MoveKind,
+    /// Of the host.
+    pub address: IpAddr,
+    /// The former port or MAC.
+    pub from: String,
+    /// The new one.
+    pub to: String,
 }
 
 /// Who uses the line: the reply of `top`.

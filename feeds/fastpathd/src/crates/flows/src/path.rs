@@ -80,6 +80,8 @@ config::named! {
         Shaped = "shaped",
         /// The eBPF engine's table is full of flows that are not idle.
         TableFull = "table-full",
+        /// The configuration keeps its first packets on the slow path.
+        FirstPackets = "first-packets",
         /// Was carried, then quiet: the next packet puts it back.
         Idle = "idle",
         /// The engine will take it with one of the next packets.

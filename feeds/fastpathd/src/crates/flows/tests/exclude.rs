@@ -5,10 +5,13 @@
 
 mod support;
 
+use std::slice;
+
 use config::Network;
+use ctnetlink::{Counters, Entry};
 use flows::EngineState;
-use model::{Engine, Exclude, Ports};
-use support::{TCP, UDP, address, at, dump, entry, only, tuple, verdict, watching, web};
+use model::{Exclude, Ports};
+use support::{TCP, UDP, address, at, dump, entry, flowtable, only, tuple, verdict, watching, web};
 
 fn network(text: &str) -> Network {
     text.parse().expect("a network")
@@ -24,6 +27,7 @@ fn all_conditions_have_to_hold() {
         proto: Some(TCP),
         src_port: Some(Ports { first: 40_000, last: 40_000 }),
         dest_port: Some(Ports { first: 400, last: 443 }),
+        slow_packets: None,
     };
     let matches = |exclude: &Exclude| exclude.matches(&web.orig, &web.reply);
     assert!(matches(&whole));
@@ -66,9 +70,62 @@ fn the_page_says_so() {
     dump(&mut table, 1.0, &[web(1)]);
     let exclude =
         Exclude { dest_port: Some(Ports { first: 443, last: 443 }), ..Exclude::default() };
-    table.engine(
-        EngineState { engine: Engine::Flowtable, excludes: vec![exclude], passed: [0; 2] },
-        at(2.0),
-    );
+    table.engine(EngineState { excludes: vec![exclude], ..flowtable() }, at(2.0));
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "excluded"));
+}
+
+/// `web(1)` with this many packets in each direction.
+fn packets(up: u64, down: u64) -> Entry {
+    let counters = |packets| Some(Counters { packets, bytes: packets * 100 });
+    Entry { orig_counters: counters(up), reply_counters: counters(down), ..web(1) }
+}
+
+#[test]
+fn the_first_packets_of_every_flow() {
+    let mut table = watching();
+    table.engine(EngineState { slow_packets: 10, ..flowtable() }, at(0.5));
+    for (second, up, down, reason) in
+        [(1.0, 1, 0, "first-packets"), (2.0, 5, 4, "first-packets"), (3.0, 5, 5, "pending")]
+    {
+        dump(&mut table, second, &[packets(up, down)]);
+        assert_eq!(verdict(&only(&table, second)), ("slow", reason), "{up} + {down}");
+    }
+    dump(&mut table, 60.0, &[packets(5, 5)]);
+    assert_eq!(verdict(&only(&table, 60.0)).1, "idle");
+}
+
+/// A rule reads the kernel's counters, whatever ours say.
+#[test]
+fn counters_that_were_zeroed_count_again() {
+    let mut table = watching();
+    table.engine(EngineState { slow_packets: 10, ..flowtable() }, at(0.5));
+    dump(&mut table, 1.0, &[packets(50, 50)]);
+    assert_eq!(verdict(&only(&table, 1.0)).1, "pending");
+    dump(&mut table, 2.0, &[packets(1, 0)]);
+    let row = only(&table, 2.0);
+    assert_eq!(verdict(&row).1, "first-packets");
+    assert_eq!(row["up_packets"], 51);
+}
+
+#[test]
+fn an_exclusion_of_first_packets_ends() {
+    let port = |port, slow_packets| Exclude {
+        dest_port: Some(Ports { first: port, last: port }),
+        slow_packets,
+        ..Exclude::default()
+    };
+    let reason = |excludes: &[Exclude], slow_packets, entry: Entry| {
+        let mut table = watching();
+        let excludes = excludes.to_vec();
+        table.engine(EngineState { excludes, slow_packets, ..flowtable() }, at(0.5));
+        dump(&mut table, 1.0, &[entry]);
+        verdict(&only(&table, 1.0)).1.to_owned()
+    };
+    let few = port(443, Some(20));
+    assert_eq!(reason(slice::from_ref(&few), 0, packets(10, 9)), "first-packets");
+    assert_eq!(reason(slice::from_ref(&few), 0, packets(10, 10)), "pending");
+    assert_eq!(reason(&[port(80, Some(20))], 0, packets(10, 9)), "pending", "another port");
+    assert_eq!(reason(&[few.clone(), port(443, Some(30))], 0, packets(10, 10)), "first-packets");
+    assert_eq!(reason(slice::from_ref(&few), 30, packets(10, 10)), "first-packets");
+    assert_eq!(reason(&[few, port(443, None)], 0, packets(10, 10)), "excluded", "for ever");
 }

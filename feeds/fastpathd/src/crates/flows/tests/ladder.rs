@@ -26,6 +26,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         helper: false,
         seq_adjust: false,
         excluded: false,
+        first_packets: false,
         tcp_state: Some(TcpState::Established),
         policy_routed: false,
         initiator: Some(initiator),
@@ -176,6 +177,22 @@ fn reasons_that_depend_on_time() {
 }
 
 #[test]
+fn first_packets_are_named_while_nothing_else_keeps_the_flow() {
+    slow(Reason::FirstPackets, |facts, _| facts.first_packets = true);
+    slow(Reason::FirstPackets, |facts, _| {
+        (facts.first_packets, facts.quiet) = (true, Duration::from_secs(30));
+    });
+    slow(Reason::Local, |facts, _| (facts.first_packets, facts.local) = (true, true));
+    slow(Reason::NotEstablished, |facts, _| {
+        (facts.first_packets, facts.status) = (true, Status::CONFIRMED);
+    });
+    let carried = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.first_packets, facts.status) = (true, Status::OFFLOAD);
+    };
+    check(carried, Path::Flowtable, None);
+}
+
+#[test]
 fn an_earlier_rung_wins() {
     slow(Reason::Local, |facts, _| (facts.local, facts.proto) = (true, 1));
     slow(Reason::Helper, |facts, _| (facts.helper, facts.initiator) = (true, None));
@@ -193,14 +210,14 @@ proptest! {
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
-        flags in any::<[bool; 5]>(),
+        flags in any::<[bool; 6]>(),
         state in 0_u8..11,
         ends in (0_usize..4, 0_usize..4),
         times in (0_u64..100, 0_u64..100),
     ) {
         let net = Net::default();
         let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
-        let [local, multicast, helper, seq_adjust, excluded] = flags;
+        let [local, multicast, helper, seq_adjust, excluded, first_packets] = flags;
         let facts = Facts {
             engine,
             inspection,
@@ -212,6 +229,7 @@ proptest! {
             helper,
             seq_adjust,
             excluded,
+            first_packets,
             tcp_state: TcpState::from_kernel(state),
             policy_routed: false,
             initiator: sides[ends.0],

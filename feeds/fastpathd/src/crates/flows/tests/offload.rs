@@ -16,7 +16,7 @@ use support::{
 const PASSED: [u32; 2] = [0x100, 0x200];
 
 fn ebpf() -> EngineState {
-    EngineState { engine: Engine::Ebpf, excludes: Vec::new(), passed: PASSED }
+    EngineState { engine: Engine::Ebpf, passed: PASSED, ..EngineState::default() }
 }
 
 /// As it is when its packets have passed the rules both ways.
@@ -331,6 +331,23 @@ fn nothing_is_requested_without_rules_that_set_marks() {
     table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
     update(&mut table, 1.0, web(1), &with_programs());
     assert_eq!(table.offload_requests(), []);
+}
+
+/// The rules set the mark after the first packets, and that event is earlier than the next reading
+/// of the counters.
+#[test]
+fn the_mark_says_when_the_first_packets_have_passed() {
+    let mut table = FlowTable::new();
+    table.engine(EngineState { slow_packets: 10, ..ebpf() }, at(0.0));
+    let net = with_programs();
+    dump_in(&mut table, 0.0, &[], &net);
+    let new = Entry { status: Status::CONFIRMED, ..uncounted(web(1)) };
+    table.event(&Event::New(new), at(1.0), &net);
+    table.event(&Event::Update(uncounted(web(1))), at(1.1), &net);
+    assert_eq!(verdict(&only(&table, 1.1)), ("slow", "first-packets"));
+    assert_eq!(table.offload_requests(), []);
+    table.event(&Event::Update(passed(uncounted(web(1)))), at(1.2), &net);
+    preparing(&mut table);
 }
 
 #[test]

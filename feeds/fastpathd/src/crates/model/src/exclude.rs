@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `exclude` of `/etc/config/fastpath`, flows kept on the slow path: its options, refused
-//! conditions, and whether a connection matches. Its nftables rules are in crate `ruleset`,
-//! `rules.rs`.
+//! Section `exclude` of `/etc/config/fastpath`, flows kept on the slow path for ever or for their
+//! first packets: its options, refused conditions, and whether a connection matches. Its nftables
+//! rules are in crate `ruleset`, `rules.rs`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use config::{Fault, Network, Section, label, number, switch};
+use config::{Fault, Network, Section, label, number, number_in, switch};
 use ctnetlink::Tuple;
 
 /// A port or a range of ports, both ends included.
@@ -53,6 +54,9 @@ impl FromStr for Ports {
     }
 }
 
+/// The values of `slow_packets` in a section `exclude`. Nobody reads a million first packets.
+const SLOW_PACKETS: RangeInclusive<u32> = 1..=1_000_000;
+
 /// Flows that stay on the slow path: all given conditions must match.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Exclude {
@@ -68,6 +72,8 @@ pub struct Exclude {
     pub src_port: Option<Ports>,
     /// Ports of the responder, after destination NAT.
     pub dest_port: Option<Ports>,
+    /// For their first packets only, this many in both directions together; none: for ever.
+    pub slow_packets: Option<u32>,
 }
 
 impl Exclude {
@@ -81,6 +87,20 @@ impl Exclude {
             && self.dest_port.is_none_or(|ports| ports.contains(reply.sport))
     }
 
+    /// Whether the flows never leave the slow path.
+    #[must_use]
+    pub fn for_ever(&self) -> bool {
+        self.slow_packets.is_none()
+    }
+
+    fn has_condition(&self) -> bool {
+        self.src.is_some()
+            || self.dest.is_some()
+            || self.proto.is_some()
+            || self.src_port.is_some()
+            || self.dest_port.is_some()
+    }
+
     /// Reads a section. None if it is disabled or invalid.
     pub fn read(section: &mut Section<'_>) -> Option<Self> {
         let enabled = section.value("enabled", switch).unwrap_or(true);
@@ -91,6 +111,7 @@ impl Exclude {
             proto: section.value("proto", protocol).flatten(),
             src_port: section.value("src_port", Ports::from_str),
             dest_port: section.value("dest_port", Ports::from_str),
+            slow_packets: section.value("slow_packets", number_in(SLOW_PACKETS)),
         };
         if let (Some(src), Some(dest)) = (exclude.src, exclude.dest)
             && src.address.is_ipv4() != dest.address.is_ipv4()
@@ -98,8 +119,7 @@ impl Exclude {
             let fault = Fault::OtherFamily { src: src.to_string() };
             section.error("dest", &dest.to_string(), fault);
         }
-        if section.is_good() && exclude == (Self { name: exclude.name.clone(), ..Self::default() })
-        {
+        if section.is_good() && !exclude.has_condition() {
             section.error("", "", Fault::ExcludesAll);
         }
         (enabled && section.is_good()).then_some(exclude)

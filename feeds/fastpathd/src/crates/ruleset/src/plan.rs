@@ -76,6 +76,8 @@ pub struct Plan {
     /// Tunnels, whose flows stay on the slow path: a flowtable would offload one direction at
     /// most. [`plan`] sets none.
     pub tunnels: BTreeSet<String>,
+    /// Every flow's first packets that stay on the slow path; 0: none.
+    pub slow_packets: u32,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection and blocks.
@@ -157,6 +159,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         left_out: settings.left_out,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
+        slow_packets: settings.slow_packets,
         excludes: settings.excludes.clone(),
         protection: protection.clone(),
         decisions,

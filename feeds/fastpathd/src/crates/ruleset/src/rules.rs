@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Chains of `table inet fastpath` and their priorities, and all rules but those of inspection:
-//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`), `passed` marks, `flow add`; the
-//! digest in the last comment.
+//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`, first packets), `passed` marks,
+//! `flow add`; the digest in the last comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -140,14 +140,21 @@ fn offload(plan: &Plan) -> Vec<Rule> {
     let (mut notes, mut waits) = (Vec::new(), Vec::new());
     if plan.has_flowtable() {
         excludes.extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)));
-        excludes.extend(self::excludes(plan));
+        excludes.extend(self::excludes(plan, Exclude::for_ever));
         [notes, waits] = both_ways();
+    }
+    // The first packets count as passed: the flow does not wait for more of them.
+    let mut first = Vec::new();
+    if offloads(plan) {
+        first.extend(self::excludes(plan, |exclude| !exclude.for_ever()));
+        first.extend(first_packets(plan));
     }
     match &plan.protection.inspection {
         None => {
             rules.extend(excludes);
             rules.push(clear);
             rules.extend(notes);
+            rules.extend(first);
         }
         Some(inspection) => {
             // Packets that Suricata has accepted have passed, too.
@@ -156,6 +163,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
             // Every packet has our bits here: they must not remain on excluded packets either.
             rules.push(clear);
             rules.extend(excludes);
+            rules.extend(first);
         }
     }
     rules.extend(plan.passed().into_iter().flat_map(passed));
@@ -240,17 +248,37 @@ fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule>
     })
 }
 
-fn excludes(plan: &Plan) -> Vec<Rule> {
-    let numbered = (1..).zip(&plan.excludes);
-    let rules = numbered.flat_map(|(number, exclude)| {
+/// Exclusions, by their number in the configuration. Those for ever are for the flowtable: the eBPF
+/// engine itself knows them. A packet count is known only here, and with eBPF such a flow gets no
+/// `passed` mark.
+fn excludes(plan: &Plan, wanted: fn(&Exclude) -> bool) -> impl Iterator<Item = Rule> {
+    let numbered = (1..).zip(&plan.excludes).filter(move |(_, exclude)| wanted(exclude));
+    numbered.flat_map(|(number, exclude)| {
         let name = if exclude.name.is_empty() { "" } else { ": " };
         let comment = format!("exclude {number}{name}{}", exclude.name);
+        let first = exclude.slow_packets.map_or_else(String::new, before);
         ["original", "reply"].map(|direction| {
-            let text = format!("ct direction {direction}{} return", matches(exclude, direction));
-            Rule::new(text, &comment)
+            let matches = matches(exclude, direction);
+            Rule::new(format!("ct direction {direction}{matches}{first} return"), &comment)
         })
-    });
-    rules.collect()
+    })
+}
+
+/// The first packets of every flow.
+fn first_packets(plan: &Plan) -> Option<Rule> {
+    let packets = Some(plan.slow_packets).filter(|packets| *packets != 0)?;
+    let text = format!("meta l4proto {{ tcp, udp }}{} return", before(packets));
+    Some(Rule::new(text, &format!("the first {packets} packets stay on the slow path")))
+}
+
+/// Matches all packets of a connection before this one. Conntrack has counted the packet itself,
+/// and counts nothing (0) for connections that began without accounting: they stay slow.
+fn before(packets: u32) -> String {
+    format!(" ct packets < {packets}")
+}
+
+fn offloads(plan: &Plan) -> bool {
+    plan.has_flowtable() || plan.passed().is_some()
 }
 
 /// Conditions for packets of the flow in this direction. In the forward hook destination NAT has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges (engine, hook,
-//! `on_exit`, `mark_mask` 0x78000000, refresh 1 s, devices). Sections `exclude` and `policy` are
-//! read in crate `model`, `exclude.rs`, and in `policy.rs`.
+//! `on_exit`, `mark_mask` 0x78000000, refresh 1 s, devices, first packets). Sections `exclude` and
+//! `policy` are read in crate `model`, `exclude.rs`, and in `policy.rs`.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -58,6 +58,8 @@ pub struct Settings {
     pub ignore_devices: BTreeSet<String>,
     /// Options `vlan` and `pppoe`, negated.
     pub left_out: LeftOut,
+    /// Every flow's first packets that stay on the slow path, both directions together; 0: none.
+    pub slow_packets: u32,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection policies; the first that matches applies.
@@ -77,6 +79,7 @@ impl Default for Settings {
             devices: BTreeSet::new(),
             ignore_devices: BTreeSet::new(),
             left_out: LeftOut::default(),
+            slow_packets: 0,
             excludes: Vec::new(),
             policies: Vec::new(),
         }
@@ -138,6 +141,9 @@ impl Settings {
         }
         if let Some(seconds) = section.value("refresh", number_in(1..=3600)) {
             self.refresh = Duration::from_secs(seconds.into());
+        }
+        if let Some(packets) = section.value("slow_packets", number_in(0..=1_000_000)) {
+            self.slow_packets = packets;
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");

@@ -43,6 +43,7 @@ fn everything_said() {
 	option ignore_device 'lan4 lan5'
 	option vlan '1'
 	option pppoe '0'
+	option slow_packets '12'
 
 config exclude
 	option name 'nas backup'
@@ -51,6 +52,7 @@ config exclude
 	option proto 'tcp'
 	option src_port '1024-65535'
 	option dest_port '5201'
+	option slow_packets '1000000'
 ";
     let expected = Settings {
         section: "main".to_owned(),
@@ -64,6 +66,7 @@ config exclude
         devices: ["lan1", "wan.35"].map(str::to_owned).into(),
         ignore_devices: ["lan4", "lan5"].map(str::to_owned).into(),
         left_out: LeftOut { vlan: false, pppoe: true },
+        slow_packets: 12,
         excludes: vec![Exclude {
             name: "nas backup".to_owned(),
             src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
@@ -71,6 +74,7 @@ config exclude
             proto: Some(6),
             src_port: Some(Ports { first: 1024, last: 65535 }),
             dest_port: Some(Ports { first: 5201, last: 5201 }),
+            slow_packets: Some(1_000_000),
         }],
     };
     assert_eq!(settings(text), expected);
@@ -103,6 +107,9 @@ fn every_error_names_section_option_and_value() {
         ("refresh", "0", "is not a number from 1 to 3600"),
         ("refresh", "1.5", "is not a number from 1 to 3600"),
         ("refresh", "-1", "is not a number from 1 to 3600"),
+        ("slow_packets", "1000001", "is not a number from 0 to 1000000"),
+        ("slow_packets", "-1", "is not a number from 0 to 1000000"),
+        ("slow_packets", "few", "is not a number from 0 to 1000000"),
         ("device", "a/b", "is not a device name"),
         ("device", "..", "is not a device name"),
         ("device", "abcdefghijklmnop", "is not a device name"),
@@ -127,6 +134,8 @@ fn excludes_are_checked_too() {
         ("dest", "10.0.0.0/", "has a prefix length that is not 0 to 32"),
         ("src", "10.0.0.1/24", "has host bits set; did you mean 10.0.0.0/24?"),
         ("proto", "icmp", "is neither tcp nor udp; other protocols are never offloaded"),
+        ("slow_packets", "0", "is not a number from 1 to 1000000"),
+        ("slow_packets", "1000001", "is not a number from 1 to 1000000"),
         ("dest_port", "0", ports),
         ("dest_port", "65536", ports),
         ("dest_port", "http", ports),

@@ -40,7 +40,7 @@ const WORTH_MEASURING: u64 = 1_000_000;
 /// As many reasons as are named.
 const REASONS: usize = 3;
 
-fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
+pub(super) fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
     Ok(word(facts.flowtable.status.at("engine")?, key))
 }
 
@@ -171,7 +171,7 @@ fn devices(facts: &Facts) -> Verdict {
 
 /// Flowtables of tables that the owner may change: fw4's has a check of its own, and ours is
 /// checked by `flowtable-devices`.
-fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
+pub(super) fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
     Ok(facts.flowtable.listed.get()?.iter().filter(|of| !stays(&of.table)))
 }
 

@@ -17,6 +17,7 @@ mod ips;
 mod kernel;
 mod migration;
 mod offload;
+mod others;
 mod pppoe;
 mod rules;
 mod system;
@@ -38,6 +39,7 @@ pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 /// All checks, in the order of advice: the largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
+    others::CHECKS,
     offload::CHECKS,
     rules::CHECKS,
     bridge::CHECKS,

@@ -61,6 +61,8 @@ pub(crate) struct Listed {
     pub devices: Vec<String>,
     /// Whether it counts.
     pub counter: bool,
+    /// Whether hardware may forward its flows.
+    pub hardware: bool,
 }
 
 /// Reads it.
@@ -110,6 +112,7 @@ fn listed(text: &str) -> Vec<Listed> {
             found.push(Listed { table: table.clone(), name, ..Listed::default() });
         } else if let Some(last) = found.last_mut() {
             last.counter |= line == "counter";
+            last.hardware |= line == "flags offload";
             if let Some(devices) = line.strip_prefix("devices = {") {
                 let names = devices.trim_end_matches('}').split(',').map(str::trim);
                 last.devices = names.map(|name| name.trim_matches('"').to_owned()).collect();

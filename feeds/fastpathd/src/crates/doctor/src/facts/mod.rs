@@ -17,6 +17,7 @@ pub(crate) mod cpu;
 pub(crate) mod flowtable;
 pub(crate) mod ips;
 pub(crate) mod kernel;
+pub(crate) mod others;
 pub(crate) mod ports;
 pub(crate) mod pppoe;
 pub(crate) mod rules;
@@ -140,6 +141,8 @@ pub(crate) struct Facts {
     pub pppoe: pppoe::Pppoe,
     /// The UCI configuration.
     pub uci: uci::Configuration,
+    /// Programs that mark or shape forwarded packets.
+    pub others: others::Others,
     /// Processors.
     pub cpu: cpu::Cpu,
     /// Inspection.
@@ -185,6 +188,9 @@ impl Facts {
         }
         if of(&["flowtable", "offload", "bridge", "conntrack", "pppoe", "system"]) {
             facts.uci = uci::read(machine);
+        }
+        if of(&["flowtable"]) {
+            facts.others = others::read(machine);
         }
         if of(&["cpu", "ips"]) {
             facts.cpu = cpu::read(machine, sample);

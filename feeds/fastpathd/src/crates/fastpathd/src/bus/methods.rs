@@ -21,6 +21,9 @@ use crate::{ips, network, offload};
 /// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
 
+/// Moves of its hosts in the answer of `flow`.
+const MOVES_MOST: usize = 16;
+
 /// The methods of `schema/*.json`.
 pub(crate) const METHODS: &[Method] = &[
     Method { name: "status", policy: &[SESSION] },
@@ -131,8 +134,11 @@ fn done(name: &str, value: impl Serialize, effects: Vec<Effect>) -> Outcome {
 fn flow(core: &Core, args: &Value) -> Result<Outcome, QueryError> {
     let request = Request::new("", args)?;
     let id = request.required("id", request.integer("id", 0, u64::MAX)?)?;
-    let flow = core.conntrack.flows().flow(id, core.now);
-    Ok(flow.map_or(Outcome::NotFound, |detail| reply(&detail)))
+    let Some(mut flow) = core.conntrack.flows().flow(id, core.now) else {
+        return Ok(Outcome::NotFound);
+    };
+    flow.moves = core.network.moves().of(&flow.ends(), flow.began_ms(), MOVES_MOST, core.now);
+    Ok(reply(&flow))
 }
 
 fn release(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {

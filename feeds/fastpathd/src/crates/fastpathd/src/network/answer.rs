@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The answer of `topology`: links with the reason why one is not in the flowtable, bridges and
-//! VLANs, PPPoE sessions, interfaces, hosts (at most how many), routing policies.
+//! VLANs, PPPoE sessions, interfaces, hosts (at most how many), routing policies, hosts
+//! that moved.
 
 use std::net::IpAddr;
 
@@ -11,6 +12,7 @@ use topology::{Address, BridgeView, Link, NeighbourState, PppoeView, QueueingDis
 
 use crate::core::Core;
 use crate::network::interfaces::Interface;
+use crate::network::moves::RoamingHost;
 use crate::network::view::NetworkView;
 
 /// A page shows no more; a ubus message has its limit.
@@ -25,6 +27,7 @@ pub(crate) struct TopologyAnswer<'a> {
     interfaces: &'a [Interface],
     hosts: Vec<HostView>,
     policies: Vec<String>,
+    roaming: Vec<RoamingHost>,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,6 +71,7 @@ pub(crate) fn view(core: &Core) -> TopologyAnswer<'_> {
         interfaces: network.interfaces(),
         hosts: hosts(network),
         policies: network.topology().policies(),
+        roaming: core.network.moves().roaming(core.now),
     }
 }
 
@@ -132,7 +136,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
 }
 
 /// Link-local and multicast neighbours are how hosts talk to the router, not hosts of their own.
-fn forwards_to(address: IpAddr) -> bool {
+pub(super) fn forwards_to(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
         IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),

@@ -16,6 +16,7 @@ use crate::effect::Effect as AnyEffect;
 use crate::sys::netdev::NetMeter;
 use change::{change_of, decides_routes};
 use interfaces::{Firewall, parse_dump};
+use moves::Moves;
 use names::Names;
 use rerouted::Rerouted;
 use stations::Stations;
@@ -25,6 +26,7 @@ use wan::{Wan, wans};
 pub(crate) mod answer;
 mod change;
 pub(crate) mod interfaces;
+pub(crate) mod moves;
 pub(crate) mod names;
 pub(crate) mod rerouted;
 pub(crate) mod run;
@@ -72,6 +74,7 @@ pub(crate) struct State {
     interfaces_known: bool,
     topology_known: bool,
     stations: Stations,
+    moves: Moves,
     /// The topology has changed since the interfaces were read.
     interfaces_stale: bool,
     /// Seconds since the interfaces were read.
@@ -93,6 +96,11 @@ impl State {
 
     pub(crate) fn topology(&self) -> &Topology {
         self.view.topology()
+    }
+
+    /// Moves of hosts within the last hour.
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.moves
     }
 
     pub(crate) fn firewall(&self) -> &Firewall {
@@ -205,6 +213,7 @@ impl Core {
         if dependencies.is_empty() && network.topology_known {
             return Vec::new();
         }
+        network.moves.note(&moved, network.view.topology(), self.now);
         network.topology_known = true;
         network.interfaces_stale = true;
         // Until the entries are removed, packets take the wrong route.

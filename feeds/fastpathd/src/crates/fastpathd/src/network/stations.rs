@@ -6,6 +6,7 @@
 //! packets come, so packets to a station that has moved go to its former port.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use topology::{Change, Mac, NeighbourState, Topology};
@@ -16,10 +17,10 @@ const LIMIT: usize = 8192;
 /// The stations that have moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// A station behind a bridge.
-    Station(Mac),
+    /// A station behind a bridge, from a port to a port.
+    Station { mac: Mac, from: u32, to: u32 },
     /// A neighbour has another MAC.
-    Neighbour(IpAddr),
+    Neighbour { address: IpAddr, from: Mac, to: Mac },
 }
 
 /// Where stations were last. The kernel forgets them sooner: a bridge after five minutes in which
@@ -42,15 +43,16 @@ impl Stations {
                 }
             }
             Change::Fdb(entry) if !entry.own && entry.port != entry.bridge => {
-                let key = (entry.bridge, entry.mac, entry.vlan);
-                if put(&mut self.ports, key, entry.port) {
-                    moved.push(Moved::Station(entry.mac));
+                let (mac, to) = (entry.mac, entry.port);
+                if let Some(from) = put(&mut self.ports, (entry.bridge, mac, entry.vlan), to) {
+                    moved.push(Moved::Station { mac, from, to });
                 }
             }
             Change::Neighbour(neighbour) if neighbour.state == NeighbourState::Valid => {
-                let key = (neighbour.index, neighbour.address);
-                if neighbour.mac.is_some_and(|mac| put(&mut self.macs, key, mac)) {
-                    moved.push(Moved::Neighbour(neighbour.address));
+                let address = neighbour.address;
+                let Some(to) = neighbour.mac else { return };
+                if let Some(from) = put(&mut self.macs, (neighbour.index, address), to) {
+                    moved.push(Moved::Neighbour { address, from, to });
                 }
             }
             Change::LinkGone(index) => {
@@ -78,14 +80,16 @@ impl Stations {
     }
 }
 
-/// True if it was another one.
-fn put<K: Eq + std::hash::Hash, V: PartialEq>(known: &mut HashMap<K, V>, key: K, value: V) -> bool {
+/// The former value, if it was another one.
+fn put<K: Eq + Hash, V: Copy + PartialEq>(
+    known: &mut HashMap<K, V>,
+    key: K,
+    value: V,
+) -> Option<V> {
     if known.len() >= LIMIT && !known.contains_key(&key) {
         known.clear();
     }
-    let differs = known.get(&key).is_some_and(|before| *before != value);
-    known.insert(key, value);
-    differs
+    known.insert(key, value).filter(|before| *before != value)
 }
 
 /// The addresses behind the stations that have moved; none: all of them may be.
@@ -93,8 +97,8 @@ pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAd
     let mut found = Vec::new();
     for one in moved {
         match one {
-            Moved::Neighbour(address) => found.push(*address),
-            Moved::Station(mac) => {
+            Moved::Neighbour { address, .. } => found.push(*address),
+            Moved::Station { mac, .. } => {
                 let its = topology.neighbours().filter(|neighbour| neighbour.mac == Some(*mac));
                 found.extend(its.map(|neighbour| neighbour.address));
             }
@@ -134,7 +138,8 @@ mod tests {
     fn a_station_moves_when_it_is_seen_on_another_port() {
         let mut stations = Stations::default();
         assert_eq!(moves(&mut stations, &[Change::Fdb(seen(1)), Change::Fdb(seen(1))]), []);
-        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(3))]), [Moved::Station(HOST)]);
+        let moved = Moved::Station { mac: HOST, from: 1, to: 3 };
+        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(3))]), [moved]);
         let other = FdbEntry { vlan: 20, ..seen(1) };
         let own = FdbEntry { own: true, ..seen(1) };
         assert_eq!(moves(&mut stations, &[Change::Fdb(other), Change::Fdb(own)]), []);
@@ -146,7 +151,8 @@ mod tests {
         let gone = [Change::Fdb(seen(1)), Change::FdbGone(seen(1))];
         assert_eq!(moves(&mut stations, &gone), []);
         let all = Change::Full(vec![Change::Fdb(seen(3))]);
-        assert_eq!(moves(&mut stations, &[all]), [Moved::Station(HOST)]);
+        let moved = Moved::Station { mac: HOST, from: 1, to: 3 };
+        assert_eq!(moves(&mut stations, &[all]), [moved]);
     }
 
     #[test]
@@ -163,8 +169,9 @@ mod tests {
         let first = [neighbour(1, Valid), neighbour(1, Invalid), neighbour(1, Valid)];
         assert_eq!(moves(&mut stations, &first), []);
         let address = "10.0.0.9".parse().unwrap();
+        let [from, to] = [1, 2].map(|last| Mac([2, 0, 0, 0, 1, last]));
         let then = [neighbour(1, Invalid), neighbour(2, Valid)];
-        assert_eq!(moves(&mut stations, &then), [Moved::Neighbour(address)]);
+        assert_eq!(moves(&mut stations, &then), [Moved::Neighbour { address, from, to }]);
     }
 
     #[test]

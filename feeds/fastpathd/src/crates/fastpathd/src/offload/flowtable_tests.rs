@@ -11,6 +11,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         hardware: engine == Engine::FlowtableHw,
         mark_mask: 0x6000_0000,
         left_out: ruleset::LeftOut::default(),
+        slow_packets: 0,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
         excludes: Vec::new(),

@@ -176,6 +176,7 @@ impl Core {
                 let engine = EngineState {
                     engine: plan.engine,
                     excludes: plan.excludes.clone(),
+                    slow_packets: plan.slow_packets,
                     passed: plan.passed().unwrap_or_default(),
                 };
                 (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())

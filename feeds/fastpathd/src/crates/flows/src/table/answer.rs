@@ -85,6 +85,8 @@ impl FlowTable {
             flow: self.row(flow, now),
             ports: [port(flow.initiator), port(flow.responder)],
             events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
+            moves: Vec::new(),
+            began_ms: now.unix_ms_of(flow.born),
         })
     }
 

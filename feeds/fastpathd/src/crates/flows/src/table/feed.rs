@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use ctnetlink::{Entry, Event, Tuple};
 
+use crate::flow::Flow;
 use crate::network::Network;
 use crate::path::Reason;
 use crate::table::FlowTable;
@@ -145,7 +146,9 @@ impl FlowTable {
     pub fn young(&self, most: usize) -> Vec<(u16, Tuple)> {
         // New flows are at the end, so this ends early unless nothing is young.
         let flows = self.flows.iter().rev().take(YOUNG_AMONG);
-        let young = flows.filter(|flow| flow.reason == Some(Reason::Pending));
+        let waits =
+            |flow: &&Flow| matches!(flow.reason, Some(Reason::Pending | Reason::FirstPackets));
+        let young = flows.filter(waits);
         young.take(most).map(|flow| (flow.zone, flow.orig)).collect()
     }
 

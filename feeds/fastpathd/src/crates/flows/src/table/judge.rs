@@ -95,6 +95,7 @@ impl FlowTable {
         let flow = &self.flows[position];
         let [initiator, responder] =
             [flow.initiator, flow.responder].map(|number| self.sides.get(number));
+        let (excluded, first) = self.engine.kept(&flow.orig, &flow.reply);
         let climb = Climb::new(Facts {
             engine: self.engine.engine,
             inspection: flow.inspection,
@@ -105,8 +106,9 @@ impl FlowTable {
             proto: flow.orig.proto,
             helper: flow.helper,
             seq_adjust: flow.seq_adjust,
-            excluded: self.engine.excludes.iter().any(|e| e.matches(&flow.orig, &flow.reply))
+            excluded: excluded
                 || [initiator, responder].into_iter().flatten().any(|side| side.left_out),
+            first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
             policy_routed: flow.policy_routed,
             initiator,

@@ -71,3 +71,29 @@ fn only_what_is_done_or_free_is_offloaded() {
         assert!(seen_of_ten(&another) < 4, "it is established with its third packet");
     });
 }
+
+#[test]
+fn exactly_the_first_packets_take_the_slow_path() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let candidate = |device: &str| Candidate {
+            device: device.to_owned(),
+            eligible: true,
+            why: config::Cause::default(),
+        };
+        let text = "config fastpath main\noption slow_packets 8\n\
+            config exclude\noption dest_port 3000\noption slow_packets 21\n";
+        let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let plan = plan(&devices, &settings, &Protection::default());
+        if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        for (port, packets) in [(1000, 8), (3000, 21)] {
+            let (connection, before) = (network.connection(true, port), seen());
+            assert!((0..25).all(|_| connection.there(100) && connection.back(100)));
+            assert_eq!(seen() - before, packets, "port {port}");
+        }
+    });
+}

@@ -1,0 +1,217 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A host that moves between two ports of the bridge, again and again: how long its packets are lost,
+# and the cost for other flows. Times are numbers of datagrams of a conversation that sends 50 a
+# second: on a slower machine it sends less.
+
+RATE=50
+# At most so many datagrams in a row are lost at a move: half a second.
+GAP=$((RATE / 2))
+# At most so many take the slow path until the flow is offloaded again: both directions, 2 s.
+SLOW=$((RATE * 2 * 2))
+# Between two moves: the flowtable is renewed at most every 4 s.
+CALM=$((RATE * 5))
+
+# count_slow PORT: packets of that conversation in the forward hook, both directions.
+count_slow() {
+    gw "nft -f - <<END
+table inet e2e {
+    chain forward$1 {
+        type filter hook forward priority filter + 30
+        udp sport $1 counter
+        udp dport $1 counter
+    }
+}
+END"
+}
+slow_packets() {
+    gw nft list chain inet e2e "forward$1" | sed -n 's/.* packets \([0-9]*\).*/\1/p' | xargs |
+        { read -r there back && echo $((there + back)); }
+}
+
+# steady HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last as
+# `FIRST LENGTH` a line.
+steady() { begin "$1" "steady$2" "/tmp/e2e/steady $3 $2"; }
+steady_ends() {
+    peers touch "/tmp/e2e/steady.$1.end"
+    soon 20 ended "steady$1"
+    read -r SENT BACK < <(peers cat "/tmp/e2e/steady$1.log")
+    GAPS=$(peers tail -n +2 "/tmp/e2e/steady$1.log")
+}
+
+# count_of PORT FIELD: how many it has sent (1) or got back (2) so far.
+count_of() { peers cat "/tmp/e2e/steady.$1" | cut -d ' ' -f "$2"; }
+reaches() {
+    local now
+    now=$(count_of "$1" "$2")
+    [ "${now:-0}" -ge "$3" ] || { echo "$now of $3"; return 1; }
+}
+
+# later PORT NUMBER: it has sent so many more.
+later() { soon 20 reaches "$1" 1 $(($(count_of "$1" 1) + $2)); }
+
+# prepare_moves: what a move consists of, as one script for each direction: the other port is muted
+# and the routes are changed at once.
+prepare_moves() {
+    local to from
+    for to in eth0 eth1; do
+        [ "$to" = eth0 ] && from=eth1 || from=eth0
+        peers "cat >/tmp/e2e/to.$to" <<END
+ip netns exec h10 nft -f - <<RULES
+table netdev e2e
+delete table netdev e2e
+table netdev e2e {
+    chain in { type filter hook ingress device $from priority 0; policy drop; }
+    chain out { type filter hook egress device $from priority 0; policy drop; }
+}
+RULES
+ip -n h10 -b - <<ROUTES
+route replace 10.10.10.1/32 dev $to src 10.10.10.10
+route replace default via 10.10.10.1 dev $to
+route replace 2001:db8:10::1/128 dev $to src 2001:db8:10::10
+route replace default via 2001:db8:10::1 dev $to
+ROUTES
+END
+    done
+}
+move_to() { peers sh "/tmp/e2e/to.$1"; }
+
+# renewals: how often the table was loaded since mark_log.
+renewals() { daemon_log | grep -c 'table inet fastpath: '; }
+
+# moved_often ENGINE: twenty times, under a download, an upload and a steady conversation.
+moved_often() {
+    local engine=$1 port down up ids before slow most=0 number to limit longest=0 length
+    gw fastpathctl engine "$engine" >/dev/null
+    soon 10 engine_is "$engine"
+    port=$(fresh_port) down=$(fresh_port) up=$(fresh_port)
+    limit=$((SLOW * $(pace) / 100))
+    trap home EXIT
+    second_port
+    prepare_moves
+    move_to eth0
+    begin isp upload "exec socat -u TCP4-LISTEN:$POUR_PORT,reuseaddr OPEN:/tmp/e2e/up,creat,trunc"
+    peers truncate -s 256M /tmp/e2e/zeros
+    begin h10 "tcp$up" "exec curl -gsS -H Expect: --limit-rate 40k --local-port $up" \
+        "-T /tmp/e2e/zeros http://$ISP_4:$POUR_PORT/"
+    download h10 "$down" "$ISP_4"
+    steady h10 "$port" "$ISP_4"
+    count_slow "$port"
+    ids=$(for number in "$port" "$down" "$up"; do
+        soon 20 on_path "$engine" --text "$number"
+        newest --text "$number" | jq -r .id
+    done)
+    for number in {1..20}; do
+        if ((number % 2)); then to=eth1; else to=eth0; fi
+        before=$(slow_packets "$port")
+        move_to "$to"
+        soon 5 reaches "$port" 2 $(($(count_of "$port" 2) + 3))
+        until_still 5 slow_packets "$port"
+        slow=$(($(slow_packets "$port") - before))
+        between "packets on the slow path at move $number" "$slow" 1 "$limit"
+        [ "$slow" -le "$most" ] || most=$slow
+        later "$port" "$CALM"
+        ((number % 5)) && continue
+        goes_on "$down"
+        soon 20 uploaded_more "$(uploaded)"
+    done
+    for number in "$port" "$down" "$up"; do
+        soon 10 on_path "$engine" --text "$number"
+    done
+    same "the connections" "$(for number in "$port" "$down" "$up"; do
+        newest --text "$number" | jq -r .id
+    done)" "$ids"
+    steady_ends "$port"
+    while read -r _ length; do
+        [ "${length:-0}" -le "$longest" ] || longest=$length
+    done <<<"$GAPS"
+    note "$engine: $BACK of $SENT came back, at most $longest in a row lost, $most packets slow"
+    between "datagrams lost in a row" "$longest" 0 $((GAP * $(pace) / 100))
+}
+uploaded() { peers stat -c %s /tmp/e2e/up; }
+uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
+
+# @long
+test_a_host_moves_twenty_times_on_the_flowtable() { moved_often flowtable; }
+# @long
+test_a_host_moves_twenty_times_on_ebpf() { moved_often ebpf; }
+
+# moved PORT FILTER: jq's FILTER holds for the last move in the history of that flow.
+moved() {
+    ask flow "$(newest --text "$1" | jq -r .id)" | jq -e ".moves | last | $2"
+}
+
+# The history of a flow names the ports; a cable that is pulled makes no difference.
+test_a_cable_is_plugged_into_another_port() {
+    local port
+    port=$(fresh_port)
+    trap 'cables_on; home' EXIT
+    second_port
+    prepare_moves
+    move_to eth0
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    cable lan1 off
+    move_to eth1
+    goes_on "$port"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    soon 5 offloaded "$port"
+    soon 5 moved "$port" '.kind == "port" and .from == "lan1" and .to == "lan3" and
+        .address == "10.10.10.10"'
+    says '.roaming | any(.moves >= 1 and (.addresses | index("10.10.10.10")))' topology ||
+        fail "the host is not among those that roam"
+}
+
+# A router that fails over: its address has another MAC.
+test_a_neighbour_with_another_mac_is_in_the_history() {
+    local port
+    port=$(fresh_port)
+    trap 'peers ip -n h20 link set eth0.20 address 52:54:00:02:00:02' EXIT
+    download h10 "$port" "$H20_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
+    peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
+    goes_on "$port"
+    soon 5 moved "$port" '.kind == "mac" and .from == "52:54:00:02:00:02" and
+        .to == "52:54:00:02:00:22"'
+}
+
+# flap NUMBER: h10 is at another port again and again, as fast as that goes.
+flap() {
+    peers "for number in \$(seq $1); do
+        sh /tmp/e2e/to.eth1; ip netns exec h10 ping -c 1 -W 1 10.10.10.1
+        sh /tmp/e2e/to.eth0; ip netns exec h10 ping -c 1 -W 1 10.10.10.1
+    done" >/dev/null
+}
+
+# uptime_of_gw: seconds since it booted, by its own clock.
+uptime_of_gw() { gw cut -d . -f 1 /proc/uptime; }
+
+# A host that flaps costs at most fifteen renewals a minute, and the flows of others lose nothing.
+# @long
+test_a_host_that_flaps_costs_others_no_packet() {
+    local port began seconds often before slow
+    port=$(fresh_port)
+    trap home EXIT
+    second_port
+    prepare_moves
+    move_to eth0
+    talk h10 flap "$ISP_4"
+    steady h20 "$port" "$ISP_4"
+    count_slow "$port"
+    soon 20 on_path flowtable --proto udp --text "$port"
+    soon 10 on_path flowtable --proto udp --host 10.10.10.10
+    before=$(slow_packets "$port")
+    mark_log
+    began=$(uptime_of_gw)
+    flap 15
+    seconds=$(($(uptime_of_gw) - began))
+    often=$(renewals)
+    until_still 5 slow_packets "$port"
+    slow=$(($(slow_packets "$port") - before))
+    steady_ends "$port"
+    note "$often renewals in $seconds s, $slow of $((SENT * 2)) packets of another flow slow"
+    between "renewals in $seconds s" "$often" 2 $((seconds / 4 + 2))
+    same "datagrams of another host that were lost" "$((SENT - BACK))" 0
+    between "packets of another flow on the slow path" "$slow" 1 $((SENT * 2 / 4))
+}
