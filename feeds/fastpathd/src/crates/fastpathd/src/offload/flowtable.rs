@@ -104,6 +104,8 @@ pub(crate) struct Flowtable {
     reacted_at: Option<Duration>,
     /// The table was changed while a job was under way, perhaps by that job.
     changed: bool,
+    /// The table was removed while it was being renewed, which may have restored it.
+    removed: bool,
     /// When the table is to be renewed; none: it need not be.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
@@ -247,8 +249,9 @@ impl Flowtable {
 
     /// Our table was changed or removed, perhaps by one of our own jobs.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
-        if self.job.is_some() {
+        if let Some(job) = &self.job {
             self.changed |= touch != Touch::None;
+            self.removed |= touch == Touch::Gone && matches!(job, Job::Renew(_));
             return None;
         }
         let in_force = self.in_force.as_ref()?;
@@ -274,6 +277,11 @@ impl Flowtable {
             self.reacted_at = Some(at);
         }
         at
+    }
+
+    /// Whether the table was removed during a renewal since this was last asked.
+    pub(crate) fn take_removed(&mut self) -> bool {
+        std::mem::take(&mut self.removed)
     }
 
     fn verify_later(&mut self, now: Now) {

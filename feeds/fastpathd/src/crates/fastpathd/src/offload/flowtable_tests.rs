@@ -355,6 +355,16 @@ fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
 }
 
 #[test]
+fn a_table_that_is_removed_during_a_renewal_is_reported() {
+    let mut flowtable = running(&["lan1"]);
+    flowtable.revoke(at(5)).expect("a renewal");
+    assert_eq!(flowtable.touched(Touch::Gone, at(5)), None);
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
+    assert!(matches!(flowtable.second(at(6)), Some(Job::Verify(_))));
+    assert_eq!((flowtable.take_removed(), flowtable.take_removed()), (true, false));
+}
+
+#[test]
 fn revocations_follow_each_other_at_once_until_they_are_many() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));

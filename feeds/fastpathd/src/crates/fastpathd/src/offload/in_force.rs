@@ -38,7 +38,8 @@ impl Core {
 
     /// Outcome of a job that verifies the table.
     pub(crate) fn verified(&mut self, in_force: bool) -> Vec<AnyEffect> {
-        if !in_force {
+        let removed = self.offload.flowtable.take_removed();
+        if !in_force || removed {
             log::warn!("table inet fastpath was changed or removed from outside: restoring it");
         }
         let next = self.offload.flowtable.verified(in_force, self.now);
