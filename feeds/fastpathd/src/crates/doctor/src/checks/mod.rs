@@ -15,6 +15,7 @@ mod defects;
 mod flowtable;
 mod ips;
 mod kernel;
+mod latency;
 mod migration;
 mod offload;
 mod pppoe;
@@ -38,6 +39,7 @@ pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 /// All checks, in the order of advice: the largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
+    latency::CHECKS,
     offload::CHECKS,
     rules::CHECKS,
     bridge::CHECKS,
