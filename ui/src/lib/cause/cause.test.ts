@@ -26,6 +26,7 @@ const listed: Record<Kind, string[]> = {
   engine: codes('types.json', 'EngineCause'),
   ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
+  latency: codes('types.json', 'LatencyCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
   steering: codes('cpu.json', 'SteeringCause'),

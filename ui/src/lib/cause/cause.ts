@@ -10,6 +10,7 @@ export type Kind =
   | 'engine'
   | 'ebpf'
   | 'ips'
+  | 'latency'
   | 'link'
   | 'cpu'
   | 'steering'
