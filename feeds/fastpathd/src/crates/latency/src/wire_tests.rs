@@ -27,8 +27,8 @@ fn each_direction_has_its_rate_and_shares_by_host() {
     let rate = |options| attribute(options, 2).map(|value| value.try_into().unwrap());
     assert_eq!(rate(&down).map(u64::from_ne_bytes), Some(6_250_000));
     assert_eq!(rate(&up).map(u64::from_ne_bytes), Some(1_250_000));
-    // dual-dsthost nonat ingress, dual-srchost nat.
-    assert_eq!([5, 11, 15].map(|kind| number(&down, kind)), [6, 0, 1]);
+    // dual-dsthost nonat, dual-srchost nat.
+    assert_eq!([5, 11, 15].map(|kind| number(&down, kind)), [6, 0, 0]);
     assert_eq!([5, 11, 15].map(|kind| number(&up, kind)), [5, 1, 0]);
     // The header of PPPoE is in the packets at the port.
     assert_eq!(number(&down, 6), 4);
