@@ -1484,6 +1484,7 @@ export interface Status {
   paths: Paths;
   ratio: Ratio;
   conntrack: ConntrackState;
+  latency: Latency;
   wan: Wan[];
   cpu: Cpu[];
   ips: IpsSummary;
@@ -1578,6 +1579,80 @@ export interface ConntrackState {
    * full re-reads forced by lost events
    */
   resyncs: number;
+}
+/**
+ * CAKE for both directions of the WAN, of section latency in /etc/config/fastpath.
+ */
+export interface Latency {
+  /**
+   * configured
+   */
+  enabled: boolean;
+  /**
+   * CAKE limits both directions
+   */
+  active: boolean;
+  /**
+   * interface of /etc/config/network; empty while not active, as are the devices
+   */
+  interface: string;
+  /**
+   * lowest device of the WAN, where packets to the Internet are queued
+   */
+  port: string;
+  /**
+   * device where packets from the Internet are queued
+   */
+  ingress: string;
+  /**
+   * ports whose packets from the Internet pass that device
+   */
+  hosts: string[];
+  /**
+   * kbit/s from the Internet, with overhead; in force or else configured; 0: not configured
+   */
+  download_kbps: number;
+  /**
+   * kbit/s to the Internet, likewise
+   */
+  upload_kbps: number;
+  /**
+   * bytes that count for each packet besides its own; 0 while not active
+   */
+  overhead: number;
+  /**
+   * why it is not in force as configured; empty: it is, or it is off. In English
+   */
+  why: string;
+  cause: LatencyCause;
+}
+/**
+ * Why latency is not kept low as configured; `why` has its English text.
+ */
+export interface LatencyCause {
+  /**
+   * stable name; empty: no reason
+   */
+  code:
+    | ''
+    | 'waiting'
+    | 'applying'
+    | 'no-wan'
+    | 'no-interface'
+    | 'no-port'
+    | 'port-shared'
+    | 'no-hosts'
+    | 'hardware'
+    | 'sqm'
+    | 'foreign'
+    | 'no-module'
+    | 'refused';
+  /**
+   * values of the text: interface, port, device, devices, kind, module; said: the message of the kernel, in English
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 /**
  * One WAN interface.

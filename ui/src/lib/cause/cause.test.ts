@@ -27,6 +27,7 @@ const listed: Record<Kind, string[]> = {
   revocation: codes('types.json', 'RevocationCause'),
   ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
+  latency: codes('types.json', 'LatencyCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
   steering: codes('cpu.json', 'SteeringCause'),

@@ -11,6 +11,7 @@ export type Kind =
   | 'revocation'
   | 'ebpf'
   | 'ips'
+  | 'latency'
   | 'link'
   | 'cpu'
   | 'steering'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The packages, sections and options of UCI that the daemon may read: all of `fastpath`, a part of
-//! `firewall` and `network`.
+//! `firewall`, `network` and `sqm`.
 
 use plugin::Map;
 use serde_json::Value;
@@ -33,6 +33,8 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
             ("forwarding", Named(&["enabled", "src", "dest"])),
             ("rule", Options::All),
         ])),
+        // Whether SQM limits the WAN already.
+        "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
         "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
         _ => None,
     }

@@ -8,7 +8,7 @@ use flows::Now;
 
 use crate::effect::Effect;
 use crate::sys::kernel::{Machine, Readings};
-use crate::{configuration, conntrack, cpu, ips, network, offload, rules, sys};
+use crate::{configuration, conntrack, cpu, ips, latency, network, offload, rules, sys};
 
 /// The state of the gateway.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Core {
     pub(crate) conntrack: conntrack::State,
     pub(crate) offload: offload::State,
     pub(crate) ips: ips::State,
+    pub(crate) latency: latency::State,
     pub(crate) rules: rules::Updates,
     pub(crate) cpu: cpu::State,
 }
@@ -37,6 +38,7 @@ impl Core {
             conntrack: conntrack::State::new(),
             offload: offload::State::new(),
             ips: ips::State::new(now.mono),
+            latency: latency::State::default(),
             rules: rules::Updates::default(),
             cpu: cpu::State::default(),
         }
@@ -50,6 +52,7 @@ impl Core {
         effects.extend(self.conntrack_second());
         effects.extend(self.network.second());
         effects.extend(self.flowtable_second());
+        effects.extend(self.latency_second());
         effects.extend(self.cpu_second());
         effects.extend(self.rules_second(readings.offset_s));
         effects.extend(self.ips_second());

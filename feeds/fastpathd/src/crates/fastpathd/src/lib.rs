@@ -20,6 +20,7 @@ mod fixture;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod ips;
+mod latency;
 mod network;
 mod offload;
 mod rules;
@@ -40,6 +41,7 @@ usage: fastpathd [OPTION…]
   --ubus-socket PATH where ubusd listens (/var/run/ubus/ubus.sock)
   --config FILE      read while ubus is not there (/etc/config/fastpath)
   --leases FILE      DHCP leases, for the names of hosts (/tmp/dhcp.leases)
+  --remove-queues    remove the queues of the WAN, and exit
   --verbose          more log lines
   --version
 ";
@@ -47,6 +49,7 @@ usage: fastpathd [OPTION…]
 enum Command {
     Run { paths: daemon::Paths, verbose: bool },
     Check { files: Vec<PathBuf>, json: bool },
+    RemoveQueues,
     Print(String),
 }
 
@@ -72,6 +75,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
             Long("ubus-socket") => paths.socket = parser.value()?.into(),
             Long("config") => paths.config = parser.value()?.into(),
             Long("leases") => paths.leases = parser.value()?.into(),
+            Long("remove-queues") => return Ok(Command::RemoveQueues),
             Short('v') | Long("verbose") => verbose = true,
             Short('V') | Long("version") => {
                 return Ok(Command::Print(format!("fastpathd {}\n", env!("CARGO_PKG_VERSION"))));
@@ -93,6 +97,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(args.into_iter().skip(1)) {
         Ok(Command::Run { paths, verbose }) => start(paths, verbose),
         Ok(Command::Check { files, json }) => check(&files, json),
+        Ok(Command::RemoveQueues) => {
+            sys::log::start(false);
+            if latency::run::remove() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
         Ok(Command::Print(text)) => {
             print(&text);
             ExitCode::SUCCESS

@@ -45,6 +45,19 @@ impl Client {
         Ok(self.exchange(kind, ACK, payload)?.messages)
     }
 
+    /// Sends a request with further flags, such as [`CREATE`](crate::CREATE).
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn request_with(
+        &mut self,
+        kind: u16,
+        flags: u16,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, RequestError> {
+        Ok(self.exchange(kind, ACK | flags, payload)?.messages)
+    }
+
     /// Returns all objects of a table, as messages. Repeats the dump if the table changed
     /// meanwhile.
     ///

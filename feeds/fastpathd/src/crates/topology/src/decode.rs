@@ -162,6 +162,12 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
 const USUAL: [&str; 8] =
     ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
 
+/// Whether the kernel or a distribution sets this kind of queueing discipline by default.
+#[must_use]
+pub fn is_default_queue(kind: &str) -> bool {
+    USUAL.contains(&kind)
+}
+
 /// `struct tcmsg` and `TCA_KIND`. None for a default one, and for an invalid message.
 fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCMSG: usize = 20;
@@ -172,7 +178,7 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     let (index, parent) = (word(4)?, word(12)?);
     let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
     let kind = str::from_utf8(kind).ok()?.trim_end_matches('\0');
-    let usual = kind.is_empty() || USUAL.contains(&kind);
+    let usual = kind.is_empty() || is_default_queue(kind);
     (!usual).then(|| QueueingDiscipline {
         index,
         incoming: parent == TC_H_INGRESS,

@@ -31,6 +31,7 @@ mod view;
 mod watcher;
 
 pub use change::Change;
+pub use decode::is_default_queue;
 pub use link_path::{LinkPath, PathError, VlanTag};
 pub use lowest::{LinkReason, LowestDevice, is_link_local};
 pub use model::Topology;

@@ -15,6 +15,7 @@ mod defects;
 mod flowtable;
 mod ips;
 mod kernel;
+mod latency;
 mod migration;
 mod offload;
 mod others;
@@ -40,6 +41,7 @@ pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     others::CHECKS,
+    latency::CHECKS,
     offload::CHECKS,
     rules::CHECKS,
     bridge::CHECKS,

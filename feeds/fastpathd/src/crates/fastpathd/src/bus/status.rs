@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The answer of `status` and the payload of the notification `tick`. Findings in it are made in
-//! `health.rs`, WAN interfaces in `network/wan.rs`, totals of paths in crate `flows`.
+//! `health.rs`, WAN interfaces in `network/wan.rs`, its
+//! queues in `latency/answer.rs`, totals of paths in crate `flows`.
 
 use flows::{Ratio, Totals};
 use serde::Serialize;
@@ -9,6 +10,7 @@ use crate::bus::health::{Finding, findings};
 use crate::configuration::Problem;
 use crate::core::Core;
 use crate::ips::answer::{Summary, summary};
+use crate::latency::answer::{Latency, latency};
 use crate::network::wan::Wan;
 use crate::offload::flowtable::EngineReport;
 use crate::sys::load::Load;
@@ -36,6 +38,7 @@ pub(crate) struct Status<'a> {
     #[serde(flatten)]
     live: Live<'a>,
     conntrack: ConntrackState,
+    latency: Latency,
     configuration: InUse<'a>,
     problems: &'a [Problem],
 }
@@ -101,6 +104,7 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
             dump_ms: refresh.took().as_millis(),
             resyncs: refresh.resyncs(),
         },
+        latency: latency(core),
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
     }

@@ -68,6 +68,7 @@ fn the_schema_lists_all_reasons() {
     let ebpf = ProgramsReason::all_codes();
     for (schema, at, codes) in [
         (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
+        (types, "/$defs/LatencyCause", &latency::LatencyReason::CODES[..]),
         (types, "/$defs/EbpfCause", &ebpf),
         (types, "/$defs/IpsCause", &ips::Reason::CODES),
         (topology, "/properties/reply/properties/links/items/properties/cause", &links),

@@ -187,6 +187,7 @@ impl Core {
         let mut effects: Vec<AnyEffect> =
             self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();
         self.cpu.configure(&configuration.cpu, inspection);
+        self.latency.configure(&configuration.latency);
         self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
         effects.extend(self.replan());
         effects

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `/etc/config/fastpath` as a whole: the crate that reads each section, and the form of a problem
 //! in the API and in `--check --json`. Options and defaults are in the `settings.rs` of the crates
-//! `ruleset`, `ips`, `cpu` and `rules`.
+//! `ruleset`, `ips`, `cpu`, `latency` and `rules`.
 
 use config::{Package, SettingsError};
 use model::InspectionMode;
@@ -14,6 +14,7 @@ pub(crate) struct Configuration {
     pub(crate) main: ruleset::Settings,
     pub(crate) ips: ips::Settings,
     pub(crate) cpu: cpu::Settings,
+    pub(crate) latency: latency::Settings,
     pub(crate) rules: rules::Settings,
 }
 
@@ -25,6 +26,7 @@ impl Configuration {
             main: ruleset::Settings::read(&mut package),
             ips: ips::Settings::read(&mut package),
             cpu: cpu::Settings::read(&mut package),
+            latency: latency::Settings::read(&mut package),
             rules: rules::Settings::read(&mut package),
         };
         let warnings = package.finish()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration and the firewall's: over ubus from `fastpath.config`, or from the file,
-//! as for `--check`. When the file is read instead is decided in `daemon/mod.rs`.
+//! Reads the configuration, the firewall's and that of SQM: over ubus from `fastpath.config`, or
+//! from the file, as for `--check`. When the file is read instead is decided in `daemon/mod.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use tokio::sync::mpsc::Sender;
 use crate::bus::connection;
 use crate::configuration::{Event, FileReport, Problem};
 use crate::event::Event as AnyEvent;
+use crate::latency;
 use crate::network::{self, run::read_interfaces};
 use crate::sys::error::chain;
 
@@ -26,6 +27,13 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
             let _ = events.send(AnyEvent::Network(event)).await;
         }
         Err(error) => log::warn!("reading the firewall's configuration: {}", chain(&error)),
+    }
+    match connection::package(&bus, "sqm").await {
+        Ok(values) => {
+            let event = latency::Event::Sqm(values.unwrap_or_default());
+            let _ = events.send(AnyEvent::Latency(event)).await;
+        }
+        Err(error) => log::warn!("reading the configuration of SQM: {}", chain(&error)),
     }
     let event = match connection::package(&bus, "fastpath").await {
         Ok(Some(values)) => Event::Read(values),

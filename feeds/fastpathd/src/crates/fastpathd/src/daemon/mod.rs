@@ -19,7 +19,7 @@ use crate::ips::ProbeControl;
 use crate::sys::error::chain;
 use crate::sys::kernel;
 use crate::sys::task::spawn_local;
-use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
+use crate::{bus, configuration, conntrack, cpu, ips, latency, network, offload, rules};
 
 mod inbox;
 mod io;
@@ -124,6 +124,7 @@ impl Daemon {
             Event::Conntrack(event) => self.core.conntrack_event(event),
             Event::Cpu(event) => self.core.cpu_event(event),
             Event::Ips(event) => self.core.ips_event(event),
+            Event::Latency(event) => self.core.latency_event(event),
             Event::Network(event) => self.core.network_event(event),
             Event::Offload(event) => self.core.offload_event(event),
             Event::Rules(event) => self.core.rules_event(event),
@@ -168,6 +169,7 @@ impl Daemon {
                 Effect::Conntrack(effect) => conntrack::run::execute(effect, &self.io),
                 Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
                 Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
+                Effect::Latency(effect) => latency::run::execute(effect, &self.io),
                 Effect::Network(effect) => network::run::execute(&effect, &self.io),
                 Effect::Offload(effect) => offload::run::execute(effect, &self.core, &self.io),
                 Effect::Rules(effect) => rules::run::execute(effect, &self.io),
@@ -222,6 +224,7 @@ impl Daemon {
             return;
         }
         offload::run::detach_all();
+        latency::run::remove();
         match ruleset::remove(&self.io.nft).await {
             Ok(()) => log::info!("shutting down; table inet fastpath is removed"),
             Err(error) => log::error!("removing table inet fastpath: {}", chain(&error)),

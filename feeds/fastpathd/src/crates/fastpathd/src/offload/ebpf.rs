@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The eBPF engine: which devices have a program and when a failed request is repeated, which flows
-//! are installed, refused or dropped, queues that they would bypass, what they count, and when
-//! entries of a previous daemon are removed. Eviction is decided in `crates/ebpf/src/table.rs`.
+//! are installed, refused or dropped, what they count, and when entries of a previous daemon are
+//! removed. Queues that they would bypass are in `queues.rs`, eviction is decided in
+//! `crates/ebpf/src/table.rs`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -10,20 +11,21 @@ use std::time::Duration;
 use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
-use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
+use ebpf::dependency::{DependencyChange, Endpoint};
 use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
-use ebpf::entry_side::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
 use model::Connection;
-use topology::{QueueUse, QueueingDiscipline, Topology, bypassed_queue};
+use topology::{QueueingDiscipline, Topology};
 
 use crate::network::view::NetworkView;
 use crate::offload::Program;
 use crate::offload::attach::ProgramsReason;
 use crate::offload::endpoint::{endpoint, reason};
 use crate::sys::error::chain;
+
+mod queues;
 
 const TCP: u8 = 6;
 
@@ -97,6 +99,8 @@ pub(crate) struct EbpfEngine {
     timeouts: Timeouts,
     /// Queues and limits that the administrator has configured.
     shaped: Vec<QueueingDiscipline>,
+    /// Devices whose clsact has our filters for CAKE.
+    feeds_cake: BTreeSet<u32>,
     exits: Exits,
     dumps: u8,
 }
@@ -211,33 +215,6 @@ impl EbpfEngine {
         }
     }
 
-    /// Queues and limits that the administrator has configured. The clsact that one of our programs
-    /// is attached to is not one of them.
-    fn set_queues(&mut self, topology: &Topology, now: Now) {
-        let mut shaped = Vec::new();
-        for queue in topology.queues() {
-            let name = topology.link(queue.index).map(|link| &*link.name);
-            let ours = |program: &Program| {
-                Some(&*program.device) == name && program.hook_name == &*queue.kind
-            };
-            if !self.programs.iter().any(ours) {
-                shaped.push(queue.clone());
-            }
-        }
-        let before = std::mem::replace(&mut self.shaped, shaped);
-        let (old, new) = (before.iter(), self.shaped.iter());
-        let differ = old
-            .filter(|one| !self.shaped.contains(one))
-            .chain(new.filter(|one| !before.contains(one)));
-        let touched: Vec<DependencyChange> = differ
-            .map(|queue| DependencyChange::Dependency(Dependency::Link(queue.index)))
-            .collect();
-        // Their endpoints are the same: all flows over these links are checked again.
-        if let Some(engine) = &mut self.engine {
-            engine.changed(&touched, |_| None, now.mono);
-        }
-    }
-
     /// Carries out the flow table's requests, until it has none left.
     pub(crate) fn serve(
         &mut self,
@@ -341,20 +318,6 @@ impl EbpfEngine {
                 Reason::NotTaken
             }
         })
-    }
-
-    /// Whether packets to and from there would bypass a queue or limit that the administrator has
-    /// configured. The lowest device's queue applies to packets that TC redirects, but not to XDP.
-    fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
-        let links = to.dependencies.iter().filter_map(|dependency| match dependency {
-            Dependency::Link(index) => Some((*index, *index == to.side.device)),
-            Dependency::Neighbour(..)
-            | Dependency::Station(..)
-            | Dependency::Vlans(_)
-            | Dependency::Session => None,
-        });
-        let kept = QueueUse { leaving: from == Hook::Tc, incoming: false };
-        bypassed_queue(&self.shaped, links, kept).is_some()
     }
 
     fn endpoint(&self, topology: &Topology, address: IpAddr) -> Result<Endpoint, Reason> {

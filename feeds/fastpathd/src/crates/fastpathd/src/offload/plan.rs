@@ -24,6 +24,7 @@ impl Core {
         };
         // The number of queues comes from the CPU plan, for both.
         let mut effects: Vec<AnyEffect> = self.instruct().into_iter().collect();
+        effects.extend(self.plan_latency());
         let topology = self.network.topology();
         let candidates: Vec<Candidate> = topology
             .lowest()

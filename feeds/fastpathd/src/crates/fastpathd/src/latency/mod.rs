@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! "Keep latency low": which WAN interface is limited, when the plan is applied, verified and tried
+//! again, that SQM comes first, and the reasons. Plans are made in
+//! crate `latency`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ::latency::{Applied, LatencyReason, Plan, Settings, Wan, plan};
+use flows::Now;
+use model::Engine;
+use serde_json::Value;
+use topology::QueueingDiscipline;
+use uci::Package;
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::network::interfaces::Interface;
+
+pub(crate) mod answer;
+pub(crate) mod run;
+#[cfg(test)]
+mod tests;
+
+/// A refused plan is tried again after this long: a missing module may have been installed since.
+const RETRY: Duration = Duration::from_secs(30);
+/// The kernel reports a change of queueing disciplines, but none of filters.
+const VERIFY_EVERY: Duration = Duration::from_secs(20);
+
+/// An event of the queues of the WAN.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Values of the UCI package sqm; null: there is none.
+    Sqm(Value),
+    /// The outcome of a job.
+    Done(Result<Applied, LatencyReason>),
+}
+
+/// A request to traffic control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Run a job.
+    Run(Box<Job>),
+}
+
+/// Work for traffic control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
+pub(crate) enum Job {
+    /// Bring `plan` into force, or verify that it is; `before` was in force.
+    Apply { plan: Plan, before: Option<Plan> },
+    /// Remove all that is ours.
+    Remove,
+}
+
+/// The queues of the WAN: wanted and in force.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// None before the first configuration.
+    settings: Option<Settings>,
+    /// Devices that SQM limits.
+    sqm: BTreeSet<String>,
+    /// The plan to be in force, or the reason why there is none; none: not known yet.
+    wanted: Option<Result<Option<Plan>, LatencyReason>>,
+    in_force: Option<Plan>,
+    /// A plan may be in force.
+    is_dirty: bool,
+    /// A job has ended. Until then something of a previous daemon may be in force.
+    is_known: bool,
+    job: Option<Job>,
+    /// Why the last job failed.
+    refused: Option<LatencyReason>,
+    retry_at: Option<Duration>,
+    verify_at: Duration,
+    /// The queueing disciplines when the plan was last verified.
+    seen: Vec<QueueingDiscipline>,
+}
+
+impl State {
+    pub(crate) fn configure(&mut self, settings: &Settings) {
+        if self.settings.as_ref() != Some(settings) {
+            self.settings = Some(settings.clone());
+        }
+    }
+
+    /// Wants a plan, or knows why there is none; the next job.
+    fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>, now: Now) -> Option<Job> {
+        if self.wanted.as_ref() != Some(&wanted) {
+            self.wanted = Some(wanted);
+            self.refused = None;
+            self.retry_at = None;
+            self.verify_at = now.mono;
+        }
+        self.next_job(now)
+    }
+
+    /// Queueing disciplines have changed, perhaps by another program: the plan is verified at once.
+    fn see(&mut self, queues: &[QueueingDiscipline], now: Now) {
+        if self.seen != queues {
+            self.seen = queues.to_vec();
+            self.verify_at = now.mono;
+            // They may have left a device to us.
+            self.retry_at = None;
+        }
+    }
+
+    fn next_job(&mut self, now: Now) -> Option<Job> {
+        if self.job.is_some() || self.retry_at.is_some_and(|at| now.mono < at) {
+            return None;
+        }
+        let job = match self.wanted.as_ref()? {
+            Ok(Some(plan)) => {
+                let due = now.mono >= self.verify_at || self.in_force.as_ref() != Some(plan);
+                let before = self.in_force.clone();
+                due.then(|| Job::Apply { plan: plan.clone(), before })?
+            }
+            // A plan in force would be at the wrong place, or is not wanted.
+            Ok(None) | Err(_) => self.is_dirty.then_some(Job::Remove)?,
+        };
+        self.retry_at = None;
+        self.job = Some(job.clone());
+        Some(job)
+    }
+
+    fn done(&mut self, result: Result<Applied, LatencyReason>, now: Now) -> Option<Job> {
+        let job = self.job.take()?;
+        self.is_known = true;
+        self.verify_at = now.mono + VERIFY_EVERY;
+        match (job, result) {
+            (Job::Apply { plan, .. }, Ok(_)) => {
+                self.refused = None;
+                self.is_dirty = true;
+                self.in_force = Some(plan);
+            }
+            (Job::Remove, Ok(_)) => {
+                self.refused = None;
+                self.is_dirty = false;
+                self.in_force = None;
+            }
+            (Job::Apply { plan, before }, Err(reason)) => {
+                self.refused = Some(reason);
+                self.retry_at = Some(now.mono + RETRY);
+                self.in_force = before.filter(|before| *before != plan);
+                self.is_dirty = true;
+            }
+            (Job::Remove, Err(reason)) => {
+                self.refused = Some(reason);
+                self.retry_at = Some(now.mono + RETRY);
+            }
+        }
+        self.next_job(now)
+    }
+
+    /// The plan in force; none: there is none.
+    pub(crate) fn in_force(&self) -> Option<&Plan> {
+        self.in_force.as_ref()
+    }
+
+    /// Why it is not as the configuration wants it; none: it is.
+    fn reason(&self) -> Option<LatencyReason> {
+        if !self.settings.as_ref().is_some_and(|settings| settings.enabled) {
+            return None;
+        }
+        if let Some(refused) = &self.refused {
+            return Some(refused.clone());
+        }
+        match &self.wanted {
+            None | Some(Ok(None)) => Some(LatencyReason::Waiting),
+            Some(Err(reason)) => Some(reason.clone()),
+            Some(Ok(Some(plan))) if self.in_force.as_ref() == Some(plan) => None,
+            Some(Ok(Some(_))) => Some(LatencyReason::Applying),
+        }
+    }
+}
+
+/// Devices that SQM limits: those of its enabled queues.
+fn sqm_devices(values: &Value) -> BTreeSet<String> {
+    let package = values.as_object().map(Package::read).unwrap_or_default();
+    let enabled = package
+        .of("queue")
+        .filter(|queue| queue.text("enabled").and_then(uci::switch).unwrap_or_default());
+    enabled.filter_map(|queue| queue.text("interface")).map(str::to_owned).collect()
+}
+
+fn run(job: Job) -> AnyEffect {
+    AnyEffect::Latency(Effect::Run(Box::new(job)))
+}
+
+impl Core {
+    pub(crate) fn latency_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Sqm(values) => {
+                self.latency.sqm = sqm_devices(&values);
+                self.plan_latency().into_iter().collect()
+            }
+            Event::Done(result) => self.latency_done(result),
+        }
+    }
+
+    fn latency_done(&mut self, result: Result<Applied, LatencyReason>) -> Vec<AnyEffect> {
+        match &result {
+            Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
+            Ok(Applied::Unchanged) => {}
+            Err(reason) if self.latency.refused.as_ref() == Some(reason) => {}
+            Err(reason) => log::error!("queues of the WAN: {reason}"),
+        }
+        let next = self.latency.done(result, self.now);
+        let hosts = self.latency.in_force().map(|plan| &plan.hosts);
+        let feeds = hosts.into_iter().flatten().map(|host| host.index).collect();
+        let topology = self.network.view().topology();
+        self.offload.ebpf_mut().set_feeds_cake(feeds, topology, self.now);
+        let mut effects: Vec<AnyEffect> = next.map(run).into_iter().collect();
+        effects.extend(self.serve_ebpf());
+        effects
+    }
+
+    /// Plans for the network and the configuration as they are.
+    pub(crate) fn plan_latency(&mut self) -> Option<AnyEffect> {
+        if !self.network.is_complete(self.now) {
+            return None;
+        }
+        let wanted = self.wanted_latency()?;
+        let queues = self.network.topology().queues();
+        self.latency.see(queues, self.now);
+        self.latency.want(wanted, self.now).map(run)
+    }
+
+    pub(crate) fn latency_second(&mut self) -> Option<AnyEffect> {
+        if self.latency.wanted.is_none() {
+            return self.plan_latency();
+        }
+        // A previous daemon may have left a plan in force.
+        self.latency.is_dirty |= !self.latency.is_known;
+        self.latency.next_job(self.now).map(run)
+    }
+
+    /// None before the first configuration.
+    fn wanted_latency(&self) -> Option<Result<Option<Plan>, LatencyReason>> {
+        let settings = self.latency.settings.as_ref()?;
+        if !settings.enabled {
+            return Some(Ok(None));
+        }
+        Some(self.latency_plan(settings).map(Some))
+    }
+
+    fn latency_plan(&self, settings: &Settings) -> Result<Plan, LatencyReason> {
+        let (firewall, interfaces) = (self.network.firewall(), self.network.view().interfaces());
+        let chosen: Option<&Interface> = match &settings.interface {
+            Some(name) => Some(
+                interfaces
+                    .iter()
+                    .find(|interface| interface.name == *name)
+                    .ok_or(LatencyReason::NoInterface { interface: name.clone() })?,
+            ),
+            None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
+        };
+        let Interface { name, device, lower, .. } = chosen.ok_or(LatencyReason::NoWan)?;
+        let wan = Wan { name, device, lower };
+        let is_inner = |device: &str| {
+            let mut on = interfaces.iter().filter(|interface| interface.device == device);
+            on.any(|interface| !firewall.is_wan(&interface.zone))
+        };
+        let plan = plan(self.network.topology(), wan, settings, is_inner)?;
+        let engine = self.configuration.effective().map(|(settings, _)| settings.wanted());
+        if engine == Some(Engine::FlowtableHw) {
+            return Err(LatencyReason::Hardware);
+        }
+        let limited = |device: &&String| plan.sources.iter().any(|own| *own.name == ***device);
+        match self.latency.sqm.iter().find(limited) {
+            Some(device) => Err(LatencyReason::Sqm { device: device.clone() }),
+            None => Ok(plan),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use topology::{Change, QueueingDiscipline};
+
+use super::*;
+use crate::fixture::{ask, configuration, running};
+
+fn configured(options: Value) -> Value {
+    let mut values = configuration("flowtable");
+    values["latency"] = options;
+    values
+}
+
+fn on() -> Value {
+    configured(json!({".type": "latency", ".name": "latency", "enabled": "1",
+        "download": "50000", "upload": "10000"}))
+}
+
+fn jobs(effects: Vec<AnyEffect>) -> Vec<Job> {
+    let job = |effect| match effect {
+        AnyEffect::Latency(Effect::Run(job)) => Some(*job),
+        _ => None,
+    };
+    effects.into_iter().filter_map(job).collect()
+}
+
+/// A core that has removed what another daemon may have left.
+fn idle() -> Core {
+    let mut core = running();
+    let found = jobs(core.latency_second().into_iter().collect());
+    assert_eq!(found, [Job::Remove]);
+    assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
+    core
+}
+
+/// A core that keeps latency low, and its plan.
+fn in_force() -> (Core, Plan) {
+    let mut core = idle();
+    let found = jobs(core.configuration_read(&on()));
+    let [Job::Apply { plan, before: None }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(jobs(core.latency_done(Ok(Applied::Changed))), []);
+    (core, plan.clone())
+}
+
+fn state(core: &mut Core) -> Value {
+    ask(core, "status", json!({}))["latency"].take()
+}
+
+fn after(core: &mut Core, seconds: u64) -> Vec<Job> {
+    core.now.mono += Duration::from_secs(seconds);
+    jobs(core.latency_second().into_iter().collect())
+}
+
+#[test]
+fn the_switch_limits_the_port_below_the_session() {
+    let (mut core, plan) = in_force();
+    assert_eq!((&*plan.port.name, plan.overhead, plan.included), ("wan", 50, 8));
+    let expected = json!({"enabled": true, "active": true, "interface": "wan", "port": "wan",
+        "ingress": "ifb-fastpath", "hosts": ["lan1", "lan2"], "download_kbps": 50_000,
+        "upload_kbps": 10_000, "overhead": 50, "why": "", "cause": {"code": "", "params": {}}});
+    assert_eq!(state(&mut core), expected);
+}
+
+#[test]
+fn it_is_off_by_default_and_says_nothing_then() {
+    let mut core = idle();
+    let state = state(&mut core);
+    assert_eq!((&state["enabled"], &state["active"]), (&json!(false), &json!(false)));
+    assert_eq!(state["why"], "");
+    assert_eq!(after(&mut core, 60), []);
+}
+
+#[test]
+fn switched_off_it_is_removed_at_once() {
+    let (mut core, _) = in_force();
+    assert_eq!(jobs(core.configuration_read(&configuration("flowtable"))), [Job::Remove]);
+    core.latency_done(Ok(Applied::Changed));
+    assert_eq!(state(&mut core)["active"], false);
+}
+
+#[test]
+fn new_rates_are_applied_over_the_old_ones() {
+    let (mut core, plan) = in_force();
+    let mut values = on();
+    values["latency"]["upload"] = "12000".into();
+    let faster = Plan { upload: 12_000, ..plan.clone() };
+    let expected = Job::Apply { plan: faster, before: Some(plan) };
+    assert_eq!(jobs(core.configuration_read(&values)), [expected]);
+}
+
+#[test]
+fn it_is_verified_now_and_then_and_when_a_queue_changes() {
+    let (mut core, plan) = in_force();
+    let verify = || Job::Apply { plan: plan.clone(), before: Some(plan.clone()) };
+    assert_eq!(after(&mut core, 19), []);
+    assert_eq!(after(&mut core, 1), [verify()]);
+    core.latency_done(Ok(Applied::Unchanged));
+    let queue = QueueingDiscipline { index: 1, incoming: true, kind: "clsact".into() };
+    let effects = core.network_changed(vec![Change::Queues(vec![queue])]);
+    assert_eq!(jobs(effects), [verify()]);
+}
+
+#[test]
+fn a_session_that_ends_takes_its_filter_along() {
+    let (mut core, plan) = in_force();
+    let effects = core.network_changed(vec![Change::LinkGone(8)]);
+    let found = jobs(effects);
+    let [Job::Apply { plan: down, before: Some(before) }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((before, down.sources.len()), (&plan, 2));
+    assert_eq!(down.port, plan.port);
+}
+
+#[test]
+fn sqm_comes_first() {
+    let (mut core, _) = in_force();
+    let queue = |enabled| {
+        json!({"eth1": {".type": "queue", ".name": "eth1", "enabled": enabled,
+        "interface": "pppoe-wan"}})
+    };
+    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("1")))), [Job::Remove]);
+    core.latency_done(Ok(Applied::Changed));
+    let found = state(&mut core);
+    assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("sqm")));
+    assert_eq!(found["cause"]["params"]["device"], "pppoe-wan");
+    assert_eq!(jobs(core.latency_event(Event::Sqm(queue("0")))).len(), 1);
+    core.latency_done(Ok(Applied::Changed));
+    assert_eq!(state(&mut core)["active"], true);
+}
+
+/// Until the engine is another one.
+#[test]
+fn flows_in_hardware_would_bypass_it() {
+    let (mut core, _) = in_force();
+    let mut values = on();
+    values["main"]["engine"] = "flowtable-hw".into();
+    assert_eq!(jobs(core.configuration_read(&values)), [Job::Remove]);
+    core.latency_done(Ok(Applied::Changed));
+    assert_eq!(state(&mut core)["cause"]["code"], "hardware");
+    assert_eq!(jobs(core.command(Engine::Flowtable)).len(), 1);
+}
+
+#[test]
+fn a_refusal_is_reported_and_tried_again() {
+    let mut core = idle();
+    core.configuration_read(&on());
+    let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
+    assert_eq!(jobs(core.latency_done(Err(reason))), []);
+    let found = state(&mut core);
+    assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("no-module")));
+    assert_eq!(found["why"], "the kernel has no module sch_cake");
+    assert_eq!(after(&mut core, 29), []);
+    assert_eq!(after(&mut core, 1).len(), 1);
+}
+
+#[test]
+fn an_interface_that_does_not_exist_is_named() {
+    let mut core = idle();
+    let mut values = on();
+    values["latency"]["interface"] = "wan9".into();
+    core.configuration_read(&values);
+    assert_eq!(state(&mut core)["cause"]["params"], json!({"interface": "wan9"}));
+}
+
+/// The clsact that feeds CAKE is passed by packets that TC redirects.
+#[test]
+fn our_own_filters_keep_no_flow_from_the_programs() {
+    let (core, plan) = in_force();
+    let hosts: BTreeSet<u32> = plan.hosts.iter().map(|host| host.index).collect();
+    assert_eq!(*core.offload.ebpf().feeds_cake(), hosts);
+}

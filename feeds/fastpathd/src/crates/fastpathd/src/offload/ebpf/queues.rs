@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Queues and limits that flows through programs would bypass. A clsact of our own is not one: that
+//! of a program, and that whose filters feed CAKE.
+
+use std::collections::BTreeSet;
+
+use ::ebpf::dependency::{Dependency, DependencyChange, Endpoint};
+use ::ebpf::entry_side::Hook;
+use flows::Now;
+use topology::{QueueUse, Topology, bypassed_queue};
+
+use super::EbpfEngine;
+use crate::offload::Program;
+
+impl EbpfEngine {
+    /// The devices whose clsact has our filters for CAKE.
+    pub(crate) fn set_feeds_cake(&mut self, devices: BTreeSet<u32>, topology: &Topology, now: Now) {
+        if devices != self.feeds_cake {
+            self.feeds_cake = devices;
+            self.set_queues(topology, now);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn feeds_cake(&self) -> &BTreeSet<u32> {
+        &self.feeds_cake
+    }
+
+    /// Queues and limits that the administrator has configured. The clsact that one of our programs
+    /// is attached to is not one of them, nor is that whose filters feed CAKE for packets from the
+    /// Internet: they are for egress, which packets pass that TC redirects.
+    pub(super) fn set_queues(&mut self, topology: &Topology, now: Now) {
+        let mut shaped = Vec::new();
+        for queue in topology.queues() {
+            let name = topology.link(queue.index).map(|link| &*link.name);
+            let ours = |program: &Program| {
+                Some(&*program.device) == name && program.hook_name == &*queue.kind
+            };
+            let feeds = &*queue.kind == "clsact" && self.feeds_cake.contains(&queue.index);
+            if !feeds && !self.programs.iter().any(ours) {
+                shaped.push(queue.clone());
+            }
+        }
+        let before = std::mem::replace(&mut self.shaped, shaped);
+        let (old, new) = (before.iter(), self.shaped.iter());
+        let differ = old
+            .filter(|one| !self.shaped.contains(one))
+            .chain(new.filter(|one| !before.contains(one)));
+        let touched: Vec<DependencyChange> = differ
+            .map(|queue| DependencyChange::Dependency(Dependency::Link(queue.index)))
+            .collect();
+        // Their endpoints are the same: all flows over these links are checked again.
+        if let Some(engine) = &mut self.engine {
+            engine.changed(&touched, |_| None, now.mono);
+        }
+    }
+
+    /// Whether packets to and from there would bypass a queue or limit that the administrator has
+    /// configured. The lowest device's queue applies to packets that TC redirects, but not to XDP.
+    pub(super) fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
+        let links = to.dependencies.iter().filter_map(|dependency| match dependency {
+            Dependency::Link(index) => Some((*index, *index == to.side.device)),
+            Dependency::Neighbour(..)
+            | Dependency::Station(..)
+            | Dependency::Vlans(_)
+            | Dependency::Session => None,
+        });
+        let kept = QueueUse { leaving: from == Hook::Tc, incoming: false };
+        bypassed_queue(&self.shaped, links, kept).is_some()
+    }
+}

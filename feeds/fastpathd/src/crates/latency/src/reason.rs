@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Codes and texts: why latency is not kept low although the switch is on.
+
+config::coded! {
+    /// Why the plan is not in force. `said` is the kernel's.
+    pub enum LatencyReason {
+        Waiting = "waiting", "waiting for the network";
+        Applying = "applying", "being applied";
+        NoWan = "no-wan", "there is no WAN interface";
+        NoInterface { interface: String } = "no-interface", "there is no interface {interface}";
+        NoPort { interface: String } = "no-port",
+            "interface {interface} does not run over an Ethernet port of its own";
+        PortShared { port: String, devices: String } = "port-shared",
+            "port {port} also carries {devices}, whose traffic must not be limited";
+        NoHosts = "no-hosts", "there is no port to other networks";
+        Hardware = "hardware", "flows in hardware would bypass it; use engine flowtable";
+        Sqm { device: String } = "sqm",
+            "SQM limits {device} already (/etc/config/sqm); disable its queue";
+        Foreign { device: String, kind: String } = "foreign",
+            "{device} has a queueing discipline of another program: {kind}";
+        NoModule { module: String } = "no-module", "the kernel has no module {module}";
+        Refused { said: String } = "refused", "the kernel refused: {said}";
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Section `latency` of `/etc/config/fastpath`: options, defaults, limits of the rates.
+
+use config::{Fault, Package, Section, number_in, switch};
+
+/// kbit/s. CAKE takes less, but a packet of 1500 bytes would take a second then.
+const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
+/// Bytes, as tc-cake(8) limits them.
+const OVERHEADS: std::ops::RangeInclusive<u32> = 0..=256;
+/// The length of names in `/etc/config/network`, which are part of a device's name.
+const LONGEST: usize = 15;
+
+/// Section `latency`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// CAKE limits both directions.
+    pub enabled: bool,
+    /// The interface of `/etc/config/network`; none: the first one that leads to the Internet.
+    pub interface: Option<String>,
+    /// From the Internet, kbit/s; 0: not set.
+    pub download: u32,
+    /// To the Internet, kbit/s; 0: not set.
+    pub upload: u32,
+    /// Bytes that the line adds to an IP packet; none: those of Ethernet, VLAN and `PPPoE`.
+    pub overhead: Option<u32>,
+}
+
+impl Settings {
+    /// Takes section `latency` out of the package, which notes its problems.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Self {
+        let mut settings = Self::default();
+        if let Some(mut section) = package.take_one("latency") {
+            settings.enabled = section.value("enabled", switch).unwrap_or_default();
+            settings.interface = section.value("interface", interface);
+            settings.download = rate(&mut section, "download", settings.enabled);
+            settings.upload = rate(&mut section, "upload", settings.enabled);
+            settings.overhead = section.value("overhead", number_in(OVERHEADS));
+            package.close(section);
+        }
+        settings
+    }
+}
+
+/// A rate has to be known only while it is used.
+fn rate(section: &mut Section<'_>, option: &'static str, needed: bool) -> u32 {
+    let given = section.text(option).is_some();
+    if !given && needed {
+        section.error(option, "", Fault::Missing);
+    }
+    section.value(option, number_in(RATES)).unwrap_or_default()
+}
+
+fn interface(text: &str) -> Result<String, Fault> {
+    if text.len() > LONGEST {
+        return Err(Fault::TooLong { longest: LONGEST });
+    }
+    let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
+    match bad {
+        Some(bad) => Err(Fault::NameCharacter { character: format!("{bad:?}") }),
+        None => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::parse_uci;
+
+    use super::*;
+
+    fn read(options: &str) -> Result<Settings, String> {
+        let values = parse_uci(&format!("config latency 'latency'\n{options}")).expect(options);
+        let mut package = Package::new(&values).expect(options);
+        let settings = Settings::read(&mut package);
+        package.finish().map_err(|error| error.to_string())?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let settings = read(
+            "\toption enabled '1'\n\toption interface 'wan2'\n\toption download '50000'\n\
+             \toption upload '10000'\n\toption overhead '34'\n",
+        );
+        let interface = Some("wan2".to_owned());
+        let expected = Settings {
+            enabled: true,
+            interface,
+            download: 50_000,
+            upload: 10_000,
+            overhead: Some(34),
+        };
+        assert_eq!(settings, Ok(expected));
+    }
+
+    #[test]
+    fn it_is_off_by_default_and_needs_no_rates_then() {
+        assert_eq!(read(""), Ok(Settings::default()));
+        assert!(!Settings::default().enabled);
+    }
+
+    #[test]
+    fn a_switch_that_is_on_needs_both_rates() {
+        let error = read("\toption enabled '1'\n\toption download '50000'\n").unwrap_err();
+        assert_eq!(error, "section 'latency', option 'upload', value '': is missing");
+        let error = read("\toption enabled '1'\n").unwrap_err();
+        assert_eq!(error.lines().count(), 2, "{error}");
+    }
+
+    #[test]
+    fn values_that_cannot_be_used_are_named() {
+        for bad in [
+            "option download '63'",
+            "option upload '10000001'",
+            "option upload '10M'",
+            "option overhead '257'",
+            "option interface 'wan 1'",
+            "option interface 'sixteen-letters-x'",
+            "option enabled 'maybe'",
+        ] {
+            let option = bad.split(' ').nth(1).expect("a name");
+            let error = read(&format!("\t{bad}\n")).unwrap_err();
+            assert!(error.contains(&format!("option '{option}'")), "{error}");
+        }
+    }
+}
