@@ -89,35 +89,39 @@ test_a_new_rule_stops_what_is_carried() {
     goes_on_over_ebpf "$port"
 }
 
-# leaving_by DEVICE: packets from h10 to the ISP's server that were forwarded to there.
-leaving_by() {
-    gw nft list table inet e2e | awk -v device="\"$1\"" '
-        $0 ~ device { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
+# at_h20: packets to the ISP's server that the gateway has sent to h20.
+at_h20() {
+    peers ip netns exec h20 nft -j list counter netdev e2e sent | jq '.nftables[1].counter.packets'
 }
-more_leave_by() { [ "$(leaving_by "$1")" -gt "$2" ]; }
+more_at_h20() { [ "$(at_h20)" -gt "$1" ]; }
+
+# leaves_by PORT DEVICE: the page has that connection leave there.
+leaves_by() { [ "$(newest --proto tcp --text "$1" | jq -r .out_dev)" = "$2" ]; }
 
 test_flows_of_a_routing_rule_go_its_way() {
     local port
     port=$(fresh_port)
     trap 'gw "ip -6 rule del from 2001:db8:10::/64 lookup 100
-        ip -6 route flush table 100" 2>/dev/null' EXIT
+        ip -6 route flush table 100" 2>/dev/null
+        peers ip netns exec h20 nft delete table netdev e2e' EXIT
     engine_ebpf
     # From any address of the host: a router that advertises prefixes has it choose another one.
     # Over IPv6: the kernel ends a masqueraded connection that leaves by another device.
     download h10 "$port" "$ISP_6" 300k
     soon 15 on_path ebpf --proto tcp --text "$port"
-    gw "nft -f - <<END
-table inet e2e {
-    chain forward {
-        type filter hook forward priority 0
-        oifname \"br-lan.20\" ip6 saddr 2001:db8:10::/64 ip6 daddr $ISP_6 counter
+    peers ip netns exec h20 nft -f - <<END
+table netdev e2e {
+    counter sent { }
+    chain in {
+        type filter hook ingress device eth0.20 priority 0
+        ip6 daddr $ISP_6 counter name sent
     }
 }
 END
-    ip -6 route add default via $H20_6 table 100
-    ip -6 rule add from 2001:db8:10::/64 lookup 100"
-    soon 20 more_leave_by br-lan.20 0
-    soon 5 on_path slow/policy-routed --proto tcp --text "$port"
+    gw "ip -6 route add default via $H20_6 table 100
+        ip -6 rule add from 2001:db8:10::/64 lookup 100"
+    soon 20 more_at_h20 0
+    soon 5 leaves_by "$port" br-lan.20
     gw 'fastpathctl --json doctor --check policy-routing || true' |
         jq -e '.findings[0].severity == "warning"' >/dev/null || fail "the doctor finds nothing"
     gw ip -6 rule del from 2001:db8:10::/64 lookup 100

@@ -1972,7 +1972,7 @@ export interface Topology {
    */
   hosts: Host[];
   /**
-   * routing by more than the destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
+   * routing by more than the destination: VRFs and routing rules, as ip rule prints them; the kernel is asked for the routes of flows that one of them may match
    */
   policies: string[];
   /**

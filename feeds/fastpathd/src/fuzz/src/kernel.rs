@@ -37,6 +37,7 @@ pub(crate) fn ctnetlink(bytes: &[u8]) {
 /// Links, addresses, routes, neighbours, VLANs, rules and queues, as tables and as events, and the
 /// questions that the daemon asks the model of them.
 pub(crate) fn rtnetlink(bytes: &[u8]) {
+    let _ = topology::fuzz::answers(bytes);
     let mut model = Topology::new();
     for change in topology::fuzz::changes(bytes) {
         model.apply(change);
@@ -47,7 +48,8 @@ pub(crate) fn rtnetlink(bytes: &[u8]) {
     addresses.extend(model.routes().map(|route| route.network));
     addresses.truncate(16);
     for address in &addresses {
-        let _ = (model.side(*address), model.link_path(*address), model.is_local(*address));
+        let _ = (model.side(*address, None), model.link_path(*address, None));
+        let _ = model.is_local(*address);
         let _ = model.is_policy_routed(*address, addresses[0]);
     }
     let _ = (model.bridges(), model.pppoe(), model.lowest(), model.tunnels(), model.shaped());

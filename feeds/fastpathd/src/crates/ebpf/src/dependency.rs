@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use config::Network;
+use model::NextHop;
 
 use crate::entry_side::EntrySide;
 
@@ -23,11 +24,22 @@ pub enum Dependency {
     Session,
 }
 
+/// An end of a connection as a destination of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Its address.
+    pub address: IpAddr,
+    /// The next hop, where more than the address decides about it.
+    pub route: Option<NextHop>,
+}
+
 /// The endpoint of an address, and the objects it was derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Where it is.
     pub side: EntrySide,
+    /// The next hop that it was derived from, instead of the route to the address.
+    pub route: Option<NextHop>,
     /// The objects it was derived from, besides the route.
     pub dependencies: Vec<Dependency>,
 }
@@ -55,8 +67,10 @@ impl DependencyChange {
                 .dependencies
                 .iter()
                 .any(|dependency| matches!(dependency, Dependency::Vlans(_))),
+            // With a next hop of its own the flow table decides when to leave it.
             Self::Route(network, prefix) => {
-                Network { address: *network, prefix: *prefix }.contains(address)
+                endpoint.route.is_none()
+                    && Network { address: *network, prefix: *prefix }.contains(address)
             }
             Self::All => true,
         }
@@ -79,7 +93,7 @@ mod tests {
             next_hop: None,
             mtu: 1500,
         };
-        let endpoint = Endpoint { side, dependencies: Vec::new() };
+        let endpoint = Endpoint { side, route: None, dependencies: Vec::new() };
         for (address, network, prefix, is) in [
             ("10.1.2.3", "10.1.0.0", 16, true),
             ("10.2.2.3", "10.1.0.0", 16, false),
@@ -93,6 +107,10 @@ mod tests {
         ] {
             let route = DependencyChange::Route(net(network), prefix);
             assert_eq!(route.touches(net(address), &endpoint), is, "{address} {network}");
+            let fixed = Some(NextHop { device: 1, gateway: None });
+            let endpoint = Endpoint { route: fixed, ..endpoint.clone() };
+            assert!(!route.touches(net(address), &endpoint), "{address} {network}");
+            assert!(DependencyChange::All.touches(net(address), &endpoint));
         }
     }
 }

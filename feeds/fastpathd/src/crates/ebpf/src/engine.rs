@@ -5,14 +5,13 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::Counters;
 use model::Connection;
 
 use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Position, Timeouts};
-use crate::dependency::{DependencyChange, Endpoint};
+use crate::dependency::{DependencyChange, Endpoint, Place};
 use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::layout::Exits;
 use crate::table::{ConnectionTable, Slot};
@@ -323,16 +322,16 @@ impl OffloadEngine {
         self.report.removed.push((id, cause));
     }
 
-    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an address up
+    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an end up
     /// in the network as it is now.
     pub fn changed(
         &mut self,
         changes: &[DependencyChange],
-        endpoint: impl Fn(IpAddr) -> Option<Endpoint>,
+        endpoint: impl Fn(Place) -> Option<Endpoint>,
         now: Duration,
     ) {
-        for address in self.table.touched(changes) {
-            for id in self.table.moved(address, endpoint(address)) {
+        for place in self.table.touched(changes) {
+            for id in self.table.moved(place, endpoint(place)) {
                 self.leave(id, RemovalCause::Moved, now);
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ctnetlink::Tuple;
 
@@ -25,7 +25,7 @@ fn endpoint(device: u32) -> Endpoint {
         next_hop: Some([2, 0, 0, 0, 1, 1]),
         mtu: 1500,
     };
-    Endpoint { side, dependencies: vec![Dependency::Link(device)] }
+    Endpoint { side, route: None, dependencies: vec![Dependency::Link(device)] }
 }
 
 const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -144,8 +144,8 @@ fn a_changed_encapsulation_removes_its_connections() {
     engine.changed(&change, |_| Some(endpoint(2)), s(1));
     assert_eq!(engine.report(), Report::default());
     let asked = std::cell::RefCell::new(Vec::new());
-    let moved = |address| {
-        asked.borrow_mut().push(address);
+    let moved = |place: Place| {
+        asked.borrow_mut().push(place.address);
         Some(endpoint(3))
     };
     engine.changed(&change, moved, s(1));

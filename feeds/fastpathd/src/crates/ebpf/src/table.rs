@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Network;
@@ -13,7 +12,7 @@ use ctnetlink::Counters;
 use model::Connection;
 
 use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left, Timeouts};
-use crate::dependency::{DependencyChange, Endpoint};
+use crate::dependency::{DependencyChange, Endpoint, Place};
 use crate::entry::{Entry, InstallRefusal, Key, connect, reject};
 
 /// A connection with fewer packets is new …
@@ -38,6 +37,8 @@ enum Fate {
 struct Held {
     connection: Connection,
     keys: [Key; 2],
+    /// The ends that its packets are sent to.
+    places: [Place; 2],
     fate: Fate,
     /// Counters of its entries at the last reading.
     packets: u64,
@@ -57,7 +58,7 @@ impl Held {
     }
 }
 
-/// Connections by the address that they lead to.
+/// Connections by the end that they lead to.
 #[derive(Debug)]
 struct Station {
     endpoint: Endpoint,
@@ -93,7 +94,7 @@ pub struct ConnectionTable {
     used: [usize; 2],
     /// Connections whose packets are dropped.
     rejected: usize,
-    stations: HashMap<IpAddr, Station>,
+    stations: HashMap<Place, Station>,
     /// Candidates for eviction, the first one last.
     victims: Vec<u64>,
     evicted: u64,
@@ -204,12 +205,12 @@ impl ConnectionTable {
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
-        let addresses = [connection.orig.src, connection.reply.src];
-        for (address, endpoint) in addresses.into_iter().zip(ends) {
+        let places = places(&connection, &ends);
+        for (place, endpoint) in places.into_iter().zip(ends) {
             let new = || Station { endpoint, connections: HashSet::new() };
-            self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
+            self.stations.entry(place).or_insert_with(new).connections.insert(connection.id);
         }
-        let held = Held { connection, keys, fate, packets: 0, active: now, expires: now };
+        let held = Held { connection, keys, places, fate, packets: 0, active: now, expires: now };
         self.connections.insert(connection.id, held);
         Ok(Installation { entries, evicted })
     }
@@ -233,11 +234,11 @@ impl ConnectionTable {
         }
         self.used[family(&held.keys[0])] -= 2;
         self.rejected -= usize::from(held.fate != Fate::Carried);
-        for address in [held.connection.orig.src, held.connection.reply.src] {
-            if let Some(station) = self.stations.get_mut(&address) {
+        for place in &held.places {
+            if let Some(station) = self.stations.get_mut(place) {
                 station.connections.remove(&id);
                 if station.connections.is_empty() {
-                    self.stations.remove(&address);
+                    self.stations.remove(place);
                 }
             }
         }
@@ -256,19 +257,19 @@ impl ConnectionTable {
         self.connections.keys().copied().collect()
     }
 
-    /// Addresses whose endpoint may differ after these changes.
+    /// Ends whose endpoint may differ after these changes.
     #[must_use]
-    pub fn touched(&self, changes: &[DependencyChange]) -> Vec<IpAddr> {
+    pub fn touched(&self, changes: &[DependencyChange]) -> Vec<Place> {
         let stations = self.stations.iter();
         stations
-            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.endpoint)))
-            .map(|(address, _)| *address)
+            .filter(|(place, at)| changes.iter().any(|c| c.touches(place.address, &at.endpoint)))
+            .map(|(place, _)| *place)
             .collect()
     }
 
     /// Where somebody is now; none if nobody knows. Connections whose entries are wrong then.
-    pub fn moved(&mut self, address: IpAddr, endpoint: Option<Endpoint>) -> Vec<u64> {
-        let Some(station) = self.stations.get_mut(&address) else { return Vec::new() };
+    pub fn moved(&mut self, place: Place, endpoint: Option<Endpoint>) -> Vec<u64> {
+        let Some(station) = self.stations.get_mut(&place) else { return Vec::new() };
         match endpoint {
             Some(endpoint) if endpoint.side == station.endpoint.side => {
                 station.endpoint = endpoint;
@@ -377,6 +378,15 @@ impl ConnectionTable {
         let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
         self.connections.iter().filter(|(_, held)| over(held)).map(|(id, _)| *id).collect()
     }
+}
+
+/// The ends of a connection with these endpoints.
+fn places(connection: &Connection, ends: &[Endpoint; 2]) -> [Place; 2] {
+    let [initiator, responder] = ends;
+    [
+        Place { address: connection.orig.src, route: initiator.route },
+        Place { address: connection.reply.src, route: responder.route },
+    ]
 }
 
 fn family(key: &Key) -> usize {

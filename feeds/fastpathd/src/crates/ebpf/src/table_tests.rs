@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ctnetlink::Tuple;
+use model::NextHop;
 use proptest::prelude::*;
 
 use super::*;
@@ -16,7 +17,7 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn place(device: u32, mac: u8) -> Endpoint {
+fn endpoint(device: u32, mac: u8) -> Endpoint {
     let side = EntrySide {
         device,
         hook: Hook::Tc,
@@ -27,12 +28,18 @@ fn place(device: u32, mac: u8) -> Endpoint {
     };
     Endpoint {
         side,
+        route: None,
         dependencies: vec![Dependency::Link(device), Dependency::Station(9, [2, 0, 0, 0, 1, mac])],
     }
 }
 
 fn host(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
+}
+
+/// A host that its address alone leads to.
+fn place(last: u8) -> Place {
+    Place { address: host(last), route: None }
 }
 
 /// Connection `id` from `10.0.0.from` to `10.0.0.to`.
@@ -61,7 +68,7 @@ impl World {
     }
 
     fn install(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], InstallRefusal> {
-        let places = [place(1, 1), place(2, 2)];
+        let places = [endpoint(1, 1), endpoint(2, 2)];
         let taken = self.table.install(connection, places, s(now))?;
         Ok(self.put(taken))
     }
@@ -121,10 +128,11 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     world.install(connection(2, 1, 3, 6), 0).unwrap();
-    let places = [place(4, 7), place(2, 2)];
+    let places = [endpoint(4, 7), endpoint(2, 2)];
     world.table.install(connection(3, 8, 9, 6), places, s(0)).unwrap();
     let touched = |world: &World, change: DependencyChange| {
-        let mut found = world.table.touched(&[change]);
+        let places = world.table.touched(&[change]);
+        let mut found: Vec<IpAddr> = places.iter().map(|place| place.address).collect();
         found.sort();
         found
     };
@@ -135,19 +143,37 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     assert!(touched(&world, DependencyChange::Vlans).is_empty());
     assert_eq!(touched(&world, DependencyChange::All).len(), 5);
     // It is where it was, though known otherwise.
-    let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..place(2, 2) };
-    assert!(world.table.moved(host(2), Some(same)).is_empty());
+    let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
+    assert!(world.table.moved(place(2), Some(same)).is_empty());
     assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
-    assert_eq!(world.table.moved(host(2), Some(place(5, 2))), [1]);
-    let mut gone = world.table.moved(host(1), None);
+    assert_eq!(world.table.moved(place(2), Some(endpoint(5, 2))), [1]);
+    let mut gone = world.table.moved(place(1), None);
     gone.sort_unstable();
     assert_eq!(gone, [1, 2]);
     for id in [1, 2, 3] {
         assert!(world.table.leave(id).is_some());
         assert!(world.table.leave(id).is_none());
     }
-    assert_eq!(world.table.touched(&[DependencyChange::All]), [] as [IpAddr; 0]);
+    assert_eq!(world.table.touched(&[DependencyChange::All]), []);
     assert!(world.table.is_empty());
+}
+
+#[test]
+fn an_address_may_have_several_next_hops() {
+    let mut world = World::new(64);
+    let next_hop = |device| Some(NextHop { device, gateway: None });
+    let by = |device| Endpoint { route: next_hop(device), ..endpoint(device, 2) };
+    world.table.install(connection(1, 1, 2, 6), [endpoint(1, 1), by(5)], s(0)).unwrap();
+    world.table.install(connection(2, 3, 2, 6), [endpoint(1, 3), by(6)], s(0)).unwrap();
+    let link = |device| DependencyChange::Dependency(Dependency::Link(device));
+    let second = Place { address: host(2), route: next_hop(6) };
+    assert_eq!(world.table.touched(&[link(6)]), [second]);
+    assert_eq!(world.table.moved(second, None), [2]);
+    let routes = [DependencyChange::Route(host(2), 32)];
+    assert_eq!(world.table.touched(&routes), [], "the flow table leaves a next hop");
+    assert!(world.table.leave(2).is_some());
+    assert_eq!(world.table.touched(&[link(6)]), []);
+    assert_eq!(world.table.touched(&[link(5)]).len(), 1);
 }
 
 #[test]
@@ -242,7 +268,7 @@ fn a_connection_that_leaves_is_extended_once_more() {
 #[test]
 fn what_is_dropped_is_counted_by_its_rule_and_ends() {
     let mut world = World::new(64);
-    let places = [place(1, 1), place(2, 2)];
+    let places = [endpoint(1, 1), endpoint(2, 2)];
     let taken = world.table.reject(connection(1, 1, 2, 6), places, 2_100_498, s(60), s(0)).unwrap();
     assert!(taken.entries.iter().all(|(_, entry)| entry.drop == Some(2_100_498)));
     let [key, _] = world.put(taken);
@@ -258,7 +284,7 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 fn drops_leave_room() {
     let mut table = ConnectionTable::new(64);
     let reject = |table: &mut ConnectionTable, id: u64| {
-        let places = [place(1, 1), place(2, 2)];
+        let places = [endpoint(1, 1), endpoint(2, 2)];
         table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
     };
     let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(InstallRefusal::Full)).count();
@@ -313,7 +339,7 @@ proptest! {
                     }
                 }
                 Step::Move(last, device) => {
-                    for id in world.table.moved(host(last), Some(place(device, 1))) {
+                    for id in world.table.moved(place(last), Some(endpoint(device, 1))) {
                         world.leave(id);
                     }
                 }

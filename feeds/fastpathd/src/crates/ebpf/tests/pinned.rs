@@ -157,7 +157,7 @@ fn the_programs_hear_of_the_daemon() {
 #[test]
 fn the_engine_works_on_them_and_the_next_one_adopts() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
-    let place = |device| Endpoint { side: side(device), dependencies: Vec::new() };
+    let place = |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
     let (orig, reply) = tuples(1000, false);
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use model::Action;
 
+use crate::flow_route::FlowRoute;
 use crate::handshake::{OffloadState, Passed};
 use crate::inspection::InspectionStatus;
 use crate::intern::Number;
@@ -116,7 +117,8 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
-    pub(crate) policy_routed: bool,
+    /// Where more than its destination decides.
+    pub(crate) route: Option<Box<FlowRoute>>,
     /// The flowtable does not see packets of the initiator, the responder: they come in through a
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
@@ -165,7 +167,7 @@ impl Flow {
             seq_adjust: entry.seq_adjust,
             local: false,
             multicast: is_multicast(&entry.orig),
-            policy_routed: false,
+            route: None,
             unlisted: [false; 2],
             reading: Reading::Foreign,
             offload: OffloadState::Idle,

@@ -55,7 +55,9 @@ pub struct Facts<'a> {
     pub first_packets: bool,
     /// TCP state, where the kernel reports it.
     pub tcp_state: Option<TcpState>,
-    /// Its packets may be routed by more than their destination.
+    /// The kernel has been asked how its packets are routed, and has not answered.
+    pub route_asked: bool,
+    /// Its packets are routed by more than can be known.
     pub policy_routed: bool,
     /// The route to the initiator; `None`: no route.
     pub initiator: Option<&'a Side>,
@@ -74,7 +76,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Rungs that keep a flow from being carried at all, below inspection.
-const KEPT: [Rung; 16] = [
+const KEPT: [Rung; 17] = [
     // No rule adds flows.
     (|flow| flow.engine == Engine::Off, Reason::EngineOff),
     // Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
@@ -95,6 +97,7 @@ const KEPT: [Rung; 16] = [
     // Comes before `not_established`, which it would look like otherwise.
     (ending, Reason::Closing),
     (not_established, Reason::NotEstablished),
+    (route_asked, Reason::Pending),
     (policy_routed, Reason::PolicyRouted),
     // `nft_flow_route`: a flow needs a route both ways.
     (|flow| flow.initiator.is_none() || flow.responder.is_none(), Reason::NoRoute),
@@ -216,12 +219,21 @@ fn not_established(facts: &Facts<'_>) -> bool {
     handshake || !facts.status.has(Status::SEEN_REPLY)
 }
 
-/// Where our programs send packets is found by their destination. The kernel's flowtable keeps the
-/// routes that the kernel found, whatever decided about them.
+/// Our programs send packets where the kernel would, as far as that is known. The kernel's
+/// flowtable keeps the routes that the kernel found, whatever decided about them.
 fn policy_routed(facts: &Facts<'_>) -> bool {
+    facts.policy_routed && needs_route(facts)
+}
+
+/// Nothing is carried on a guess.
+fn route_asked(facts: &Facts<'_>) -> bool {
+    facts.route_asked && needs_route(facts)
+}
+
+fn needs_route(facts: &Facts<'_>) -> bool {
     let both = facts.initiator.zip(facts.responder);
     let theirs = both.is_some_and(|(a, b)| a.in_flowtable && b.in_flowtable);
-    facts.engine == Engine::Ebpf && !theirs && facts.policy_routed
+    facts.engine == Engine::Ebpf && !theirs
 }
 
 /// `nft_flowtable_find_dev`: the device under each side has to be listed. Behind a bridge it is not

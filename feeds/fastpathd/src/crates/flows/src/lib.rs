@@ -6,6 +6,7 @@ mod accounts;
 mod ends;
 mod engine;
 mod flow;
+mod flow_route;
 mod groups;
 mod handshake;
 mod history;

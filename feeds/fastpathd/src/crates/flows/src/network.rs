@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The trait by which the flow table asks for the network: side of an address, own addresses,
-//! policy routing, host names. Also when a side is outside of the flowtable for certain.
+//! how a connection is routed, host names. Also when a side is certainly outside the flowtable.
 
 use std::net::IpAddr;
 use std::rc::Rc;
+
+use model::{Connection, NextHop, Routing};
 
 /// The path from the router to an address. Strings are shared: cloning copies pointers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -49,10 +51,10 @@ impl Side {
 pub trait Network {
     /// Whether the address is one of the router's own.
     fn is_local(&self, address: IpAddr) -> bool;
-    /// The path to the address; `None`: no route.
-    fn side(&self, address: IpAddr) -> Option<Side>;
-    /// Whether packets between the two may be routed differently than [`side`](Self::side) says.
-    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool;
+    /// The path to the address, by its route or by this next hop; `None`: no route.
+    fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side>;
+    /// How packets of this connection with this mark are routed.
+    fn routing(&self, connection: &Connection, mark: u32) -> Routing;
     /// Host name of the address, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
     /// A number that changes when any answer of the other methods can have changed.

@@ -28,6 +28,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         excluded: false,
         first_packets: false,
         tcp_state: Some(TcpState::Established),
+        route_asked: false,
         policy_routed: false,
         initiator: Some(initiator),
         responder: Some(responder),
@@ -231,6 +232,7 @@ proptest! {
             excluded,
             first_packets,
             tcp_state: TcpState::from_kernel(state),
+            route_asked: false,
             policy_routed: false,
             initiator: sides[ends.0],
             responder: sides[ends.1],
@@ -275,8 +277,8 @@ fn the_words_are_those_of_the_schema() {
 fn the_small_router_is_as_described() {
     let net = Net::default();
     assert!(net.is_local(address("10.0.0.1")) && !net.is_local(address("10.10.0.2")));
-    assert_eq!(net.side(address("10.20.0.9")), Some(net.guest.clone()));
-    assert_eq!(net.side(address("172.16.0.1")), None);
+    assert_eq!(net.side(address("10.20.0.9"), None), Some(net.guest.clone()));
+    assert_eq!(net.side(address("172.16.0.1"), None), None);
 }
 
 #[test]
@@ -297,4 +299,19 @@ fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
     assert_eq!(climb(&facts), (Path::Ebpf, None));
     let waits = Facts { offload: OffloadState::Requested, active_for: Duration::ZERO, ..facts };
     assert_eq!(climb(&waits), (Path::Slow, Some(Reason::Pending)));
+}
+
+#[test]
+fn nothing_is_carried_by_ebpf_on_a_guess() {
+    let asked = |facts: &mut Facts<'_>, _: &Net| facts.route_asked = true;
+    slow(Reason::NotTaken, asked);
+    let net = &mut Net::default();
+    for side in [&mut net.lan, &mut net.wan] {
+        (side.in_flowtable, side.in_ebpf) = (false, true);
+    }
+    let mut facts = taken(&net.lan, &net.wan);
+    (facts.engine, facts.route_asked) = (Engine::Ebpf, true);
+    assert_eq!(climb(&facts), (Path::Slow, Some(Reason::Pending)));
+    facts.responder = None;
+    assert_eq!(climb(&facts).1, Some(Reason::Pending), "the answer may be a route");
 }

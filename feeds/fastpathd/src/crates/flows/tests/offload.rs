@@ -7,10 +7,10 @@ mod support;
 
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, OffloadRequest, Reason};
-use model::{Connection, Engine};
+use model::{Connection, Engine, NextHop, Routing};
 use support::{
-    BYPASS, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted, verdict,
-    web, with_programs, with_status,
+    BYPASS, GUEST, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted,
+    verdict, web, with_programs, with_status,
 };
 
 const PASSED: [u32; 2] = [0x100, 0x200];
@@ -379,4 +379,43 @@ fn udp_needs_no_change_of_window_tracking() {
     update(&mut table, 1.0, dns, &with_programs());
     let requests = table.offload_requests();
     assert!(matches!(requests[..], [OffloadRequest::Install(one)] if one.id == 1), "{requests:?}");
+}
+
+#[test]
+fn a_flow_is_asked_about_again_with_its_new_mark() {
+    let hops = |device| [GUEST, device].map(|device| NextHop { device, gateway: None });
+    let mut net = with_programs();
+    net.policy = Some(web(1).orig.src);
+    net.routing = |mark| match mark & 0xf000 {
+        0 => Routing::Unknown,
+        0x1000 => Routing::Asked,
+        mark => Routing::Kernel {
+            hops: [GUEST, mark].map(|device| NextHop { device, gateway: None }),
+            current: mark != 0x4000,
+        },
+    };
+    let mut table = table();
+    let with_mark = |table: &mut FlowTable, mark, net: &Net| {
+        update(table, 1.0, Entry { mark, ..web(1) }, net);
+        only(table, 1.0)
+    };
+    assert_eq!(verdict(&with_mark(&mut table, 0, &net)), ("slow", "policy-routed"));
+    assert_eq!(verdict(&with_mark(&mut table, 0x1000, &net)), ("slow", "pending"));
+    assert_eq!(table.offload_requests(), []);
+    assert_eq!(
+        verdict(&with_mark(&mut table, 0x4000, &net)),
+        ("slow", "pending"),
+        "from before a change"
+    );
+    assert_eq!(table.offload_requests(), []);
+    with_mark(&mut table, 0x2000, &net);
+    let id = requested(&mut table, 1.0);
+    assert_eq!(table.next_hops(id), Some(hops(0x2000)));
+    table.installed(id, Ok(()), at(1.0));
+    // Bits that no rule asks for.
+    assert_eq!(verdict(&with_mark(&mut table, 0x2001, &net)), ("ebpf", ""));
+    assert_eq!(table.offload_requests(), []);
+    with_mark(&mut table, 0x3000, &net);
+    assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id));
+    assert_eq!(table.next_hops(id), Some(hops(0x3000)));
 }

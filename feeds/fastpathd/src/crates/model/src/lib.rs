@@ -6,9 +6,11 @@ mod engine;
 mod exclude;
 mod inspection;
 mod policy;
+mod routing;
 
 pub use connection::Connection;
 pub use engine::Engine;
 pub use exclude::{Exclude, Ports};
 pub use inspection::{Action, FailPolicy, Gate, InspectionMode, Spread};
 pub use policy::DevicePolicy;
+pub use routing::{NextHop, Routing};

@@ -323,7 +323,7 @@ fn route_kind(kind: u8) -> Option<RouteKind> {
 }
 
 /// `struct rtvia`: the next router of another family.
-fn via(value: &[u8]) -> Option<IpAddr> {
+pub(crate) fn via(value: &[u8]) -> Option<IpAddr> {
     let (family, address) = value.split_first_chunk()?;
     match i32::from(u16::from_ne_bytes(*family)) {
         libc::AF_INET => Some(IpAddr::from(<[u8; 4]>::try_from(address).ok()?)),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: rtnetlink tables and events.
+//! Private parsers of this crate, for the fuzz targets: rtnetlink tables, events, and answers to
+//! questions about routes.
 
 use std::io;
 
-use netlink::RequestError;
+use netlink::{RequestError, messages};
 
 use crate::change::Change;
+use crate::lookup::{RouteAnswer, answer};
 use crate::pppoe::{parse_dialer, parse_sessions};
 use crate::read::{Kernel, Reader};
 use crate::table::Table;
@@ -37,4 +39,10 @@ pub fn changes(bytes: &[u8]) -> Vec<Change> {
         let _ = reader.refresh(&mut changes);
     }
     changes
+}
+
+/// The messages as answers to questions about routes.
+#[must_use]
+pub fn answers(bytes: &[u8]) -> Vec<RouteAnswer> {
+    messages(bytes).map(|message| answer(&message)).collect()
 }

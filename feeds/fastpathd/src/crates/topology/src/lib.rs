@@ -11,8 +11,11 @@ mod decode;
 mod fixture;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod kernel_routes;
 mod link_kind;
 mod link_path;
+mod lookup;
+mod lookup_socket;
 mod lowest;
 mod model;
 mod policy;
@@ -22,7 +25,9 @@ mod read;
 #[cfg(test)]
 mod recording;
 mod routes;
+mod routing;
 mod rules;
+mod selectors;
 mod shaped;
 mod side;
 mod table;
@@ -32,12 +37,16 @@ mod watcher;
 
 pub use change::Change;
 pub use decode::is_default_queue;
+pub use kernel_routes::RouteBatch;
 pub use link_path::{LinkPath, PathError, VlanTag};
+pub use lookup::{Layer4, RouteAnswer, RouteQuery};
+pub use lookup_socket::{LookupError, RouteLookup};
 pub use lowest::{LinkReason, LowestDevice, is_link_local};
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
 pub use read::ReadError;
 pub use rules::{RoutingRule, RuleAction};
+pub use selectors::{Mark, Selectors};
 pub use shaped::{QueueUse, bypassed_queue};
 pub use side::{AddressSide, SideKind};
 pub use types::{

@@ -5,6 +5,8 @@
 
 use std::net::IpAddr;
 
+use model::NextHop;
+
 use crate::link_kind::is_port;
 use crate::model::{Hop, Topology};
 use crate::side::DEEPEST;
@@ -73,12 +75,16 @@ struct Down {
 }
 
 impl Topology {
-    /// Link-layer path to the address and back.
+    /// Link-layer path to the address and back, by the route to it or by this next hop.
     ///
     /// # Errors
     /// The path is not known.
-    pub fn link_path(&self, address: IpAddr) -> Result<LinkPath, PathError> {
-        let (link, hop) = self.egress(address).ok_or(PathError::Route)?;
+    pub fn link_path(
+        &self,
+        address: IpAddr,
+        next_hop: Option<NextHop>,
+    ) -> Result<LinkPath, PathError> {
+        let (link, hop) = self.egress(address, next_hop).ok_or(PathError::Route)?;
         let (neighbour, next_hop) = match self.hop(hop) {
             _ if link.kind == LinkKind::Ppp => (None, None),
             Hop::Resolved(mac) => (Some(hop), Some(mac)),

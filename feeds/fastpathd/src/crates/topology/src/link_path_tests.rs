@@ -6,7 +6,7 @@ use crate::fixture::{self, gateway, model};
 use crate::types::{BridgeVlan, NeighbourState, PortVlan};
 
 fn path(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
-    model.link_path(address.parse().unwrap())
+    model.link_path(address.parse().unwrap(), None)
 }
 
 fn tags(path: &LinkPath) -> Vec<(u16, bool)> {

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use config::Network;
 
 use crate::change::Change;
+use crate::kernel_routes::{KernelRoutes, Reach};
 use crate::pppoe;
 use crate::routes::Routes;
 use crate::rules::Rules;
@@ -38,6 +39,7 @@ pub struct Topology {
     own: HashSet<IpAddr>,
     pub(crate) routes: Routes,
     pub(crate) rules: Rules,
+    pub(crate) kernel: KernelRoutes,
     neighbours: HashMap<(u32, IpAddr), Neighbour>,
     fdb: HashMap<(u32, Mac, u16), FdbEntry>,
     vlans: BTreeMap<u32, Vec<PortVlan>>,
@@ -48,7 +50,7 @@ pub struct Topology {
     /// Devices that sessions ran over since the start; `lowest` keeps them in the flowtable, so
     /// that a reconnect does not change it.
     pub(crate) dialled: BTreeSet<Name>,
-    generation: u64,
+    pub(crate) generation: u64,
 }
 
 impl Topology {
@@ -61,10 +63,12 @@ impl Topology {
     /// Applies a change; true if an answer of this model can differ afterwards, in which case
     /// [`Topology::generation`] has grown.
     pub fn apply(&mut self, change: Change) -> bool {
+        let reach = Reach::of(&change);
         let changed = match change {
             Change::Full(changes) => self.replace(changes),
             other => self.take(other),
         };
+        self.kernel.outdate(reach, changed);
         if changed {
             self.generation += 1;
         }
@@ -74,7 +78,8 @@ impl Topology {
     /// Rebuilds the model from a full read; objects that are not in it are removed.
     fn replace(&mut self, changes: Vec<Change>) -> bool {
         let dialled = self.dialled.clone();
-        let mut fresh = Self { generation: self.generation, dialled, ..Self::default() };
+        let kernel = std::mem::take(&mut self.kernel);
+        let mut fresh = Self { generation: self.generation, dialled, kernel, ..Self::default() };
         for change in changes {
             fresh.take(change);
         }

@@ -78,7 +78,7 @@ fn a_link_takes_all_that_was_on_it_along() {
     assert!(model.routes().all(|route| route.index != Some(index)));
     assert!(model.neighbours().all(|neighbour| neighbour.index != index));
     assert!(!model.is_local("10.10.10.1".parse().unwrap()));
-    let to = model.side("10.10.10.10".parse().unwrap()).unwrap();
+    let to = model.side("10.10.10.10".parse().unwrap(), None).unwrap();
     assert_eq!(&*to.device, "pppoe-wan", "only the default route is left");
 }
 
@@ -88,7 +88,7 @@ fn a_port_that_goes_takes_its_stations_along() {
     let lan1 = model.link_named("lan1").unwrap().index;
     model.apply(Change::LinkGone(lan1));
     assert!(model.fdb().all(|entry| entry.port != lan1));
-    assert_eq!(model.side("10.10.10.10".parse().unwrap()).unwrap().port, None);
+    assert_eq!(model.side("10.10.10.10".parse().unwrap(), None).unwrap().port, None);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use netlink::attributes;
 
 use crate::prefix::ip;
 use crate::routes::{DEFAULT, LOCAL, MAIN};
+use crate::selectors::{Mark, Selectors};
 use crate::types::Name;
 
 /// Action of a rule for a packet that it matches.
@@ -25,7 +26,6 @@ pub enum RuleAction {
 
 /// A routing rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(clippy::struct_excessive_bools, reason = "independent conditions, as the kernel has them")]
 pub struct RoutingRule {
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
@@ -45,8 +45,8 @@ pub struct RoutingRule {
     pub oif: Option<Name>,
     /// For devices of a VRF.
     pub vrf: bool,
-    /// Further conditions (mark, type of service, ports, …), or routes that it skips.
-    pub more: bool,
+    /// Further conditions, and routes that it skips.
+    pub selectors: Selectors,
 }
 
 /// A forwarded packet, as rules see it. It belongs to no VRF.
@@ -56,6 +56,15 @@ pub(crate) struct Packet<'a> {
     pub(crate) to: IpAddr,
     /// None: unknown.
     pub(crate) iif: Option<&'a str>,
+}
+
+/// The conditions that decide about a packet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    /// Protocol and ports.
+    pub(crate) layer4: bool,
+    /// Marks.
+    pub(crate) marks: Vec<Mark>,
 }
 
 impl RoutingRule {
@@ -84,7 +93,7 @@ impl RoutingRule {
             iif: None,
             oif: None,
             vrf: false,
-            more: tos != 0,
+            selectors: Selectors { unknown: tos != 0, ..Selectors::default() },
         };
         for (kind, value) in attributes(attrs) {
             rule.take(kind, value, &mut table);
@@ -99,7 +108,6 @@ impl RoutingRule {
 
     /// `FRA_*`.
     fn take(&mut self, kind: u16, value: &[u8], table: &mut u32) {
-        const NO_SUPPRESSION: u32 = u32::MAX;
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
         let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
         let put = |network: &mut Option<Network>| {
@@ -115,18 +123,15 @@ impl RoutingRule {
             15 => *table = word(),
             17 => self.oif = name(),
             19 => self.vrf = value != [0],
-            // Interface group and prefix length of routes that are skipped.
-            13 | 14 => self.more |= word() != NO_SUPPRESSION,
             // Target of goto, realm, padding, protocol.
             4 | 11 | 18 | 21 => {}
-            // Mark, mask, tunnel, users, protocol, ports, DSCP, and attributes of later kernels.
-            _ => self.more = true,
+            _ => self.selectors.take(kind, value),
         }
     }
 
     /// The table where it looks up every packet.
     fn plain(&self) -> Option<u32> {
-        let picky = self.invert || self.vrf || self.more || self.from.is_some();
+        let picky = self.invert || self.vrf || self.selectors.any() || self.from.is_some();
         match self.action {
             _ if picky || self.to.is_some() || self.iif.is_some() || self.oif.is_some() => None,
             RuleAction::Lookup(table) => Some(table),
@@ -178,7 +183,7 @@ impl fmt::Display for RoutingRule {
                 write!(f, " {word} {name}")?;
             }
         }
-        if self.more {
+        if self.selectors.any() {
             write!(f, " …")?;
         }
         match self.action {
@@ -223,6 +228,21 @@ impl Rules {
         }
         // The rule for the table of the route is missing.
         found.is_some()
+    }
+
+    /// The conditions that decide about the packet, besides its addresses and ingress device. None
+    /// if the kernel's answer about one packet does not hold for all of the flow.
+    pub(crate) fn conditions(&self, packet: &Packet<'_>) -> Option<Conditions> {
+        let mut found = Conditions::default();
+        let of_family = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6());
+        for rule in of_family.filter(|rule| rule.may_match(packet)) {
+            if rule.selectors.unknown {
+                return None;
+            }
+            found.layer4 |= rule.selectors.layer4;
+            found.marks.extend(rule.selectors.mark);
+        }
+        Some(found)
     }
 
     /// Rules other than the defaults that can match forwarded packets.

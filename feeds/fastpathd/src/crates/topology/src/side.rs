@@ -4,6 +4,8 @@
 
 use std::net::IpAddr;
 
+use model::NextHop;
+
 use crate::link_kind::is_port;
 use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
@@ -51,10 +53,11 @@ struct Below {
 }
 
 impl Topology {
-    /// Where the address is. None for own and multicast addresses, and without a route.
+    /// Where the address is, by the route to it or by this next hop. None for own and multicast
+    /// addresses, and without a route.
     #[must_use]
-    pub fn side(&self, address: IpAddr) -> Option<AddressSide> {
-        let (link, next_hop) = self.egress(address)?;
+    pub fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<AddressSide> {
+        let (link, next_hop) = self.egress(address, next_hop)?;
         let hop = self.hop(next_hop);
         let mac = if let Hop::Resolved(mac) = hop { Some(mac) } else { None };
         let below = self.below(link, mac);
@@ -70,13 +73,23 @@ impl Topology {
 
     /// The link by which packets to the address leave, and their next hop. None for own and
     /// multicast addresses, and without a route.
-    pub(crate) fn egress(&self, address: IpAddr) -> Option<(&Link, (u32, IpAddr))> {
+    pub(crate) fn egress(
+        &self,
+        address: IpAddr,
+        next_hop: Option<NextHop>,
+    ) -> Option<(&Link, (u32, IpAddr))> {
         if address.is_multicast() || self.is_own(address) {
             return None;
         }
+        let NextHop { device, gateway } = next_hop.or_else(|| self.by_destination(address))?;
+        let link = self.link(device)?;
+        Some((link, (link.index, gateway.unwrap_or(address))))
+    }
+
+    /// The next hop of the route to the address in the usual tables.
+    fn by_destination(&self, address: IpAddr) -> Option<NextHop> {
         let route = self.routes.find(address).filter(|route| route.kind == RouteKind::Unicast)?;
-        let link = self.link(route.index?)?;
-        Some((link, (link.index, route.gateway.unwrap_or(address))))
+        Some(NextHop { device: route.index?, gateway: route.gateway })
     }
 
     /// Walks down from a layer 3 device to the lowest device towards a station.

@@ -5,7 +5,7 @@ use crate::fixture::{self, gateway};
 use crate::types::{BridgeVlan, NeighbourState, PortVlan, Route};
 
 fn side(model: &Topology, address: &str) -> Option<AddressSide> {
-    model.side(address.parse().unwrap())
+    model.side(address.parse().unwrap(), None)
 }
 
 fn expect(
@@ -69,14 +69,14 @@ fn recorded_gateway_knows_its_own_addresses() {
     ] {
         let address = own.parse().unwrap();
         assert!(model.is_local(address), "{own} is local");
-        assert_eq!(model.side(address), None, "{own} is on no side");
+        assert_eq!(model.side(address, None), None, "{own} is on no side");
     }
     for foreign in ["10.10.10.10", "203.0.113.1", "192.0.2.1", "2001:db8:10::11"] {
         assert!(!model.is_local(foreign.parse().unwrap()), "{foreign} is not local");
     }
     for multicast in ["224.0.0.251", "ff02::fb"] {
         let address = multicast.parse().unwrap();
-        assert!(!model.is_local(address) && model.side(address).is_none(), "{multicast}");
+        assert!(!model.is_local(address) && model.side(address, None).is_none(), "{multicast}");
     }
 }
 

@@ -2,59 +2,15 @@
 //! The watcher against the running kernel, in a network namespace of its own.
 //!
 //! Needs root and iproute2; skipped otherwise, saying so.
-#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+#![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
-use std::future::Future;
-use std::io::Write;
-use std::net::IpAddr;
-use std::process::{Command, Stdio};
-use std::thread;
+mod support;
+
+use std::process::Command;
 use std::time::Duration;
 
+use support::{address, in_namespace, ip, until};
 use topology::{Change, Topology, Watcher};
-
-/// Runs the test on a thread in a fresh network namespace.
-fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
-    let ran = thread::spawn(move || {
-        // SAFETY: a plain system call; only this thread changes its namespace.
-        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            eprintln!("skipped: no new network namespace: {}", std::io::Error::last_os_error());
-            return;
-        }
-        // qemu-user reports a program that does not exist by its status only.
-        if !Command::new("ip").arg("-V").output().is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: no ip command (iproute2)");
-            return;
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            tokio::time::timeout(Duration::from_secs(30), test()).await.expect("in time");
-        });
-    });
-    ran.join().unwrap();
-}
-
-/// Runs lines of `ip -batch`.
-fn ip(lines: &str) {
-    let mut child =
-        Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip starts");
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    assert!(child.wait().unwrap().success(), "ip refused: {lines:.200}");
-}
-
-/// Takes in changes until the condition holds.
-async fn until(watcher: &mut Watcher, model: &mut Topology, holds: impl Fn(&Topology) -> bool) {
-    while !holds(model) {
-        for change in watcher.next().await.unwrap() {
-            model.apply(change);
-        }
-    }
-}
-
-fn address(text: &str) -> IpAddr {
-    text.parse().unwrap()
-}
 
 const PAIR: &str = "link add near type veth peer name far
 link set near up
@@ -78,13 +34,13 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
             model.apply(change);
         }
         assert!(model.is_local(address("10.0.0.1")) && model.is_local(address("10.0.0.255")));
-        let host = model.side(address("10.0.0.2")).unwrap();
+        let host = model.side(address("10.0.0.2"), None).unwrap();
         assert_eq!(
             (&*host.device, host.port.as_deref(), host.neighbour),
             ("near", Some("near"), true)
         );
-        assert_eq!(model.side(address("192.0.2.9")).unwrap(), host, "through the router");
-        let internet = model.side(address("198.51.100.1")).unwrap();
+        assert_eq!(model.side(address("192.0.2.9"), None).unwrap(), host, "through the router");
+        let internet = model.side(address("198.51.100.1"), None).unwrap();
         assert!(!internet.neighbour, "the first of two routers, not resolved");
         let eligible: Vec<_> =
             model.lowest().into_iter().filter(|lowest| lowest.eligible).collect();
@@ -103,12 +59,12 @@ fn changes_follow() {
         until(&mut watcher, &mut model, |model| model.link_named("lo").is_some()).await;
 
         ip(PAIR);
-        let routed = |model: &Topology| model.side(address("10.0.0.2")).is_some();
+        let routed = |model: &Topology| model.side(address("10.0.0.2"), None).is_some();
         until(&mut watcher, &mut model, routed).await;
         assert!(model.is_local(address("10.0.0.1")));
 
         ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable\n");
-        let resolved = |model: &Topology| model.side(address("10.0.0.2")).unwrap().neighbour;
+        let resolved = |model: &Topology| model.side(address("10.0.0.2"), None).unwrap().neighbour;
         until(&mut watcher, &mut model, resolved).await;
         // The kernel says later, up to a second, that a link has come up (RFC 2863: 6).
         let is_up = |model: &Topology, name| model.link_named(name).unwrap().operstate == 6;
@@ -127,9 +83,11 @@ link set far mtu 1400
         // An IPv4 route over a link that goes down vanishes without a notification from the
         // kernel.
         ip("route add 192.0.2.0/24 via 10.0.0.2\n");
-        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_some()).await;
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1"), None).is_some())
+            .await;
         ip("link set near down\n");
-        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_none()).await;
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1"), None).is_none())
+            .await;
 
         ip("link del near\n");
         until(&mut watcher, &mut model, |model| model.link_named("near").is_none()).await;
@@ -146,7 +104,7 @@ fn routing_rules_are_followed() {
         let (here, there) = (address("10.0.0.2"), address("10.1.0.2"));
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();
-        until(&mut watcher, &mut model, |model| model.side(there).is_some()).await;
+        until(&mut watcher, &mut model, |model| model.side(there, None).is_some()).await;
         assert!(!model.is_policy_routed(here, there), "{:?}", model.policies());
 
         ip("rule add from 10.0.0.0/24 lookup 100\n");
@@ -174,14 +132,15 @@ fn a_replaced_route_is_followed() {
         let mut model = Topology::new();
         let by = |device: &'static str| {
             move |model: &Topology| {
-                model.side(address("192.0.2.1")).is_some_and(|side| &*side.device == device)
+                model.side(address("192.0.2.1"), None).is_some_and(|side| &*side.device == device)
             }
         };
         until(&mut watcher, &mut model, by("near")).await;
         ip("route replace 192.0.2.0/24 via 10.1.0.2\n");
         until(&mut watcher, &mut model, by("far")).await;
         ip("route del 192.0.2.0/24\n");
-        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_none()).await;
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1"), None).is_none())
+            .await;
     });
 }
 
@@ -269,7 +228,7 @@ fn has_vlan_filtering() -> bool {
 }
 
 fn port(model: &Topology) -> Option<String> {
-    model.side(address("10.0.10.5"))?.port.map(|port| port.to_string())
+    model.side(address("10.0.10.5"), None)?.port.map(|port| port.to_string())
 }
 
 #[test]
@@ -301,7 +260,7 @@ fn a_vlan_aware_bridge_is_followed() {
 
         bridge("fdb add 02:00:00:00:00:05 dev lan2 master static vlan 10");
         until(&mut watcher, &mut model, |model| port(model).as_deref() == Some("lan2")).await;
-        let side = model.side(address("10.0.10.5")).unwrap();
+        let side = model.side(address("10.0.10.5"), None).unwrap();
         assert_eq!((&*side.device, side.vlan, side.neighbour), ("br0.10", 10, true));
         bridge("fdb replace 02:00:00:00:00:05 dev lan1 master static vlan 10");
         until(&mut watcher, &mut model, |model| port(model).as_deref() == Some("lan1")).await;

@@ -93,7 +93,7 @@ impl State {
 
 impl Core {
     pub(crate) fn conntrack_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
+        let mut effects = match event {
             Event::Changed(events) => self.entries_changed(&events),
             Event::Lost => self.events_lost(),
             Event::Entries(entries) => self.entries_read(&entries),
@@ -104,7 +104,9 @@ impl Core {
                 self.window_tracking(&connections, disabled)
             }
             Event::MarksCleared(connections) => self.marks_cleared(&connections),
-        }
+        };
+        effects.extend(self.ask_routes());
+        effects
     }
 
     /// Flows that an event shows to have left inspection are looked up at once: the sooner, the

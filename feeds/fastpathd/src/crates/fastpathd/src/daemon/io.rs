@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use ruleset::NftCommand;
 use tokio::sync::{Mutex, mpsc};
+use topology::RouteLookup;
 
 use crate::bus::connection;
 use crate::event::Event;
@@ -51,6 +52,8 @@ pub(crate) struct Io {
     pub(crate) table_lock: Rc<Mutex<()>>,
     /// Held while programs are attached.
     pub(crate) programs_lock: Rc<Mutex<()>>,
+    /// For questions about routes; none until the first, and after a failure.
+    pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,
     pub(crate) events: mpsc::Sender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
 }
@@ -63,6 +66,7 @@ impl Io {
             nft: NftCommand::default(),
             table_lock: Rc::default(),
             programs_lock: Rc::default(),
+            lookup: Rc::default(),
             events,
             bus: None,
         }

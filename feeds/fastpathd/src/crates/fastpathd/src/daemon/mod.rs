@@ -170,7 +170,7 @@ impl Daemon {
                 Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
                 Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
                 Effect::Latency(effect) => latency::run::execute(effect, &self.io),
-                Effect::Network(effect) => network::run::execute(&effect, &self.io),
+                Effect::Network(effect) => network::run::execute(effect, &self.io),
                 Effect::Offload(effect) => offload::run::execute(effect, &self.core, &self.io),
                 Effect::Rules(effect) => rules::run::execute(effect, &self.io),
             }

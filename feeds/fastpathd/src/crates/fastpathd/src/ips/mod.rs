@@ -176,9 +176,10 @@ impl Core {
             let Some(block) = ips.inspection.offended(now, offender.address, rule, own) else {
                 continue;
             };
-            let connections = self.conntrack.flows().connections_of(block.source);
+            let table = self.conntrack.flows();
+            let connections = table.connections_of(block.source);
             let ebpf = self.offload.ebpf_mut();
-            ebpf.reject(&connections, block.sid, block.until, topology, self.now);
+            ebpf.reject(&connections, block.sid, block.until, (topology, table), self.now);
             let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
             let element = Box::new(inspection::element(&block, now));
             effects.push(AnyEffect::Ips(Effect::Block { element, flows }));

@@ -118,7 +118,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
     let mut hosts: Vec<(IpAddr, HostView)> = neighbours
         .filter(|n| n.state == NeighbourState::Valid && forwards_to(n.address))
         .filter_map(|neighbour| {
-            let side = network.side(neighbour.address)?;
+            let side = network.side(neighbour.address, None)?;
             let view = HostView {
                 address: neighbour.address.to_string(),
                 mac: neighbour.mac?.to_string(),

@@ -9,7 +9,7 @@ use config::Network;
 use flows::Now;
 use ruleset::Segments;
 use serde_json::Value;
-use topology::{Change, Topology};
+use topology::{Change, RouteAnswer, RouteBatch, RouteQuery, Topology};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -19,6 +19,7 @@ use interfaces::{Firewall, parse_dump};
 use moves::Moves;
 use names::Names;
 use rerouted::Rerouted;
+use routes::Lookup;
 use stations::Stations;
 use view::NetworkView;
 use wan::{Wan, wans};
@@ -29,6 +30,7 @@ pub(crate) mod interfaces;
 pub(crate) mod moves;
 pub(crate) mod names;
 pub(crate) mod rerouted;
+mod routes;
 pub(crate) mod run;
 pub(crate) mod stations;
 #[cfg(test)]
@@ -54,13 +56,17 @@ pub(crate) enum Event {
     Interfaces(Value),
     /// Values of the UCI package firewall.
     Firewall(Value),
+    /// The kernel's answers to questions about routes; none: it could not be asked.
+    RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
 }
 
-/// A request to netifd.
+/// A request to netifd or to the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Call `network.interface dump`.
     ReadInterfaces,
+    /// Ask the kernel for routes.
+    AskRoutes(RouteBatch),
 }
 
 /// The known network.
@@ -75,6 +81,7 @@ pub(crate) struct State {
     topology_known: bool,
     stations: Stations,
     moves: Moves,
+    lookup: Lookup,
     /// The topology has changed since the interfaces were read.
     interfaces_stale: bool,
     /// Seconds since the interfaces were read.
@@ -162,7 +169,7 @@ impl State {
 
 impl Core {
     pub(crate) fn network_event(&mut self, event: Event) -> Vec<AnyEffect> {
-        match event {
+        let mut effects = match event {
             Event::Changed(changes) => self.network_changed(changes),
             Event::InterfacesChanged => vec![AnyEffect::Network(Effect::ReadInterfaces)],
             Event::Interfaces(dump) => self.interfaces_read(&dump),
@@ -170,7 +177,11 @@ impl Core {
                 self.firewall_read(&values);
                 Vec::new()
             }
-        }
+            Event::RoutesAnswered(batch, answers) => self.routes_answered(&batch, answers),
+        };
+        effects.extend(self.ask_routes());
+        effects.extend(self.flows_strayed());
+        effects
     }
 
     /// The `values` of the UCI package firewall.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel's network, with a pause after a failure, and asks netifd for its interfaces.
+//! Follows the kernel's network, with a pause after a failure, asks the kernel for routes, and
+//! netifd for its interfaces.
 
+use std::rc::Rc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
-use topology::Watcher;
+use topology::{LookupError, RouteAnswer, RouteBatch, RouteLookup, RouteQuery, Watcher};
 
 use crate::bus::connection;
 use crate::daemon::Io;
 use crate::event::Event as AnyEvent;
 use crate::network::{Effect, Event};
 use crate::sys::error::chain;
+use crate::sys::task::spawn_local;
 
 /// After a failure; the kernel's answer will not change any sooner.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -37,10 +41,42 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
     }
 }
 
-pub(crate) fn execute(effect: &Effect, io: &Io) {
+pub(crate) fn execute(effect: Effect, io: &Io) {
     match effect {
         Effect::ReadInterfaces => io.with_bus(read_interfaces),
+        Effect::AskRoutes(batch) => {
+            spawn_local(ask_routes(batch, Rc::clone(&io.lookup), io.events.clone()));
+        }
     }
+}
+
+/// Asks over the socket that is kept for it, which is opened again after a failure.
+async fn ask_routes(
+    batch: RouteBatch,
+    lookup: Rc<Mutex<Option<RouteLookup>>>,
+    events: Sender<AnyEvent>,
+) {
+    let answers = match answers(&batch, &mut *lookup.lock().await).await {
+        Ok(answers) => Some(answers),
+        Err(error) => {
+            log::error!("network: {}", chain(&error));
+            None
+        }
+    };
+    let _ = events.send(AnyEvent::Network(Event::RoutesAnswered(batch, answers))).await;
+}
+
+async fn answers(
+    batch: &RouteBatch,
+    kept: &mut Option<RouteLookup>,
+) -> Result<Vec<(RouteQuery, RouteAnswer)>, LookupError> {
+    let mut lookup = match kept.take() {
+        Some(lookup) => lookup,
+        None => RouteLookup::open()?,
+    };
+    let answers = lookup.ask(&batch.queries).await?;
+    *kept = Some(lookup);
+    Ok(answers)
 }
 
 pub(crate) async fn read_interfaces(bus: ubus::Handle, events: Sender<AnyEvent>) {

@@ -9,8 +9,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use flows::{Network, Side};
+use model::{Connection, NextHop, Routing};
 use ruleset::LeftOut;
-use topology::{Name, SideKind, Topology};
+use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 
 use crate::network::interfaces::Interface;
 use crate::network::names::Names;
@@ -42,6 +43,17 @@ impl NetworkView {
         let changed = self.topology.apply(change);
         self.generation += u64::from(changed);
         changed
+    }
+
+    /// The kernel's answers to questions about routes; true if one differs from that before.
+    pub(crate) fn routes_answered(
+        &mut self,
+        batch: &RouteBatch,
+        answers: &[(RouteQuery, RouteAnswer)],
+    ) -> bool {
+        let moved = self.topology.routes_answered(batch, answers);
+        self.generation += u64::from(moved);
+        moved
     }
 
     /// True if zones, devices or addresses have changed.
@@ -122,8 +134,8 @@ impl Network for NetworkView {
         self.topology.is_local(address)
     }
 
-    fn side(&self, address: IpAddr) -> Option<Side> {
-        let side = self.topology.side(address)?;
+    fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
+        let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
         Some(Side {
             zone: self.zone(&side.device),
@@ -140,8 +152,8 @@ impl Network for NetworkView {
         })
     }
 
-    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
-        self.topology.is_policy_routed(one, other)
+    fn routing(&self, connection: &Connection, mark: u32) -> Routing {
+        self.topology.routing(connection, mark)
     }
 
     fn name(&self, address: IpAddr) -> Option<&str> {

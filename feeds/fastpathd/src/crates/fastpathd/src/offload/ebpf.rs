@@ -5,13 +5,12 @@
 //! `crates/ebpf/src/table.rs`.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Network;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
-use ebpf::dependency::{DependencyChange, Endpoint};
+use ebpf::dependency::{DependencyChange, Endpoint, Place};
 use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
 use ebpf::layout::Exits;
 use ebpf::table::ConnectionTable;
@@ -22,7 +21,7 @@ use topology::{QueueingDiscipline, Topology};
 use crate::network::view::NetworkView;
 use crate::offload::Program;
 use crate::offload::attach::ProgramsReason;
-use crate::offload::endpoint::{endpoint, reason};
+use crate::offload::endpoint::{endpoint, ends, reason};
 use crate::sys::error::chain;
 
 mod queues;
@@ -260,7 +259,8 @@ impl EbpfEngine {
         if !flows.awaits_installation(connection.id) {
             return false;
         }
-        let outcome = self.try_install(connection, network.topology(), now);
+        let places = ends(connection, flows);
+        let outcome = self.try_install(connection, places, network.topology(), now);
         flows.installed(connection.id, outcome, now);
         outcome.is_ok()
     }
@@ -300,10 +300,10 @@ impl EbpfEngine {
     fn try_install(
         &mut self,
         connection: &Connection,
+        [initiator, responder]: [Place; 2],
         topology: &Topology,
         now: Now,
     ) -> Result<(), Reason> {
-        let (initiator, responder) = (connection.orig.src, connection.reply.src);
         let ends = [self.endpoint(topology, initiator)?, self.endpoint(topology, responder)?];
         let hooks = ends.each_ref().map(|end| end.side.hook);
         if self.is_shaped(&ends[0], hooks[1]) || self.is_shaped(&ends[1], hooks[0]) {
@@ -320,8 +320,8 @@ impl EbpfEngine {
         })
     }
 
-    fn endpoint(&self, topology: &Topology, address: IpAddr) -> Result<Endpoint, Reason> {
-        endpoint(&self.programs, topology, address)
+    fn endpoint(&self, topology: &Topology, place: Place) -> Result<Endpoint, Reason> {
+        endpoint(&self.programs, topology, place)
     }
 
     /// Drops further packets of connections of a blocked source before the stack sees them. On
@@ -331,13 +331,12 @@ impl EbpfEngine {
         connections: &[Connection],
         rule: u32,
         until: Duration,
-        topology: &Topology,
+        (topology, flows): (&Topology, &FlowTable),
         now: Now,
     ) {
         for connection in connections {
             let id = connection.id;
-            let ends = [connection.orig.src, connection.reply.src]
-                .map(|address| self.endpoint(topology, address));
+            let ends = ends(connection, flows).map(|place| self.endpoint(topology, place));
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
                 engine.remove(id, now.mono);
                 let connection = Connection { id: id | REJECTED, ..*connection };
@@ -396,7 +395,7 @@ impl EbpfEngine {
     fn flush(&mut self, changes: &[DependencyChange], topology: &Topology, now: Now) {
         let Some(engine) = self.engine.as_mut().filter(|_| !changes.is_empty()) else { return };
         let programs = &self.programs;
-        engine.changed(changes, |address| endpoint(programs, topology, address).ok(), now.mono);
+        engine.changed(changes, |place| endpoint(programs, topology, place).ok(), now.mono);
     }
 
     /// Once a second.

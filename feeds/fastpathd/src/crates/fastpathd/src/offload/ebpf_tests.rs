@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use config::Network;
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
 use ebpf::devices::NotNative;
 use ebpf::entry::Key;
@@ -14,7 +13,7 @@ use flows::Now;
 use model::Engine;
 use ruleset::Applied;
 use serde_json::{Value, json};
-use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, RoutingRule, RuleAction};
+use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
@@ -27,6 +26,8 @@ use crate::{bus, conntrack, offload};
 
 #[path = "attach_tests.rs"]
 mod programs;
+#[path = "routing_tests.rs"]
+mod routing;
 #[path = "shaping_tests.rs"]
 mod shaping;
 
@@ -396,7 +397,8 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     let source = config::Network::host(established(7, false).orig.src);
     let offers = core.conntrack.flows().connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
-    core.offload.ebpf.reject(&offers, 2_100_498, until, core.network.topology(), now);
+    let known = (core.network.topology(), core.conntrack.flows());
+    core.offload.ebpf.reject(&offers, 2_100_498, until, known, now);
     core.serve_ebpf();
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.packets, 2);
@@ -430,42 +432,6 @@ fn flows_are_installed_again_in_new_maps() {
     same.opened.iter_mut().for_each(|opened| opened.id = 2);
     core.attached(Ok(same));
     assert_eq!(carried(&fresh), 2);
-}
-
-/// A foreign rule for packets from this network, next to those of every kernel.
-fn routing_rules(from: Option<&str>) -> topology::Change {
-    let plain = |priority, table| RoutingRule {
-        ipv6: false,
-        priority,
-        action: RuleAction::Lookup(table),
-        invert: false,
-        from: None,
-        to: None,
-        iif: None,
-        oif: None,
-        vrf: false,
-        more: false,
-    };
-    let network = from.map(|from| Network { address: from.parse().unwrap(), prefix: 24 });
-    let made = network.map(|from| RoutingRule { from: Some(from), ..plain(100, 100) });
-    let usual = [plain(32766, 254), plain(32767, 253)];
-    topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())
-}
-
-#[test]
-fn a_routing_rule_removes_its_flows_at_once() {
-    let (mut core, maps) = running();
-    changes(&mut core, vec![routing_rules(None)]);
-    update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 2);
-    changes(&mut core, vec![routing_rules(Some("10.10.77.0"))]);
-    assert_eq!(carried(&maps), 2, "for others");
-    changes(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
-    assert_eq!(carried(&maps), 0);
-    let stopped = flow(&mut core, 7);
-    assert_eq!((&stopped["path"], &stopped["reason"]), (&json!("slow"), &json!("policy-routed")));
-    changes(&mut core, vec![routing_rules(None)]);
-    assert_eq!(carried(&maps), 2);
 }
 
 #[path = "ebpf_rules_tests.rs"]

@@ -2,23 +2,31 @@
 //! The endpoint of an address for the eBPF engine: device, hook, tags, session, MTU, and the
 //! objects that it depends on. Also the reason that each refusal is shown with.
 
-use std::net::IpAddr;
-
-use ebpf::dependency::{Dependency, Endpoint};
+use ebpf::dependency::{Dependency, Endpoint, Place};
 use ebpf::entry::InstallRefusal;
 use ebpf::entry_side::{Encapsulation, EntrySide, Tag};
-use flows::Reason;
+use flows::{FlowTable, Reason};
+use model::Connection;
 use topology::{PathError, Topology, VlanTag};
 
 use crate::offload::Program;
 
-/// The endpoint of an address, if packets from there meet a program.
+/// Both ends of a connection as the flow table knows them.
+pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Place; 2] {
+    let [initiator, responder] = flows.next_hops(connection.id).map_or([None; 2], |h| h.map(Some));
+    [
+        Place { address: connection.orig.src, route: initiator },
+        Place { address: connection.reply.src, route: responder },
+    ]
+}
+
+/// The endpoint of an end, if packets from there meet a program.
 pub(crate) fn endpoint(
     programs: &[Program],
     topology: &Topology,
-    address: IpAddr,
+    place: Place,
 ) -> Result<Endpoint, Reason> {
-    let path = topology.link_path(address).map_err(|why| match why {
+    let path = topology.link_path(place.address, place.route).map_err(|why| match why {
         PathError::Route => Reason::NoRoute,
         PathError::Tunnel => Reason::Tunnel,
         PathError::Neighbour => Reason::NoNeighbour,
@@ -51,7 +59,7 @@ pub(crate) fn endpoint(
         next_hop: Some(path.next_hop.0),
         mtu: path.mtu,
     };
-    Ok(Endpoint { side, dependencies })
+    Ok(Endpoint { side, route: place.route, dependencies })
 }
 
 /// The reason that a flow is shown with.

@@ -149,6 +149,18 @@ impl Core {
         self.offload.flowtable.renew(self.now).map(run)
     }
 
+    /// The kernel's flowtable does not check the route of a flow again that it sends to a port
+    /// directly. After a change of rules or routes flows enter it again, by the kernel's route.
+    pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
+        if !self.conntrack.flows_mut().take_strayed()
+            || !self.offload.flowtable().in_force()?.has_flowtable()
+        {
+            return None;
+        }
+        log::info!("flows are routed otherwise: renewing the flowtable");
+        self.offload.flowtable.renew(self.now).map(run)
+    }
+
     /// Every flow leaves the fast path until its next packet has passed the rules. Returns whether
     /// any can have been in it.
     pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {

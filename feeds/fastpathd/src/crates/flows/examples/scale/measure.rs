@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ctnetlink::Entry;
 use flows::{EngineState, FlowTable, FlowsQuery, InspectionState, Network, Now, Side, TopQuery};
-use model::{Action, DevicePolicy, Engine, Gate};
+use model::{Action, Connection, DevicePolicy, Engine, Gate, NextHop, Routing};
 use serde_json::{Value, json};
 
 use crate::{Failure, yardstick};
@@ -346,7 +346,7 @@ impl Network for SampleNetwork {
         false
     }
 
-    fn side(&self, address: IpAddr) -> Option<Side> {
+    fn side(&self, address: IpAddr, _: Option<NextHop>) -> Option<Side> {
         Some(match address {
             IpAddr::V4(v4) if v4.octets()[0] == 10 => {
                 self.lan[usize::from(v4.octets()[3] & 1)].clone()
@@ -356,8 +356,8 @@ impl Network for SampleNetwork {
         })
     }
 
-    fn is_policy_routed(&self, _: IpAddr, _: IpAddr) -> bool {
-        false
+    fn routing(&self, _: &Connection, _: u32) -> Routing {
+        Routing::Destination
     }
 
     fn name(&self, address: IpAddr) -> Option<&str> {

@@ -6,10 +6,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::{NextHop, Routing};
+
 use crate::engine::EngineState;
+use crate::flow_route::FlowRoute;
 use crate::handshake::{Event, OffloadRequest};
 use crate::inspection::InspectionState;
-use crate::ladder::{Climb, Facts};
+use crate::intern::Number;
+use crate::ladder::{Climb, Facts, offloaded};
 use crate::network::{Network, Side};
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -57,15 +61,19 @@ impl FlowTable {
     /// Looks up both ends, if the network has changed since.
     pub(super) fn survey(&mut self, position: usize, net: &dyn Network) {
         let flow = &mut self.flows[position];
-        if flow.generation == net.generation() {
+        let same_mark = flow.route.as_ref().is_none_or(|route| route.mark == flow.mark);
+        if flow.generation == net.generation() && same_mark {
             return;
         }
         flow.generation = net.generation();
         self.requests.extend(flow.offload_step(Event::NetworkChanged));
         let (initiator, responder) = (flow.orig.src, flow.reply.src);
         flow.local = net.is_local(initiator) || net.is_local(responder);
-        flow.policy_routed = net.is_policy_routed(initiator, responder);
-        let sides = [initiator, responder].map(|address| net.side(address));
+        let ends = [flow.initiator, flow.responder];
+        let route = self.route(position, net);
+        let flow = &mut self.flows[position];
+        let hops = flow.hops();
+        let sides = [0, 1].map(|i| net.side([initiator, responder][i], hops.map(|both| both[i])));
         flow.unlisted = [0, 1].map(|i| sides[i].as_ref().is_some_and(Side::unlisted));
         [flow.initiator, flow.responder] =
             sides.map(|side| side.map_or(0, |side| self.sides.number(side)));
@@ -77,7 +85,70 @@ impl FlowTable {
             },
         };
         (flow.src_name, flow.dst_name) = (name(initiator), name(responder));
+        if route.is_some() || flow.route.is_some() {
+            self.strayed |= self.strays(position, ends, route.as_deref());
+        }
         self.police(position);
+    }
+
+    /// Whether the kernel routes a flow that its flowtable carries otherwise than before: by other
+    /// devices, or as cannot be known.
+    fn strays(&self, position: usize, ends: [Number; 2], before: Option<&FlowRoute>) -> bool {
+        let flow = &self.flows[position];
+        let device = |number| self.sides.get(number).map(|side| &side.device);
+        let moved = [(ends[0], flow.initiator), (ends[1], flow.responder)];
+        let moved =
+            moved.map(|(old, new)| device(old).zip(device(new)).is_some_and(|(a, b)| a != b));
+        let unknown = |route: &FlowRoute| route.routing == Routing::Unknown;
+        let lost = flow.route.as_deref().is_some_and(unknown) && !before.is_some_and(unknown);
+        let known = ends.iter().any(|number| device(*number).is_some());
+        offloaded(flow.status, false).is_some() && (moved.contains(&true) || (lost && known))
+    }
+
+    /// Whether the kernel has come to route a flow otherwise that its flowtable carries, since this
+    /// was last asked.
+    pub fn take_strayed(&mut self) -> bool {
+        std::mem::take(&mut self.strayed)
+    }
+
+    /// Asks how the flow is routed. One that is requested or carried with other next hops leaves
+    /// the engine, and is requested again with the new ones. Returns how it was routed before.
+    fn route(&mut self, position: usize, net: &dyn Network) -> Option<Box<FlowRoute>> {
+        let flow = &mut self.flows[position];
+        let new = FlowRoute::new(net.routing(&flow.connection(), flow.mark), flow.mark);
+        let before = std::mem::replace(&mut flow.route, new);
+        if flow.hops() != before.as_ref().and_then(|route| route.hops()) {
+            self.requests.extend(flow.offload_step(Event::Ineligible));
+        }
+        if let Some(route) = flow.route.as_mut().filter(|route| route.is_open()) {
+            route.waits = true;
+            if !before.as_ref().is_some_and(|before| before.waits) {
+                self.unrouted.push(flow.id);
+            }
+        }
+        before
+    }
+
+    /// The kernel has answered how flows are routed: those that waited for it are judged again.
+    pub fn routes_answered(&mut self, now: Now, net: &dyn Network) {
+        for id in std::mem::take(&mut self.unrouted) {
+            let Some(position) = self.position(id) else { continue };
+            let flow = &mut self.flows[position];
+            flow.generation = u64::MAX;
+            if let Some(route) = &mut flow.route {
+                route.waits = false;
+            }
+            self.survey(position, net);
+            self.note_paths(position);
+            self.judge(position, now.millis());
+        }
+        self.epoch += 1;
+    }
+
+    /// Next hops towards the ends of a flow, where more than their addresses decides about them.
+    #[must_use]
+    pub fn next_hops(&self, id: u64) -> Option<[NextHop; 2]> {
+        self.flows[self.position(id)?].hops()
     }
 
     /// Asks the policy, when the policy or the ends have changed.
@@ -110,7 +181,11 @@ impl FlowTable {
                 || [initiator, responder].into_iter().flatten().any(|side| side.left_out),
             first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
-            policy_routed: flow.policy_routed,
+            // One that is carried stays until the kernel has answered that it is routed otherwise.
+            route_asked: flow.route.as_ref().is_some_and(|route| {
+                route.is_open() && (route.hops().is_none() || !flow.offload.is_active())
+            }),
+            policy_routed: flow.route.as_ref().is_some_and(|r| r.routing == Routing::Unknown),
             initiator,
             responder,
             quiet: span(at - flow.active),

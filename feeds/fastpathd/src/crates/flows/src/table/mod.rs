@@ -62,6 +62,10 @@ pub struct FlowTable {
     /// Zone and original direction of entries that have left inspection and were not read
     /// since.
     departed: Vec<(u16, Tuple)>,
+    /// Flows that wait for the kernel's answer to how they are routed.
+    unrouted: Vec<u64>,
+    /// Routing rules lead a flow elsewhere than the kernel's flowtable sends it.
+    strayed: bool,
     /// Requests that were not sent to the eBPF engine yet.
     requests: Vec<OffloadRequest>,
     /// Versions of the firewall's rules.
@@ -94,6 +98,8 @@ impl Default for FlowTable {
             gone: HashSet::new(),
             reset: HashSet::new(),
             departed: Vec::new(),
+            unrouted: Vec::new(),
+            strayed: false,
             requests: Vec::new(),
             rules: Rules::default(),
             places: Places::default(),

@@ -3,7 +3,7 @@
 //! the firewall's rules means for flows. The states of the handshake are in `handshake.rs`.
 
 use ctnetlink::{Counters, Entry, TcpState};
-use model::Connection;
+use model::{Connection, NextHop};
 
 use crate::flow::Flow;
 use crate::handshake::{Event, OffloadRequest, OffloadState};
@@ -148,6 +148,11 @@ impl Flow {
     pub(crate) fn connection(&self) -> Connection {
         let Self { id, zone, orig, reply, .. } = *self;
         Connection { id, zone, orig, reply }
+    }
+
+    /// Next hops towards both ends, where more than their addresses decides about them.
+    pub(crate) fn hops(&self) -> Option<[NextHop; 2]> {
+        self.route.as_ref()?.hops()
     }
 
     /// One step of the handshake.

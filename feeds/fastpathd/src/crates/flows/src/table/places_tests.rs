@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use ctnetlink::{Entry, Event, Status, TcpState, Tuple};
+use model::{Connection, NextHop, Routing};
 
 use super::Places;
 use crate::network::{Network, Side};
@@ -16,11 +17,11 @@ impl Network for Nowhere {
     fn is_local(&self, _: IpAddr) -> bool {
         false
     }
-    fn side(&self, _: IpAddr) -> Option<Side> {
+    fn side(&self, _: IpAddr, _: Option<NextHop>) -> Option<Side> {
         None
     }
-    fn is_policy_routed(&self, _: IpAddr, _: IpAddr) -> bool {
-        false
+    fn routing(&self, _: &Connection, _: u32) -> Routing {
+        Routing::Destination
     }
     fn name(&self, _: IpAddr) -> Option<&str> {
         None

@@ -11,7 +11,7 @@ use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use flows::{
     EngineState, FlowDetail, FlowPage, FlowTable, FlowsQuery, InspectionState, Network, Now, Side,
 };
-use model::{Action, Engine, Gate};
+use model::{Action, Connection, Engine, Gate, NextHop, Routing};
 use serde_json::{Value, json};
 
 pub(crate) const TCP: u8 = 6;
@@ -43,6 +43,9 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
     }
 }
 
+/// Index of the device of the guests; others are the WAN's.
+pub(crate) const GUEST: u32 = 20;
+
 /// 10.10.0.0/16 and `fd00:10::/32` in VLAN 10, 10.20.0.0/16 in VLAN 20, 10.0.0.1 and 100.64.0.1 the
 /// router, 172.16.0.0/12 nowhere, the rest behind the WAN.
 pub(crate) struct Net {
@@ -53,6 +56,8 @@ pub(crate) struct Net {
     pub(crate) desk: &'static str,
     /// A routing rule matches it.
     pub(crate) policy: Option<IpAddr>,
+    /// How its packets with a mark are routed.
+    pub(crate) routing: fn(u32) -> Routing,
 }
 
 impl Default for Net {
@@ -64,6 +69,7 @@ impl Default for Net {
             wan: side("pppoe-wan", 35, "wan", "wan"),
             desk: "desk",
             policy: None,
+            routing: |_| Routing::Unknown,
         }
     }
 }
@@ -73,7 +79,10 @@ impl Network for Net {
         ["10.0.0.1", "100.64.0.1"].contains(&address.to_string().as_str())
     }
 
-    fn side(&self, address: IpAddr) -> Option<Side> {
+    fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
+        if let Some(NextHop { device, .. }) = next_hop {
+            return Some(if device == GUEST { self.guest.clone() } else { self.wan.clone() });
+        }
         let text = address.to_string();
         let below = |prefix: &str| text.starts_with(prefix);
         if below("172.16.") {
@@ -88,8 +97,10 @@ impl Network for Net {
         })
     }
 
-    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
-        self.policy.is_some_and(|policy| [one, other].contains(&policy))
+    fn routing(&self, connection: &Connection, mark: u32) -> Routing {
+        let ends = [connection.orig.src, connection.reply.src];
+        let ruled = self.policy.is_some_and(|policy| ends.contains(&policy));
+        if ruled { (self.routing)(mark) } else { Routing::Destination }
     }
 
     fn name(&self, address: IpAddr) -> Option<&str> {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A question to the kernel about one packet (`RTM_GETROUTE`), and its answer: the route that the
+//! kernel's rules and tables have for it (`RTM_F_FIB_MATCH`). Routes with several next hops, an
+//! encapsulation, a type of service or an MTU of their own count as ones without a next hop.
+
+use std::net::IpAddr;
+
+use model::NextHop;
+use netlink::{Message, REQUEST, attribute, attributes, message, push_attribute};
+
+use crate::decode::via;
+use crate::prefix::ip;
+
+/// Bytes of `struct rtmsg`.
+const HEADER: usize = 12;
+
+/// Of `include/uapi/linux/rtnetlink.h`.
+const RTA_IP_PROTO: u16 = 27;
+const RTA_SPORT: u16 = 28;
+const RTA_DPORT: u16 = 29;
+const RTA_VIA: u16 = 18;
+const RTA_ENCAP: u16 = 22;
+
+/// Protocol and ports of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Layer4 {
+    /// TCP or UDP.
+    pub proto: u8,
+    /// Source port.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+}
+
+/// A packet as the kernel's routing decision sees it: after destination NAT, before source NAT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RouteQuery {
+    /// Source.
+    pub from: IpAddr,
+    /// Destination, of the same family.
+    pub to: IpAddr,
+    /// Index of the ingress device.
+    pub iif: u32,
+    /// Mark.
+    pub mark: u32,
+    /// Protocol and ports, where a rule asks for them.
+    pub layer4: Option<Layer4>,
+}
+
+/// The kernel's decision about a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RouteAnswer {
+    /// Sent there.
+    Hop(NextHop),
+    /// Refused, delivered locally, or by a route that cannot be followed.
+    Other,
+}
+
+/// The request, with this sequence number.
+pub(crate) fn request(query: &RouteQuery, seq: u32) -> Vec<u8> {
+    const FIB_MATCH: u32 = 0x2000;
+    let (family, length) = match query.to {
+        IpAddr::V4(_) => (libc::AF_INET, 32),
+        IpAddr::V6(_) => (libc::AF_INET6, 128),
+    };
+    let mut payload = vec![0; HEADER];
+    payload[0] = u8::try_from(family).unwrap_or_default();
+    (payload[1], payload[2]) = (length, length);
+    payload[8..].copy_from_slice(&FIB_MATCH.to_ne_bytes());
+    push_address(&mut payload, libc::RTA_DST, query.to);
+    push_address(&mut payload, libc::RTA_SRC, query.from);
+    push_attribute(&mut payload, libc::RTA_IIF, &query.iif.to_ne_bytes());
+    push_attribute(&mut payload, libc::RTA_MARK, &query.mark.to_ne_bytes());
+    if let Some(Layer4 { proto, sport, dport }) = query.layer4 {
+        push_attribute(&mut payload, RTA_IP_PROTO, &[proto]);
+        push_attribute(&mut payload, RTA_SPORT, &sport.to_be_bytes());
+        push_attribute(&mut payload, RTA_DPORT, &dport.to_be_bytes());
+    }
+    message(libc::RTM_GETROUTE, REQUEST, seq, &payload)
+}
+
+fn push_address(payload: &mut Vec<u8>, kind: u16, address: IpAddr) {
+    match address {
+        IpAddr::V4(v4) => push_attribute(payload, kind, &v4.octets()),
+        IpAddr::V6(v6) => push_attribute(payload, kind, &v6.octets()),
+    }
+}
+
+/// The answer in a message: a route, or why there is none (`-ENETUNREACH`, `-EINVAL` of a
+/// blackhole, …).
+pub(crate) fn answer(message: &Message<'_>) -> RouteAnswer {
+    followed(message).map_or(RouteAnswer::Other, RouteAnswer::Hop)
+}
+
+/// The next hop of a route that can be followed.
+fn followed(message: &Message<'_>) -> Option<NextHop> {
+    if message.kind != libc::RTM_NEWROUTE {
+        return None;
+    }
+    let (header, attrs) = message.payload.split_first_chunk::<HEADER>()?;
+    let [_, _, _, tos, _, _, _, kind, ..] = *header;
+    let mut device = None;
+    let mut gateway = None;
+    for (kind, value) in attributes(attrs) {
+        match kind {
+            libc::RTA_OIF => device = value.first_chunk().map(|index| u32::from_ne_bytes(*index)),
+            libc::RTA_GATEWAY => gateway = Some(ip(value)?),
+            RTA_VIA => gateway = Some(via(value)?),
+            libc::RTA_METRICS if has_mtu(value) => return None,
+            libc::RTA_MULTIPATH | RTA_ENCAP => return None,
+            _ => {}
+        }
+    }
+    let device = device.filter(|_| kind == libc::RTN_UNICAST && tos == 0)?;
+    Some(NextHop { device, gateway })
+}
+
+fn has_mtu(metrics: &[u8]) -> bool {
+    const RTAX_MTU: u16 = 2;
+    attribute(metrics, RTAX_MTU).is_some()
+}
+
+#[cfg(test)]
+#[path = "lookup_tests.rs"]
+mod tests;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Asks the kernel for routes, 32 packets in a datagram, without blocking the thread; 2 s for the
+//! answers to a datagram.
+
+use std::io;
+use std::time::Duration;
+
+use netlink::{AsyncSocket, Protocol, messages};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use crate::lookup::{RouteAnswer, RouteQuery, answer, request};
+
+/// Questions in a datagram: the kernel answers all of them within the call, and the answers have
+/// to fit into the receive buffer.
+const BATCH: usize = 32;
+
+/// A longer silence means that answers were lost.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The kernel could not be asked for routes.
+#[derive(Debug, Error)]
+pub enum LookupError {
+    /// No socket.
+    #[error("cannot open an rtnetlink socket for route look-ups")]
+    Open(#[source] io::Error),
+    /// The requests were not sent.
+    #[error("cannot send route look-ups")]
+    Send(#[source] io::Error),
+    /// The answers cannot be received.
+    #[error("cannot receive the answers to route look-ups")]
+    Receive(#[source] io::Error),
+    /// Some answers never came.
+    #[error("the kernel does not answer route look-ups")]
+    Silent,
+}
+
+/// A socket for route look-ups. Needs no privilege; sees the network namespace it was opened in.
+#[derive(Debug)]
+pub struct RouteLookup {
+    socket: AsyncSocket,
+    seq: u32,
+}
+
+impl RouteLookup {
+    /// Opens the socket. Needs a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// [`LookupError::Open`].
+    pub fn open() -> Result<Self, LookupError> {
+        let socket = AsyncSocket::open(Protocol::Route, &[]).map_err(LookupError::Open)?;
+        Ok(Self { socket, seq: 0 })
+    }
+
+    /// The kernel's answer to each question.
+    ///
+    /// # Errors
+    /// [`LookupError`]; the socket is of no use afterwards.
+    pub async fn ask(
+        &mut self,
+        queries: &[RouteQuery],
+    ) -> Result<Vec<(RouteQuery, RouteAnswer)>, LookupError> {
+        let mut answers = Vec::with_capacity(queries.len());
+        for batch in queries.chunks(BATCH) {
+            let asked = timeout(TIMEOUT, self.batch(batch, &mut answers));
+            asked.await.map_err(|_| LookupError::Silent)??;
+            tokio::task::yield_now().await;
+        }
+        Ok(answers)
+    }
+
+    async fn batch(
+        &mut self,
+        batch: &[RouteQuery],
+        answers: &mut Vec<(RouteQuery, RouteAnswer)>,
+    ) -> Result<(), LookupError> {
+        let first = self.seq.wrapping_add(1);
+        let mut requests = Vec::new();
+        for query in batch {
+            self.seq = self.seq.wrapping_add(1);
+            requests.extend(request(query, self.seq));
+        }
+        self.socket.send(&requests).map_err(LookupError::Send)?;
+        let mut missing = batch.len();
+        while missing > 0 {
+            let datagram = self.socket.recv().await.map_err(LookupError::Receive)?;
+            for message in messages(datagram) {
+                let at = usize::try_from(message.seq.wrapping_sub(first)).unwrap_or(usize::MAX);
+                if let Some(query) = batch.get(at) {
+                    answers.push((*query, answer(&message)));
+                    missing = missing.saturating_sub(1);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How the packets of a connection are routed where more than the destination may decide: which
+//! questions are put to the kernel, and when its answers hold for every packet of the connection.
+
+use std::net::IpAddr;
+
+use model::{Connection, NextHop, Routing};
+
+use crate::kernel_routes::RouteBatch;
+use crate::lookup::{Layer4, RouteAnswer, RouteQuery};
+use crate::model::Topology;
+use crate::rules::Packet;
+use crate::selectors::standing_for_all;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Ingress devices that are tried for the initiator's packets: the one that the usual tables have,
+/// and the one by which the kernel sends the replies.
+const ATTEMPTS: usize = 2;
+
+/// The packets of one direction.
+#[derive(Debug, Clone, Copy)]
+struct Direction {
+    from: IpAddr,
+    to: IpAddr,
+    iif: u32,
+    layer4: Layer4,
+    /// The connection's mark, and the source address that packets get instead of their own.
+    translated: Option<(u32, IpAddr)>,
+}
+
+/// The kernel's decision about one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Asked,
+    Hop(NextHop, bool),
+    Unknown,
+}
+
+impl Topology {
+    /// How the connection's packets are routed. `mark`: the connection's.
+    ///
+    /// Each direction is routed by the kernel as packets that come in from the other end's device:
+    /// programs that expect them there are right about all that they meet.
+    #[must_use]
+    pub fn routing(&self, connection: &Connection, mark: u32) -> Routing {
+        let (initiator, responder) = (connection.orig.src, connection.reply.src);
+        if !self.is_policy_routed(initiator, responder) {
+            return Routing::Destination;
+        }
+        let local = self.is_local(initiator) || self.is_local(responder);
+        let multicast = initiator.is_multicast() || responder.is_multicast();
+        let families = initiator.is_ipv4() != responder.is_ipv4();
+        // In a VRF other hosts may have the same addresses.
+        if self.in_vrf || local || multicast || families {
+            return Routing::Unknown;
+        }
+        self.ask_both_ways(connection, mark)
+    }
+
+    /// The questions that have come up since the last call.
+    #[must_use]
+    pub fn route_questions(&self) -> Option<RouteBatch> {
+        self.kernel.questions()
+    }
+
+    /// The kernel's answers to a batch of questions; none: it could not be asked. True if one of
+    /// them differs from the answer before.
+    pub fn routes_answered(
+        &mut self,
+        batch: &RouteBatch,
+        answers: &[(RouteQuery, RouteAnswer)],
+    ) -> bool {
+        let moved = self.kernel.answered(batch, answers);
+        self.generation += u64::from(moved);
+        moved
+    }
+
+    fn ask_both_ways(&self, connection: &Connection, mark: u32) -> Routing {
+        let there = |iif| self.decide(&outward(connection, mark, iif));
+        let back = |iif| self.decide(&inward(connection, iif));
+        let device = |address| self.egress(address, None).map(|(link, _)| link.index);
+        let (initiator, responder) = (connection.orig.src, connection.reply.src);
+        let mut iif = match device(initiator) {
+            Some(device) => device,
+            None => match device(responder).map_or(Decision::Unknown, back) {
+                Decision::Hop(hop, _) => hop.device,
+                Decision::Asked => return Routing::Asked,
+                Decision::Unknown => return Routing::Unknown,
+            },
+        };
+        for _ in 0..ATTEMPTS {
+            let (to_responder, current) = match there(iif) {
+                Decision::Hop(hop, current) => (hop, current),
+                Decision::Asked => return Routing::Asked,
+                Decision::Unknown => return Routing::Unknown,
+            };
+            let (to_initiator, also_current) = match back(to_responder.device) {
+                Decision::Hop(hop, current) => (hop, current),
+                Decision::Asked => return Routing::Asked,
+                Decision::Unknown => return Routing::Unknown,
+            };
+            if to_initiator.device == iif {
+                let hops = [to_initiator, to_responder];
+                return Routing::Kernel { hops, current: current && also_current };
+            }
+            iif = to_initiator.device;
+        }
+        Routing::Unknown
+    }
+
+    /// The kernel's decision, if it is the same for all packets of this direction.
+    fn decide(&self, direction: &Direction) -> Decision {
+        let Direction { from, to, iif, layer4, translated } = *direction;
+        let name = self.link(iif).map(|link| &*link.name);
+        let Some(conditions) = self.rules.conditions(&Packet { from, to, iif: name }) else {
+            return Decision::Unknown;
+        };
+        let ports = matches!(layer4.proto, TCP | UDP);
+        let Some(marks) = standing_for_all(&conditions.marks) else { return Decision::Unknown };
+        if conditions.layer4 && !ports {
+            return Decision::Unknown;
+        }
+        let layer4 = conditions.layer4.then_some(layer4);
+        let find = |mark| self.kernel.find(&RouteQuery { from, to, iif, mark, layer4 });
+        let answers: Vec<_> = marks.into_iter().map(find).collect();
+        let compared = conditions.marks.iter().fold(0, |mask, mark| mask | mark.mask);
+        let own = translated.map(|(mark, source)| (find(mark & compared), source));
+        let asked = own.iter().map(|(answer, _)| *answer).chain(answers.iter().copied());
+        let Some(known) = asked.collect::<Option<Vec<_>>>() else { return Decision::Asked };
+        let current = known.iter().all(|(_, current)| *current);
+        let routes = || known.iter().map(|(answer, _)| *answer);
+        let source = own.and_then(|(answer, source)| Some((answer?.0, self.owner(source)?)));
+        let decided = match source {
+            Some((RouteAnswer::Hop(hop), device)) if hop.device == device => {
+                // By its source address packets have left there, so their mark led there, or one
+                // that leads to the same device.
+                let elsewhere = |other: RouteAnswer| match other {
+                    RouteAnswer::Hop(other) => other.device != device || other == hop,
+                    RouteAnswer::Other => true,
+                };
+                routes().all(elsewhere).then_some(hop)
+            }
+            // The address of another device: the kernel ends such a connection.
+            Some(_) => None,
+            None => same(routes()),
+        };
+        decided.map_or(Decision::Unknown, |hop| Decision::Hop(hop, current))
+    }
+
+    /// The device with this address, if it is the only one.
+    fn owner(&self, address: IpAddr) -> Option<u32> {
+        let mut owners = self.addresses().filter(|own| own.address == address);
+        let first = owners.next()?.index;
+        owners.all(|own| own.index == first).then_some(first)
+    }
+}
+
+/// The next hop that all answers have.
+fn same(mut answers: impl Iterator<Item = RouteAnswer>) -> Option<NextHop> {
+    let RouteAnswer::Hop(first) = answers.next()? else { return None };
+    answers.all(|answer| answer == RouteAnswer::Hop(first)).then_some(first)
+}
+
+/// Packets of the initiator that come in by this device.
+fn outward(connection: &Connection, mark: u32, iif: u32) -> Direction {
+    let Connection { orig, reply, .. } = connection;
+    Direction {
+        from: orig.src,
+        to: reply.src,
+        iif,
+        layer4: Layer4 { proto: orig.proto, sport: orig.sport, dport: reply.sport },
+        translated: (reply.dst != orig.src).then_some((mark, reply.dst)),
+    }
+}
+
+/// Packets of the responder that come in by this device.
+fn inward(connection: &Connection, iif: u32) -> Direction {
+    let Connection { orig, reply, .. } = connection;
+    Direction {
+        from: reply.src,
+        to: orig.src,
+        iif,
+        layer4: Layer4 { proto: orig.proto, sport: reply.sport, dport: orig.sport },
+        translated: None,
+    }
+}
+
+#[cfg(test)]
+#[path = "routing_tests.rs"]
+mod tests;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use ctnetlink::Tuple;
+use netlink::messages;
+
+use super::*;
+use crate::change::Change;
+use crate::decode::{Decoded, decode};
+use crate::fixture::{address, default_rules, link, model, other, route, rule};
+use crate::rules::RoutingRule;
+
+const LAN: u32 = 2;
+const WAN1: u32 = 3;
+const WAN2: u32 = 4;
+
+fn word(word: u32) -> [u8; 4] {
+    word.to_ne_bytes()
+}
+
+/// A LAN and two WANs, with a rule besides those of every kernel.
+fn network(attrs: &[(u16, &[u8])]) -> Topology {
+    let hundred = word(100);
+    let all = [(6, &hundred[..]), (15, &hundred)].into_iter().chain(attrs.iter().copied());
+    let made = rule(libc::AF_INET, [0, 0], &all.collect::<Vec<_>>());
+    let bytes = [default_rules(), made].concat();
+    let mut rules: Vec<RoutingRule> = messages(&bytes)
+        .filter_map(|message| match decode(&message) {
+            Decoded::Rule(rule) => rule,
+            _ => None,
+        })
+        .collect();
+    rules.sort_by_key(|rule| (rule.ipv6, rule.priority));
+    model([
+        Change::Link(link(LAN, "lan")),
+        Change::Link(link(WAN1, "wan1")),
+        Change::Link(link(WAN2, "wan2")),
+        address(LAN, "10.10.10.1/24"),
+        address(WAN1, "192.0.2.10/24"),
+        address(WAN2, "198.51.100.10/24"),
+        Change::Route(route(LAN, "10.10.10.0/24", None)),
+        Change::Route(route(WAN1, "0.0.0.0/0", Some("192.0.2.1"))),
+        Change::Rules(rules),
+    ])
+}
+
+/// From the LAN to a web server, which sees this source.
+fn web(seen: &str) -> Connection {
+    let (src, dst) = ("10.10.10.2".parse().unwrap(), "203.0.113.1".parse().unwrap());
+    let orig = Tuple { src, dst, proto: 6, sport: 40_000, dport: 443 };
+    let reply = Tuple { src: dst, dst: seen.parse().unwrap(), proto: 6, sport: 443, dport: 40_000 };
+    Connection { id: 1, zone: 0, orig, reply }
+}
+
+fn plain() -> Connection {
+    web("10.10.10.2")
+}
+
+fn inward() -> Connection {
+    let Connection { orig, reply, .. } = plain();
+    Connection { id: 2, zone: 0, orig: reply, reply: orig }
+}
+
+fn hop(device: u32) -> NextHop {
+    NextHop { device, gateway: None }
+}
+
+/// The routing when this kernel has answered, and how many questions it was asked.
+fn routing(
+    network: &mut Topology,
+    connection: &Connection,
+    mark: u32,
+    kernel: impl Fn(&RouteQuery) -> Option<u32>,
+) -> (Routing, usize) {
+    let mut count = 0;
+    loop {
+        let routing = network.routing(connection, mark);
+        let Some(batch) = network.route_questions() else { return (routing, count) };
+        assert_eq!(routing, Routing::Asked);
+        count += batch.queries.len();
+        let answer = |query: &RouteQuery| {
+            kernel(query).map_or(RouteAnswer::Other, |device| RouteAnswer::Hop(hop(device)))
+        };
+        let answers: Vec<_> = batch.queries.iter().map(|query| (*query, answer(query))).collect();
+        network.routes_answered(&batch, &answers);
+    }
+}
+
+/// Hosts of the LAN are there, all others behind this device.
+fn by(device: u32) -> impl Fn(&RouteQuery) -> Option<u32> {
+    move |query| Some(if query.to == plain().orig.src { LAN } else { device })
+}
+
+fn known(to_initiator: u32, to_responder: u32) -> Routing {
+    Routing::Kernel { hops: [hop(to_initiator), hop(to_responder)], current: true }
+}
+
+#[test]
+fn each_direction_is_asked_with_the_device_of_the_other_end() {
+    let mut network = network(&[]);
+    assert_eq!(routing(&mut network, &plain(), 0, by(WAN2)), (known(LAN, WAN2), 2));
+    assert_eq!(routing(&mut network, &plain(), 0, by(WAN2)), (known(LAN, WAN2), 0), "kept");
+    let only = |query: &RouteQuery| match query.iif {
+        LAN => Some(WAN2),
+        WAN2 => Some(LAN),
+        _ => None,
+    };
+    let mut network = self::network(&[]);
+    assert_eq!(routing(&mut network, &plain(), 0, only).0, known(LAN, WAN2));
+}
+
+#[test]
+fn replies_that_leave_elsewhere_are_not_known() {
+    // The initiator is expected on the first WAN, and answered by the second.
+    let (found, questions) = routing(&mut network(&[]), &inward(), 0, by(WAN2));
+    assert_eq!((found, questions), (known(WAN2, LAN), 3));
+    // By whatever device its packets come in, the replies leave by the other one.
+    let crossed = |query: &RouteQuery| match (query.to == plain().orig.src, query.iif) {
+        (true, _) => Some(LAN),
+        (false, LAN) => Some(WAN2),
+        (false, _) => None,
+    };
+    assert_eq!(routing(&mut network(&[]), &inward(), 0, crossed).0, known(WAN2, LAN));
+    let never = |query: &RouteQuery| match (query.to == plain().orig.src, query.iif) {
+        (true, WAN1) => Some(LAN),
+        (false, LAN) => Some(WAN2),
+        (true | false, _) => Some(WAN1),
+    };
+    assert_eq!(routing(&mut network(&[]), &inward(), 0, never).0, Routing::Unknown);
+    assert_eq!(routing(&mut network(&[]), &plain(), 0, |_| None).0, Routing::Unknown);
+}
+
+/// Marked packets leave by the second WAN, all others by the first.
+fn marked(query: &RouteQuery) -> Option<u32> {
+    by(if query.mark == 0x200 { WAN2 } else { WAN1 })(query)
+}
+
+#[test]
+fn a_mark_is_that_of_the_device_with_the_source_address() {
+    let mark = [(10, &word(0x200)[..]), (16, &word(0x3f00))];
+    for (seen, mark_of_connection, found) in [
+        ("198.51.100.10", 0x3000_0200, known(LAN, WAN2)),
+        ("192.0.2.10", 0, known(LAN, WAN1)),
+        ("198.51.100.10", 0, Routing::Unknown),
+        ("192.0.2.10", 0x200, Routing::Unknown),
+        // Not translated, or to an address of nobody here.
+        ("10.10.10.2", 0x200, Routing::Unknown),
+        ("198.51.100.77", 0x200, Routing::Unknown),
+    ] {
+        let asked = routing(&mut network(&mark), &web(seen), mark_of_connection, marked);
+        assert_eq!(asked.0, found, "{seen} {mark_of_connection:x}");
+    }
+    let same = routing(&mut network(&mark), &plain(), 0, by(WAN2));
+    assert_eq!(same, (known(LAN, WAN2), 4), "whatever the mark");
+    // Two next hops by the device of the address: either may be that of the packets.
+    let mut network = network(&mark);
+    let Routing::Asked = network.routing(&web("198.51.100.10"), 0x200) else { panic!() };
+    let batch = network.route_questions().unwrap();
+    let gateway = |query: &RouteQuery| {
+        Some(if query.mark == 0 { "198.51.100.1" } else { "198.51.100.2" }.parse().unwrap())
+    };
+    let answer = |query: &RouteQuery| NextHop { device: WAN2, gateway: gateway(query) };
+    let answers: Vec<_> =
+        batch.queries.iter().map(|query| (*query, RouteAnswer::Hop(answer(query)))).collect();
+    network.routes_answered(&batch, &answers);
+    assert_eq!(network.routing(&web("198.51.100.10"), 0x200), Routing::Unknown);
+}
+
+#[test]
+fn the_address_of_another_device_is_not_sent_there() {
+    let masqueraded = web("192.0.2.10");
+    assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN1)).0, known(LAN, WAN1));
+    assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN2)).0, Routing::Unknown);
+}
+
+#[test]
+fn nothing_is_asked_that_the_kernel_cannot_answer() {
+    // DSCP and users.
+    for condition in [(25, &[8][..]), (20, &[0; 8])] {
+        let asked = routing(&mut network(&[condition]), &plain(), 0, by(WAN2));
+        assert_eq!(asked, (Routing::Unknown, 0), "{condition:?}");
+    }
+    let mut vrf = network(&[]);
+    vrf.apply(Change::Link(other(8, "blue", "vrf")));
+    vrf.apply(Change::Link(crate::types::Link { master: Some(8), ..link(9, "lan9") }));
+    assert_eq!(routing(&mut vrf, &plain(), 0, by(WAN2)), (Routing::Unknown, 0));
+    let mut own = plain();
+    own.reply.src = "10.10.10.1".parse().unwrap();
+    assert_eq!(routing(&mut network(&[]), &own, 0, by(WAN2)), (Routing::Unknown, 0));
+    let ports = [(24, &[0, 80, 0, 80][..])];
+    let mut icmp = plain();
+    icmp.orig.proto = 1;
+    assert_eq!(routing(&mut network(&ports), &icmp, 0, by(WAN2)), (Routing::Unknown, 0));
+    assert_eq!(routing(&mut network(&ports), &plain(), 0, by(WAN2)).0, known(LAN, WAN2));
+}
