@@ -85,7 +85,9 @@ fn exactly_the_first_packets_take_the_slow_path() {
             config exclude\noption dest_port 3000\noption slow_packets 21\n";
         let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
-        let plan = plan(&devices, &settings, &Protection::default());
+        // Blocks are in force without flowtables, too, so that the reason is reported.
+        let protection = Protection { inspection: None, blocks: Some(2) };
+        let plan = plan(&devices, &settings, &protection);
         if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
             eprintln!("skipped: flowtables are needed: {why}");
             return;
