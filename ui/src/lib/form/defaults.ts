@@ -13,6 +13,7 @@ export const defaults = {
     pppoe: '1',
     slow_packets: '0',
   },
+  latency: { enabled: '0' },
   ips: {
     enabled: '0',
     mode: 'nfq',
