@@ -23,6 +23,8 @@ const FIRST: u64 = 60 * 1000;
 const SOON: u64 = 5 * 1000;
 /// After an update that failed.
 const RETRY: u64 = 3600 * 1000;
+/// To the next update: a day, which has 25 hours when daylight saving time ends.
+const LONGEST: u64 = 25 * 3600 * 1000;
 
 /// Reports of the updater.
 #[derive(Debug)]
@@ -147,6 +149,10 @@ impl Updates {
 
     /// Once a second: the request, when an update is due.
     pub(crate) fn tick(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
+        // The clock was set back, as by an NTP server after a wrong one.
+        if self.next_ms > now_ms + LONGEST {
+            self.next_ms = now_ms + RETRY;
+        }
         let due = self.next_ms != 0 && now_ms >= self.next_ms;
         if due { self.start(own_rules, now_ms) } else { None }
     }
@@ -340,6 +346,19 @@ mod tests {
             (view.state, view.message.as_str()),
             ("failed", "starting rules: no such program")
         );
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_delays_no_update_for_long() {
+        let mut updates = Updates::default();
+        let mut settings = rules::Settings::default();
+        updates.configure(&settings, true, 1000);
+        settings.own = None;
+        let wrong = 2 * 365 * LONGEST;
+        updates.configure(&settings, true, wrong);
+        assert!(updates.tick(Path::new("/own"), 5000).is_none());
+        assert_eq!(updates.next_ms, 5000 + RETRY);
+        assert!(updates.tick(Path::new("/own"), 5000 + RETRY).is_some());
     }
 
     #[test]
