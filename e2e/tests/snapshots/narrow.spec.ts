@@ -31,8 +31,8 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   network: ['Ports and VLANs of br-lan'],
   wan: ['Connection', 'Settings of wan'],
   fastpath: [
-    ...['Engine', 'Ports', 'Traffic types', 'Flows by path', 'Inspection budget'],
-    ...['Exclusions', 'Conntrack helpers', 'Maintenance'],
+    ...['Engine', 'Ports', 'Traffic types', 'Keep latency low', 'Flows by path'],
+    ...['Inspection budget', 'Exclusions', 'Conntrack helpers', 'Maintenance'],
   ],
   firewall: ['Zone access', 'Port forwards'],
   cpu: ['Current CPU assignment', 'Change the plan'],
