@@ -257,8 +257,11 @@ fn flows_that_the_flowtable_sends_elsewhere_enter_it_again() {
     let offloaded = Entry { status: established(7, true).status, tcp_state: None, ..plain(7) };
     core.entries_changed(&[Event::New(offloaded)]);
     let batch = change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
+    // Changed rules renew the flowtable whatever the answers are.
+    core.applied(Ok(Applied::Replaced));
     assert!(!answer(&mut core, batch, to(WAN, None)), "the route that it has");
     assert!(!renewed(&core.second(&Readings::default())));
+    core.now.mono += Duration::from_secs(60);
     let batch = change(&mut core, vec![other_table()]);
     assert!(answer(&mut core, batch, to(GUEST, Some(ROUTER))));
     core.applied(Ok(Applied::Replaced));
