@@ -28,6 +28,7 @@ test_fastpathd_starts_in_a_jail() {
     [ "$(cat /run/triggers/fastpathd)" = "config fastpath
 config network
 config firewall
+config sqm
 command rpcd /usr/libexec/fastpath/session-login.sh" ] ||
         fail "triggers: $(cat /run/triggers/fastpathd)"
 }
