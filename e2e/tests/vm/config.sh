@@ -151,10 +151,15 @@ config fastpath 'main'
 	option slow_packets '$2'
 END
     soon 10 engine_is "$1"
+    soon 10 counts_to "$2"
 }
 
+# counts_to NUMBER: the rules that keep so many first packets are in force.
+counts_to() { gw nft list chain inet fastpath fastpath | grep -q "packets < $1 "; }
+
 # slow_packets PORT: how many packets of the conversation from that port have been in the forward
-# hook; `count_slow` begins to count.
+# hook; `count_slow` begins to count. Before the configuration: rules of others renew the flowtable,
+# and flows have to pass in both directions again.
 count_slow() {
     gw "nft -f - <<END
 table inet e2e {
@@ -175,9 +180,9 @@ slow_packets() {
 # @core
 test_first_packets_take_the_slow_path() {
     local port
-    first_packets flowtable 40
     port=$(fresh_port)
     count_slow "$port"
+    first_packets flowtable 40
     begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
     soon 10 on_path flowtable --proto udp --text "$port"
     soon 3 offloaded "$port"
@@ -187,9 +192,9 @@ test_first_packets_take_the_slow_path() {
 # The daemon installs a flow after it has passed, so a few more packets may come before.
 test_first_packets_take_the_slow_path_before_ebpf() {
     local port seen
-    first_packets ebpf 200
     port=$(fresh_port)
     count_slow "$port"
+    first_packets ebpf 200
     begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
     soon 3 on_path slow/first-packets --proto udp --text "$port"
     soon 10 on_path ebpf --proto udp --text "$port"
@@ -202,6 +207,8 @@ test_first_packets_take_the_slow_path_before_ebpf() {
 # The exclusion ends with its packets, and other flows have none.
 test_first_packets_of_an_exclusion() {
     local port other
+    port=$(fresh_port) other=$(fresh_port)
+    count_slow "$port"
     configure <<END
 config fastpath 'main'
 	option engine 'flowtable'
@@ -213,8 +220,7 @@ config exclude
 	option slow_packets '100'
 END
     soon 10 engine_is flowtable
-    port=$(fresh_port) other=$(fresh_port)
-    count_slow "$port"
+    soon 10 counts_to 100
     begin h10 steady "exec /tmp/e2e/steady $ISP_4 $port"
     begin h10 other "exec /tmp/e2e/steady $H20_4 $other"
     soon 3 on_path slow/first-packets --proto udp --text "$port"
