@@ -154,8 +154,14 @@ END
     soon 10 counts_to "$2"
 }
 
-# counts_to NUMBER: the rules that keep so many first packets are in force.
-counts_to() { gw nft list chain inet fastpath fastpath | grep -q "packets < $1 "; }
+# counts_to NUMBER: the rules that keep so many first packets are in force, and no renewal of the
+# table is due any more, of which there is one a second at most.
+counts_to() {
+    gw nft list chain inet fastpath fastpath | grep -q "packets < $1 " &&
+        unchanged handle && unchanged handle
+}
+# handle: of the table; each renewal makes a new one.
+handle() { gw nft -a list table inet fastpath | sed -n '1s/.* # handle //p' | grep .; }
 
 # slow_packets PORT: how many packets of the conversation from that port have been in the forward
 # hook; `count_slow` begins to count. Before the configuration: rules of others renew the flowtable,
