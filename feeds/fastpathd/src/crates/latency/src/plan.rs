@@ -70,7 +70,7 @@ pub struct Plan {
 /// own.
 ///
 /// # Errors
-/// There is no port that carries the interface and nothing else.
+/// The interface has no port of its own.
 pub fn plan(
     topology: &Topology,
     wan: Wan<'_>,

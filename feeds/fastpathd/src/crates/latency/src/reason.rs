@@ -7,12 +7,12 @@ config::coded! {
         Waiting = "waiting", "waiting for the network";
         Applying = "applying", "being applied";
         NoWan = "no-wan", "there is no WAN interface";
-        NoInterface { interface: String } = "no-interface", "there is no interface {interface}";
+        NoInterface { interface: String } = "no-interface", "interface {interface} does not exist";
         NoPort { interface: String } = "no-port",
             "interface {interface} does not run over an Ethernet port of its own";
         PortShared { port: String, devices: String } = "port-shared",
             "port {port} also carries {devices}, whose traffic must not be limited";
-        NoHosts = "no-hosts", "there is no port to other networks";
+        NoHosts = "no-hosts", "no port leads to another network";
         Hardware = "hardware", "flows in hardware would bypass it; use engine flowtable";
         Sqm { device: String } = "sqm",
             "SQM limits {device} already (/etc/config/sqm); disable its queue";

@@ -91,7 +91,7 @@ impl Moves {
         }
     }
 
-    /// Forgets moves of more than an hour ago, and a host if there is no place for another one.
+    /// Forgets moves older than an hour, and the oldest host when the table is full.
     fn forget(&mut self, now: Now) {
         self.hosts.retain(|_, host| {
             host.moves.retain(|each| is_recent(each, now));

@@ -27,15 +27,14 @@ fn seen_of_ten(connection: &network::Connection) -> u64 {
     seen() - before
 }
 
+fn candidate(device: &str) -> Candidate {
+    Candidate { device: device.to_owned(), eligible: true, why: config::Cause::default() }
+}
+
 #[test]
 fn only_what_is_done_or_free_is_offloaded() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
-        let candidate = |device: &str| Candidate {
-            device: device.to_owned(),
-            eligible: true,
-            why: config::Cause::default(),
-        };
         let devices = [candidate("lan0"), candidate("wan0")];
         let excluded = config::parse_uci("config exclude\noption dest_port 3000\n").unwrap();
         let (settings, _) = Settings::from_uci(&excluded).unwrap();
@@ -76,11 +75,6 @@ fn only_what_is_done_or_free_is_offloaded() {
 fn exactly_the_first_packets_take_the_slow_path() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
-        let candidate = |device: &str| Candidate {
-            device: device.to_owned(),
-            eligible: true,
-            why: config::Cause::default(),
-        };
         let text = "config fastpath main\noption slow_packets 8\n\
             config exclude\noption dest_port 3000\noption slow_packets 21\n";
         let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
