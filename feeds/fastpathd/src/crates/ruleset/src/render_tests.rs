@@ -112,15 +112,17 @@ fn assert_harmless(plan: &Plan) {
         }
     }
     assert!(next().ends_with(" comment \"\""));
-    let established = "meta l4proto { tcp, udp } ct state established";
-    let original = format!("{established} ct direction original");
-    let reply = format!("{established} ct direction reply");
+    let noted = |direction| {
+        format!("ct state established ct direction {direction} meta l4proto {{ tcp, udp }}")
+    };
     for rule in [
-        format!("{original} add @passed_original {{ ct id }}"),
-        format!("{reply} add @passed_reply {{ ct id }}"),
-        format!("{original} ct id != @passed_reply return"),
-        format!("{reply} ct id != @passed_original return"),
-        format!("{established} flow add @ft"),
+        "meta l4proto != { tcp, udp } return",
+        &format!("{} add @passed_original {{ ct id }}", noted("original")),
+        &format!("{} add @passed_reply {{ ct id }}", noted("reply")),
+        "ct state != established return",
+        "ct direction original ct id != @passed_reply return",
+        "ct direction reply ct id != @passed_original return",
+        "flow add @ft",
     ] {
         assert_eq!(next(), format!("{rule} comment \"\""));
     }
