@@ -6,7 +6,8 @@
 # shellcheck source=e2e/lab/images.sh
 . "$LAB/images.sh"
 BENCH=$TOP/e2e/bench
-BPF=$TOP/feeds/fastpathd/src/bpf
+SOURCES=$TOP/feeds/fastpathd/src
+BPF=$SOURCES/bpf
 OUT=$BUILD/bench
 # A clock that counts instructions, one every 2 ns, and leaps where there is nothing to do.
 CLOCK=(-icount "shift=1,sleep=off")
@@ -18,6 +19,20 @@ bench_programs() {
     "$BPF/build" -s "$BENCH/baseline.c" "$1/baseline.o"
     gcc -O2 -static -Wall -Wextra -I"$BPF" "$BENCH/entries.c" -o "$1/entries"
     gcc -O2 -static -Wall -Wextra "$BENCH/accept.c" -o "$1/accept"
+    gcc -O2 -static -Wall -Wextra "$BENCH/dial.c" -o "$1/dial"
+    cargo build --release --locked --quiet --manifest-path "$SOURCES/Cargo.toml" \
+        --target-dir "$BUILD/cargo" -p fastpath -p topology --bins --example lookups
+    cp "$BUILD/cargo/release/fastpath" "$BUILD/cargo/release/examples/lookups" "$1/"
+    ln -sf fastpath "$1/fastpathd"
+    ln -sf fastpath "$1/fastpath-bpf"
+}
+
+# product_rules GOLDEN FILE: the rules that the daemon writes, as its tests have them, for the
+# devices of the bench.
+product_rules() {
+    local golden=$SOURCES/crates/ruleset/tests/golden/$1
+    sed '1,/^-- rules --$/d; s/^\(\t\tdevices = \).*/\1{ "lan", "wan" }/' "$golden" >"$2"
+    grep -q 'flow add @ft' "$2" || die "$golden has no rules of the flowtable"
 }
 
 images_of_bench() {
@@ -35,6 +50,12 @@ build_bench() {
     cp -r "$BENCH/guest/." "$BENCH/rules" "$TOP/suricata-pkg/files/suricata.yaml" \
         "$root/bench/"
     bench_programs "$root/bench/programs"
+    # Where the daemon expects them.
+    mkdir -p "$root/usr/lib/bpf" "$root/usr/libexec"
+    ln -s /bench/programs/fastpath.o "$root/usr/lib/bpf/fastpath.o"
+    ln -s /bench/programs/fastpath-bpf "$root/usr/libexec/fastpath-bpf"
+    product_rules 01-defaults.txt "$root/bench/rules/product.nft"
+    product_rules 29-ebpf.txt "$root/bench/rules/product-ebpf.nft"
     gcc -O2 -Wall -Wextra "$BENCH/frames.c" -o "$OUT/frames"
     seal bench "$root"
 }

@@ -7,7 +7,8 @@
 # net: without the cost of the same packet dropped at ingress, at XDP for engines there;
 # ratio: to the flowtable, of net on virtual Ethernet and of cost on virtio-net.
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
-def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, time: 9}[.bench] // 0.01;
+def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03,
+    time: 9}[.bench] // 0.01;
 def round3: . * 1000 | round / 1000;
 def median: sort | .[length / 2 | floor];
 def apart: if .[0] > 0 then (.[1] - .[0]) / .[0] else 0 end;
@@ -29,7 +30,7 @@ def with_net:
         if $drop and (.engine | startswith("drop") or . == "two-entries" | not)
         then .net = .cost - $drop else . end) |
     (map(select(.engine == "flowtable")) | .[0] // null) as $flowtable |
-    map(if $flowtable == null or (.bench | startswith("setup")) then .
+    map(if $flowtable == null or (.bench | startswith("setup") or . == "first") then .
         elif .bench == "virtio" then .ratio = (.cost / $flowtable.cost | round3)
         elif .net and $flowtable.net then .ratio = (.net / $flowtable.net | round3)
         else . end);
@@ -68,6 +69,9 @@ def goals: . as $rows | [
     goal("IPv6 to IPv4 at native XDP, gross"; 1.15;
         $rows | pick("virtio"; "native"; {ip: 6, size: 78}).cost /
             pick("virtio"; "native"; {}).cost),
+    goal("first packet, our rules to flow add alone, gross"; 1.05;
+        $rows | pick("first"; "product"; {flows: 2000, packet: 1}).cost /
+            pick("first"; "flowtable"; {flows: 2000, packet: 1}).cost),
     goal("50,000 flows to one at TCX, net"; 1.15;
         $rows | pick("veth"; "tcx"; {flows: 50000}).net / pick("veth"; "tcx"; {}).net),
     goal("50,000 flows to one at native XDP, gross"; 1.15;

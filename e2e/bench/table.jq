@@ -12,6 +12,8 @@ def title: {
     virtio: "virtio-net, instructions a packet, receive and transmit of the driver included",
     setup: "A connection\u0027s first packets, virtual Ethernet, instructions a packet",
     "setup-virtio": "A connection\u0027s first packets, virtio-net, instructions a packet",
+    first: "A connection\u0027s first packets in both directions, virtual Ethernet, instructions a packet",
+    daemon: "A new connection in the daemon, and a question about a route, instructions",
     inspect: "Inspection, virtual Ethernet, instructions a packet",
     time: "Virtual Ethernet, nanoseconds of real time (median of five)"
 }[.];

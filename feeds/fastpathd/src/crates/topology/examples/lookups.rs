@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `lookups DEVICE-INDEX COUNT`: asks the kernel COUNT different questions about routes, as the
+//! daemon does, for `e2e/bench/guest/daemon`. Fails if a question has no next hop as its answer.
+
+use std::error::Error;
+use std::net::Ipv4Addr;
+
+use topology::{Layer4, RouteAnswer, RouteLookup, RouteQuery};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let [_, iif, count] = <[String; 3]>::try_from(std::env::args().collect::<Vec<_>>())
+        .map_err(|_| "usage: lookups DEVICE-INDEX COUNT")?;
+    let iif = iif.parse()?;
+    let queries: Vec<_> = (0..count.parse::<u16>()?).map(|port| question(iif, port)).collect();
+    let answers = RouteLookup::open()?.ask(&queries).await?;
+    let followed =
+        answers.iter().filter(|(_, answer)| matches!(answer, RouteAnswer::Hop(_))).count();
+    if followed != queries.len() {
+        return Err(format!("{followed} of {} questions have a next hop", queries.len()).into());
+    }
+    Ok(())
+}
+
+/// About a packet from the bench's client to its server.
+fn question(iif: u32, port: u16) -> RouteQuery {
+    RouteQuery {
+        from: Ipv4Addr::new(10, 10, 10, 10).into(),
+        to: Ipv4Addr::new(10, 10, 20, 10).into(),
+        iif,
+        mark: 0,
+        layer4: Some(Layer4 { proto: 17, sport: 1024 + port, dport: 9 }),
+    }
+}
