@@ -250,6 +250,32 @@ element() {
 test_element_flowtable() { element flowtable; }
 test_element_tcx() { element ebpf-tcx; }
 
+# A set that a resolver fills, and whose rule only counts: its elements cost nobody a packet.
+counted_element() {
+    local address count slow
+    gw nft -f - <<END
+table inet e2e_rules {
+    set seen { type ipv4_addr; }
+    chain forward {
+        type filter hook forward priority -10
+        ip saddr @seen counter
+    }
+}
+END
+    carried "$1"
+    count=$(said .engine.revocation.count status)
+    slow=$(slowly revoked)
+    for address in 192.0.2.1 192.0.2.2 "$ISP_4"; do
+        gw nft add element inet e2e_rules seen "{ $address }"
+    done
+    never 3 more_slowly revoked "$slow"
+    same revocations "$(said .engine.revocation.count status)" "$count"
+    PASSED=all
+    others_go_on
+}
+test_counted_element_flowtable() { counted_element flowtable; }
+test_counted_element_tcx() { counted_element ebpf-tcx; }
+
 # to_other_vlan: the change is about the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
