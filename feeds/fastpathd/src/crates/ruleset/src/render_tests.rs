@@ -116,8 +116,8 @@ fn assert_harmless(plan: &Plan) {
     let original = format!("{established} ct direction original");
     let reply = format!("{established} ct direction reply");
     for rule in [
-        format!("{original} add @passed_original {{ ct id }}"),
-        format!("{reply} add @passed_reply {{ ct id }}"),
+        format!("{original} update @passed_original {{ ct id }}"),
+        format!("{reply} update @passed_reply {{ ct id }}"),
         format!("{original} ct id != @passed_reply return"),
         format!("{reply} ct id != @passed_original return"),
         format!("{established} flow add @ft"),

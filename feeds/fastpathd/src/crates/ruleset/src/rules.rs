@@ -179,7 +179,7 @@ fn both_ways() -> [Vec<Rule>; 2] {
     let [original, reply] = PASSED_SETS;
     let directions = [("original", original, reply), ("reply", reply, original)];
     let notes = directions.map(|(direction, set, _)| {
-        let text = format!("{established} ct direction {direction} add @{set} {{ ct id }}");
+        let text = format!("{established} ct direction {direction} update @{set} {{ ct id }}");
         Rule::new(text, &format!("has passed the rules, direction {direction}"))
     });
     let waits = directions.map(|(direction, _, other)| {
