@@ -38,6 +38,10 @@ export interface ChangeApi {
        */
       accept_exposure?: string[];
       /**
+       * when it is confirmed, end the forwarded connections between the zones of the changed sections of `firewall`: they have to pass the new rules as new connections, and programs may have to open again what these allow. Default false: fw4 lets established connections go on
+       */
+      end_connections?: boolean;
+      /**
        * a note for the list of changes
        */
       note?: string;

@@ -145,6 +145,13 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
+   * Ends forwarded connections between zones: their conntrack entries are deleted, and their next packets have to pass the rules as those of new connections. Connections of the router itself go on. Called by `fastpath.change` on the router, not over the web.
+   */
+  disconnect: {
+    request: DisconnectRequest;
+    reply: Disconnected;
+  };
+  /**
    * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password and system-sessions show their findings only to sessions with the right to fix, and are unknown to all others, and without a session; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
@@ -620,6 +627,21 @@ export interface DifferenceCause {
   params: {
     [k: string]: string;
   };
+}
+export interface DisconnectRequest {
+  /**
+   * the zone of the initiator and that of the responder, after destination NAT; `*`: any, also none
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  pairs: [[string, string], ...[string, string][]];
+}
+export interface Disconnected {
+  /**
+   * how many end
+   */
+  connections: number;
 }
 export interface DoctorRequest {
   /**
