@@ -1019,6 +1019,10 @@ export interface FlowFilter {
    */
   host?: string;
   family?: 4 | 6;
+  /**
+   * false: only local flows (reasons local and multicast); true: all others
+   */
+  forwarded?: boolean;
 }
 export interface FlowPage {
   /**
@@ -1482,6 +1486,10 @@ export interface Status {
   started_ms: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * flows that are not forwarded (reasons local and multicast): on the slow path, but in no figure of paths
+   */
+  local_flows: number;
   ratio: Ratio;
   conntrack: ConntrackState;
   latency: Latency;
@@ -1513,7 +1521,7 @@ export interface Paths {
  */
 export interface PathTotals {
   /**
-   * flows on this path now
+   * forwarded flows on this path now
    */
   flows: number;
   /**
@@ -1916,6 +1924,10 @@ export interface Tick {
   epoch: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * as in status
+   */
+  local_flows: number;
   ratio: Ratio;
   wan: Wan[];
   cpu: Cpu[];
