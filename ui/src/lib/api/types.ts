@@ -1756,6 +1756,10 @@ export interface IpsSummary {
    * sources blocked now
    */
   blocks: number;
+  /**
+   * when the rule set in force was made, Unix ms; 0: it has no rules of a source, only built-in test rules
+   */
+  rules_ms: number;
 }
 export interface ConfigurationState {
   /**
