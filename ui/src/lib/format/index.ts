@@ -4,6 +4,7 @@
 
 export { default as Button } from './Button.svelte';
 export { default as Checkbox } from './Checkbox.svelte';
+export { default as DetailPanel } from './DetailPanel.svelte';
 export { default as Facts, type Fact } from './Facts.svelte';
 export { default as Field } from './Field.svelte';
 export { default as Figure } from './Figure.svelte';
