@@ -7,7 +7,7 @@ import { entered, shown } from './screens';
 interface Status {
   now_ms: number;
   local_flows: number;
-  ips: { rules_ms: number };
+  ips: { rules_ms: number; alerts: number };
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -78,5 +78,62 @@ for (const screen of ['overview', 'protection']) {
     await expect(later.getByText('The rule set is 8 days old.')).toBeVisible();
     await expect(later.getByRole('link', { name: 'Rule sources' }).first()).toBeVisible();
     expect(await colour(later)).not.toBe(green);
+  });
+}
+
+test('the title has new alerts and a change that waits', async ({ page }) => {
+  let answers: Record<string, unknown> = {};
+  await replay(page, (all) => (answers = all));
+  const { result } = answers['fastpath status {}'] as { result: [number, Status] };
+  await entered(page);
+  await page.goto('#/overview');
+  await shown(page);
+  await expect(page).toHaveTitle('Overview · gateway · fastpath');
+  result[1].ips.alerts += 3;
+  await expect(page).toHaveTitle('3 new alerts · Overview · gateway · fastpath');
+  await page.goto('#/protection');
+  await expect(page).toHaveTitle('Protection · gateway · fastpath');
+  result[1].ips.alerts += 1;
+  await page.goto('#/flows');
+  await expect(page).toHaveTitle('Flows · gateway · fastpath');
+  const { now_ms } = result[1];
+  const pending = { id: 8, at_ms: now_ms, user: 'root', note: '', seconds: 90, left_s: 80 };
+  answers['fastpath.change pending {}'] = { result: [0, { pending, last: null }] };
+  await page.reload();
+  await expect(page).toHaveTitle('Change pending · Flows · gateway · fastpath');
+});
+
+test('areas of the chart differ without colour', async ({ page }) => {
+  await open(page, 'overview');
+  const chart = page.getByRole('img', { name: /^Throughput/ });
+  const areas = chart.locator('path.area');
+  const tiles = await chart
+    .locator('pattern path')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('d')));
+  expect(tiles).toHaveLength(await areas.count());
+  expect(new Set(tiles).size).toBe(tiles.length);
+  await expect(chart.locator('path[fill^="url("]')).toHaveCount(tiles.length);
+});
+
+for (const [screen, text] of [
+  ['overview', 'figure text'],
+  ['topology', '.drawing svg text'],
+] as const) {
+  test(`labels of the drawing on ${screen} grow with the browser’s font size`, async ({ page }) => {
+    const height = () =>
+      page
+        .locator(text)
+        .first()
+        .evaluate((each) => each.getBoundingClientRect().height);
+    await open(page, screen);
+    const before = await height();
+    await page.addInitScript(() => {
+      addEventListener('DOMContentLoaded', () => {
+        document.documentElement.style.fontSize = '24px';
+      });
+    });
+    await page.reload();
+    await shown(page);
+    await expect.poll(height).toBeGreaterThan(1.3 * before);
   });
 }
