@@ -1041,6 +1041,10 @@ export interface FlowFilter {
    */
   host?: string;
   family?: 4 | 6;
+  /**
+   * false: only local flows (reasons local and multicast); true: all others
+   */
+  forwarded?: boolean;
 }
 export interface FlowPage {
   /**
@@ -1504,6 +1508,10 @@ export interface Status {
   started_ms: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * flows that are not forwarded (reasons local and multicast): on the slow path, but in no figure of paths
+   */
+  local_flows: number;
   ratio: Ratio;
   conntrack: ConntrackState;
   latency: Latency;
@@ -1535,7 +1543,7 @@ export interface Paths {
  */
 export interface PathTotals {
   /**
-   * flows on this path now
+   * forwarded flows on this path now
    */
   flows: number;
   /**
@@ -1770,6 +1778,10 @@ export interface IpsSummary {
    * sources blocked now
    */
   blocks: number;
+  /**
+   * when the rule set in force was made, Unix ms; 0: it has no rules of a source, only built-in test rules
+   */
+  rules_ms: number;
 }
 export interface ConfigurationState {
   /**
@@ -1938,6 +1950,10 @@ export interface Tick {
   epoch: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * as in status
+   */
+  local_flows: number;
   ratio: Ratio;
   wan: Wan[];
   cpu: Cpu[];
