@@ -48,7 +48,7 @@ for (const [screen, row] of Object.entries(rows)) {
     await expect(button).toBeFocused();
     await button.click();
     await expect(dialog).toBeVisible();
-    // A tap on what is left of the list.
+    // A tap on the visible part of the list.
     await page.mouse.click(195, 60);
     await expect(dialog).toHaveCount(0);
     await expect(page).not.toHaveURL(/flow=|alert=/);

@@ -58,7 +58,7 @@ for (const screen of ['overview', 'protection']) {
   const state = (page: Page) => page.locator('[data-ips]');
   const colour = (page: Page) => state(page).evaluate((tag) => getComputedStyle(tag).color);
 
-  test(`${screen}: test rules are no protection`, async ({ page }) => {
+  test(`${screen}: test rules do not protect`, async ({ page }) => {
     await open(page, screen);
     await expect(state(page)).toHaveText(/Inline · test rules only/);
     const amber = await colour(page);

@@ -6,7 +6,7 @@ import type { Path } from '../api/types';
 /** Side of a tile, in pixels. */
 export const TILE = 8;
 
-/** What is drawn in a tile: nothing, dots, slanted, level and crossing lines. */
+/** The lines in a tile: none, dots, slanted, level and crossing ones. */
 export const textures: Record<Path, string> = {
   slow: '',
   inspect: 'M2 2h.01M6 6h.01',

@@ -12,7 +12,7 @@ const counted =
   'overhead packets queues rules seconds times total';
 const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\p{L}+)`, 'gu');
 
-/** Words behind a number that are the same for one and for many. */
+/** Texts behind a number that are the same for one and for many. */
 const unchanging = new Set(
   (
     's ms of more offloaded local failed counted could too or possible matches ' +
@@ -44,7 +44,7 @@ const never_one: Record<string, string> = {
   'health/findings ips.ips-rules.title': 'reported above seven days',
 };
 
-/** Messages whose word has no plural form of its own. */
+/** Messages whose noun has no plural form of its own. */
 const same = new Set([
   'en: protection alerts.seen',
   'de: protection alerts.seen',
@@ -63,7 +63,7 @@ function flat(value: Nested, at = ''): [string, Message][] {
   );
 }
 
-/** Words behind numbers that would be wrong for one or for many. */
+/** Texts behind numbers that would be wrong for one or for many. */
 const bound = (text: string) =>
   [...text.matchAll(count)].map(([, word = '']) => word).filter((word) => !unchanging.has(word));
 

@@ -48,7 +48,7 @@ export function inspectionText(inspection: Inspection): string {
   return over ? t(`inspection.${inspection}.why`) : '';
 }
 
-/** A sentence for the path, and one more for the reason when a forwarded flow is on the slow path. */
+/** A sentence for the path, and one more for the reason why a forwarded flow is slow. */
 export function explain(path: Path, reason: Reason): string {
   if (isLocal(reason)) return reasonWords(reason);
   return reason === '' ? pathWords(path) : `${pathWords(path)} ${reasonWords(reason)}`;

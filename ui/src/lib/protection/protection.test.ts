@@ -42,7 +42,7 @@ describe('every state', () => {
     expect(shown('inline', made(OLD_DAYS))).toBe('inline');
     expect(shown('inline', made(OLD_DAYS + 1))).toBe('inline-old');
     expect(daysOf(made(OLD_DAYS + 1), now)).toBe(OLD_DAYS + 1);
-    // Anything worse stays what it is.
+    // A worse state is shown unchanged.
     for (const state of states.filter((each) => each !== 'inline')) {
       expect(shown(state, 0)).toBe(state);
       expect(shown(state, made(400))).toBe(state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Applies the filter of a query to flows: path, reason, inspection, protocol, VLAN, zone, host,
-//! family, forwarded or local, and search terms. Strings are compared once each, flows by number. How a term matches
-//! addresses and ports: `text.rs`.
+//! family, forwarded or local, and search terms. Strings are compared once each, flows by number.
+//! How a term matches addresses and ports: `text.rs`.
 
 use std::net::IpAddr;
 

@@ -92,7 +92,7 @@ config::named! {
 }
 
 impl Reason {
-    /// Whether there is nothing to forward: the flow is a local one, and no engine could offload it.
+    /// Whether there is nothing to forward: the flow is local, and no engine could offload it.
     #[must_use]
     pub fn local(self) -> bool {
         matches!(self, Self::Local | Self::Multicast)
