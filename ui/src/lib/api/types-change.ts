@@ -122,7 +122,15 @@ export interface ChangeApi {
        * the requested files
        */
       configs: (
-        'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless'
+        | 'dhcp'
+        | 'fastpath'
+        | 'firewall'
+        | 'network'
+        | 'rpcd'
+        | 'sqm'
+        | 'suricata'
+        | 'system'
+        | 'wireless'
       )[];
     };
     reply: {
@@ -211,7 +219,15 @@ export interface Edit {
    * the file
    */
   config:
-    'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless';
+    | 'dhcp'
+    | 'fastpath'
+    | 'firewall'
+    | 'network'
+    | 'rpcd'
+    | 'sqm'
+    | 'suricata'
+    | 'system'
+    | 'wireless';
   /**
    * the operation
    */
