@@ -219,11 +219,11 @@ test_hosts_share_the_download_whatever_their_number_of_flows() {
     serve 5301 5302
     fair download ifb-fastpath
     # Each sends more than half of the rate, without regard to what arrives: CAKE alone decides.
-    latency_on 4000 4000
+    latency_on 2000 2000
     before=$(reading ifb-fastpath)
-    load h10 5301 -R -u -l 1400 -b 4M
-    load h11 5302 -R -u -l 1400 -b 1M -P 8
-    soon 20 has_sent ifb-fastpath 1000000 "$before"
+    load h10 5301 -R -u -l 1400 -b 3M
+    load h11 5302 -R -u -l 1400 -b 500k -P 8
+    soon 20 has_sent ifb-fastpath 500000 "$before"
     shared
     unload 5301 5302
     note "download, UDP: the host with one flow has $OF_FIRST of the bytes"
