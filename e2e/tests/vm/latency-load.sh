@@ -164,7 +164,7 @@ END
 test_programs_at_tc_send_through_cake() {
     local median
     serve 5301
-    ebpf_and_latency clsact
+    ebpf_and_latency tcx
     read -r median IDLE < <(round_trips)
     limited download ifb-fastpath 50000 36 - -R
     between "the offloaded share of the download" "$OFFLOADED" 0.95 1
