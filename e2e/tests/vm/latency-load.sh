@@ -91,8 +91,7 @@ alone() {
 
 # limited DIRECTION DEVICE KBIT OVERHEAD LIMIT [-R]: CAKE keeps the rate, and round trips short.
 # IDLE is their 95th percentile without load. A machine that is never idle meanwhile cannot carry
-# the rate: then it is at least half of LIMIT, which it carries without CAKE; LIMIT is - where that
-# is no excuse.
+# the rate: then it is at least half of LIMIT, which it carries without CAKE; with - the rate holds.
 limited() {
     fill "$1" "$2" "$3" "$4" "${6-}"
     if [ "$5" = - ] || awk -v spare="$SPARE" 'BEGIN { exit !(spare > 0.05) }'; then
@@ -143,7 +142,49 @@ test_both_directions_of_a_faster_line() {
     both_ways 200000 40000 "$down" "$up"
 }
 
-# Hosts' bytes since READING, and the part of the first: of h10 on lan1, h11 on lan3.
+# ebpf_and_latency HOOK: programs at TC or XDP, and CAKE at 50/10 Mbit/s.
+ebpf_and_latency() {
+    ebpf_at "$1"
+    configure <<END
+config fastpath 'main'
+	option engine 'ebpf'
+	option hook '$1'
+
+config latency 'latency'
+	option enabled '1'
+	option download '50000'
+	option upload '10000'
+END
+    soon 10 limits 50000 10000
+    soon 10 says '.engine.active == "ebpf"' status
+}
+
+# TC redirects packets to the egress of a port, where they are taken to CAKE.
+# @long
+test_programs_at_tc_send_through_cake() {
+    local median
+    serve 5301
+    ebpf_and_latency tcx
+    read -r median IDLE < <(round_trips)
+    limited download ifb-fastpath 50000 36 - -R
+    between "the offloaded share of the download" "$OFFLOADED" 0.95 1
+    limited upload wan 10000 28 -
+    between "the offloaded share of the upload" "$OFFLOADED" 0.95 1
+}
+
+# XDP sends past every queue, so flows of the WAN stay on the slow path.
+# @long
+test_programs_at_xdp_leave_the_wan_to_cake() {
+    local port before
+    ebpf_and_latency xdp-generic
+    port=$(fresh_port)
+    before=$(reading ifb-fastpath)
+    download h10 "$port" "$ISP_4" 400k
+    soon 20 on_path slow/shaped --proto tcp --text "$port"
+    soon 20 has_sent ifb-fastpath 1000000 "$before"
+}
+
+# Bytes to the hosts so far: h10 on lan1, h11 on lan3.
 at_hosts() {
     gw cat /sys/class/net/lan1/statistics/tx_bytes /sys/class/net/lan3/statistics/tx_bytes | xargs
 }
@@ -178,11 +219,11 @@ test_hosts_share_the_download_whatever_their_number_of_flows() {
     serve 5301 5302
     fair download ifb-fastpath
     # Each sends more than half of the rate, without regard to what arrives: CAKE alone decides.
-    latency_on 4000 4000
+    latency_on 2000 2000
     before=$(reading ifb-fastpath)
-    load h10 5301 -R -u -l 1400 -b 4M
-    load h11 5302 -R -u -l 1400 -b 1M -P 8
-    soon 20 has_sent ifb-fastpath 1000000 "$before"
+    load h10 5301 -R -u -l 1400 -b 3M
+    load h11 5302 -R -u -l 1400 -b 500k -P 8
+    soon 20 has_sent ifb-fastpath 500000 "$before"
     shared
     unload 5301 5302
     note "download, UDP: the host with one flow has $OF_FIRST of the bytes"

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # "Keep latency low": CAKE for the WAN comes, stays, and goes. latency-load.sh has it under load.
 
+# shellcheck source=e2e/tests/vm/lib/changes.sh
+. "$VM/lib/changes.sh"
+
 limits_nothing() {
     says '.latency | .active | not' status && ours_is_gone
 }
@@ -58,4 +61,38 @@ test_queues_of_others_are_left_alone() {
     gw tc qdisc del dev wan root
     soon 10 limits 50000 10000
     doctor 'soon 5 silent latency-missing'
+}
+
+# @finds:sqm-downloads
+test_the_rates_of_sqm_are_taken_over() {
+    local root id
+    at_the_end 'gw rm -f /etc/config/sqm /etc/rc.d/S50sqm'
+    # Its configuration alone. services-line.sh has its queueing disciplines.
+    gw 'mkdir -p /etc/rc.d && touch /etc/rc.d/S50sqm && cat >/etc/config/sqm' <<'END'
+
+config queue 'line'
+	option enabled '1'
+	option interface 'pppoe-wan'
+	option download '16000'
+	option upload '8000'
+	option qdisc 'cake'
+	option script 'piece_of_cake.qos'
+	option linklayer 'ethernet'
+	option overhead '44'
+END
+    gw '/etc/init.d/fastpathd reload'
+    doctor 'soon 5 finds sqm-downloads'
+    change_confirmed sqm-downloads
+    soon 10 limits 16000 8000
+    says '.latency.overhead == 44' status
+    has "the configuration of SQM" "$(gw cat /etc/config/sqm)" "option enabled '0'"
+    doctor 'soon 5 silent sqm-downloads
+        silent latency-missing'
+    # Undone in one go, too.
+    root=$(session root fastpath)
+    id=$(change "$root" list '{}' | jq '.changes[0].id')
+    id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    soon 10 limits_nothing
+    has "the configuration of SQM" "$(gw cat /etc/config/sqm)" "option enabled '1'"
 }

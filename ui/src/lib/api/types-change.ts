@@ -126,7 +126,15 @@ export interface ChangeApi {
        * the requested files
        */
       configs: (
-        'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless'
+        | 'dhcp'
+        | 'fastpath'
+        | 'firewall'
+        | 'network'
+        | 'rpcd'
+        | 'sqm'
+        | 'suricata'
+        | 'system'
+        | 'wireless'
       )[];
     };
     reply: {
@@ -215,7 +223,15 @@ export interface Edit {
    * the file
    */
   config:
-    'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless';
+    | 'dhcp'
+    | 'fastpath'
+    | 'firewall'
+    | 'network'
+    | 'rpcd'
+    | 'sqm'
+    | 'suricata'
+    | 'system'
+    | 'wireless';
   /**
    * the operation
    */

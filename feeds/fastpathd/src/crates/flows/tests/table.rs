@@ -367,6 +367,22 @@ fn traffic_from_devices_outside_the_flowtable_is_slow() {
     assert_eq!(verdict(&only(&table, 4.0)), ("flowtable", ""), "an unknown port proves nothing");
 }
 
+#[test]
+fn a_download_through_the_ifb_of_sqm_is_slow() {
+    let mut table = watching();
+    let mut net = Net::default();
+    net.wan.redirected = true;
+    dump_in(&mut table, 1.0, &[offloaded(counted(web(1), 3000, 9000))], &net);
+    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "its upload is");
+    let paths = table.totals().paths;
+    assert_eq!((paths.flowtable.bytes, paths.slow.bytes), (3000, 9000));
+    net.wan.redirected = false;
+    net.generation += 1;
+    dump_in(&mut table, 2.0, &[offloaded(counted(web(1), 3000, 19_000))], &net);
+    dump_in(&mut table, 3.0, &[offloaded(counted(web(1), 3000, 29_000))], &net);
+    assert!(table.totals().paths.flowtable.bytes >= 13_000, "without SQM");
+}
+
 /// A flood that has ended: the rest of the daemon's work goes on between the parts.
 #[test]
 fn flows_that_are_gone_are_removed_part_by_part_and_new_ones_stay() {
