@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A change that would stop or divert a flow on the slow path does so when an engine carries it,
 # within a second, and no other flow loses a packet. Each kind of change, by the flowtable and by
-# programs at TC. Programs at XDP use the same maps; generic XDP does not carry flows here.
+# programs at TC. Programs at XDP use the same maps; generic XDP gets no packet in user-mode Linux.
 # @long
 
 # Datagrams that `numbers` sends in a second, and so the most that may pass in it.
