@@ -64,10 +64,12 @@ build_uml() {
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
     done
-    # Without drivers and their headers, a quarter of the files remains.
+    # Without drivers and their headers, but WireGuard's, a quarter of the files remains.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
         tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
-        tar -x -C "$work" --exclude='*/drivers/*.[ch]' --exclude='*/sound/*.[ch]' \
+        tar -x -C "$work" --exclude='*/drivers/[!n]*.[ch]' --exclude='*/drivers/n[!e]*.[ch]' \
+            --exclude='*/drivers/net/[!w]*.[ch]' --exclude='*/drivers/net/w[!i]*.[ch]' \
+            --exclude='*/drivers/net/wireless/*.[ch]' --exclude='*/sound/*.[ch]' \
             --exclude='*/fs/*/*.[ch]' --exclude='*/Documentation/*/*.*' --exclude='*.dts*'
     source=$(echo "$work"/linux-source-*/)
     release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)

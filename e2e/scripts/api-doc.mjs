@@ -23,6 +23,7 @@ const order = [
   'doctor',
   'engine',
   'flush',
+  'disconnect',
   'reinspect',
   'rules_update',
   'block_release',

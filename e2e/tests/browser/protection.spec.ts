@@ -50,7 +50,7 @@ const blocked = 'a blocked answer is shown within two seconds, never arrives, li
 test(blocked, timed, async ({ page, router, lan }) => {
   await router.inLine();
   await open(page, 'protection');
-  await expect(state(page)).toHaveText(/Protecting · inline/);
+  await expect(state(page)).toHaveText(/Inline · test rules only/);
   const before = await known(page);
   const shown_ms = await shownAfter(page, router, lan);
   note(`shown after ${shown_ms} ms`);
@@ -193,7 +193,7 @@ test(
   async ({ page, lab, router }) => {
     await router.inLine();
     await open(page, 'protection');
-    await expect(state(page)).toHaveText(/Protecting · inline/);
+    await expect(state(page)).toHaveText(/Inline · test rules only/);
     await lab.verb('hold_suricata');
     await lab.verb('kill_suricata');
     await expect(state(page)).toHaveText(/Down · fail-open/);
@@ -203,7 +203,7 @@ test(
       'Down · fail-open',
     );
     await lab.verb('let_suricata');
-    await expect(state(page)).toHaveText(/Protecting · inline/);
+    await expect(state(page)).toHaveText(/Inline · test rules only/);
   },
 );
 
@@ -227,7 +227,7 @@ test('a viewer sees everything and can change nothing', async ({ page, router, l
     "\toption block '1'\n\nconfig policy\n\toption name 'iot'\n\toption src 'iot'",
   );
   await open(page, 'protection', 'viewer');
-  await expect(state(page)).toHaveText(/Protecting · inline/);
+  await expect(state(page)).toHaveText(/Inline · test rules only/);
   await shownAfter(page, router, lan);
   await expect(block(page, hosts.isp)).toBeVisible();
   const writing = /Unblock|Re-inspect|Update now|Review|Add|Remove|Move/;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
@@ -193,3 +193,26 @@ for (const code of [0, 1]) {
     ]);
   });
 }
+
+test('only what cannot be undone looks like it', async ({ page }) => {
+  const colours = async (button: Locator) =>
+    button.evaluate((each) => {
+      const { color, backgroundColor } = getComputedStyle(each);
+      return [color, backgroundColor];
+    });
+  await controls(page, 'protection', {});
+  await page.getByRole('button', { name: 'Unblock 10.10.20.10' }).click();
+  const harmless = dialog(page).getByRole('button', { name: 'Unblock' });
+  await expect(dialog(page).locator('h2 .sign')).toHaveCount(0);
+  const usual = await colours(harmless);
+  await page.keyboard.press('Escape');
+  await page.goto('#/system');
+  const reboot = page.getByRole('button', { name: 'Reboot' });
+  await expect(reboot).toBeVisible();
+  const other = page.getByRole('button', { name: 'Download backup' });
+  expect(await colours(reboot)).not.toEqual(await colours(other));
+  await reboot.click();
+  // Not by its colour alone.
+  await expect(dialog(page).locator('h2 .sign')).toBeVisible();
+  expect(await colours(dialog(page).getByRole('button', { name: 'Reboot' }))).not.toEqual(usual);
+});

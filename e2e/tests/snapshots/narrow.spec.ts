@@ -29,7 +29,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
     ...['Kernel and system', /checks passed/],
   ],
   network: ['Ports and VLANs of br-lan'],
-  wan: ['Connection', 'Settings of wan'],
+  wan: ['Connection', 'Settings of wan', 'Keep latency low'],
   fastpath: [
     ...['Engine', 'Ports', 'Traffic types', 'Keep latency low', 'Flows by path'],
     ...['Inspection budget', 'Exclusions', 'Conntrack helpers', 'Maintenance'],

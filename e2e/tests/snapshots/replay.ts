@@ -34,9 +34,17 @@ export function keyOf(object: string, method: string, args: object): string {
   return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
 }
 
-/** The page with its router: files from the last build, answers from the recording. */
-export async function replay(page: Page): Promise<Replay> {
+/**
+ * The page with its router: files from the last build, answers from the recording.
+ *
+ * @param edit changes the answers first, by the keys of `keyOf`
+ */
+export async function replay(
+  page: Page,
+  edit: (answers: Recording['answers']) => void = () => undefined,
+): Promise<Replay> {
   const { at_ms, answers, asked } = JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording;
+  edit(answers);
   const unknown: string[] = [];
   const answered = new Set<string>();
   const answer = (route: Route): Promise<void> => {

@@ -3,41 +3,8 @@
 # Routing rules, marks, blackholes and VRFs: with the engines, flows leave where the
 # kernel routes them, the page says so, and no packet leaves anywhere else.
 
-# Where its packets are counted: at h20 and at the ISP.
-SECOND=second
-FIRST=first
-
-# servers: one at both ends, behind the ISP and behind h20, which is the second WAN's router, with
-# addresses that no connection before had: hosts go on sending for connections that were cut.
-servers() {
-    local host
-    servers_back
-    BOTH_4=198.18.$((RANDOM % 250)).$((1 + RANDOM % 250))
-    BOTH_6=2001:db8:fff0::$((1 + RANDOM % 9999))
-    for host in isp h20; do
-        peers "printf '%s\n' 'addr add $BOTH_4/32 dev lo' 'addr add $BOTH_6/128 dev lo nodad' |
-            ip -n $host -b -
-            ip netns exec $host nft -f -" <<END
-table inet e2e {
-    counter arrived { }
-    chain input {
-        type filter hook input priority -300
-        ip daddr $BOTH_4 counter name arrived
-        ip6 daddr $BOTH_6 counter name arrived
-    }
-}
-END
-    done
-}
-
-servers_back() {
-    [ -n "${BOTH_4-}" ] || return 0
-    peers "for host in isp h20; do
-            printf '%s\n' 'addr del $BOTH_4/32 dev lo' 'addr del $BOTH_6/128 dev lo' |
-                ip -n \$host -force -b -
-            ip netns exec \$host nft delete table inet e2e
-        done" 2>/dev/null || true
-}
+# shellcheck source=e2e/tests/vm/lib/policy.sh
+. "$VM/lib/policy.sh"
 
 # Without it the next test would fail.
 policy_back() {
@@ -45,25 +12,6 @@ policy_back() {
     gw "ip rule del pref 100; ip -6 rule del pref 100
         ip route flush table 100; ip -6 route flush table 100
         ip link del e2e-vrf; ip link del e2e0" 2>/dev/null || true
-}
-
-# counted first|second: packets to the server that arrived there.
-counted() {
-    local host=isp
-    [ "$1" = "$FIRST" ] || host=h20
-    peers ip netns exec "$host" nft -j list counter inet e2e arrived |
-        jq '.nftables[] | select(.counter) | .counter.packets'
-}
-more_counted() {
-    local now
-    now=$(counted "$1")
-    [ "$now" -gt "$2" ] || { echo "$now"; return 1; }
-}
-
-# use ENGINE: in force.
-use() {
-    gw fastpathctl engine "$1" >/dev/null
-    soon 10 engine_is "$1"
 }
 
 # leaves PORT DEVICE ZONE LOWEST: the page has that connection leave there.
@@ -97,11 +45,6 @@ carried_by_first() {
     before=$(counted "$FIRST")
     soon 20 more_counted "$FIRST" "$before"
     stays_off "$SECOND" "$other"
-}
-
-second_wan() {
-    gw "ip route add default via $H20_4 table 100
-        ip -6 route add default via $H20_6 table 100"
 }
 
 # @long

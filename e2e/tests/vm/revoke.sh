@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A change that would stop or divert a flow on the slow path does so when an engine carries it,
 # within a second, and no other flow loses a packet. Each kind of change, by the flowtable and by
-# programs at TC. Programs at XDP use the same maps; generic XDP does not carry flows here.
+# programs at TC. Programs at XDP use the same maps; generic XDP gets no packet in user-mode Linux.
 # @long
 
 # Datagrams that `numbers` sends in a second, and so the most that may pass in it.
@@ -22,6 +22,22 @@ counted_by() {
 # answers: datagrams of the flow that is to be revoked that came back to h10.
 answers() { counted_by h10; }
 more_answers() { [ "$(answers)" -gt "$1" ]; }
+
+# timed COMMAND…: on the gateway, which notes the time before it: the time of the change, and of
+# the start of a program.
+timed() { gw 'mkdir -p /run/e2e && date +%s%6N >/run/e2e/changed;' "$@"; }
+# last_after: milliseconds from then to the kernel's time of the last answer; 0: it came before.
+last_after() {
+    local changed last
+    changed=$(gw cat /run/e2e/changed)
+    last=$(peers cat "/tmp/e2e/numbers.$REVOKED")
+    echo $((last > changed ? (last - changed) / 1000 : 0))
+}
+# one_clock: gateway and peers are one machine.
+one_clock() {
+    local id=/proc/sys/kernel/random/boot_id
+    [ "$(gw cat $id)" = "$(peers cat $id)" ]
+}
 
 # slowly END: packets of one of the flows that the network stack has forwarded, by its counter.
 slowly() {
@@ -115,26 +131,33 @@ others_go_on() {
     peers touch /tmp/e2e/enough
     soon 15 ended other
     read -r sent lost < <(peers cat /tmp/e2e/other.log)
-    note "$ENGINE: $PASSED passed after the change; the other flow: $slow of its packets took the" \
-        "slow path, $lost of $sent lost"
+    note "$ENGINE: $PASSED passed after the change${LAST_AFTER:+, the last after $LAST_AFTER ms};" \
+        "the other flow: $slow of its packets took the slow path, $lost of $sent lost"
     same "lost packets of the other flow" "$lost" 0
     [ "$sent" -gt $RATE ] || fail "the other flow sent only $sent"
 }
 
 # Lines of the configuration in which flows are to be carried.
 WITH=
+# Time of the last answer after the change, if it is known.
+LAST_AFTER=
+
+# ended_in_time: no answers come any more, and not more than in a second have come.
+ended_in_time() {
+    PASSED=$(answers)
+    until_still 1 answers
+    PASSED=$(($(answers) - PASSED))
+    between "answers after the change" "$PASSED" 0 "$(in_a_second)"
+    ! one_clock || LAST_AFTER=$(last_after)
+}
 
 # stops ENGINE UNDO COMMAND…: the change stops the flow until it is undone.
 stops() {
     local before undo=$2
     carried "$1" "$WITH"
     shift 2
-    before=$(answers)
     "$@"
-    PASSED=$(answers)
-    until_still 1 answers
-    PASSED=$(($(answers) - PASSED))
-    between "answers after the change" "$PASSED" 0 "$(in_a_second)"
+    ended_in_time
     before=$(answers)
     never 4 more_answers "$before"
     "$undo"
@@ -164,7 +187,7 @@ forbid() {
     local end
     for end; do
         echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
-    done | gw nft -f -
+    done | timed nft -f -
 }
 drop_rule() { stops "$1" rules_back forbid saddr daddr; }
 test_drop_rule_flowtable() { drop_rule flowtable; }
@@ -179,7 +202,7 @@ test_rule_for_requests_tcx() { one_way_rule ebpf-tcx daddr; }
 
 # at_ingress: a program drops packets as the port receives them, behind the flowtable's hook.
 at_ingress() {
-    gw nft -f - <<END
+    timed nft -f - <<END
 table netdev e2e_rules {
     chain ingress {
         type filter hook ingress device lan1 priority 10
@@ -192,7 +215,7 @@ test_ingress_flowtable() { stops flowtable rules_back at_ingress; }
 test_ingress_tcx() { stops ebpf-tcx rules_back at_ingress; }
 
 before_routing() {
-    gw nft -f - <<END
+    timed nft -f - <<END
 table inet e2e_rules {
     chain raw {
         type filter hook prerouting priority raw
@@ -216,7 +239,7 @@ table inet e2e_rules {
 }
 END
 }
-ban() { gw nft add element inet e2e_rules banned "{ $ISP_4 }"; }
+ban() { timed nft add element inet e2e_rules banned "{ $ISP_4 }"; }
 release() { gw nft delete element inet e2e_rules banned "{ $ISP_4 }"; }
 element() {
     ban_list
@@ -225,10 +248,36 @@ element() {
 test_element_flowtable() { element flowtable; }
 test_element_tcx() { element ebpf-tcx; }
 
+# A set that a resolver fills, and whose rule only counts: its elements cost nobody a packet.
+counted_element() {
+    local address count slow
+    gw nft -f - <<END
+table inet e2e_rules {
+    set seen { type ipv4_addr; }
+    chain forward {
+        type filter hook forward priority -10
+        ip saddr @seen counter
+    }
+}
+END
+    carried "$1"
+    count=$(said .engine.revocation.count status)
+    slow=$(slowly revoked)
+    for address in 192.0.2.1 192.0.2.2 "$ISP_4"; do
+        gw nft add element inet e2e_rules seen "{ $address }"
+    done
+    never 3 more_slowly revoked "$slow"
+    same revocations "$(said .engine.revocation.count status)" "$count"
+    PASSED=all
+    others_go_on
+}
+test_counted_element_flowtable() { counted_element flowtable; }
+test_counted_element_tcx() { counted_element ebpf-tcx; }
+
 # to_other_vlan: the change is about the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
-blackhole() { gw ip route add blackhole "$H20_4"; }
+blackhole() { timed ip route add blackhole "$H20_4"; }
 route() {
     to_other_vlan
     stops "$1" rules_back blackhole
@@ -237,7 +286,7 @@ test_blackhole_flowtable() { route flowtable; }
 test_blackhole_tcx() { route ebpf-tcx; }
 
 # A link above the port, of which the flowtable knows nothing.
-link_down() { gw ip link set br-lan.20 down; }
+link_down() { timed ip link set br-lan.20 down; }
 link_up() { gw ip link set br-lan.20 up; }
 link() {
     gw sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=1
@@ -315,6 +364,8 @@ test_policy_tcx() { policy ebpf-tcx; }
 
 # A page that a rule of Suricata drops has its sender blocked.
 bad_answer() {
+    # With the request and Suricata's verdict.
+    timed true
     bad_page h10 "$ISP_4" >/dev/null
     soon 5 says "[.blocks[].address] | index(\"$ISP_4\") != null" blocks
 }
@@ -343,3 +394,43 @@ deleted() {
 }
 test_deleted_entry_flowtable() { deleted flowtable; }
 test_deleted_entry_tcx() { deleted ebpf-tcx; }
+
+# change METHOD ARGUMENTS: its answer, to root on the gateway.
+change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
+# changed METHOD ID
+changed() { has "the answer of $1" "$(change "$1" "{\"id\": $2}")" "\"id\":$2"; }
+
+# denied NAME [MORE]: applies the rule of `deny` under this name; its number in CHANGE.
+denied() {
+    local answer edits
+    edits=$(jq -nc --arg name "$1" --arg to "$ISP_4" '[{config: "firewall", op: "add",
+        type: "rule", id: "e2e", values: {name: $name, src: "lan", dest: "wan", dest_ip: $to,
+        proto: "all", target: "DROP"}}]')
+    answer=$(change apply "{\"edits\": $edits, \"seconds\": 600${2-}}")
+    CHANGE=$(jq -er .id <<<"$answer") || fail "not applied: $answer"
+    soon 20 nothing_at h10 "$ISP_4" 80
+}
+goes_on_denied() { soon 15 more_answers "$(answers)"; }
+
+# Established connections end when a change that says so is confirmed: not when it is applied or
+# rolled back, and not without it.
+ended_by_a_change() {
+    local ending=', "end_connections": true'
+    carried "$1"
+    denied rolled-back "$ending"
+    goes_on_denied
+    changed revert "$CHANGE"
+    soon 20 h10 curl -s -m 2 -o /dev/null "http://$ISP_4/index.html"
+    denied without
+    changed confirm "$CHANGE"
+    goes_on_denied
+    soon 30 on_the_fast_path "$REVOKED"
+    denied with "$ending"
+    goes_on_denied
+    changed confirm "$CHANGE"
+    ended_in_time
+    never 4 more_answers "$(answers)"
+    others_go_on
+}
+test_change_ends_connections_flowtable() { ended_by_a_change flowtable; }
+test_change_ends_connections_tcx() { ended_by_a_change ebpf-tcx; }

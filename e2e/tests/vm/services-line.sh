@@ -86,6 +86,12 @@ test_sqm_on_the_port() {
     shaper_sees wan
     [ "$(queued wan)" -gt "$sent" ] || fail "the shaper sees no acknowledgements go out"
     stays_offloaded
+    # The download returns from the ifb past the flowtable, and is counted so.
+    soon 10 counted_as_slow
+}
+# Of the bytes of the next second, those of the slow path are more.
+counted_as_slow() {
+    says '.paths | .slow.bps > 1000000 and .slow.bps > .flowtable.bps' status
 }
 
 # igmp_on: groups that lan asks for are fetched from the line.

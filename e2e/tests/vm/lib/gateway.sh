@@ -263,6 +263,8 @@ put_back() {
             cp /run/e2e/$CONFIG /etc/config/fastpath
             /etc/init.d/fastpathd reload
         }
+        # Of a test that failed while it held the supervisor.
+        /usr/libexec/lab/instance release fastpathd >/dev/null
         cat /proc/[0-9]*/comm 2>/dev/null | grep -qx fastpathd || /etc/init.d/fastpathd start
         fastpathctl engine flowtable" 2>&1
     return 0

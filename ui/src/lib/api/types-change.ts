@@ -38,6 +38,10 @@ export interface ChangeApi {
        */
       accept_exposure?: string[];
       /**
+       * when it is confirmed, end the forwarded connections between the zones of the changed sections of `firewall`: they have to pass the new rules as new connections, and programs may have to open again what these allow. Default false: fw4 lets established connections go on
+       */
+      end_connections?: boolean;
+      /**
        * a note for the list of changes
        */
       note?: string;
@@ -122,7 +126,15 @@ export interface ChangeApi {
        * the requested files
        */
       configs: (
-        'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless'
+        | 'dhcp'
+        | 'fastpath'
+        | 'firewall'
+        | 'network'
+        | 'rpcd'
+        | 'sqm'
+        | 'suricata'
+        | 'system'
+        | 'wireless'
       )[];
     };
     reply: {
@@ -211,7 +223,15 @@ export interface Edit {
    * the file
    */
   config:
-    'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless';
+    | 'dhcp'
+    | 'fastpath'
+    | 'firewall'
+    | 'network'
+    | 'rpcd'
+    | 'sqm'
+    | 'suricata'
+    | 'system'
+    | 'wireless';
   /**
    * the operation
    */

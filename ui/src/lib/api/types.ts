@@ -145,6 +145,13 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
+   * Ends forwarded connections between zones: their conntrack entries are deleted, and their next packets have to pass the rules as those of new connections. Connections of the router itself go on. Called by `fastpath.change` on the router, not over the web.
+   */
+  disconnect: {
+    request: DisconnectRequest;
+    reply: Disconnected;
+  };
+  /**
    * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password and system-sessions show their findings only to sessions with the right to fix, and are unknown to all others, and without a session; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
@@ -621,6 +628,21 @@ export interface DifferenceCause {
     [k: string]: string;
   };
 }
+export interface DisconnectRequest {
+  /**
+   * the zone of the initiator and that of the responder, after destination NAT; `*`: any, also none
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  pairs: [[string, string], ...[string, string][]];
+}
+export interface Disconnected {
+  /**
+   * how many end
+   */
+  connections: number;
+}
 export interface DoctorRequest {
   /**
    * only these checks; absent or empty: all
@@ -1019,6 +1041,10 @@ export interface FlowFilter {
    */
   host?: string;
   family?: 4 | 6;
+  /**
+   * false: only local flows (reasons local and multicast); true: all others
+   */
+  forwarded?: boolean;
 }
 export interface FlowPage {
   /**
@@ -1482,6 +1508,10 @@ export interface Status {
   started_ms: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * flows that are not forwarded (reasons local and multicast): on the slow path, but in no figure of paths
+   */
+  local_flows: number;
   ratio: Ratio;
   conntrack: ConntrackState;
   latency: Latency;
@@ -1513,7 +1543,7 @@ export interface Paths {
  */
 export interface PathTotals {
   /**
-   * flows on this path now
+   * forwarded flows on this path now
    */
   flows: number;
   /**
@@ -1748,6 +1778,10 @@ export interface IpsSummary {
    * sources blocked now
    */
   blocks: number;
+  /**
+   * when the rule set in force was made, Unix ms; 0: it has no rules of a source, only built-in test rules
+   */
+  rules_ms: number;
 }
 export interface ConfigurationState {
   /**
@@ -1916,6 +1950,10 @@ export interface Tick {
   epoch: number;
   engine: EngineState;
   paths: Paths;
+  /**
+   * as in status
+   */
+  local_flows: number;
   ratio: Ratio;
   wan: Wan[];
   cpu: Cpu[];

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
 import type { Flow, FlowPage } from '../api/types';
-import { intoGroup, isFiltered, queryOf, readView, sortedBy, unfiltered, writeView } from './query';
+import {
+  amongAll,
+  intoGroup,
+  isFiltered,
+  queryOf,
+  readView,
+  sortedBy,
+  unfiltered,
+  writeView,
+} from './query';
 import { distinct, endpoint, endsOf, inPlace, isTranslated, rowsOf } from './rows';
 import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
 
@@ -15,7 +24,7 @@ describe('the view in the address', () => {
   it('comes back as it was written', () => {
     const hash =
       'text=nas+443&path=slow%2Cinspect&proto=udp&vlan=20&host=10.0.0.1&reason=helper' +
-      '&group=host&sort=bytes&dir=asc&nat=1&flow=77';
+      '&group=host&sort=bytes&dir=asc&nat=1&local=1&flow=77';
     expect(writeView(view(hash)).toString()).toBe(hash);
   });
 
@@ -28,12 +37,30 @@ describe('the view in the address', () => {
 
 describe('the daemon’s query', () => {
   it('names only the filters that are set', () => {
-    expect(queryOf(view(''))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
-    expect(queryOf(view('text=+&vlan=20&proto=tcp&path=slow')).filter).toEqual({
+    expect(queryOf(view('local=1'))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
+    expect(queryOf(view('text=+&vlan=20&proto=tcp&path=slow&local=1')).filter).toEqual({
       vlan: 20,
       proto: ['tcp'],
       path: ['slow'],
     });
+  });
+
+  it('leaves local flows out, unless they are asked for', () => {
+    expect(queryOf(view('')).filter).toEqual({ forwarded: true });
+    expect(queryOf(view('local=1')).filter).toEqual({});
+    for (const reason of ['local', 'multicast']) {
+      expect(queryOf(view(`reason=${reason}`)).filter).toEqual({ reason: [reason] });
+    }
+    expect(queryOf(view('reason=helper')).filter).toMatchObject({ forwarded: true });
+  });
+
+  it('counts flows among those that are not left out', () => {
+    expect(isFiltered(view(''))).toBe(false);
+    expect(isFiltered(view('local=1'))).toBe(false);
+    expect(unfiltered(view('local=1&proto=tcp')).local).toBe(true);
+    expect(amongAll(view('proto=tcp'), 9, 8)).toBe(1);
+    expect(amongAll(view('proto=tcp&local=1'), 9, 8)).toBe(9);
+    expect(amongAll(view('reason=local'), 9, 8)).toBe(9);
   });
 
   it('knows whether anything is filtered, and how to stop it', () => {

@@ -3,7 +3,7 @@
  * a click on a column or a group. */
 
 import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
-import { isPath } from '../path/path';
+import { isLocal, isPath } from '../path/path';
 
 export type Group = NonNullable<FlowsQuery['group']>;
 
@@ -20,6 +20,8 @@ export interface View {
   sort: string;
   desc: boolean;
   nat: boolean;
+  /** Flows that are not forwarded are shown, too. */
+  local: boolean;
   /** Id of the flow in the detail panel; 0: closed. */
   flow: number;
 }
@@ -44,22 +46,35 @@ export function readView(params: URLSearchParams): View {
     sort: word('sort') || DEFAULT_SORT,
     desc: word('dir') !== 'asc',
     nat: word('nat') === '1',
+    local: word('local') === '1',
     flow: number('flow'),
   };
 }
 
 /** The address of a view; defaults are left out. */
 export function writeView(view: View): URLSearchParams {
-  const { text, proto, vlan, host, reason, group, desc, nat, flow } = view;
+  const { text, proto, vlan, host, reason, group, desc, flow } = view;
   const path = view.path.join(',');
   const [sort, dir] = [view.sort === DEFAULT_SORT ? '' : view.sort, desc ? '' : 'asc'];
-  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat: nat ? 1 : 0, flow };
+  const [nat, local] = [view.nat ? 1 : 0, view.local ? 1 : 0];
+  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat, local, flow };
   const given = Object.entries(all).filter(([, value]) => value !== '' && value !== 0);
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
+/** Whether flows that are not forwarded are left out. */
+export function hidesLocal(view: View): boolean {
+  return !view.local && !isLocal(view.reason);
+}
+
 /** The daemon's query for a view, without its place in the table. */
 export function queryOf(view: View): FlowsQuery {
+  const filter = filterOf(view);
+  if (hidesLocal(view)) filter.forwarded = true;
+  return { filter, sort: view.sort, desc: view.desc, group: view.group };
+}
+
+function filterOf(view: View): FlowFilter {
   const filter: FlowFilter = {};
   const text = view.text.trim();
   if (text) filter.text = text;
@@ -68,11 +83,16 @@ export function queryOf(view: View): FlowsQuery {
   if (view.vlan) filter.vlan = view.vlan;
   if (view.host) filter.host = view.host;
   if (view.reason) filter.reason = [view.reason];
-  return { filter, sort: view.sort, desc: view.desc, group: view.group };
+  return filter;
 }
 
 export function isFiltered(view: View): boolean {
-  return Object.keys(queryOf(view).filter ?? {}).length > 0;
+  return Object.keys(filterOf(view)).length > 0;
+}
+
+/** Of `total` flows, how many a view without filters has. */
+export function amongAll(view: View, total: number, local: number): number {
+  return hidesLocal(view) ? Math.max(0, total - local) : total;
 }
 
 /** The same columns and order, without any filter. */

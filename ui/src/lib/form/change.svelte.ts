@@ -31,8 +31,12 @@ export interface Review {
   exposes?: Exposure[];
 }
 
-/** The consent of the administrator: to a cut, and to zones opened to the Internet. */
-export type Consent = Pick<Api.ChangeApi['apply']['request'], 'cut_ok' | 'accept_exposure'>;
+/** The consent of the administrator: to a cut, to zones opened to the Internet, and to the end of
+ * connections that new rules may forbid. */
+export type Consent = Pick<
+  Api.ChangeApi['apply']['request'],
+  'cut_ok' | 'accept_exposure' | 'end_connections'
+>;
 
 /** A change that is in force and is rolled back unless it is confirmed. */
 export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Reported> &
@@ -148,9 +152,10 @@ export class Change {
     this.busy = true;
     try {
       const edits = await this.editsOf(wanted);
-      const { cut_ok = false, accept_exposure = [] } = consent;
+      const { cut_ok = false, accept_exposure = [], end_connections = false } = consent;
       const opened = accept_exposure.length > 0 ? { accept_exposure: [...accept_exposure] } : {};
-      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, ...opened, note };
+      const ends = end_connections ? { end_connections } : {};
+      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, ...opened, ...ends, note };
       const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
       const harmless = edits.every(({ config }) => !cutting.includes(config));
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;

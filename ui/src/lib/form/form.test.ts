@@ -385,6 +385,15 @@ describe('a change', () => {
     expect(rpcd.asked[1]?.[1]).toMatchObject({ cut_ok: false, accept_exposure: ['wan'] });
   });
 
+  it('ends established connections only if the administrator wants it', async () => {
+    await change.apply(network);
+    expect(rpcd.asked[0]?.[1]).not.toHaveProperty('end_connections');
+    await change.apply(network, { end_connections: false });
+    expect(rpcd.asked[1]?.[1]).not.toHaveProperty('end_connections');
+    await change.apply(network, { end_connections: true });
+    expect(rpcd.asked[2]?.[1]).toMatchObject({ cut_ok: false, end_connections: true });
+  });
+
   it('that the router refuses is reported with its reason', async () => {
     rpcd.answers['apply'] = { error: { code: 'pending', text: 'viewer is at it', user: 'anna' } };
     const refused = change.apply({ edits: [] });

@@ -3,6 +3,8 @@
  * head of the page import single files, since they are loaded first. */
 
 export { default as Button } from './Button.svelte';
+export { default as Checkbox } from './Checkbox.svelte';
+export { default as DetailPanel } from './DetailPanel.svelte';
 export { default as Facts, type Fact } from './Facts.svelte';
 export { default as Field } from './Field.svelte';
 export { default as Figure } from './Figure.svelte';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Inspection, Path, Reason } from '../api/types';
 import { engineName } from '../overview/engine.svelte';
 import {
+  classOf,
   explain,
   inspectionName,
   pathName,
@@ -64,6 +65,16 @@ describe('messages for the closed lists of the schema', () => {
 it('explains path and reason together, a path alone where there is no reason', () => {
   expect(explain('flowtable', '')).toBe(pathWords('flowtable'));
   expect(explain('slow', 'helper')).toBe(`${pathWords('slow')} ${reasonWords('helper')}`);
+});
+
+it('has a class of its own for flows that are not forwarded', () => {
+  expect(classOf({ path: 'slow', reason: 'local' })).toBe('local');
+  expect(classOf({ path: 'slow', reason: 'multicast' })).toBe('local');
+  expect(classOf({ path: 'slow', reason: 'helper' })).toBe('slow');
+  expect(classOf({ path: 'flowtable', reason: '' })).toBe('flowtable');
+  expect(pathName('local')).toBe('Local');
+  expectSentence(pathWords('local'));
+  expect(explain('slow', 'local')).toBe(reasonWords('local'));
 });
 
 it('shows slow, flowtable and the engine’s own, others once they carry', () => {

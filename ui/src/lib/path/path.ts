@@ -11,11 +11,22 @@ export function isPath(word: string): word is Path {
   return (paths as readonly string[]).includes(word);
 }
 
-export function pathName(path: Path): string {
+/** A path, or `local` for a flow that is not forwarded: to or from the router, or multicast. */
+export type PathClass = Path | 'local';
+
+export function isLocal(reason: Reason): boolean {
+  return reason === 'local' || reason === 'multicast';
+}
+
+export function classOf({ path, reason }: { path: Path; reason: Reason }): PathClass {
+  return isLocal(reason) ? 'local' : path;
+}
+
+export function pathName(path: PathClass): string {
   return t(`path.${path}`);
 }
 
-export function pathWords(path: Path): string {
+export function pathWords(path: PathClass): string {
   return t(`path.${path}.why`);
 }
 
@@ -37,8 +48,9 @@ export function inspectionText(inspection: Inspection): string {
   return over ? t(`inspection.${inspection}.why`) : '';
 }
 
-/** One sentence for the path, and one more for the reason when the flow is on the slow path. */
+/** A sentence for the path, and one more for the reason why a forwarded flow is slow. */
 export function explain(path: Path, reason: Reason): string {
+  if (isLocal(reason)) return reasonWords(reason);
   return reason === '' ? pathWords(path) : `${pathWords(path)} ${reasonWords(reason)}`;
 }
 

@@ -11,7 +11,7 @@ import en from './en.json';
 import { anIps, someBlocks } from './examples';
 import { BlockList, ipsReport } from './ips.svelte';
 import { byInspection, shareInspected } from './shares';
-import { levelOf, signOf } from './state';
+import { daysOf, levelOf, OLD_DAYS, shownOf, signOf, type ShownState } from './state';
 import { filterOf, readView, unfiltered, writeView } from './view';
 import { w } from './messages';
 
@@ -31,6 +31,39 @@ describe('every state', () => {
     expect(new Set(states.map((state) => t(`ips.${state}`))).size).toBe(8);
     expect(new Set(states.map(signOf)).size).toBe(8);
     expect(new Set(states.map((state) => w(`state.${state}.why`))).size).toBe(8);
+  });
+
+  it('is good only with a rule set that was fetched, and not too long ago', () => {
+    const now = Date.parse('2026-11-22T12:00:00Z');
+    const made = (days: number) => now - days * 86_400_000;
+    const shown = (state: IpsState, rules_ms: number) => shownOf({ state, rules_ms }, now);
+    expect(shown('inline', 0)).toBe('inline-builtin');
+    expect(shown('inline', made(0))).toBe('inline');
+    expect(shown('inline', made(OLD_DAYS))).toBe('inline');
+    expect(shown('inline', made(OLD_DAYS + 1))).toBe('inline-old');
+    expect(daysOf(made(OLD_DAYS + 1), now)).toBe(OLD_DAYS + 1);
+    // A worse state is shown unchanged.
+    for (const state of states.filter((each) => each !== 'inline')) {
+      expect(shown(state, 0)).toBe(state);
+      expect(shown(state, made(400))).toBe(state);
+    }
+    const good = (['inline', 'inline-builtin', 'inline-old', ...states] as ShownState[]).filter(
+      (each) => levelOf(each) === 'ok',
+    );
+    expect(new Set(good)).toEqual(new Set(['inline']));
+    for (const state of ['inline-builtin', 'inline-old'] as const) {
+      expect(levelOf(state)).toBe('warning');
+      expect(t(`ips.${state}`)).not.toContain('Protecting');
+    }
+  });
+
+  it('has the doctor’s limit of the age of rules', () => {
+    const file = new URL(
+      '../../../../feeds/fastpathd/src/crates/doctor/src/checks/ips.rs',
+      import.meta.url,
+    );
+    const [, days] = /const OLD_DAYS: u64 = (\d+);/.exec(readFileSync(file, 'utf8')) ?? [];
+    expect(Number(days)).toBe(OLD_DAYS);
   });
 
   it('that lets packets pass unseen or stops them is an error', () => {

@@ -24,6 +24,8 @@ export class Session {
   user = $state('');
   /** May this session choose the engine? */
   canWrite = $state(false);
+  /** The router has answered that it may not. */
+  readsOnly = $state(false);
   /** The session ended by itself, rather than by logging out. */
   expired = $state(false);
   readonly embedded: boolean;
@@ -66,6 +68,7 @@ export class Session {
     const args = { scope: 'ubus', object: 'fastpath', function: 'engine' };
     try {
       this.canWrite = (await this.ubus.call('session', 'access', args))['access'] === true;
+      this.readsOnly = !this.canWrite;
     } catch (fault) {
       if (!(fault instanceof Fault)) throw fault;
       this.canWrite = false;
@@ -84,6 +87,7 @@ export class Session {
     this.ubus.session = NULL_SESSION;
     this.active = false;
     this.canWrite = false;
+    this.readsOnly = false;
   }
 
   private restore(): Stored | undefined {

@@ -91,11 +91,14 @@ describe('Session', () => {
 
   it('learns from the router who may write', async () => {
     const session = open('given');
+    expect(session.readsOnly, 'not known yet').toBe(false);
     await session.learnRights();
     expect(session.canWrite).toBe(true);
+    expect(session.readsOnly).toBe(false);
     router.access = false;
     await session.learnRights();
     expect(session.canWrite).toBe(false);
+    expect(session.readsOnly).toBe(true);
   });
 
   it('survives a storage full of nonsense', () => {

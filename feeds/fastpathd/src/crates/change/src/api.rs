@@ -41,7 +41,7 @@ pub const OBJECT: Object = Object {
         method!("get", get, "configs": List),
         method!("check", check, "edits": List, "via": Text),
         method!("apply", apply, "edits": List, "via": Text, "seconds": Number, "cut_ok": Flag,
-            "accept_exposure": List, "note": Text),
+            "accept_exposure": List, "end_connections": Flag, "note": Text),
         method!("confirm", confirm, "id": Number),
         method!("revert", revert, "id": Number),
         method!("pending", waiting),
@@ -103,6 +103,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     let seconds = call.number("seconds")?.unwrap_or(SECONDS).clamp(SHORTEST, LONGEST);
     let note = note(call.text("note")?.unwrap_or_default());
     let cut_ok = call.flag("cut_ok")?;
+    let end_connections = call.flag("end_connections")?;
     let accepted = accepted(call)?;
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
@@ -124,7 +125,8 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
         let reason = ChangeReason::Exposes { opening, zone };
         return Err(Refusal::new("exposes", reason).with("exposes", json!(exposes)));
     }
-    let pending = changes.apply(&caller, Order { edits, draft, seconds, note }).await?;
+    let order = Order { edits, draft, seconds, note, end_connections };
+    let pending = changes.apply(&caller, order).await?;
     Ok(map([
         ("id", json!(pending.head.id)),
         ("seconds", json!(seconds)),

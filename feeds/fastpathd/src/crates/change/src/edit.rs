@@ -12,7 +12,7 @@ use ::uci::{Options, Package, Setting};
 
 /// Files that a change may contain.
 pub const CONFIGS: &[&str] =
-    &["dhcp", "fastpath", "firewall", "network", "rpcd", "suricata", "system", "wireless"];
+    &["dhcp", "fastpath", "firewall", "network", "rpcd", "sqm", "suricata", "system", "wireless"];
 /// More edits than any form makes in one change.
 pub(crate) const MOST_EDITS: usize = 512;
 /// Options of one edit, entries of one list, sections in one order.

@@ -39,6 +39,7 @@ mod uci;
 mod undo;
 mod validate;
 mod watch;
+mod zone_pairs;
 
 pub use ::uci::text as file_text;
 pub use ::uci::{Options, Package, Packages, Section, Setting};

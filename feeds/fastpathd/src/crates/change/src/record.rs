@@ -56,6 +56,9 @@ pub(crate) struct Pending {
     /// The text of `/etc/openwrt_release` of the system on which it was applied.
     #[serde(default)]
     pub system: Option<String>,
+    /// Connections that it may forbid end when it is confirmed.
+    #[serde(default)]
+    pub end_connections: bool,
 }
 
 /// The part of its state that ends with this boot.

@@ -35,6 +35,7 @@ fn pending(id: u64) -> Pending {
         draft: draft(json!([{"config": "network", "op": "delete", "section": "iot"}])),
         files: BTreeMap::from([("network".to_owned(), "config x\n".to_owned())]),
         system: None,
+        end_connections: false,
     }
 }
 

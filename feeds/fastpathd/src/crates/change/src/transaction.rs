@@ -16,13 +16,17 @@ use crate::edit::Edit;
 use crate::force::{self, InUse, Seen};
 use crate::log;
 use crate::reason::ChangeReason;
-use crate::record::{Head, Pending, Running, State};
+use crate::record::{Head, Pending, Record, Running, State};
 use crate::store::{Lock, Store, StoreError};
 use crate::uci::Uci;
+use crate::zone_pairs::zone_pairs;
 
 /// How often the daemon is asked whether it works by a new configuration, and how long in between.
 const DAEMON_ATTEMPTS: u32 = 20;
 const DAEMON_PAUSE: Duration = Duration::from_millis(250);
+/// How often, with the same pause, fw4 is waited for before connections are ended: the page waits
+/// for the answer for 8 s.
+const FIREWALL_ATTEMPTS: u32 = 24;
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
@@ -56,6 +60,8 @@ pub(crate) struct Order {
     pub(crate) seconds: u64,
     /// The administrator's note.
     pub(crate) note: String,
+    /// Connections that it may forbid end when it is confirmed.
+    pub(crate) end_connections: bool,
 }
 
 /// A change that waits, and for how long yet.
@@ -117,7 +123,7 @@ impl<'a> Changes<'a> {
         let configs: Vec<String> = order.draft.touched().into_iter().map(str::to_owned).collect();
         let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
         let uci = Uci::writer(self.bus, &configs, order.seconds).await?;
-        let Order { edits, draft, seconds, note } = order;
+        let Order { edits, draft, seconds, note, end_connections } = order;
         let head = Head {
             id: self.store.next_id()?,
             at_ms: self.store.host().now_ms(),
@@ -126,7 +132,7 @@ impl<'a> Changes<'a> {
         };
         let files = self.store.texts(&configs)?;
         let system = self.store.system()?;
-        let pending = Pending { head, seconds, draft, files, system };
+        let pending = Pending { head, seconds, draft, files, system, end_connections };
         match self.put_in_force(&uci, &edits, &pending).await {
             Ok(()) => {
                 let text = format!("applied for {seconds} s");
@@ -229,12 +235,41 @@ impl<'a> Changes<'a> {
             Err(error) => return Err(error.into()),
         }
         self.flush(&pending);
+        let pairs = if pending.end_connections { zone_pairs(&pending.draft) } else { Vec::new() };
         let record = pending.ended(State::Confirmed);
         self.store.remember(&record);
         self.store.drop_pending()?;
         uci.close().await;
         log::note(&record.head, "confirmed", None);
+        if !pairs.is_empty() {
+            let said = self.end_connections(&record, &pairs).await;
+            log::note(&record.head, &said, None);
+        }
         Ok(())
+    }
+
+    /// Ends the forwarded connections between these zones, once the new rules are in force: their
+    /// next packets begin new ones. The change stays confirmed if that fails.
+    async fn end_connections(&self, record: &Record, pairs: &[[String; 2]]) -> String {
+        let mut asked = 0;
+        while asked < FIREWALL_ATTEMPTS {
+            let seen = Seen::of(self.bus, &record.draft).await;
+            match force::in_force(&record.draft, record.head.at_ms, &seen) {
+                Some(true) => break,
+                Some(false) => asked += 1,
+                // Nothing is known that would be worth waiting for.
+                None => asked = FIREWALL_ATTEMPTS + 1,
+            }
+            tokio::time::sleep(DAEMON_PAUSE).await;
+        }
+        // By the old rules they would begin again.
+        if asked == FIREWALL_ATTEMPTS {
+            return "its connections are not ended: the new rules are not in force".to_owned();
+        }
+        match self.bus.call("fastpath", "disconnect", &map([("pairs", json!(pairs))])).await {
+            Ok(answer) => format!("{} connections ended", answer["connections"]),
+            Err(error) => format!("its connections are not ended: {error}"),
+        }
     }
 
     /// Refuses while the daemon does not work by the new configuration. It reads it within a second

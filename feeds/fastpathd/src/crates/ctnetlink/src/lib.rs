@@ -16,6 +16,7 @@ mod lookup;
 mod reinspect;
 mod request;
 mod revision;
+mod set_use;
 
 pub use change::{Changed, DeleteError, MarkError, UpdateError, delete, set_mark, update};
 pub use decode::{entries, entry};

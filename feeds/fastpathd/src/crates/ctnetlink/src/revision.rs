@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Transactions of nftables as they happen, not of conntrack: whether they change one table, others
-//! or only elements of sets; receive buffer, overflow, and the generation of the rules.
+//! or only elements of sets that decide; receive buffer, overflow, and the generation of the rules.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use netlink::{
     ACK, AsyncSocket, Dump, Message, Protocol, REQUEST, RequestError, attribute, message, messages,
     overrun,
 };
+
+use crate::set_use::{self, Name, SetUse};
 
 /// `NFNLGRP_NFTABLES`.
 const GROUP: u32 = 7;
@@ -16,7 +19,7 @@ const KERNEL_BUFFER: usize = 1024 * 1024;
 /// Datagrams read at once.
 const BURST: usize = 256;
 
-const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
+pub(crate) const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
 const NEWTABLE: u16 = SUBSYSTEM;
 const DELTABLE: u16 = SUBSYSTEM | 2;
 const NEWSETELEM: u16 = SUBSYSTEM | 0x0c;
@@ -25,9 +28,13 @@ const NEWGEN: u16 = SUBSYSTEM | 0x0f;
 const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
 
 /// `struct nfgenmsg`.
-const HEADER: usize = 4;
+pub(crate) const HEADER: usize = 4;
 /// `NFTA_TABLE_NAME`, and the table's name in the other messages.
 const TABLE: u16 = 1;
+/// `NFTA_SET_ELEM_LIST_SET`.
+const SET: u16 = 2;
+/// Sets of which it is asked whether they decide; with more of them it is assumed.
+const SETS: usize = 64;
 
 /// The change to the table that is followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,7 +55,8 @@ pub struct Revision {
     pub table: Touch,
     /// Other tables, or chains, rules, sets or objects in them, changed.
     pub others: bool,
-    /// Elements of their sets were added or removed.
+    /// Elements of their sets were added or removed; of a [`RevisionSocket`], only of sets that
+    /// decide about packets of forwarded connections.
     pub elements: bool,
 }
 
@@ -58,8 +66,8 @@ impl Revision {
 
     fn add(&mut self, kind: u16, followed: bool) {
         match (kind, followed) {
-            (NEWSETELEM | DELSETELEM | DESTROYSETELEM, true) => {}
-            (NEWSETELEM | DELSETELEM | DESTROYSETELEM, false) => self.elements = true,
+            (kind, true) if is_elements(kind) => {}
+            (kind, false) if is_elements(kind) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
             // Removing a table removes its chains and rules: their messages may follow.
@@ -100,13 +108,20 @@ pub struct Revisions {
     table: Vec<u8>,
     /// The transaction that has not ended yet.
     open: Revision,
+    /// The sets whose elements changed; none: too many, or not known.
+    sets: Option<BTreeSet<Name>>,
 }
 
 impl Revisions {
     /// Follows the table of this name in this family (`NFPROTO_INET` is 1).
     #[must_use]
     pub fn of(family: u8, table: &str) -> Self {
-        Self { family, table: table.as_bytes().to_owned(), open: Revision::default() }
+        Self {
+            family,
+            table: table.as_bytes().to_owned(),
+            open: Revision::default(),
+            sets: Some(BTreeSet::new()),
+        }
     }
 
     /// Reads a datagram. Returns the effect of the transactions that end in it, if any does.
@@ -120,10 +135,29 @@ impl Revisions {
                 let done = std::mem::take(&mut self.open);
                 ended.get_or_insert_with(Revision::default).then(done);
             } else {
-                self.open.add(message.kind, self.is_followed(&message));
+                let followed = self.is_followed(&message);
+                self.open.add(message.kind, followed);
+                if !followed && is_elements(message.kind) {
+                    self.note_set(&message);
+                }
             }
         }
         ended
+    }
+
+    fn note_set(&mut self, message: &Message<'_>) {
+        let name = set_use::named(message.payload, SET).map(|(name, _)| name);
+        if let Some((sets, name)) = self.sets.as_mut().zip(name) {
+            sets.insert(name);
+        } else {
+            self.sets = None;
+        }
+        self.sets.take_if(|sets| sets.len() > SETS);
+    }
+
+    /// The sets whose elements changed since the last call; none: too many, or not known.
+    fn take_sets(&mut self) -> Option<BTreeSet<Name>> {
+        self.sets.replace(BTreeSet::new())
     }
 
     fn is_followed(&self, message: &Message<'_>) -> bool {
@@ -131,10 +165,18 @@ impl Revisions {
     }
 }
 
+fn is_elements(kind: u16) -> bool {
+    matches!(kind, NEWSETELEM | DELSETELEM | DESTROYSETELEM)
+}
+
 /// Name of the table that a message is about, without its zero byte.
 fn table<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
-    let name = attribute(message.payload.get(HEADER..)?, TABLE)?;
-    Some(name.strip_suffix(&[0]).unwrap_or(name))
+    attribute(message.payload.get(HEADER..)?, TABLE).map(text)
+}
+
+/// A string of the kernel's without its zero byte.
+pub(crate) fn text(value: &[u8]) -> &[u8] {
+    value.strip_suffix(&[0]).unwrap_or(value)
 }
 
 /// The generation of the rules in force: another number after each transaction. Needs
@@ -166,6 +208,8 @@ async fn request_generation() -> Result<u32, RequestError> {
 pub struct RevisionSocket {
     socket: AsyncSocket,
     revisions: Revisions,
+    /// The sets that decide; none: not known for the rules in force.
+    deciding: Option<BTreeSet<Name>>,
 }
 
 impl RevisionSocket {
@@ -177,7 +221,7 @@ impl RevisionSocket {
         let socket =
             AsyncSocket::open(Protocol::Netfilter, &[GROUP]).map_err(RevisionError::Open)?;
         socket.receive_buffer(KERNEL_BUFFER).map_err(RevisionError::Open)?;
-        Ok(Self { socket, revisions })
+        Ok(Self { socket, revisions, deciding: None })
     }
 
     /// Waits for a transaction and returns those that have arrived as one, [`Revision::UNKNOWN`]
@@ -198,7 +242,22 @@ impl RevisionSocket {
             let later = known(datagram.map(|bytes| self.revisions.take(bytes)))?;
             all.then(later.unwrap_or_default());
         }
+        let sets = self.revisions.take_sets();
+        if all.others {
+            self.deciding = None;
+        } else if all.elements {
+            all.elements = self.decides(sets).await;
+        }
         Ok(all)
+    }
+
+    /// Whether one of these sets decides about packets of forwarded connections. The rules are
+    /// read with the first change of elements after they have changed.
+    async fn decides(&mut self, sets: Option<BTreeSet<Name>>) -> bool {
+        if self.deciding.is_none() {
+            self.deciding = SetUse::deciding().await.ok().flatten();
+        }
+        sets.zip(self.deciding.as_ref()).is_none_or(|(sets, deciding)| !sets.is_disjoint(deciding))
     }
 }
 

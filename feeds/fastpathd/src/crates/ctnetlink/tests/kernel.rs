@@ -162,3 +162,102 @@ fn transactions_of_nft_are_reported() {
         }
     });
 }
+
+/// Tables in which only some sets decide about packets that are forwarded.
+const SETS: &str = r#"
+table inet t {
+    counter seen { }
+    set unused { type ipv4_addr; }
+    set counted { type ipv4_addr; }
+    set logged { type ipv4_addr; }
+    set own { type ipv4_addr; }
+    set translated { type ipv4_addr; }
+    set dropped { type ipv4_addr; }
+    set accepted { type ipv4_addr; }
+    set marked { type ipv4_addr; }
+    set jumped { type ipv4_addr; }
+    set deep { type ipv4_addr; }
+    set by_map { type ipv4_addr; }
+    set unreached { type ipv4_addr; }
+    map verdicts { type ipv4_addr : verdict; }
+    map marks { type ipv4_addr : mark; }
+    map numbers { type ipv4_addr : counter; }
+    chain below { ip saddr @deep reject; }
+    chain of_map { ip saddr @by_map drop; }
+    chain of_input { ip saddr @unreached drop; }
+    chain input { type filter hook input priority 0; ip saddr @own drop; jump of_input; }
+    chain nat { type nat hook prerouting priority dstnat; ip daddr @translated dnat to 192.0.2.9; }
+    chain mangle {
+        type filter hook prerouting priority mangle
+        ip daddr @marked meta mark set 1
+        meta mark set ip daddr map @marks
+    }
+    chain forward {
+        type filter hook forward priority 0
+        ip saddr @counted counter
+        ip saddr @logged ct state new log prefix "x" counter name "seen" continue
+        counter name ip saddr map @numbers
+        ip saddr @dropped counter drop
+        ip saddr @accepted accept
+        ip saddr @jumped goto below
+    }
+}
+table ip other {
+    set by_map { type ipv4_addr; }
+    map verdicts { type ipv4_addr : verdict; }
+    chain of_map { ip saddr @by_map drop; }
+    chain forward { type filter hook forward priority 1; ip saddr vmap @verdicts; }
+}
+table netdev n {
+    set dropped { type ipv4_addr; }
+    chain ingress { type filter hook ingress device lo priority 0; ip saddr @dropped drop; }
+}
+"#;
+
+#[test]
+fn only_elements_of_sets_that_decide_are_reported() {
+    in_namespace(|| async {
+        let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
+        shell("nft -f -", SETS);
+        socket.recv().await.expect("a transaction");
+        let plain = |set| format!("{set} {{ 192.0.2.1 }}");
+        let unconcerned = ["unused", "counted", "logged", "own", "translated", "unreached"];
+        let deciding = ["dropped", "accepted", "marked", "jumped", "deep"];
+        let mut expected: Vec<(String, bool)> = Vec::new();
+        expected.extend(unconcerned.map(|set| (format!("inet t {}", plain(set)), false)));
+        expected.extend(deciding.map(|set| (format!("inet t {}", plain(set)), true)));
+        expected.extend(["ip other by_map", "netdev n dropped"].map(|set| (plain(set), true)));
+        for (element, decides) in [
+            ("inet t by_map { 192.0.2.1 }", false),
+            ("inet t verdicts { 192.0.2.1 : drop }", false),
+            ("inet t marks { 192.0.2.1 : 7 }", true),
+            // A rule that refers to objects by map does not name their type.
+            ("inet t numbers { 192.0.2.1 : \"seen\" }", true),
+            ("ip other verdicts { 192.0.2.1 : drop }", true),
+        ] {
+            expected.push((element.to_owned(), decides));
+        }
+        for verb in ["add", "delete"] {
+            for (element, elements) in &expected {
+                let script = format!("{verb} element {element}");
+                shell("nft -f -", &script);
+                let revision = socket.recv().await.expect("a transaction");
+                assert_eq!(
+                    revision,
+                    Revision { elements: *elements, ..Revision::default() },
+                    "{script}"
+                );
+            }
+        }
+        // Both at once, and a rule that begins to use a set.
+        shell(
+            "nft -f -",
+            "add element inet t unused { 192.0.2.2 }\nadd element inet t deep { 192.0.2.2 }",
+        );
+        assert!(socket.recv().await.expect("a transaction").elements);
+        shell("nft -f -", "add rule inet t forward ip daddr @unused drop");
+        assert!(socket.recv().await.expect("a transaction").others);
+        shell("nft -f -", "add element inet t unused { 192.0.2.3 }");
+        assert!(socket.recv().await.expect("a transaction").elements);
+    });
+}

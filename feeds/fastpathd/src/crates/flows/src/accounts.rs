@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use ctnetlink::Counters;
 
-use crate::path::Path;
+use crate::path::{Path, Reason};
 use crate::time::Millis;
 use crate::totals::{PathTotals, Paths, Ratio, Totals};
 
@@ -27,10 +27,11 @@ struct Reading {
     packets: ByPath<u64>,
 }
 
-/// Sums by path. Bytes are those forwarded: the router's own traffic does not count.
+/// Sums by path of forwarded traffic: local flows are only counted, and on no path.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     flows: ByPath<u64>,
+    local: u64,
     bytes: ByPath<u64>,
     packets: ByPath<u64>,
     bps: ByPath<f64>,
@@ -40,12 +41,23 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn enter(&mut self, path: Path) {
-        self.flows[path as usize] += 1;
+    /// `reason`: why it is on this path, which also says whether it is a local flow.
+    pub(crate) fn enter(&mut self, path: Path, reason: Option<Reason>) {
+        *self.number(path, reason) += 1;
     }
 
-    pub(crate) fn leave(&mut self, path: Path) {
-        self.flows[path as usize] = self.flows[path as usize].saturating_sub(1);
+    /// With the path and the reason that it entered with.
+    pub(crate) fn leave(&mut self, path: Path, reason: Option<Reason>) {
+        let number = self.number(path, reason);
+        *number = number.saturating_sub(1);
+    }
+
+    fn number(&mut self, path: Path, reason: Option<Reason>) -> &mut u64 {
+        if reason.is_some_and(Reason::local) {
+            &mut self.local
+        } else {
+            &mut self.flows[path as usize]
+        }
     }
 
     pub(crate) fn add(&mut self, path: Path, delta: Counters) {
@@ -89,7 +101,8 @@ impl Accounts {
         let before = self.recent.front().map_or(self.bytes, |reading| reading.bytes);
         let last = self.recent.back().map_or(self.bytes, |reading| reading.bytes);
         let now = std::array::from_fn(|i| last[i].saturating_sub(before[i]));
-        Totals { paths, ratio: Ratio { now: ratio(&now), total: ratio(&self.bytes) } }
+        let ratio = Ratio { now: ratio(&now), total: ratio(&self.bytes) };
+        Totals { paths, local_flows: self.local, ratio }
     }
 
     fn path(&self, i: usize) -> PathTotals {

@@ -77,13 +77,13 @@ type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Rungs that keep a flow from being carried at all, below inspection.
 const KEPT: [Rung; 17] = [
-    // No rule adds flows.
-    (|flow| flow.engine == Engine::Off, Reason::EngineOff),
     // Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
     // (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
     (|flow| flow.local, Reason::Local),
     // Multicast is routed by `ip_mr_forward`; a flowtable entry has one next hop.
     (|flow| flow.multicast, Reason::Multicast),
+    // No rule adds flows. Comes after those that no engine could forward.
+    (|flow| flow.engine == Engine::Off, Reason::EngineOff),
     // `nft_flow_offload_eval` lets TCP and UDP through. (GRE without NAT too since 6.2, but our
     // rule does not ask for it.)
     (|flow| !matches!(flow.proto, TCP | UDP), Reason::UnsupportedProtocol),

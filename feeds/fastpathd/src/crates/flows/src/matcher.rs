@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Applies the filter of a query to flows: path, reason, inspection, protocol, VLAN, zone, host,
-//! family and search terms. Strings are compared once each, flows by number. How a term matches
-//! addresses and ports: `text.rs`.
+//! family, forwarded or local, and search terms. Strings are compared once each, flows by number.
+//! How a term matches addresses and ports: `text.rs`.
 
 use std::net::IpAddr;
 
 use crate::flow::Flow;
 use crate::intern::{Interner, Number};
 use crate::network::Side;
+use crate::path::Reason;
 use crate::proto;
 use crate::query::Filter;
 use crate::table::FlowTable;
@@ -40,6 +41,7 @@ pub(crate) struct Matcher {
     sides: Option<Marks>,
     host: Option<IpAddr>,
     ipv6: Option<bool>,
+    forwarded: Option<bool>,
     words: Vec<Word>,
 }
 
@@ -73,6 +75,7 @@ impl Matcher {
             sides: sides(filter, table),
             host: filter.host,
             ipv6: filter.ipv6,
+            forwarded: filter.forwarded,
             words,
         }
     }
@@ -84,6 +87,7 @@ impl Matcher {
             && bit(self.inspections, flow.inspection as u32)
             && self.protos.is_none_or(|protos| protos[usize::from(flow.orig.proto)])
             && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
+            && self.forwarded.is_none_or(|it| it != flow.reason.is_some_and(Reason::local))
             && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
             && self.host.is_none_or(|host| flow.addresses().contains(&host))
             && self.words.iter().all(|word| word.found(flow))

@@ -31,6 +31,9 @@ pub struct Side {
     pub left_out: bool,
     /// The rules exclude its layer 3 device: the flowtable would bypass a configured queue.
     pub shaped: bool,
+    /// SQM takes the packets that its lowest device receives to an ifb, from which they return past
+    /// the flowtable.
+    pub redirected: bool,
 }
 
 impl Side {
@@ -39,11 +42,11 @@ impl Side {
         self.in_flowtable || self.in_ebpf
     }
 
-    /// Whether its packets certainly arrive through a device that is not in the flowtable. A
-    /// bridge's entry for an address expires while the flowtable carries its flows past the bridge:
-    /// without a known port nothing is certain.
+    /// Whether its packets certainly do not meet the flowtable: they return from an ifb, or arrive
+    /// through a device that is not in it. A bridge's entry for an address expires while the
+    /// flowtable carries its flows past the bridge: without a known port nothing is certain.
     pub(crate) fn unlisted(&self) -> bool {
-        !self.in_flowtable && (self.tunnel || !self.port.is_empty())
+        self.redirected || !self.in_flowtable && (self.tunnel || !self.port.is_empty())
     }
 }
 

@@ -107,6 +107,22 @@ impl<'a> Request<'a> {
         self.get(name, &format!("an integer from {least} to {most}"), read)
     }
 
+    /// A list of pairs of zones; `*` becomes none.
+    ///
+    /// # Errors
+    /// It is not one, or is empty.
+    pub fn zone_pairs(&self, name: &str) -> Result<Option<Vec<[Option<&'a str>; 2]>>, QueryError> {
+        let zone = |value: &'a Value| value.as_str().map(|zone| (zone != "*").then_some(zone));
+        let pair = |value: &'a Value| match value.as_array()?.as_slice() {
+            [from, to] => Some([zone(from)?, zone(to)?]),
+            _ => None,
+        };
+        self.get(name, "a list of pairs of zones", |value| {
+            let pairs = value.as_array().filter(|pairs| !pairs.is_empty())?;
+            pairs.iter().map(pair).collect()
+        })
+    }
+
     /// A string of at most `most` characters.
     ///
     /// # Errors

@@ -90,3 +90,11 @@ config::named! {
         NotTaken = "not-taken",
     }
 }
+
+impl Reason {
+    /// Whether there is nothing to forward: the flow is local, and no engine could offload it.
+    #[must_use]
+    pub fn local(self) -> bool {
+        matches!(self, Self::Local | Self::Multicast)
+    }
+}

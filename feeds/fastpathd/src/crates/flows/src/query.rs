@@ -91,6 +91,8 @@ pub struct Filter {
     pub host: Option<IpAddr>,
     /// IPv6 or not.
     pub ipv6: Option<bool>,
+    /// Not a local flow, or one ([`Reason::local`]).
+    pub forwarded: Option<bool>,
 }
 
 impl Filter {
@@ -106,6 +108,7 @@ impl Filter {
             "zone",
             "host",
             "family",
+            "forwarded",
         ])?;
         Ok(Self {
             text: object.text("text", TEXT_MOST)?.unwrap_or_default().to_lowercase(),
@@ -124,6 +127,7 @@ impl Filter {
                     _ => Err(object.bad("family", "4 or 6")),
                 },
             )?,
+            forwarded: object.bool("forwarded")?,
         })
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Traffic of one path, now and since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PathTotals {
-    /// Flows on this path now.
+    /// Forwarded flows on this path now.
     pub flows: u64,
     /// Bytes forwarded since the start, both directions.
     pub bytes: u64,
@@ -47,8 +47,10 @@ pub struct Ratio {
 /// The totals for a dashboard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// By path.
+    /// By path, of forwarded flows.
     pub paths: Paths,
+    /// Flows that are not forwarded: [`Reason::local`](crate::Reason::local).
+    pub local_flows: u64,
     /// Offload ratio.
     pub ratio: Ratio,
 }

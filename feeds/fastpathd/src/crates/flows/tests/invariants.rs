@@ -8,7 +8,7 @@ mod support;
 use std::collections::HashSet;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, FlowTable, FlowsQuery, InspectionState};
+use flows::{EngineState, Filter, FlowTable, FlowsQuery, InspectionState};
 use model::Gate;
 use proptest::prelude::*;
 use support::{Net, at, cells, counted, entry, flowtable, inspection, named, tuple};
@@ -37,9 +37,11 @@ fn any_entry() -> impl Strategy<Value = Entry> {
     let status = prop::sample::select(vec![0, 0x2, 0xe, 0x400e, 0xc00e, 0x20e]);
     let counters = prop::option::of((0_u64..5000, 0_u64..5000));
     let mark = prop::sample::select(vec![0, support::BYPASS, support::SPENT]);
-    (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters, mark).prop_map(
-        |(id, port, zone, status, state, counters, mark)| {
-            let mut entry = entry(id, tuple(6, "10.10.0.2", 1000 + port, "192.0.2.80", 443));
+    // A server, an address of the router, and a multicast group.
+    let to = prop::sample::select(vec!["192.0.2.80", "10.0.0.1", "224.0.0.251"]);
+    (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters, mark, to).prop_map(
+        |(id, port, zone, status, state, counters, mark, to)| {
+            let mut entry = entry(id, tuple(6, "10.10.0.2", 1000 + port, to, 443));
             (entry.zone, entry.status, entry.mark) = (zone, Status(status), mark);
             entry.tcp_state = state.flatten();
             match counters {
@@ -93,12 +95,21 @@ fn take(table: &mut FlowTable, step: &Step, seconds: f64, net: &Net) {
     }
 }
 
+fn local() -> FlowsQuery {
+    let filter = Filter { forwarded: Some(false), ..Filter::default() };
+    FlowsQuery { filter, ..FlowsQuery::default() }
+}
+
 fn check(table: &FlowTable, seconds: f64) {
     let now = at(seconds);
-    let paths = table.totals().paths;
+    let totals = table.totals();
+    let paths = totals.paths;
     let all = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
     let flows: u64 = all.iter().map(|path| path.flows).sum();
-    assert_eq!(flows, u64::try_from(table.len()).expect("few"), "each flow is on one path");
+    let all = u64::try_from(table.len()).expect("few");
+    assert_eq!(flows + totals.local_flows, all, "each flow is local or on one path");
+    let local = table.query(&local(), now).expect("a page");
+    assert_eq!(totals.local_flows, u64::try_from(local.matched).expect("few"));
     let query = FlowsQuery { limit: 500, ..FlowsQuery::default() };
     let page = table.query(&query, now).expect("a page");
     let rows = cells(&page);

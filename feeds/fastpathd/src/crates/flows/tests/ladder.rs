@@ -196,6 +196,8 @@ fn first_packets_are_named_while_nothing_else_keeps_the_flow() {
 #[test]
 fn an_earlier_rung_wins() {
     slow(Reason::Local, |facts, _| (facts.local, facts.proto) = (true, 1));
+    slow(Reason::Local, |facts, _| (facts.local, facts.engine) = (true, Engine::Off));
+    slow(Reason::Multicast, |facts, _| (facts.multicast, facts.engine) = (true, Engine::Off));
     slow(Reason::Helper, |facts, _| (facts.helper, facts.initiator) = (true, None));
     slow(Reason::Closing, |facts, _| {
         (facts.status, facts.tcp_state) = (Status::CONFIRMED, Some(TcpState::Close));

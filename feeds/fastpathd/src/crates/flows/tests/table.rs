@@ -263,8 +263,10 @@ fn what_the_router_says_itself_is_not_forwarded() {
     let rows = rows(&table, 1.0, &json!({ "sort": "id", "desc": false }));
     let reasons: Vec<&str> = rows.iter().map(|row| verdict(row).1).collect();
     assert_eq!(reasons, ["local", "pending", "multicast", "multicast"]);
-    let slow = table.totals().paths.slow;
-    assert_eq!((slow.flows, slow.bytes), (4, 1000));
+    let totals = table.totals();
+    let slow = totals.paths.slow;
+    assert_eq!(totals.local_flows, 3);
+    assert_eq!((slow.flows, slow.bytes), (1, 1000));
 }
 
 #[test]
@@ -363,6 +365,22 @@ fn traffic_from_devices_outside_the_flowtable_is_slow() {
     table.engine(flowtable(), at(4.0));
     dump_in(&mut table, 4.0, &[offloaded(counted(web(1), 4000, 10_000))], &forgotten);
     assert_eq!(verdict(&only(&table, 4.0)), ("flowtable", ""), "an unknown port proves nothing");
+}
+
+#[test]
+fn a_download_through_the_ifb_of_sqm_is_slow() {
+    let mut table = watching();
+    let mut net = Net::default();
+    net.wan.redirected = true;
+    dump_in(&mut table, 1.0, &[offloaded(counted(web(1), 3000, 9000))], &net);
+    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "its upload is");
+    let paths = table.totals().paths;
+    assert_eq!((paths.flowtable.bytes, paths.slow.bytes), (3000, 9000));
+    net.wan.redirected = false;
+    net.generation += 1;
+    dump_in(&mut table, 2.0, &[offloaded(counted(web(1), 3000, 19_000))], &net);
+    dump_in(&mut table, 3.0, &[offloaded(counted(web(1), 3000, 29_000))], &net);
+    assert!(table.totals().paths.flowtable.bytes >= 13_000, "without SQM");
 }
 
 /// A flood that has ended: the rest of the daemon's work goes on between the parts.

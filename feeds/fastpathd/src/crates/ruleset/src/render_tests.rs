@@ -117,8 +117,8 @@ fn assert_harmless(plan: &Plan) {
     };
     for rule in [
         "meta l4proto != { tcp, udp } return",
-        &format!("{} add @passed_original {{ ct id }}", noted("original")),
-        &format!("{} add @passed_reply {{ ct id }}", noted("reply")),
+        &format!("{} update @passed_original {{ ct id }}", noted("original")),
+        &format!("{} update @passed_reply {{ ct id }}", noted("reply")),
         "ct state != established return",
         "ct direction original ct id != @passed_reply return",
         "ct direction reply ct id != @passed_original return",

@@ -189,7 +189,7 @@ fn both_ways() -> [Vec<Rule>; 2] {
     let notes = directions.map(|(direction, set, _)| {
         let text = format!(
             "ct state established ct direction {direction} meta l4proto {{ tcp, udp }} \
-             add @{set} {{ ct id }}"
+             update @{set} {{ ct id }}"
         );
         Rule::new(text, &format!("has passed the rules, direction {direction}"))
     });
@@ -202,7 +202,8 @@ fn both_ways() -> [Vec<Rule>; 2] {
     [notes.into(), waits]
 }
 
-/// Marks TCP and UDP connections whose packets arrive here. A packet that another rule drops does not.
+/// Marks TCP and UDP connections whose packets arrive here. A packet that another rule drops does
+/// not.
 fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     let both = original | reply;
     let note = |direction: &str, bit: u32| {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Configured queueing disciplines and policers that offloaded packets bypass: one definition for
-//! all engines. Which disciplines count as default is listed in `decode.rs`.
+//! all engines; devices whose packets SQM redirects. Which disciplines count as default is listed
+//! in `decode.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,8 @@ pub struct QueueUse {
 
 impl QueueUse {
     /// Of a flowtable: it passes frames to `dev_queue_xmit` of the lowest device, and its ingress
-    /// hook comes after that of traffic control (`__netif_receive_skb_core`).
+    /// hook comes after that of traffic control (`__netif_receive_skb_core`). Packets that a filter
+    /// there redirects do not reach it: [`Topology::is_redirected`].
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
 }
 
@@ -38,7 +40,28 @@ pub fn bypassed_queue(
     })
 }
 
+/// SQM's ifb of a device has its name behind this, both together no longer than
+/// [`LONGEST_IFB`].
+const IFB: &str = "ifb4";
+const LONGEST_IFB: usize = 15;
+
 impl Topology {
+    /// Whether SQM takes packets that this device receives to its ifb. They return with
+    /// `tc_skip_classify`, and then `__netif_receive_skb_core` skips the hook of a flowtable. Of
+    /// other programs' filters at ingress nothing is known.
+    #[must_use]
+    pub fn is_redirected(&self, device: &str) -> bool {
+        if self.queues().is_empty() {
+            return false;
+        }
+        let Some(link) = self.link_named(device) else { return false };
+        let at_ingress = |queue: &QueueingDiscipline| {
+            queue.index == link.index && queue.incoming && &*queue.kind == "ingress"
+        };
+        let ifb: String = format!("{IFB}{device}").chars().take(LONGEST_IFB).collect();
+        self.queues().iter().any(at_ingress) && self.link_named(&ifb).is_some()
+    }
+
     /// The layer 3 devices (and those between them and the lowest) whose packets would bypass a
     /// queue in a flowtable, each with one such queue.
     #[must_use]
@@ -66,7 +89,7 @@ impl Topology {
 mod tests {
     use super::*;
     use crate::change::Change;
-    use crate::fixture::gateway;
+    use crate::fixture::{gateway, link};
 
     fn shaped(queues: &[(&str, bool)]) -> Vec<String> {
         let mut model = gateway();
@@ -91,6 +114,38 @@ mod tests {
     fn it_counts_for_all_that_stands_above() {
         assert_eq!(shaped(&[("wan.35", false)]), ["pppoe-wan", "wan.35"]);
         assert_eq!(shaped(&[("br-lan", true)]), ["br-lan", "br-lan.10", "br-lan.20"]);
+    }
+
+    #[test]
+    fn sqm_takes_packets_from_the_ingress_to_its_ifb() {
+        let mut model = gateway();
+        let index = |model: &Topology, name| model.link_named(name).unwrap().index;
+        let ingress = QueueingDiscipline {
+            index: index(&model, "wan"),
+            incoming: true,
+            kind: "ingress".into(),
+        };
+        model.apply(Change::Queues(vec![ingress.clone()]));
+        assert!(!model.is_redirected("wan"), "a policer");
+        model.apply(Change::Link(link(90, "ifb4wan")));
+        assert!(model.is_redirected("wan"));
+        for other in ["lan1", "wan.35", "pppoe-wan", "none"] {
+            assert!(!model.is_redirected(other), "{other}");
+        }
+        let clsact = QueueingDiscipline { kind: "clsact".into(), ..ingress.clone() };
+        let root = QueueingDiscipline { incoming: false, kind: "cake".into(), ..ingress };
+        model.apply(Change::Queues(vec![clsact, root]));
+        assert!(!model.is_redirected("wan"), "it does not use these");
+    }
+
+    #[test]
+    fn the_name_of_a_long_ifb_is_cut() {
+        let mut model = gateway();
+        model.apply(Change::Link(link(91, "a-long-device")));
+        model.apply(Change::Link(link(92, "ifb4a-long-devi")));
+        let kind = "ingress".into();
+        model.apply(Change::Queues(vec![QueueingDiscipline { index: 91, incoming: true, kind }]));
+        assert!(model.is_redirected("a-long-device"));
     }
 
     #[test]

@@ -349,7 +349,9 @@ pub(super) fn apply_edits(router: &Rc<Router>, edits: Vec<Edit>) -> Result<Pendi
         let changes = Changes::of(&bus, router.store())?;
         changes.nobody_waits().await?;
         let (draft, note) = (Draft::new(packages(router), &edits).unwrap(), String::new());
-        changes.apply(&caller, Order { edits, draft, seconds: SECONDS, note }).await
+        changes
+            .apply(&caller, Order { edits, draft, seconds: SECONDS, note, end_connections: false })
+            .await
     })
 }
 

@@ -27,6 +27,10 @@ pub(super) const CHECKS: &[Check] = &[
 /// The source of the daemon's answers about inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
+/// Age of a rule set at which it is reported, and at which it is a warning. The page shows
+/// protection with an older one than the first as incomplete (`ui/src/lib/protection/state.ts`).
+const OLD_DAYS: u64 = 7;
+const VERY_OLD_DAYS: u64 = 30;
 /// Packets without inspection that are worth a word.
 const MANY: u64 = 1000;
 
@@ -195,8 +199,8 @@ fn rules(facts: &Facts) -> Verdict {
     let (case, severity) = match state.as_str() {
         "builtin" => ("builtin", Severity::Info),
         "failed" => ("failed", Severity::Warning),
-        _ if made > 0 && days > 30 => ("", Severity::Warning),
-        _ if made > 0 && days > 7 => ("", Severity::Advice),
+        _ if made > 0 && days > VERY_OLD_DAYS => ("", Severity::Warning),
+        _ if made > 0 && days > OLD_DAYS => ("", Severity::Advice),
         _ => return Ok(None),
     };
     let mut finding = Finding::new(severity)

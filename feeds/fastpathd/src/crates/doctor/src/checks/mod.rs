@@ -21,6 +21,7 @@ mod offload;
 mod others;
 mod pppoe;
 mod rules;
+mod sqm;
 mod system;
 
 /// One check.
@@ -42,6 +43,7 @@ pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     others::CHECKS,
     latency::CHECKS,
+    sqm::CHECKS,
     offload::CHECKS,
     rules::CHECKS,
     bridge::CHECKS,

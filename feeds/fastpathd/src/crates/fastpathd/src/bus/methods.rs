@@ -61,6 +61,8 @@ pub(crate) const METHODS: &[Method] = &[
     Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
     Method { name: "engine", policy: &[("set", Text), SESSION] },
     Method { name: "flush", policy: &[SESSION] },
+    // Only for `fastpath.change`, on the router.
+    Method { name: "disconnect", policy: &[("pairs", Array)] },
 ];
 
 /// Outcome of a request.
@@ -117,6 +119,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
             let (flushed, effects) = core.flush();
             Ok(done("flushed", flushed, effects))
         }
+        "disconnect" => disconnect(core, &args),
         _ => Ok(Outcome::NoMethod),
     };
     outcome.unwrap_or_else(|error| Outcome::Invalid(error.to_string()))
@@ -146,6 +149,13 @@ fn release(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {
     let address = request.word("address", |word| word.parse().ok(), "an address or network")?;
     let effect = core.unblock(request.required("address", address)?);
     Ok(effect.map_or(Outcome::NotFound, |effect| done("address", &args["address"], vec![effect])))
+}
+
+fn disconnect(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {
+    let request = Request::new("", args)?;
+    let pairs = request.required("pairs", request.zone_pairs("pairs")?)?;
+    let (connections, effect) = core.disconnect(&pairs);
+    Ok(done("connections", connections, effect.into_iter().collect()))
 }
 
 fn engine(core: &mut Core, args: &Value) -> Result<Outcome, QueryError> {

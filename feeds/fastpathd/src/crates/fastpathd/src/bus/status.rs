@@ -21,6 +21,7 @@ struct Live<'a> {
     now_ms: u64,
     engine: EngineReport,
     paths: flows::Paths,
+    local_flows: u64,
     ratio: Ratio,
     wan: Vec<Wan>,
     cpu: &'a [Load],
@@ -72,11 +73,12 @@ pub(crate) struct Tick<'a> {
 
 fn live(core: &Core) -> Live<'_> {
     let wan = core.network.wans(core.sys.rates(), core.now);
-    let Totals { paths, ratio } = core.conntrack.flows().totals();
+    let Totals { paths, local_flows, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
         engine: core.offload.report(core.now),
         paths,
+        local_flows,
         ratio,
         health: findings(core, &wan),
         wan,

@@ -109,6 +109,10 @@ fn malformed_requests_are_refused() {
         ("engine", json!({"set": "warp"})),
         ("engine", json!({"set": "off", "persist": true})),
         ("flush", json!({"x": 1})),
+        ("disconnect", json!({})),
+        ("disconnect", json!({"pairs": []})),
+        ("disconnect", json!({"pairs": [["lan"]]})),
+        ("disconnect", json!({"pairs": [["lan", 1]]})),
     ] {
         let Value::Object(map) = args.clone() else { panic!() };
         let known = METHODS.iter().find(|known| known.name == method).unwrap();

@@ -56,6 +56,8 @@ pub(crate) enum Effect {
     Update(Vec<EntryUpdate>),
     /// Disable window tracking of these connections, and report the outcome.
     DisableWindowTracking(Vec<Connection>),
+    /// Delete these entries: zone and original direction.
+    Delete(Vec<(u16, Tuple)>),
     /// Clear bits of these connections' marks, and report when they are cleared.
     ClearMarks(Vec<Connection>, u32),
 }
@@ -107,6 +109,15 @@ impl Core {
         };
         effects.extend(self.ask_routes());
         effects
+    }
+
+    /// Ends the forwarded connections between these zones, and returns how many there are.
+    pub(crate) fn disconnect(&mut self, pairs: &[[Option<&str>; 2]]) -> (usize, Option<AnyEffect>) {
+        let connections = self.conntrack.flows().connections_between(pairs);
+        let entries: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
+        let number = entries.len();
+        log::info!("{number} connections are ended");
+        (number, (number > 0).then_some(AnyEffect::Conntrack(Effect::Delete(entries))))
     }
 
     /// Flows that an event shows to have left inspection are looked up at once: the sooner, the

@@ -68,6 +68,11 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         }),
         Effect::LookUp(wanted) => spawn_local(look_up(wanted, events)),
         Effect::Update(updates) => spawn_local(update(updates)),
+        Effect::Delete(entries) => spawn_local(async move {
+            if let Err(error) = ctnetlink::delete(&entries).await {
+                log::error!("ending connections: {}", chain(&error));
+            }
+        }),
         Effect::DisableWindowTracking(connections) => {
             spawn_local(disable_window_tracking(connections, events));
         }

@@ -25,6 +25,7 @@ pub(crate) struct Summary<'a> {
     cause: &'a Cause,
     alerts: u64,
     blocks: usize,
+    rules_ms: u64,
 }
 
 pub(crate) fn summary(core: &Core) -> Summary<'_> {
@@ -35,6 +36,7 @@ pub(crate) fn summary(core: &Core) -> Summary<'_> {
         cause: &condition.why,
         alerts: core.ips.events.alerts.last(),
         blocks: core.ips.inspection.blocks.len(),
+        rules_ms: core.rules.fetched_ms(),
     }
 }
 

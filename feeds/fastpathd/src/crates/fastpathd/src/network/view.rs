@@ -149,6 +149,7 @@ impl Network for NetworkView {
             left_out: (self.left_out.vlan && side.tagged)
                 || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
             shaped: self.shaped.contains(&*side.device),
+            redirected: port.is_some_and(|p| self.topology.is_redirected(p)),
         })
     }
 

@@ -8,7 +8,10 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::bus::methods::{Outcome, call};
-use crate::fixture::{ask, configuration, core, established, lab_network, running};
+use crate::conntrack;
+use crate::fixture::{
+    ask, configuration, core, established, lab_dump, lab_firewall, lab_network, running,
+};
 use crate::offload;
 
 #[test]
@@ -112,6 +115,34 @@ fn renews(effects: &[AnyEffect]) -> bool {
         matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Renew(_))))
     };
     effects.iter().any(is_renewal)
+}
+
+#[test]
+fn connections_between_zones_are_ended() {
+    let mut core = running();
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    core.entries_read(&[established(1, true)]);
+    let mut ended = |pairs: serde_json::Value| {
+        let serde_json::Value::Object(args) = json!({ "pairs": pairs }) else { panic!() };
+        match call(&mut core, "disconnect", args) {
+            Outcome::Reply(Ok(answer), effects) => {
+                let number = answer.decode().unwrap()["connections"].as_u64().unwrap();
+                let deleted = effects.iter().map(|effect| match effect {
+                    AnyEffect::Conntrack(conntrack::Effect::Delete(entries)) => entries.len(),
+                    other => panic!("{other:?}"),
+                });
+                assert_eq!(u64::try_from(deleted.sum::<usize>()).unwrap(), number);
+                number
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(ended(json!([["lan", "wan"]])), 1);
+    assert_eq!(ended(json!([["*", "wan"]])), 1);
+    assert_eq!(ended(json!([["iot", "*"], ["*", "*"]])), 1);
+    assert_eq!(ended(json!([["wan", "lan"]])), 0, "its initiator is in the LAN");
+    assert_eq!(ended(json!([["lan", "iot"]])), 0);
 }
 
 fn revocation(core: &mut Core) -> serde_json::Value {

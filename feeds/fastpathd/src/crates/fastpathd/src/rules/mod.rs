@@ -201,6 +201,12 @@ impl Updates {
         matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Partly | UpdateOutcome::Restored)
     }
 
+    /// When the set in force was made, Unix ms, if a source has rules in it; 0: it has only ours.
+    pub(crate) fn fetched_ms(&self) -> u64 {
+        let foreign = |report: &SourceReport| report.name != rules::OWN && report.rules > 0;
+        if self.state.sources.iter().any(foreign) { self.state.since_ms } else { 0 }
+    }
+
     pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
         let failed = self.failure.is_some()
             || matches!(self.state.outcome, UpdateOutcome::Failed | UpdateOutcome::Partly)
@@ -402,6 +408,24 @@ mod tests {
         assert_eq!(started(&settings), 1000 + FIRST, "the line has to come up first");
         settings.hour = Hour::Manual;
         assert_eq!(started(&settings), 0, "manual updates only");
+    }
+
+    #[test]
+    fn rules_are_fetched_once_a_source_has_some_in_force() {
+        let of = |reports: &[(&str, u32)]| {
+            let report = |&(name, rules): &(&str, u32)| SourceReport {
+                name: name.into(),
+                rules,
+                ..SourceReport::default()
+            };
+            let sources = reports.iter().map(report).collect();
+            let state = State { since_ms: 5, sources, ..State::default() };
+            Updates { state, ..Updates::default() }.fetched_ms()
+        };
+        assert_eq!(of(&[]), 0, "nothing was fetched yet");
+        assert_eq!(of(&[(rules::OWN, 63)]), 0, "ours are tests");
+        assert_eq!(of(&[(rules::OWN, 63), ("et", 0)]), 0, "its download failed");
+        assert_eq!(of(&[(rules::OWN, 63), ("et", 40_000)]), 5);
     }
 
     #[test]

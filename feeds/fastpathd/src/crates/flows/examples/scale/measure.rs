@@ -331,6 +331,7 @@ impl SampleNetwork {
             tunnel: false,
             left_out: false,
             shaped: false,
+            redirected: false,
         };
         Self {
             generation: 1,

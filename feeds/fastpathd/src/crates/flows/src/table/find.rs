@@ -50,6 +50,20 @@ impl FlowTable {
         flows.map(Flow::connection).collect()
     }
 
+    /// The forwarded connections that one of these pairs of zones names: the initiator's and the
+    /// responder's; none: any.
+    #[must_use]
+    pub fn connections_between(&self, pairs: &[[Option<&str>; 2]]) -> Vec<Connection> {
+        let between = |flow: &&Flow| {
+            let zones = [flow.initiator, flow.responder]
+                .map(|side| self.sides.get(side).map_or("", |side| &*side.zone));
+            let is = |wanted: Option<&str>, zone| wanted.is_none_or(|wanted| wanted == zone);
+            pairs.iter().any(|[from, to]| is(*from, zones[0]) && is(*to, zones[1]))
+        };
+        let forwarded = self.flows.iter().filter(|flow| flow.forwarded());
+        forwarded.filter(between).map(Flow::connection).collect()
+    }
+
     /// Whether any TCP or UDP flow is forwarded that has an address in one of these networks.
     #[must_use]
     pub fn forwards_within(&self, networks: &[Network]) -> bool {

@@ -40,7 +40,7 @@ impl FlowTable {
         let mut flow = Flow::new(id, entry, born(entry, now), now.millis());
         flow.reading = if ours { Reading::Ours } else { Reading::Foreign };
         let position = flows.len();
-        self.accounts.enter(flow.path);
+        self.accounts.enter(flow.path, flow.reason);
         flows.push(flow);
         let rehash = |position: &u32| hash(flows[*position as usize].kernel_id());
         self.index.insert_unique(hash(entry.id), small(position), rehash);
@@ -57,7 +57,7 @@ impl FlowTable {
         }
         let mut gone = self.flows.swap_remove(position);
         self.requests.extend(gone.offload_step(Event::Ineligible));
-        self.accounts.leave(gone.path);
+        self.accounts.leave(gone.path, gone.reason);
         if position < self.flows.len() {
             // The last flow has moved into the gap.
             self.unindex(self.flows.len(), Some(position));

@@ -199,10 +199,10 @@ impl FlowTable {
             self.requests.push(OffloadRequest::ClearMark(flow.connection()));
         }
         let (path, reason) = climb.verdict(flow.offload);
-        let before = flow.path;
-        if flow.decide(path, reason, at) && before != path {
-            self.accounts.leave(before);
-            self.accounts.enter(path);
+        let before = (flow.path, flow.reason);
+        if flow.decide(path, reason, at) {
+            self.accounts.leave(before.0, before.1);
+            self.accounts.enter(path, reason);
         }
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         tunnel: false,
         left_out: false,
         shaped: false,
+        redirected: false,
     }
 }
 

@@ -73,6 +73,7 @@ fn side(end: SocketAddr) -> Side {
         tunnel: false,
         left_out: false,
         shaped: false,
+        redirected: false,
     }
 }
 

@@ -337,6 +337,9 @@ impl Router {
                 events.extend(succeeds.then_some(conntrack::Event::LookedUp(found)));
             }
             conntrack::Effect::Update(_) => {}
+            conntrack::Effect::Delete(keys) => {
+                self.connections.retain(|one| !keys.contains(&(one.zone, one.orig)));
+            }
             conntrack::Effect::DisableWindowTracking(connections) => {
                 events.push(conntrack::Event::WindowTracking(connections, succeeds));
             }

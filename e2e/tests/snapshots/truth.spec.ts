@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, shown } from './screens';
+
+/** The answer of `fastpath status`, as far as these tests change it. */
+interface Status {
+  now_ms: number;
+  local_flows: number;
+  ips: { rules_ms: number; alerts: number };
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Opens a screen of a router whose status differs from the recorded one. */
+async function open(
+  page: Page,
+  screen: string,
+  change: (status: Status) => void = () => undefined,
+): Promise<void> {
+  await replay(page, (answers) => {
+    const { result } = answers['fastpath status {}'] as { result: [number, Status] };
+    change(result[1]);
+  });
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+}
+
+test.use({ locale: 'en-GB' });
+
+const rows = (page: Page) => page.getByRole('table', { name: 'Flows' }).locator('[data-index]');
+
+test('local flows are hidden in Flows until they are asked for', async ({ page }) => {
+  await open(page, 'flows');
+  await expect(rows(page)).toHaveCount(1);
+  await expect(page.getByText('1 flow', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: '5 local flows hidden' }).click();
+  await expect(page).toHaveURL(/local=1/);
+  await expect(rows(page)).toHaveCount(9);
+  await expect(rows(page).filter({ hasText: 'Local' }).filter({ hasText: 'mgmt' })).toHaveCount(8);
+  await page.getByRole('button', { name: 'Hide local flows' }).click();
+  await expect(rows(page)).toHaveCount(1);
+});
+
+test('local flows are a class of their own on Overview', async ({ page }) => {
+  await open(page, 'overview');
+  const panel = page.getByRole('region', { name: 'Flows by path' });
+  await expect(panel.getByRole('row', { name: /^Local 5 not forwarded/ })).toBeVisible();
+  // The bar is of forwarded flows alone, and all of them are on the flowtable.
+  await expect(panel.locator('.meter span')).toHaveCount(1);
+  await expect(panel.locator('.meter .path-flowtable')).toHaveCount(1);
+  await panel.getByRole('link', { name: 'Local' }).click();
+  await expect(page).toHaveURL(/flows\?local=1/);
+});
+
+for (const screen of ['overview', 'protection']) {
+  const state = (page: Page) => page.locator('[data-ips]');
+  const colour = (page: Page) => state(page).evaluate((tag) => getComputedStyle(tag).color);
+
+  test(`${screen}: test rules do not protect`, async ({ page }) => {
+    await open(page, screen);
+    await expect(state(page)).toHaveText(/Inline · test rules only/);
+    const amber = await colour(page);
+    await page.getByRole('link', { name: 'Add a rule source' }).click();
+    await expect(page.getByRole('region', { name: 'Rule sources' })).toBeVisible();
+    await page.goBack();
+    await expect(state(page)).toHaveCSS('color', amber);
+  });
+
+  test(`${screen}: a fresh rule set protects, an old one does not`, async ({ page, context }) => {
+    await open(page, screen, (status) => (status.ips.rules_ms = status.now_ms - DAY_MS));
+    await expect(state(page)).toHaveText(/Protecting · inline/);
+    const green = await colour(page);
+    const later = await context.newPage();
+    await open(later, screen, (status) => (status.ips.rules_ms = status.now_ms - 8 * DAY_MS));
+    await expect(state(later)).toHaveText(/Inline · old rules/);
+    await expect(later.getByText('The rule set is 8 days old.')).toBeVisible();
+    await expect(later.getByRole('link', { name: 'Rule sources' }).first()).toBeVisible();
+    expect(await colour(later)).not.toBe(green);
+  });
+}
+
+test('the title has new alerts and a change that waits', async ({ page }) => {
+  let answers: Record<string, unknown> = {};
+  await replay(page, (all) => (answers = all));
+  const { result } = answers['fastpath status {}'] as { result: [number, Status] };
+  await entered(page);
+  await page.goto('#/overview');
+  await shown(page);
+  await expect(page).toHaveTitle('Overview · gateway · fastpath');
+  result[1].ips.alerts += 3;
+  await expect(page).toHaveTitle('3 new alerts · Overview · gateway · fastpath');
+  await page.goto('#/protection');
+  await expect(page).toHaveTitle('Protection · gateway · fastpath');
+  result[1].ips.alerts += 1;
+  await page.goto('#/flows');
+  await expect(page).toHaveTitle('Flows · gateway · fastpath');
+  const { now_ms } = result[1];
+  const pending = { id: 8, at_ms: now_ms, user: 'root', note: '', seconds: 90, left_s: 80 };
+  answers['fastpath.change pending {}'] = { result: [0, { pending, last: null }] };
+  await page.reload();
+  await expect(page).toHaveTitle('Change pending · Flows · gateway · fastpath');
+});
+
+test('areas of the chart differ without colour', async ({ page }) => {
+  await open(page, 'overview');
+  const chart = page.getByRole('img', { name: /^Throughput/ });
+  const areas = chart.locator('path.area');
+  const tiles = await chart
+    .locator('pattern path')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('d')));
+  expect(tiles).toHaveLength(await areas.count());
+  expect(new Set(tiles).size).toBe(tiles.length);
+  await expect(chart.locator('path[fill^="url("]')).toHaveCount(tiles.length);
+});
+
+for (const [screen, text] of [
+  ['overview', 'figure text'],
+  ['topology', '.drawing svg text'],
+] as const) {
+  test(`labels of the drawing on ${screen} grow with the browser’s font size`, async ({ page }) => {
+    const height = () =>
+      page
+        .locator(text)
+        .first()
+        .evaluate((each) => each.getBoundingClientRect().height);
+    await open(page, screen);
+    const before = await height();
+    await page.addInitScript(() => {
+      addEventListener('DOMContentLoaded', () => {
+        document.documentElement.style.fontSize = '24px';
+      });
+    });
+    await page.reload();
+    await shown(page);
+    await expect.poll(height).toBeGreaterThan(1.3 * before);
+  });
+}

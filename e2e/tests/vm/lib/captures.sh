@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # names are for the tests
+# Traffic of `rounds`, and captures of it at the other ends of the gateway's ports.
+
+# The device and zone by which a packet in each capture has left the gateway. `access` and the eth0
+# of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel, since outside
+# nothing shows which packets are inside.
+declare -A LEFT_BY=(
+    [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
+    [h11.eth0]="br-lan.10 lan"
+)
+
+# capture NAME…: there, until captured.
+capture() {
+    local name
+    CAPTURES=("$@")
+    for name in "${CAPTURES[@]}"; do
+        begin "${name%.*}" "capture-$name" "exec tcpdump -i ${name#*.} -Q in -B 32768 -s 96" \
+            "-w /tmp/e2e/$name.pcap"
+    done
+    for name in "${CAPTURES[@]}"; do
+        soon 5 peers grep -q listening "/tmp/e2e/capture-$name.log"
+    done
+}
+
+# captured: ends them, and has the flows in each in IN.
+captured() {
+    local name
+    declare -gA IN=()
+    for name in "${CAPTURES[@]}"; do
+        peers "kill -INT -- -\$(cat /tmp/e2e/capture-$name.pid)"
+        soon 10 peers "! kill -0 \$(cat /tmp/e2e/capture-$name.pid)"
+        has "the capture $name" "$(peers cat "/tmp/e2e/capture-$name.log")" \
+            $'\n0 packets dropped by kernel'
+        IN[$name]=$(peers /tmp/e2e/captured "/tmp/e2e/$name.pcap")
+    done
+}
+
+# rounds NUMBER ID…: these flows, in the background.
+rounds() {
+    local number=$1 id flows=
+    shift
+    for id; do
+        flows+=" $id:${HOSTS[id]}:$((FIRST_PORT + id)):$BOTH_4:${SERVER_PORTS[id]}"
+    done
+    peers rm -f /tmp/e2e/go /tmp/e2e/enough /tmp/e2e/rounds.done
+    begin h10 rounds "/tmp/e2e/rounds $number$flows"
+}
+rounds_done() { peers '[ -e /tmp/e2e/rounds.done ]'; }
+
+# in_captures ID: the captures that have it, and how many of its datagrams.
+in_captures() {
+    local name
+    for name in "${!LEFT_BY[@]}"; do sed -n "s/^$1 \([0-9]*\) .*/$name \1/p" <<<"${IN[$name]}"; done
+}

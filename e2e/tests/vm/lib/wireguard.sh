@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A WireGuard tunnel to a site at the ISP.
+
+# wireguard_key NAME: a private key, kept on the peers; prints the public one.
+wireguard_key() {
+    peers "umask 077; wg genkey >/tmp/e2e/$1.key; wg pubkey </tmp/e2e/$1.key"
+}
+
+# wireguard_site ISP'S-PORT: another site at the ISP, 10.99.0.2, whose web server is there.
+wireguard_site() {
+    peers "ip -n isp link add wg0 type wireguard
+        ip netns exec isp wg set wg0 listen-port $1 private-key /tmp/e2e/site.key
+        ip -n isp addr add 10.99.0.2/24 dev wg0
+        ip -n isp link set wg0 up
+        ip -n isp route replace 10.10.10.0/24 dev wg0"
+}
+
+# wireguard_on SITE'S-KEY [NETWORK [ROUTE]]: the gateway's end, with a zone of its own, which takes
+# packets to that network. ROUTE 0: no route to it.
+wireguard_on() {
+    local network=${2:-10.99.0.0/24}
+    if ! is_openwrt; then
+        peers cat /tmp/e2e/home.key | gw "cat >/run/e2e/home.key
+            ip link add wg0 type wireguard &&
+            wg set wg0 listen-port 51820 private-key /run/e2e/home.key peer $1 \
+                endpoint 203.0.113.1:51820 allowed-ips $network"
+    fi
+    add_config firewall <<<"
+config zone
+	option name 'vpn'
+	list network 'wg0'
+	option input 'ACCEPT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+
+config forwarding
+	option src 'lan'
+	option dest 'vpn'
+
+config forwarding
+	option src 'vpn'
+	option dest 'lan'
+
+config rule
+	option name 'wireguard'
+	option src 'wan'
+	option proto 'udp'
+	option dest_port '51820'
+	option target 'ACCEPT'"
+    add_config network <<<"
+config interface 'wg0'
+	option proto 'wireguard'
+	option private_key '$(peers cat /tmp/e2e/home.key)'
+	option listen_port '51820'
+	list addresses '10.99.0.1/24'
+
+config wireguard_wg0
+	option public_key '$1'
+	option endpoint_host '203.0.113.1'
+	option endpoint_port '51820'
+	option route_allowed_ips '${3:-1}'
+	list allowed_ips '$network'"
+    is_openwrt || gw 'ip addr add 10.99.0.1/24 dev wg0; ip link set wg0 up'
+}
+
+wireguard_off() {
+    is_openwrt || gw 'ip link delete wg0' || true
+    peers 'ip -n isp link delete wg0; rm -f /tmp/e2e/*.key' || true
+}

@@ -1,0 +1,201 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Routing rules, marks and a WireGuard tunnel by captures at every outer port: 100,000 packets of a
+# flow of each kind, none of them where it does not belong, and the page has each flow where its
+# packets are.
+
+# shellcheck source=e2e/tests/vm/lib/policy.sh
+. "$VM/lib/policy.sh"
+# shellcheck source=e2e/tests/vm/lib/wireguard.sh
+. "$VM/lib/wireguard.sh"
+# shellcheck source=e2e/tests/vm/lib/captures.sh
+. "$VM/lib/captures.sh"
+
+# Datagrams of each flow, each of which comes back.
+ROUNDS=50000
+
+# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel.
+PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4
+NAMES=("" plain source mark tunnel)
+# The hosts, which are all h10, and the servers' ports. The mark is that of a port.
+HOSTS=("" 10.10.10.10 10.10.10.12 10.10.10.10 10.10.10.13)
+SERVER_PORTS=("" 7300 7300 7301 7300)
+# The capture that each is to be in, and no other.
+PORTS=("" isp.access h20.eth0 h20.eth0 isp.wg0)
+
+captures_back() {
+    gw "for pref in 97 98 99; do ip rule del pref \$pref; done
+        ip route flush table 100; ip -6 route flush table 100; ip route flush table 101
+        kill \$(cat /run/e2e/mgmt.pid); rm -f /run/e2e/mgmt.*" 2>/dev/null || true
+    peers 'ip -n h10 -force -b - <<END
+addr del 10.10.10.12/24 dev eth0
+addr del 10.10.10.13/24 dev eth0
+END
+        rm -f /tmp/e2e/*.pcap' 2>/dev/null || true
+    wireguard_off
+    servers_back
+}
+
+# tunnel_up: everything may go through it.
+tunnel_up() {
+    local home site
+    home=$(wireguard_key home)
+    site=$(wireguard_key site)
+    wireguard_site 51820
+    peers "ip netns exec isp wg set wg0 peer $home allowed-ips 10.99.0.1/32,10.10.10.0/24"
+    wireguard_on "$site" 0.0.0.0/0 0
+    soon 20 gw ping -c 1 -W 1 10.99.0.2
+}
+
+# echoing: the servers return datagrams.
+echoing() {
+    local host port
+    peers "printf '%s\n' 'addr add 10.10.10.12/24 dev eth0' 'addr add 10.10.10.13/24 dev eth0' |
+        ip -n h10 -b -"
+    for host in isp h20; do
+        for port in 7300 7301; do
+            begin $host "echo-$host-$port" "exec /lab/echo $port $BOTH_4"
+        done
+    done
+}
+
+# rules: those that lead by the second WAN and the tunnel, and counters of packets that the stack
+# forwards. Packets with a mark are masqueraded, as mwan3 does it.
+rules() {
+    local id
+    second_wan
+    gw "ip route add default dev wg0 table 101
+        ip route add 10.10.10.0/24 dev br-lan.10 table 100
+        ip rule add pref 98 from ${HOSTS[SOURCE]} lookup 100
+        ip rule add pref 99 fwmark 0x200/0x3f00 lookup 100"
+    {
+        echo "table inet e2e {"
+        for id in $PLAIN $SOURCE $MARK $TUNNEL; do echo "counter stack$id { }"; done
+        cat <<END
+    chain prerouting {
+        type filter hook prerouting priority mangle
+        udp dport 7301 ct state new ct mark set ct mark or 0x200
+        ct mark and 0x3f00 != 0 meta mark set ct mark and 0x3f00
+    }
+    chain srcnat {
+        type nat hook postrouting priority srcnat
+        oifname "br-lan.20" udp dport 7301 masquerade
+    }
+    chain forward {
+        type filter hook forward priority raw
+END
+        for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+            echo "udp sport $((FIRST_PORT + id)) counter name stack$id"
+            echo "udp dport $((FIRST_PORT + id)) counter name stack$id"
+        done
+        printf '}\n}\n'
+    } | gw nft -f -
+}
+tunnel_rule() { gw ip rule add pref 97 from "${HOSTS[TUNNEL]}" lookup 101; }
+
+# by_mgmt: captures UDP packets that leave by the port for management, until by_mgmt_end.
+by_mgmt() {
+    gw "tcpdump -i mgmt -Q out -s 96 -w /run/e2e/mgmt.pcap udp >/run/e2e/mgmt.log 2>&1 \
+        </dev/null & echo \$! >/run/e2e/mgmt.pid"
+    soon 5 gw grep -q listening /run/e2e/mgmt.log
+}
+# by_mgmt_end: how many.
+by_mgmt_end() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -INT $(cat /run/e2e/mgmt.pid)'
+    # shellcheck disable=SC2016 # the gateway expands it
+    soon 5 gw '! kill -0 $(cat /run/e2e/mgmt.pid)' >&2
+    gw 'tcpdump -r /run/e2e/mgmt.pcap -n 2>/dev/null' | wc -l
+}
+
+# stack ID: packets of that flow that the stack has forwarded.
+stack() { gw nft list counter inet e2e "stack$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
+
+# on_its_path ID: the page has it there.
+on_its_path() {
+    local path=$CARRIED
+    [ "$1" != $TUNNEL ] || path=slow/tunnel
+    on_path "$path" --proto udp --text ":$((FIRST_PORT + $1))"
+}
+
+# page ID: its path, device and zone.
+page() {
+    newest --proto udp --text ":$((FIRST_PORT + $1))" |
+        jq -r '[.path, .out_dev, .out_zone] | join(" ")'
+}
+
+# engine flowtable|tcx|auto|xdp-generic: in force, with programs there.
+engine() {
+    if [ "$1" = flowtable ]; then
+        CARRIED=flowtable
+        use flowtable
+    else
+        CARRIED=ebpf
+        ebpf_at "$1"
+    fi
+}
+
+# in_its_place ID: the flow is in the right capture alone, whole, and as the page had it.
+in_its_place() {
+    local sent back path=$CARRIED slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
+    read -r sent back < <(sed -n "s/^$1 //p" <<<"$SENT")
+    same "where flow ${NAMES[$1]} left" "$(in_captures "$1")" "${PORTS[$1]} $sent"
+    same "datagrams of flow ${NAMES[$1]} that came back" "$back" "$sent"
+    same "answers of flow ${NAMES[$1]} that reached its host" \
+        "$(sed -n "s/^$1 \([0-9]*\) .*/\1/p" <<<"${IN[h10.eth0]}")" "$sent"
+    # By the path that the page has.
+    if [ "$1" = $TUNNEL ]; then
+        path=slow
+        between "packets of flow tunnel that the stack forwarded" $slow $((2 * ROUNDS)) \
+            $((2 * sent))
+    else
+        between "packets of flow ${NAMES[$1]} that the stack forwarded" $slow 0 $((ROUNDS / 20))
+    fi
+    same "the page about flow ${NAMES[$1]}" "${PAGE[$1]}" "$path ${LEFT_BY[${PORTS[$1]}]}"
+    note "$ENGINE, ${NAMES[$1]}: $sent sent, $(in_captures "$1") captured, $back back;" \
+        "$slow packets by the stack; the page: ${PAGE[$1]}"
+}
+
+# all_in_their_places ENGINE
+all_in_their_places() {
+    local id
+    ENGINE=$1
+    local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
+    trap captures_back EXIT
+    FIRST_PORT=$(fresh_port)
+    servers
+    echoing
+    tunnel_up
+    rules
+    tunnel_rule
+    engine "$1"
+    soon 30 nothing_reloads
+    capture "${!LEFT_BY[@]}" h10.eth0
+    by_mgmt
+    rounds $ROUNDS $PLAIN $SOURCE $MARK $TUNNEL
+    for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+        soon 30 on_its_path "$id"
+        STACK_BEFORE[id]=$(stack "$id")
+    done
+    peers touch /tmp/e2e/go
+    soon 120 rounds_done
+    for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+        STACK_AFTER[id]=$(stack "$id")
+        PAGE[id]=$(page "$id")
+    done
+    peers touch /tmp/e2e/enough
+    soon 15 ended rounds
+    captured
+    SENT=$(peers cat /tmp/e2e/rounds.log)
+    for id in $PLAIN $SOURCE $MARK $TUNNEL; do in_its_place "$id"; done
+    same "packets by the port for management" "$(by_mgmt_end)" 0
+    # All of the tunnel is outside it, encrypted, by the first WAN alone.
+    between "packets of the tunnel" "$(sed -n 's/^tunnel //p' <<<"${IN[isp.access]}")" \
+        "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" <<<"${IN[isp.wg0]}")" $((3 * ROUNDS))
+    lacks "the second WAN" "${IN[h20.eth0]}" tunnel
+}
+
+# @long
+test_every_packet_is_in_its_place_flowtable() { all_in_their_places flowtable; }
+# @long
+test_every_packet_is_in_its_place_tcx() { all_in_their_places tcx; }

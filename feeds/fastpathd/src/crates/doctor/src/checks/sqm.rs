@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! SQM limits a WAN. Its fix moves rates and overhead to section `latency` and disables the queue;
+//! for a queue that the section cannot express, the options without a counterpart are named.
+
+use serde_json::{Value, json};
+use uci::{Package, Section};
+
+use super::Check;
+use super::flowtable::engine;
+use crate::facts::{Facts, Unknown, list, word};
+use crate::finding::{Finding, Fix, Severity, Verdict, set};
+
+/// This file's part of the table.
+pub(super) const CHECKS: &[Check] =
+    &[Check { id: "sqm-downloads", group: "flowtable", run: downloads }];
+
+const SOURCE: &str = "/etc/config/sqm";
+/// kbit/s, as section `latency` limits them.
+const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
+/// Bytes, as section `latency` limits them.
+const MOST_OVERHEAD: u32 = 256;
+/// The overhead that section `latency` counts at least where it has none, with a shortest frame.
+const ETHERNET: u32 = 38;
+const SHORTEST: u32 = 84;
+/// The header that packets below a session have already.
+const PPPOE: u32 = 8;
+
+/// Packets that return from the ifb of SQM skip the hook of the flowtable.
+fn downloads(facts: &Facts) -> Verdict {
+    if matches!(engine(facts, "wanted")?, "off" | "flowtable-hw") {
+        return Ok(None);
+    }
+    let wans = list(facts.flowtable.status.get()?, "wan");
+    let network = facts.uci.network.get()?;
+    let queues: Vec<(&Section, &Value, &str)> = (facts.others.sqm.get()?.iter())
+        .flat_map(|package| package.of("queue"))
+        .filter(|queue| queue.is_on("enabled", false))
+        .filter_map(|queue| {
+            let device = queue.text("interface")?;
+            let wan = wans.iter().find(|wan| carries(wan, network, device))?;
+            Some((queue, wan, device))
+        })
+        .collect();
+    let mut finding = Finding::new(Severity::Advice);
+    let mut devices = Vec::new();
+    for (queue, _, device) in &queues {
+        for option in ["download", "upload"] {
+            let value = queue.text(option).unwrap_or("–");
+            finding = finding.saw("option", format!("{device}: {option}"), value, SOURCE);
+        }
+        devices.push(*device);
+    }
+    let [(queue, wan, device)] = &queues[..] else {
+        let finding = finding.case("several").with("devices", devices.join(", "));
+        return Ok(finding.if_seen());
+    };
+    let finding = finding.with("devices", *device);
+    let without = inexpressible(queue);
+    if !without.is_empty() {
+        return Ok(Some(finding.case("by-hand").with("options", without.join(", "))));
+    }
+    let first = wans.first().is_some_and(|first| first == *wan);
+    let below = word(wan, "proto") == "pppoe" && *device != word(wan, "device");
+    let values = json!({
+        "enabled": "1",
+        "interface": (!first).then(|| word(wan, "name")),
+        "download": queue.text("download"),
+        "upload": queue.text("upload"),
+        "overhead": overhead(queue, below).map(|bytes| bytes.to_string()),
+    });
+    Ok(Some(finding.fix(Some(take_over(facts, queue, values)?))))
+}
+
+/// Whether packets of this WAN pass a device: its layer 3 device, its port, or its VLAN device.
+fn carries(wan: &Value, network: &Package, device: &str) -> bool {
+    let configured = network.section(word(wan, "name")).and_then(|section| section.text("device"));
+    let (port, vlan) = (word(wan, "port"), &wan["vlan"]);
+    [word(wan, "device"), port].contains(&device)
+        || configured == Some(device)
+        || format!("{port}.{vlan}") == device
+}
+
+/// Options of a queue that have no counterpart in section `latency`, with their values.
+fn inexpressible(queue: &Section) -> Vec<String> {
+    let text = |option: &str| queue.text(option).unwrap_or_default();
+    let rate = |option| text(option).parse().is_ok_and(|rate| RATES.contains(&rate));
+    let bytes = |option| number(queue, option).is_some();
+    let adapts = !matches!(text("linklayer"), "" | "none");
+    let cake = matches!(text("linklayer_adaptation_mechanism"), "" | "default" | "cake");
+    let short = number(queue, "tcMPU").is_some_and(|shortest| shortest <= SHORTEST);
+    let fits = number(queue, "overhead").is_some_and(|of| of <= MOST_OVERHEAD - PPPOE);
+    let options = [
+        ("download", rate("download")),
+        ("upload", rate("upload")),
+        ("script", text("script") == "piece_of_cake.qos"),
+        ("linklayer", matches!(text("linklayer"), "" | "none" | "ethernet")),
+        ("linklayer_adaptation_mechanism", !adapts || cake),
+        ("overhead", !adapts || bytes("overhead") && fits),
+        ("tcMPU", !adapts || bytes("tcMPU") && short),
+        ("iqdisc_opts", are_ours(queue, "iqdisc_opts", "dual-dsthost")),
+        ("eqdisc_opts", are_ours(queue, "eqdisc_opts", "dual-srchost")),
+    ];
+    let bad = options.into_iter().filter(|(_, good)| !good);
+    bad.map(|(option, _)| format!("{option} '{}'", text(option))).collect()
+}
+
+/// Whether CAKE has these options in section `latency`, too. It does without `ingress`.
+fn are_ours(queue: &Section, option: &str, fairness: &str) -> bool {
+    let known = |word: &str| {
+        matches!(word, "nat" | "besteffort" | "nowash" | "ingress" | "egress") || word == fairness
+    };
+    queue.words(option).into_iter().all(known)
+}
+
+/// Bytes; an option that is missing is 0.
+fn number(queue: &Section, option: &str) -> Option<u32> {
+    queue.text(option).map_or(Some(0), |text| text.parse().ok())
+}
+
+/// Option `overhead` of section `latency`; none: it counts by itself, which is more here.
+fn overhead(queue: &Section, below_session: bool) -> Option<u32> {
+    if matches!(queue.text("linklayer"), None | Some("" | "none")) {
+        return None;
+    }
+    let header = if below_session { PPPOE } else { 0 };
+    let bytes = number(queue, "overhead")? + header;
+    let has_shortest = number(queue, "tcMPU") != Some(0);
+    // A set overhead knows no shortest frame.
+    (!has_shortest || bytes > ETHERNET).then_some(bytes)
+}
+
+/// Both files in one change.
+fn take_over(facts: &Facts, queue: &Section, mut values: Value) -> Result<Fix, Unknown> {
+    let latency = if let Some(section) = facts.uci.fastpath.get()?.of("latency").next() {
+        set("fastpath", &section.name, &values)
+    } else {
+        if let Value::Object(values) = &mut values {
+            values.retain(|_, value| !value.is_null());
+        }
+        json!({
+            "op": "add", "config": "fastpath", "type": "latency", "section": "latency",
+            "values": values,
+        })
+    };
+    Ok(Fix::Change(vec![latency, set("sqm", &queue.name, &json!({"enabled": "0"}))]))
+}
+
+#[cfg(test)]
+#[path = "sqm_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { catalogues, sentByRouter } from '../../../build/messages';
+import type { Message } from './t';
+
+type Nested = { [key: string]: Message | Nested };
+
+/** Parameters that are numbers of things. */
+const counted =
+  'n all bound chains count days each flows inside limit longest lost more most ' +
+  'overhead packets queues rules seconds times total';
+const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\p{L}+)`, 'gu');
+
+/** Texts behind a number that are the same for one and for many. */
+const unchanging = new Set(
+  (
+    's ms of more offloaded local failed counted could too or possible matches ' +
+    'möglichen von weitere ausgelagert lokal nicht gezählt zu oder trifft'
+  ).split(' '),
+);
+
+/** Messages about a number that is never one, and why. */
+const never_one: Record<string, string> = {
+  'i18n foreign.all': 'only longer texts are cut',
+  'cause ips.rules-failed': 'rule-failed is for one',
+  'cause ips.queues-open': 'no-queue is for none of one',
+  'cause ips.queues-closed': 'no-queue is for none of one',
+  'cause source.too-large': 'a limit of megabytes',
+  'cause source.unpacked': 'a limit of megabytes',
+  'cause source.entries': 'a limit of thousands',
+  'cause fault.long-line': 'a limit of kilobytes',
+  'cause fault.long-header': 'a limit of kilobytes',
+  'cause fault.many-rules': 'a limit of thousands',
+  'cause refusal.password-length': 'a limit of many bytes',
+  'fastpath latency.active': 'the overhead of Ethernet is larger',
+  'form problem.too-long': 'a limit of several bytes',
+  'form problem.too-many-ports': 'a limit of several ports',
+  'health/findings flowtable.flowtable-stale.title': 'reported above 30 seconds',
+  'health/findings bridge.bridge-per-vlan.title': 'one bridge has nothing to be joined with',
+  'health/findings conntrack.conntrack-hash.title': 'reported from two entries on',
+  'health/findings conntrack.conntrack-hash.consequence': 'reported from two entries on',
+  'health/findings cpu.cpu-plan-off.title': 'one CPU needs no plan',
+  'health/findings ips.ips-rules.title': 'reported above seven days',
+};
+
+/** Messages whose noun has no plural form of its own. */
+const same = new Set([
+  'en: protection alerts.seen',
+  'de: protection alerts.seen',
+  'de: protection alerts.matched',
+]);
+
+/** Whether a value has forms for numbers; an object of any other keys is a group of messages. */
+const hasForms = (value: Message | Nested): value is Exclude<Message, string> =>
+  typeof value === 'object' && 'other' in value;
+
+function flat(value: Nested, at = ''): [string, Message][] {
+  return Object.entries(value).flatMap(([key, inner]): [string, Message][] =>
+    typeof inner === 'string' || hasForms(inner)
+      ? [[at + key, inner as Message]]
+      : flat(inner, `${at}${key}.`),
+  );
+}
+
+/** Texts behind numbers that would be wrong for one or for many. */
+const bound = (text: string) =>
+  [...text.matchAll(count)].map(([, word = '']) => word).filter((word) => !unchanging.has(word));
+
+const files = Object.entries(catalogues()).flatMap(([language, parts]) =>
+  Object.entries(language === 'en' ? { ...parts, ...sentByRouter } : parts).map(
+    ([part, file]) => [language, part, file] as const,
+  ),
+);
+const messages = files.flatMap(([language, part, file]) =>
+  flat(JSON.parse(readFileSync(file, 'utf8')) as Nested).map(([key, message]) => {
+    return { language, name: `${part} ${key}`, message };
+  }),
+);
+
+describe('messages with a number', () => {
+  it('have a form for one and one for many', () => {
+    const wrong = messages.filter(
+      ({ name, message }) =>
+        typeof message === 'string' && bound(message).length > 0 && !(name in never_one),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('have forms that differ', () => {
+    for (const { language, name, message } of messages) {
+      if (typeof message === 'string') continue;
+      const at = `${language}: ${name}`;
+      const { one = '', other = '' } = message;
+      expect(one.includes('{n}'), at).toBe(other.includes('{n}'));
+      if (bound(other).length > 0 && !same.has(at)) expect(one, at).not.toBe(other);
+    }
+  });
+
+  it('are excepted only where they are still there', () => {
+    const numbered = messages.filter(
+      ({ message }) => typeof message === 'string' && bound(message).length > 0,
+    );
+    const names = new Set(numbered.map(({ name }) => name));
+    expect(Object.keys(never_one).filter((name) => !names.has(name))).toEqual([]);
+    const all = messages.map(({ language, name }) => `${language}: ${name}`);
+    expect([...same].filter((at) => !all.includes(at))).toEqual([]);
+  });
+});
