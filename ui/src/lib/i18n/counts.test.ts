@@ -33,7 +33,7 @@ const never_one: Record<string, string> = {
   'cause fault.long-header': 'a limit of kilobytes',
   'cause fault.many-rules': 'a limit of thousands',
   'cause refusal.password-length': 'a limit of many bytes',
-  'fastpath latency.active': 'the overhead of Ethernet is larger',
+  'wan latency.active': 'the overhead of Ethernet is larger',
   'form problem.too-long': 'a limit of several bytes',
   'form problem.too-many-ports': 'a limit of several ports',
   'health/findings flowtable.flowtable-stale.title': 'reported above 30 seconds',
