@@ -174,3 +174,68 @@ test_nothing_is_left_behind() {
         "$(gw bpftool -j net show | jq -c '.[0] | [.xdp, .tc] | flatten')" "[]"
     strips || fail "the card does not take tags off again"
 }
+
+# clsacts DEVICE…: only these have one.
+clsacts() {
+    local shown
+    shown=$(gw tc qdisc show | awk '$2 == "clsact" { print $5 }' | sort | xargs)
+    [ "$shown" = "$*" ] || { echo "$shown"; return 1; }
+}
+
+# filters_at DEVICE ingress|egress: kind and priority of each.
+filters_at() {
+    gw tc filter show dev "$1" "$2" | sed -nE 's/.* pref ([0-9]+) ([a-z0-9]+) .*/\2 \1/p' |
+        sort -u | xargs
+}
+
+# The lab's kernel gives programs no names, as a router's without tracing. Filters of others stay,
+# those that feed CAKE among them.
+# @long
+test_programs_at_a_clsact_are_removed() {
+    local port ports cake
+    trap 'gw tc qdisc del dev lan3 clsact 2>/dev/null || true' EXIT
+    ebpf_at clsact
+    read -ra ports < <(said '.devices[].device' ebpf | sort | xargs)
+    soon 5 clsacts "${ports[@]}"
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path ebpf --proto tcp --text "$port"
+    gw tc filter add dev lan3 ingress pref 9 protocol ip u32 match u8 0 0
+    gw fastpathctl engine flowtable >/dev/null
+    soon 10 engine_is flowtable
+    soon 5 clsacts lan3
+    same "filters of lan3" "$(filters_at lan3 ingress)" "u32 9"
+    gw tc qdisc del dev lan3 clsact
+
+    configure_clsact "
+config latency 'latency'
+	option enabled '1'
+	option download '50000'
+	option upload '10000'"
+    soon 10 limits 50000 10000
+    soon 10 engine_is ebpf
+    soon 5 clsacts "${ports[@]}"
+    cake=$(filters_at lan1 egress)
+    has "filters of lan1" "$cake" "u32 64087"
+    gw fastpathctl engine off >/dev/null
+    soon 10 engine_is off
+    soon 5 clsacts lan1 lan2 lan3
+    same "filters of lan1" "$(filters_at lan1 ingress)/$(filters_at lan1 egress)" "/$cake"
+    configure_clsact ""
+    soon 10 engine_is ebpf
+    soon 5 clsacts "${ports[@]}"
+    same "filters for CAKE" "$(filters_at lan1 egress)" ""
+    gw /etc/init.d/fastpathd stop
+    clsacts "" || fail "a clsact is left"
+    gw /etc/init.d/fastpathd start
+}
+# configure_clsact REST
+configure_clsact() {
+    configure <<END
+config fastpath 'main'
+	option engine 'ebpf'
+	option hook 'clsact'
+	option on_exit 'remove'
+$1
+END
+}

@@ -11,7 +11,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use aya::programs::{ProgramError, TcError};
+use aya::programs::ProgramInfo;
+use netlink::RequestError;
 
 use crate::folder::Folder;
 use crate::role::{Dsa, ProgramRole};
@@ -93,7 +94,7 @@ pub enum AttachError {
     Link(Attached, #[source] io::Error),
     /// The same at a clsact.
     #[error("attaching to device {} at clsact", .0.ifindex)]
-    Clsact(Attached, #[source] Box<ProgramError>),
+    Clsact(Attached, #[source] RequestError),
     /// There is no such device.
     #[error("there is no device {0}")]
     Device(u32, #[source] io::Error),
@@ -164,7 +165,7 @@ pub enum DetachError {
     Remove(PathBuf, #[source] io::Error),
     /// The filter cannot be removed.
     #[error("removing the filter of device {0}")]
-    Filter(u32, #[source] TcError),
+    Filter(u32, #[source] RequestError),
 }
 
 /// Attaches the pinned program of the hook, and replaces any program of the folder at the device.
@@ -184,10 +185,14 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
     let path = wanted.path(folder);
     let program = open(folder, wanted)?;
     let Some((kind, flags)) = wanted.hook.link() else {
-        let device = name(wanted.ifindex).map_err(|e| AttachError::Device(wanted.ifindex, e))?;
-        clsact::attach(folder, wanted.dsa, &device)
-            .map_err(|e| AttachError::Clsact(wanted, Box::new(e)))?;
-        return sys::pin(program.as_fd(), &path).map_err(|e| AttachError::Pin(path, e));
+        name(wanted.ifindex).map_err(|e| AttachError::Device(wanted.ifindex, e))?;
+        let program = program.as_fd();
+        clsact::attach(program, wanted.ifindex).map_err(|e| AttachError::Clsact(wanted, e))?;
+        return sys::pin(program, &path).map_err(|e| {
+            // Without the record nobody would remove it.
+            drop(clsact::detach(wanted.ifindex, None));
+            AttachError::Pin(path, e)
+        });
     };
     if wanted.hook.role() == ProgramRole::Xdp {
         show_tags(folder, program.as_fd(), wanted.ifindex)?;
@@ -267,13 +272,14 @@ pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
 }
 
 fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
-    if let (Hook::Clsact, Ok(device)) = (old.hook, name(old.ifindex)) {
-        clsact::detach(old.ifindex, &device).map_err(|e| DetachError::Filter(old.ifindex, e))?;
+    let path = old.path(folder);
+    if old.hook == Hook::Clsact && name(old.ifindex).is_ok() {
+        let program = ProgramInfo::from_pin(&path).ok().map(|program| program.id());
+        clsact::detach(old.ifindex, program).map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
     if old.hook.role() == ProgramRole::Xdp {
         as_before(folder, old.ifindex);
     }
-    let path = old.path(folder);
     if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {
         // The link of a removed device is detached already.
         drop(sys::detach(link.as_fd()));

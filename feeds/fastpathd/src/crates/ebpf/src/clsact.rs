@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Attaches and detaches a program at a device's clsact, which is TC before Linux 6.6; a clsact
-//! without other filters is removed.
+//! without other filters is removed. Our filter has our program, or the name that we gave it.
 
-use std::io;
+use std::os::fd::BorrowedFd;
 
-use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
-use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TcError};
+use netlink::{CREATE, Client, EXCL, Protocol, RequestError, attribute, messages, push_attribute};
 
-use netlink::{Client, Protocol, RequestError, messages};
+use crate::role::ProgramRole;
+use crate::sys;
 
-use crate::folder::Folder;
-use crate::role::{Dsa, ProgramRole};
-
+const NEW_QDISC: u16 = 36;
 const DELETE_QDISC: u16 = 37;
 const NEW_FILTER: u16 = 44;
+const DELETE_FILTER: u16 = 45;
 const GET_FILTER: u16 = 46;
 
 const HANDLE: u32 = 0xffff_0000;
@@ -21,57 +20,116 @@ const PARENT: u32 = 0xffff_fff1;
 const INGRESS: u32 = 0xffff_fff2;
 const EGRESS: u32 = 0xffff_fff3;
 
-/// Attaches the pinned program; it stays until it is detached.
-pub(crate) fn attach(folder: &Folder, dsa: Dsa, device: &str) -> Result<(), ProgramError> {
-    let mut program = SchedClassifier::from_pin(folder.program(dsa, ProgramRole::Tc))?;
-    match qdisc_add_clsact(device) {
-        // Exists already, or attaching fails below.
-        Ok(()) | Err(TcError::AlreadyAttached | TcError::NetlinkError(_)) => {}
-        Err(e) => return Err(e.into()),
+/// `struct tcmsg`.
+const TCMSG: usize = 20;
+const KIND: u16 = 1;
+const OPTIONS: u16 = 2;
+
+const BPF_FD: u16 = 6;
+const BPF_NAME: u16 = 7;
+const BPF_FLAGS: u16 = 8;
+const BPF_ID: u16 = 11;
+
+/// Attaches the program; it stays until it is detached.
+pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), RequestError> {
+    let mut client = Client::open(Protocol::Route)?;
+    match client.request_with(NEW_QDISC, CREATE | EXCL, &clsact(ifindex)) {
+        Err(e) if e.refused() != Some(libc::EEXIST) => return Err(e),
+        _ => {}
     }
-    let options = TcAttachOptions::Netlink(NlOptions::default());
-    let id = program.attach_with_options(device, TcAttachType::Ingress, options)?;
-    // Dropping it would remove the filter.
-    std::mem::forget(program.take_link(id)?);
+    if let Err(e) = client.request_with(NEW_FILTER, CREATE | EXCL, &filter(program, ifindex)) {
+        drop(remove_if_empty(&mut client, ifindex));
+        return Err(e);
+    }
     Ok(())
 }
 
-/// Removes our filter, and the clsact if it has no other filter.
-pub(crate) fn detach(ifindex: u32, device: &str) -> Result<(), TcError> {
-    match qdisc_detach_program(device, TcAttachType::Ingress, ProgramRole::Tc.name()) {
-        Err(TcError::IoError(e)) if e.kind() == io::ErrorKind::NotFound => {}
-        result => result?,
+/// Removes our filters, and the clsact if it has no other filter. `program` is the ID of the one
+/// that was attached, if it is known.
+pub(crate) fn detach(ifindex: u32, program: Option<u32>) -> Result<(), RequestError> {
+    let mut client = Client::open(Protocol::Route)?;
+    let answer = client.dump(GET_FILTER, &message(ifindex, 0, INGRESS, 0))?;
+    let filters = messages(&answer).filter(|message| message.kind == NEW_FILTER);
+    for (handle, info) in filters.filter_map(|filter| ours(filter.payload, program)) {
+        gone(client.request(DELETE_FILTER, &message(ifindex, handle, INGRESS, info)))?;
     }
-    remove_if_empty(ifindex).map_err(|e| TcError::IoError(e.into()))
+    remove_if_empty(&mut client, ifindex)
 }
 
-fn remove_if_empty(ifindex: u32) -> Result<(), RequestError> {
-    let mut client = Client::open(Protocol::Route)?;
+/// Handle and `tcm_info` of a filter that is ours: it has the program, or our name. Earlier
+/// versions gave it none on kernels without tracing, where aya loads programs without names.
+fn ours(payload: &[u8], program: Option<u32>) -> Option<(u32, u32)> {
+    let (header, attributes) = payload.split_at_checked(TCMSG)?;
+    let options = attribute(attributes, OPTIONS).filter(|_| has(attributes, KIND, "bpf"))?;
+    let id = attribute(options, BPF_ID).and_then(|id| word_at(id, 0));
+    let is_ours = (id.is_some() && id == program) || has(options, BPF_NAME, ProgramRole::Tc.name());
+    is_ours.then_some((word_at(header, 8)?, word_at(header, 16)?))
+}
+
+fn remove_if_empty(client: &mut Client, ifindex: u32) -> Result<(), RequestError> {
     for parent in [INGRESS, EGRESS] {
-        let answer = client.dump(GET_FILTER, &message(ifindex, 0, parent))?;
+        let answer = client.dump(GET_FILTER, &message(ifindex, 0, parent, 0))?;
         if messages(&answer).any(|message| message.kind == NEW_FILTER) {
             return Ok(());
         }
     }
-    match client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT)) {
+    gone(client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT, 0)))
+}
+
+/// Ignores that it was removed meanwhile.
+fn gone(answer: Result<Vec<u8>, RequestError>) -> Result<(), RequestError> {
+    match answer {
         Err(e) if !matches!(e.refused(), Some(libc::EINVAL | libc::ENOENT)) => Err(e),
         _ => Ok(()),
     }
 }
 
+fn clsact(ifindex: u32) -> Vec<u8> {
+    let mut payload = message(ifindex, HANDLE, PARENT, 0);
+    push_attribute(&mut payload, KIND, b"clsact\0");
+    payload
+}
+
+/// A filter of every packet that comes in. Its program decides, as `direct-action` does in tc.
+fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
+    const ALL: u16 = 3;
+    const DIRECT_ACTION: u32 = 1;
+    const NESTED: u16 = 1 << 15;
+    let name = [ProgramRole::Tc.name().as_bytes(), b"\0"].concat();
+    let mut options = Vec::new();
+    push_attribute(&mut options, BPF_FD, &sys::number(program).to_ne_bytes());
+    push_attribute(&mut options, BPF_NAME, &name);
+    push_attribute(&mut options, BPF_FLAGS, &DIRECT_ACTION.to_ne_bytes());
+    // The kernel chooses handle and priority.
+    let mut payload = message(ifindex, 0, INGRESS, ALL.to_be().into());
+    push_attribute(&mut payload, KIND, b"bpf\0");
+    push_attribute(&mut payload, OPTIONS | NESTED, &options);
+    payload
+}
+
 /// `struct tcmsg`.
-fn message(ifindex: u32, handle: u32, parent: u32) -> Vec<u8> {
-    [0, ifindex, handle, parent, 0].map(u32::to_ne_bytes).concat()
+fn message(ifindex: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
+    [0, ifindex, handle, parent, info].map(u32::to_ne_bytes).concat()
+}
+
+fn has(attributes: &[u8], kind: u16, text: &str) -> bool {
+    attribute(attributes, kind).and_then(|value| value.strip_suffix(b"\0")) == Some(text.as_bytes())
+}
+
+fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]
 #[expect(unsafe_code, reason = "the tests run in a network namespace of their own")]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
     use std::process::Command;
 
     use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-    use super::remove_if_empty;
+    use super::*;
 
     fn tc(arguments: &str) -> String {
         let output = Command::new("tc").args(arguments.split(' ')).output().expect("tc runs");
@@ -84,8 +142,7 @@ mod tests {
         Command::new("tc").arg("-V").output().is_ok_and(|output| output.status.success())
     }
 
-    #[test]
-    fn a_clsact_with_a_filter_of_another_program_stays() {
+    fn in_a_namespace(test: impl FnOnce() + Send + 'static) {
         if !rustix::process::geteuid().is_root() || !has_tc() {
             println!("skipped: needs root and tc");
             return;
@@ -93,16 +150,65 @@ mod tests {
         let test = || {
             // SAFETY: the namespace is that of this thread, which runs only this test.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("a network namespace");
-            tc("qdisc add dev lo clsact");
-            tc("filter add dev lo egress protocol ip u32 match u8 0 0");
-            remove_if_empty(1).expect("asked");
-            assert!(tc("qdisc show dev lo").contains("clsact"));
-            tc("filter del dev lo egress");
-            remove_if_empty(1).expect("removed");
-            assert!(!tc("qdisc show dev lo").contains("clsact"));
-            remove_if_empty(1).expect("there is none any more");
-            assert_eq!(remove_if_empty(4711).expect_err("no such device").refused(), Some(19));
+            test();
         };
         std::thread::spawn(test).join().expect("the test holds");
+    }
+
+    #[test]
+    fn a_clsact_with_a_filter_of_another_program_stays() {
+        in_a_namespace(|| {
+            tc("qdisc add dev lo clsact");
+            // As the queueing discipline of the WAN has them.
+            tc("filter add dev lo egress pref 64087 protocol ip u32 match u8 0 0");
+            detach(1, None).expect("asked");
+            assert!(tc("qdisc show dev lo").contains("clsact"));
+            assert!(tc("filter show dev lo egress").contains("pref 64087"));
+            tc("filter del dev lo egress");
+            detach(1, None).expect("removed");
+            assert!(!tc("qdisc show dev lo").contains("clsact"));
+            detach(1, None).expect("there is none any more");
+            assert_eq!(detach(4711, None).expect_err("no such device").refused(), Some(19));
+        });
+    }
+
+    #[test]
+    fn a_refused_program_leaves_no_clsact() {
+        in_a_namespace(|| {
+            let file = File::open("/dev/null").expect("opened");
+            attach(file.as_fd(), 1).expect_err("not a program");
+            assert!(!tc("qdisc show dev lo").contains("clsact"));
+        });
+    }
+
+    /// The message of a filter as the kernel dumps it.
+    fn dumped(kind: &str, name: &str, id: Option<u32>) -> Vec<u8> {
+        let text = |text: &str| [text.as_bytes(), b"\0"].concat();
+        let mut options = Vec::new();
+        push_attribute(&mut options, BPF_NAME, &text(name));
+        if let Some(id) = id {
+            push_attribute(&mut options, BPF_ID, &id.to_ne_bytes());
+        }
+        let mut payload = message(3, 1, INGRESS, 0xc000_0300);
+        push_attribute(&mut payload, KIND, &text(kind));
+        push_attribute(&mut payload, OPTIONS, &options);
+        payload
+    }
+
+    #[test]
+    fn a_filter_is_ours_by_its_program_or_its_name() {
+        let found = |kind, name, id, program| ours(&dumped(kind, name, id), program).is_some();
+        assert!(found("bpf", "", Some(7), Some(7)), "without a name");
+        assert!(found("bpf", "fastpath_tc", Some(6), Some(7)), "of an earlier object");
+        assert!(found("bpf", "fastpath_tc", None, None));
+        assert!(!found("bpf", "", Some(6), Some(7)), "of another program");
+        // Of classic BPF, it has no ID.
+        assert!(!found("bpf", "", None, None));
+        assert!(!found("bpf", "fastpath_tc2", Some(6), None));
+        assert!(!found("u32", "fastpath_tc", Some(7), Some(7)));
+        let whole = dumped("bpf", "", Some(7));
+        assert_eq!(ours(&whole, Some(7)), Some((1, 0xc000_0300)));
+        assert_eq!(ours(&whole[..TCMSG], Some(7)), None, "the chain itself");
+        assert_eq!(ours(&whole[..7], Some(7)), None, "cut short");
     }
 }

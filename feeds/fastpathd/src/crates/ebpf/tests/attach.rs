@@ -234,6 +234,30 @@ fn another_user_of_clsact_keeps_it() {
     });
 }
 
+/// On a kernel without tracing aya loads programs without names, and gave filters none, either.
+#[test]
+fn our_filter_is_removed_whatever_its_name() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
+        let pinned = format!("{}/none/fastpath_tc", gateway.folder);
+        shell(&format!(
+            "for port in a1 b1; do
+                 tc filter del dev $port ingress
+                 tc filter add dev $port ingress bpf direct-action object-pinned {pinned}
+             done
+             tc filter add dev b1 ingress pref 9 bpf bytecode '1,6 0 0 0'",
+        ));
+        // A later object has replaced the pinned program, not the one at the port.
+        shell(&format!("rm {pinned}"));
+        gateway.run(&["detach", "a1", "b1"]).expect("detached");
+        assert_eq!(at("a1"), [""; 0]);
+        assert_eq!(at("b1"), ["clsact"]);
+        let filters = shell("tc filter show dev b1 ingress");
+        assert!(filters.contains("pref 9 ") && !filters.contains("direct-action"), "{filters}");
+    });
+}
+
 #[test]
 fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
     on_gateway(|gateway| {
