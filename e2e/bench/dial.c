@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * dial ADDRESS COUNT RATE: COUNT UDP connections to ADDRESS, port 9, RATE a second, the next source
- * port from 1024 on for each. Three packets each way, the next one after the answer. Fails if an
- * answer does not come.
+ * port from 1024 on for each. Three packets in each direction, the next one after the answer. Fails
+ * if an answer does not come.
  * dial: answers them.
  */
 #include <arpa/inet.h>
