@@ -27,7 +27,8 @@ pub enum Routing {
         /// Nothing that the answer depends on has changed since.
         current: bool,
     },
-    /// By more than can be known.
+    /// By more than can be known, or by a device to which their translated source address does not
+    /// belong.
     Unknown,
 }
 

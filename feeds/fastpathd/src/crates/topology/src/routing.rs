@@ -11,6 +11,7 @@ use crate::lookup::{Layer4, RouteAnswer, RouteQuery};
 use crate::model::Topology;
 use crate::rules::Packet;
 use crate::selectors::standing_for_all;
+use crate::types::{Link, LinkKind};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -47,7 +48,8 @@ impl Topology {
     pub fn routing(&self, connection: &Connection, mark: u32) -> Routing {
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
         if !self.is_policy_routed(initiator, responder) {
-            return Routing::Destination;
+            let foreign = self.leaves_with_foreign_source(connection);
+            return if foreign { Routing::Unknown } else { Routing::Destination };
         }
         let local = self.is_local(initiator) || self.is_local(responder);
         let multicast = initiator.is_multicast() || responder.is_multicast();
@@ -149,11 +151,41 @@ impl Topology {
         decided.map_or(Decision::Unknown, |hop| Decision::Hop(hop, current))
     }
 
+    /// Whether the initiator's packets get the source address of another device than the one by
+    /// which the usual tables send them.
+    ///
+    /// The kernel ends a masqueraded connection whose egress device has changed
+    /// (`nf_nat_oif_changed`). It does not report which connections are masqueraded, so this holds
+    /// for all source address translation, except to addresses that no egress device can have.
+    fn leaves_with_foreign_source(&self, connection: &Connection) -> bool {
+        let Connection { orig, reply, .. } = connection;
+        if reply.dst == orig.src {
+            return false;
+        }
+        let Some((egress, _)) = self.egress(reply.src, None) else { return false };
+        let own = self.addresses().filter(|own| own.address == reply.dst);
+        let mut owners = own.filter_map(|own| self.link(own.index)).peekable();
+        let foreign = |owner: &Link| owner.index != egress.index && !is_internal(&owner.kind);
+        owners.peek().is_some() && owners.all(foreign)
+    }
+
     /// The device with this address, if it is the only one.
     fn owner(&self, address: IpAddr) -> Option<u32> {
         let mut owners = self.addresses().filter(|own| own.address == address);
         let first = owners.next()?.index;
         owners.all(|own| own.index == first).then_some(first)
+    }
+}
+
+/// Whether no packet leaves the machine by devices of this kind. They hold addresses that do not
+/// depend on a port.
+fn is_internal(kind: &LinkKind) -> bool {
+    match kind {
+        LinkKind::Loopback => true,
+        LinkKind::Other(kind) => &**kind == "dummy",
+        LinkKind::Ethernet | LinkKind::Bridge { .. } | LinkKind::Vlan { .. } | LinkKind::Ppp => {
+            false
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use netlink::messages;
 use super::*;
 use crate::change::Change;
 use crate::decode::{Decoded, decode};
-use crate::fixture::{address, default_rules, link, model, other, route, rule};
+use crate::fixture::{address, default_rules, kind, link, model, other, route, rule};
 use crate::rules::RoutingRule;
+use crate::types::LinkKind;
 
 const LAN: u32 = 2;
 const WAN1: u32 = 3;
@@ -21,8 +22,12 @@ fn word(word: u32) -> [u8; 4] {
 fn network(attrs: &[(u16, &[u8])]) -> Topology {
     let hundred = word(100);
     let all = [(6, &hundred[..]), (15, &hundred)].into_iter().chain(attrs.iter().copied());
-    let made = rule(libc::AF_INET, [0, 0], &all.collect::<Vec<_>>());
-    let bytes = [default_rules(), made].concat();
+    ruled(&rule(libc::AF_INET, [0, 0], &all.collect::<Vec<_>>()))
+}
+
+/// The same, with these rules besides those of every kernel.
+fn ruled(made: &[u8]) -> Topology {
+    let bytes = [&default_rules(), made].concat();
     let mut rules: Vec<RoutingRule> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
             Decoded::Rule(rule) => rule,
@@ -170,6 +175,44 @@ fn the_address_of_another_device_is_not_sent_there() {
     let masqueraded = web("192.0.2.10");
     assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN1)).0, known(LAN, WAN1));
     assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN2)).0, Routing::Unknown);
+}
+
+#[test]
+fn without_rules_the_address_of_another_device_is_not_sent_there_either() {
+    let mut network = ruled(&[]);
+    let masqueraded = web("192.0.2.10");
+    assert_eq!(network.routing(&masqueraded, 0), Routing::Destination);
+    assert_eq!(network.routing(&web("198.51.100.10"), 0), Routing::Unknown);
+    let default = |wan, gateway| Change::RouteReplaced(route(wan, "0.0.0.0/0", Some(gateway)));
+    network.apply(default(WAN2, "198.51.100.1"));
+    assert_eq!(network.routing(&masqueraded, 0), Routing::Unknown);
+    assert_eq!(network.routing(&web("198.51.100.10"), 0), Routing::Destination);
+    assert_eq!(network.routing(&plain(), 0), Routing::Destination, "not translated");
+    assert_eq!(network.routing(&inward(), 0), Routing::Destination, "not translated");
+    // The second WAN has the address, too.
+    network.apply(address(WAN2, "192.0.2.10/32"));
+    assert_eq!(network.routing(&masqueraded, 0), Routing::Destination);
+    network.apply(Change::LinkGone(WAN2));
+    network.apply(Change::Link(link(WAN2, "wan2")));
+    network.apply(default(WAN2, "198.51.100.1"));
+    assert_eq!(network.routing(&masqueraded, 0), Routing::Unknown);
+    // Two devices have it, and neither is the egress.
+    network.apply(address(LAN, "192.0.2.10/32"));
+    assert_eq!(network.routing(&masqueraded, 0), Routing::Unknown);
+    assert_eq!(network.route_questions(), None);
+}
+
+#[test]
+fn an_address_of_no_port_is_sent_by_any() {
+    let mut network = ruled(&[]);
+    assert_eq!(network.routing(&web("203.0.113.77"), 0), Routing::Destination, "of nobody here");
+    for (index, link) in [(8, kind(8, "lo", LinkKind::Loopback)), (9, other(9, "public", "dummy"))]
+    {
+        let own = format!("203.0.113.{index}");
+        network.apply(Change::Link(link));
+        network.apply(address(index, &format!("{own}/32")));
+        assert_eq!(network.routing(&web(&own), 0), Routing::Destination, "{own}");
+    }
 }
 
 #[test]
