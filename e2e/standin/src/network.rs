@@ -278,7 +278,7 @@ fn without(config: &Package, section: &Section) -> Package {
     rest
 }
 
-/// The device that an interface's packets go through: PPPoE and WireGuard make one of their own.
+/// The device that an interface's packets go through: PPPoE and tunnels make one of their own.
 fn layer3(section: &Section, config: &Package) -> String {
     match section.option("proto").and_then(|value| value.text()) {
         Some("pppoe") => format!("pppoe-{}", section.name),
