@@ -9,7 +9,7 @@ use ::uci::Section;
 /// Any zone, or none.
 const ANY: &str = "*";
 
-/// The pairs, each once. Without a change of the firewall there are none.
+/// The pairs, each once; empty if the draft does not change the firewall.
 pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
     let mut pairs = Vec::new();
     let mut add = |pair: [&str; 2]| {

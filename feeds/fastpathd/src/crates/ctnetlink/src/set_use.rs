@@ -174,7 +174,7 @@ impl Rule {
     fn update(&mut self, data: &[u8]) {
         const SET: u16 = 1;
         self.sets.extend(attribute(data, SET).map(|set| text(set).to_vec()));
-        // Other rules may go by the set that it fills.
+        // Other rules may look up the set that it fills.
         self.acts = true;
     }
 

@@ -154,7 +154,7 @@ fn a_line_without_sqm_is_none() {
     for queue in [&*off, &*lan, ""] {
         assert_eq!(found(&router("flowtable", queue)), None, "{queue}");
     }
-    assert_eq!(found(&router("off", QUEUE)), None, "there is no fast path");
+    assert_eq!(found(&router("off", QUEUE)), None, "the engine is off");
     // sqm-hardware says what to do.
     assert_eq!(found(&router("flowtable-hw", QUEUE)), None);
     let stopped = router("flowtable", QUEUE).without("/etc/rc.d/S50sqm");

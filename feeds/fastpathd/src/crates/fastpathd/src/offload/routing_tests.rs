@@ -36,14 +36,19 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
 
 /// A change of the table that the rule names.
 fn other_table() -> topology::Change {
+    default_route(100, GUEST, None)
+}
+
+/// The default route of a table.
+fn default_route(table: u32, device: u32, gateway: Option<&str>) -> topology::Change {
     topology::Change::RouteReplaced(topology::Route {
         network: "0.0.0.0".parse().unwrap(),
         prefix: 0,
         kind: topology::RouteKind::Unicast,
-        table: 100,
+        table,
         metric: 0,
-        index: Some(GUEST),
-        gateway: None,
+        index: Some(device),
+        gateway: gateway.map(|text| text.parse().unwrap()),
         source: None,
         several: false,
     })
@@ -190,33 +195,18 @@ fn a_flow_goes_where_the_kernel_routes_it() {
     assert_eq!(carried(&maps), 0);
 }
 
-/// The default route of the main table.
-fn default_route(device: u32, gateway: Option<&str>) -> topology::Change {
-    topology::Change::RouteReplaced(topology::Route {
-        network: "0.0.0.0".parse().unwrap(),
-        prefix: 0,
-        kind: topology::RouteKind::Unicast,
-        table: 254,
-        metric: 0,
-        index: Some(device),
-        gateway: gateway.map(|text| text.parse().unwrap()),
-        source: None,
-        several: false,
-    })
-}
-
 #[test]
 fn a_masqueraded_flow_does_not_follow_the_default_route_to_another_device() {
     let (mut core, maps) = running();
     change(&mut core, router());
     update(&mut core, established(7, false));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
-    assert_eq!(change(&mut core, vec![default_route(GUEST, Some(ROUTER))]), None);
+    assert_eq!(change(&mut core, vec![default_route(254, GUEST, Some(ROUTER))]), None);
     assert_eq!(carried(&maps), 0);
     assert_eq!(path(&mut core), slow("policy-routed"));
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0, "nor with its next packet");
-    change(&mut core, vec![default_route(WAN, None)]);
+    change(&mut core, vec![default_route(254, WAN, None)]);
     update(&mut core, established(7, false));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
     assert_eq!(path(&mut core).0, "ebpf");
@@ -228,7 +218,7 @@ fn an_untranslated_flow_follows_the_default_route() {
     change(&mut core, router());
     update(&mut core, plain(7));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
-    change(&mut core, vec![default_route(GUEST, Some(ROUTER))]);
+    change(&mut core, vec![default_route(254, GUEST, Some(ROUTER))]);
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
 }
 
