@@ -25,11 +25,14 @@ guest() {
 # with EDITS [MORE]: arguments of apply and check.
 with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
 
+# change_log: the reasons that are in the log alone.
+change_log() { gw 'cat /var/log/*.log | grep fastpath-change | tail -5; true'; }
+
 # applied SESSION EDITS [MORE]: the number of the change.
 applied() {
     local answer
     answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
-    jq -er .id <<<"$answer" || fail "not applied: $answer"
+    jq -er .id <<<"$answer" || fail "not applied: $answer"$'\n'"$(change_log)"
 }
 
 # refusal CODE SESSION METHOD ARGUMENTS: the call is refused so; its answer in ANSWER.

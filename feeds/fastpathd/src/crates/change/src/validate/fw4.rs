@@ -13,10 +13,11 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use plugin::process::{self, Limits, RunError};
 
@@ -32,8 +33,9 @@ const PROGRAM: &str = "/sbin/fw4";
 const CONFIG: &str = "/etc/config";
 /// Its copy of the configuration, in the folder of temporary files; then the number of the process.
 const FOLDER: &str = "fastpath.fw4.";
-/// It is asked twice at most, within rpcd's 30 s.
-const LIMITS: Limits = Limits::short(10);
+/// Seconds for both of its checks: rpcd ends the call after 30 s, and on a busy router one check
+/// may take most of them.
+const BOTH_CHECKS: u64 = 20;
 /// Errors that are logged, and bytes of each.
 const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
@@ -93,34 +95,44 @@ impl Firewall {
         if !touched.iter().any(|config| matches!(*config, "firewall" | "network")) {
             return None;
         }
-        let after = verdict(program, &draft.after);
-        if after == Verdict::Takes(Vec::new()) {
-            return None;
-        }
-        let before = verdict(program, &draft.before);
-        let quoted = program.display();
-        let about = match (&after, &before) {
-            (Verdict::Takes(of), Verdict::Takes(known)) => {
-                let new = newly(of, known)?;
-                crate::log::say(&format!("{quoted} leaves a section out: {}", new.reason));
-                return Some(left_out(draft, new));
+        let deadline = Instant::now() + Duration::from_secs(BOTH_CHECKS);
+        let after = verdict(program, &draft.after, deadline);
+        let (words, problem) = match &after {
+            Verdict::Takes(of) if of.is_empty() => return None,
+            Verdict::Silent(_) => compared(draft, &after, &after),
+            Verdict::Takes(_) | Verdict::Refuses(_) => {
+                compared(draft, &after, &verdict(program, &draft.before, deadline))
             }
-            (Verdict::Takes(_), Verdict::Refuses(_) | Verdict::Silent(_)) => return None,
-            (Verdict::Silent(_), Verdict::Takes(_) | Verdict::Refuses(_) | Verdict::Silent(_)) => {
-                "could not be asked"
-            }
-            (Verdict::Refuses(_), Verdict::Takes(_)) => "refused a change",
-            (Verdict::Refuses(_), Verdict::Refuses(_) | Verdict::Silent(_)) => {
-                "refuses the present configuration, so changes are not checked with it"
-            }
-        };
-        let (Verdict::Refuses(words) | Verdict::Silent(words)) = &after else { return None };
-        crate::log::say(&format!("{quoted} {about}: {}", errors(words)));
-        if matches!(after, Verdict::Silent(_)) {
-            return Some(problem("", "", &FirewallFault::Silent));
-        }
-        matches!(before, Verdict::Takes(_)).then(|| refused(draft, words))
+        }?;
+        crate::log::say(&format!("{} {words}", program.display()));
+        problem
     }
+}
+
+/// What the verdicts on the configuration after a change and on the one before it say about the
+/// change: words for the log, and the problem.
+fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String, Option<Problem>)> {
+    let silent = || Some(problem("", "", &FirewallFault::Silent));
+    Some(match (after, before) {
+        (Verdict::Silent(words), _) => (format!("could not be asked: {}", errors(words)), silent()),
+        // Whether the change is the cause is not known.
+        (Verdict::Takes(_) | Verdict::Refuses(_), Verdict::Silent(words)) => {
+            let words = errors(words);
+            (format!("could not be asked about the present configuration: {words}"), silent())
+        }
+        (Verdict::Takes(of), Verdict::Takes(known)) => {
+            let new = newly(of, known)?;
+            (format!("leaves a section out: {}", new.reason), Some(left_out(draft, new)))
+        }
+        (Verdict::Takes(_), Verdict::Refuses(_)) => return None,
+        (Verdict::Refuses(words), Verdict::Takes(_)) => {
+            (format!("refused a change: {}", errors(words)), Some(refused(draft, words)))
+        }
+        (Verdict::Refuses(words), Verdict::Refuses(_)) => {
+            let about = "refuses the present configuration, so changes are not checked with it";
+            (format!("{about}: {}", errors(words)), None)
+        }
+    })
 }
 
 /// The first that is left out only now.
@@ -129,12 +141,17 @@ fn newly<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
     after.iter().find(|of| same(of, after) > same(of, before))
 }
 
-fn verdict(program: &Path, packages: &Packages) -> Verdict {
+/// Its verdict, if it comes before the deadline.
+fn verdict(program: &Path, packages: &Packages, deadline: Instant) -> Verdict {
     let asked = || -> Result<std::process::Output, RunError> {
-        let folder = Folder::with(Path::new(CONFIG), packages)?;
+        let folder = Folder::with(&std::env::temp_dir(), Path::new(CONFIG), packages)?;
         let mut command = Command::new(program);
         over_config(command.arg("check"), &folder.0)?;
-        process::run(&mut command, b"", LIMITS)
+        let limits = Limits {
+            time: deadline.saturating_duration_since(Instant::now()),
+            ..Limits::short(BOTH_CHECKS)
+        };
+        process::run(&mut command, b"", limits)
     };
     match asked() {
         Ok(output) if output.status.success() => {
@@ -220,24 +237,38 @@ fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> 
 struct Folder(PathBuf);
 
 impl Folder {
-    fn with(config: &Path, packages: &Packages) -> io::Result<Self> {
-        let temporary = std::env::temp_dir();
-        remove_leftovers(&temporary);
+    fn with(temporary: &Path, config: &Path, packages: &Packages) -> io::Result<Self> {
+        remove_leftovers(temporary);
         let path = temporary.join(format!("{FOLDER}{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         let folder = Self(path);
         for entry in fs::read_dir(config)?.flatten() {
-            // uci reads no folders, and a pipe would be waited for.
-            if fs::metadata(entry.path()).is_ok_and(|of| of.is_file()) {
-                fs::copy(entry.path(), folder.0.join(entry.file_name()))?;
-            }
+            copy_file(&entry.path(), &folder.0.join(entry.file_name()))?;
         }
         for (name, package) in packages {
             fs::write(folder.0.join(name), text(package))?;
         }
         Ok(folder)
     }
+}
+
+/// Copies what is a file. uci reads no folders, a pipe would be waited for, a socket cannot be
+/// opened, and a name may be gone again: uci and our own programs write a file under another name
+/// first.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let opened = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(from);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO)) => {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.is_file() {
+        io::copy(&mut file, &mut fs::File::create(to)?)?;
+    }
+    Ok(())
 }
 
 /// Those of checks that were killed: they hold all of the configuration.
@@ -326,6 +357,33 @@ mod tests {
         assert!(text.contains("could not check") && !text.contains("such"), "{text}");
     }
 
+    /// A check that ends without a verdict permits nothing, whichever of the two it is.
+    #[test]
+    fn a_verdict_that_cannot_be_compared_permits_nothing() {
+        let draft = draft(json!([
+            {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
+        ]));
+        let left = LeftOut::all("[!] Section @rule[0] (x) has no quoted, for a new reason");
+        let refuses = || Verdict::Refuses("/dev/stdin:1:1-2: Error: syntax error".to_owned());
+        let silent = || Verdict::Silent(" Error: it did not finish within 20 s".to_owned());
+        let code = |after: Verdict, before: Verdict| {
+            compared(&draft, &after, &before).map(|(_, problem)| problem.map(|one| one.code))
+        };
+        let known = || Verdict::Takes(left.clone());
+        let cases = [
+            (code(silent(), silent()), Some(Some("fw4-silent"))),
+            (code(refuses(), silent()), Some(Some("fw4-silent"))),
+            (code(known(), silent()), Some(Some("fw4-silent"))),
+            (code(refuses(), known()), Some(Some("fw4-no-rule"))),
+            (code(refuses(), refuses()), Some(None)),
+            (code(known(), refuses()), None),
+            (code(known(), known()), None),
+        ];
+        for (number, (found, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(found, expected, "case {number}");
+        }
+    }
+
     /// Its text is for the log: a caller gets the cause in our text.
     #[test]
     fn a_warning_is_not_quoted() {
@@ -381,18 +439,38 @@ mod tests {
     /// not switch the examination off, and a pipe must not stop it.
     #[test]
     fn what_is_no_file_is_left_out() {
-        let config = std::env::temp_dir().join(format!("change-etc-config-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&config);
+        let (temporary, config) = folders("change-etc-config");
         fs::create_dir_all(config.join("old")).unwrap();
         fs::write(config.join("system"), "config system\n").unwrap();
         std::os::unix::fs::symlink("nowhere", config.join("gone")).unwrap();
-        let folder = Folder::with(&config, &crate::sample::lab());
-        fs::remove_dir_all(&config).unwrap();
-        let folder = folder.unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(config.join("socket")).unwrap();
+        assert!(Command::new("mkfifo").arg(config.join("pipe")).status().unwrap().success());
+        let folder = Folder::with(&temporary, &config, &crate::sample::lab()).unwrap();
         let mut names: Vec<_> =
             fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["firewall", "network", "system"]);
+        drop(folder);
+        fs::remove_dir_all(&temporary).unwrap();
+    }
+
+    /// Its name was read with the folder, and then it was renamed.
+    #[test]
+    fn a_file_that_is_gone_again_refuses_nothing() {
+        let (temporary, config) = folders("change-gone");
+        let copy = temporary.join("copy");
+        copy_file(&config.join(".network.uci-1"), &copy).unwrap();
+        assert!(!copy.exists());
+        fs::remove_dir_all(&temporary).unwrap();
+    }
+
+    /// A folder for copies, and the one that is copied, in it.
+    fn folders(name: &str) -> (PathBuf, PathBuf) {
+        let temporary = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&temporary);
+        let config = temporary.join("config");
+        fs::create_dir_all(&config).unwrap();
+        (temporary, config)
     }
 
     #[test]
