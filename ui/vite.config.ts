@@ -107,9 +107,12 @@ export default defineConfig({
       },
       {
         extends: true,
+        // Of a package's files those for browsers: on a server `untrack` of Svelte tracks.
+        resolve: { conditions: ['browser'] },
         test: {
           name: 'runes',
           environment: './build/browser-environment.ts',
+          server: { deps: { inline: ['svelte'] } },
           include: ['src/**/*.svelte.test.ts'],
         },
       },

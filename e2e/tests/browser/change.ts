@@ -16,11 +16,17 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
 
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 
+/** The lines of the open review in the syntax of the files. */
+export async function diff(page: Page): Promise<string[]> {
+  await review(page).getByText('As UCI settings', { exact: true }).click();
+  return review(page).locator('[data-line]').allInnerTexts();
+}
+
 /** Requests a review of the changes, and answers its lines. */
 export async function looked(page: Page): Promise<string[]> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
-  return review(page).locator('[data-line]').allInnerTexts();
+  return diff(page);
 }
 
 export const how = (page: Page, state: string) => page.locator(`[data-change="${state}"]`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
-import { looked, openSetup, review } from './change';
+import { apply, diff, kept, looked, openSetup, review } from './change';
 import { core, expect, test } from './fixture';
 
 const screen = async (page: Page, name: string) => {
@@ -49,6 +49,54 @@ test(
   },
 );
 
+test('edits of all screens are one draft, reviewed on any of them', core, async ({ page }) => {
+  await openSetup(page, 'firewall');
+  await may(page, 'iot', 'mgmt').check();
+  await screen(page, 'Internet');
+  await page.getByLabel('MTU').fill('1480');
+  await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
+
+  await screen(page, 'Overview');
+  await page.getByRole('button', { name: '2 edits to review' }).click();
+  await expect(applied(page)).toBeFocused();
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain('mgmt');
+  expect(lines).toContain('1480');
+  const text = review(page);
+  await expect(text.getByText('Forwarding: added')).toBeVisible();
+  await expect(text.getByText('Interface wan', { exact: true })).toBeVisible();
+  await expect(text.locator('[data-access="granted"]')).toContainText('zone iot → zone mgmt');
+  await expect(text.locator('[data-access="withdrawn"]')).toHaveCount(0);
+  await text.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(page.getByRole('button', { name: 'edits to review' })).toBeHidden();
+  await screen(page, 'Firewall');
+  await expect(may(page, 'iot', 'mgmt')).not.toBeChecked();
+});
+
+test('several changes are undone with one', async ({ page, router }) => {
+  const files = () => router.run('cat /etc/config/firewall /etc/config/network');
+  const before = await files();
+  await openSetup(page, 'firewall');
+  for (const dest of ['mgmt', 'lan']) {
+    await may(page, 'iot', dest).check();
+    await looked(page);
+    await apply(page);
+    await kept(page);
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+  }
+  await screen(page, 'System');
+  const older = page.locator('details[data-change]').nth(1);
+  await older.locator('summary').click();
+  await expect(older.locator('summary')).toContainText('Forwarding: added');
+  await older.getByRole('button', { name: 'Undo to here' }).click();
+  await looked(page);
+  await expect(review(page).locator('[data-access="withdrawn"] li')).toHaveCount(2);
+  await apply(page);
+  await kept(page);
+  expect(await files()).toBe(before);
+});
+
 test('edits discarded during the check are not reviewed', async ({ page }) => {
   await openSetup(page, 'firewall');
   let answer: () => void = () => undefined;
@@ -69,7 +117,7 @@ test('edits discarded during the check are not reviewed', async ({ page }) => {
   answer();
   await expect(review(page)).toBeVisible();
   expect(checks).toBe(2);
-  const lines = (await review(page).locator('[data-line]').allInnerTexts()).join('\n');
+  const lines = (await diff(page)).join('\n');
   expect(lines).toContain('lan');
   expect(lines).not.toContain('mgmt');
 });

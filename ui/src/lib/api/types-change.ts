@@ -94,6 +94,10 @@ export interface ChangeApi {
        * zones it would open to the Internet; port forwards are not listed
        */
       exposes: Exposure[];
+      /**
+       * the access between zones that it would grant or withdraw
+       */
+      access: Access[];
     };
   };
   /**
@@ -198,7 +202,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay. In place of a secret they have "•••" and the change's number, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `section`, `option`: the value has been changed since).
+   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay, unless `since` is set. In place of a secret they have "•••" and the change's number, and with `since` a plus, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `section`, `option`: the value has been changed since).
    */
   undo: {
     request: {
@@ -206,6 +210,10 @@ export interface ChangeApi {
        * its number
        */
       id: number;
+      /**
+       * undo every later change, too; default false
+       */
+      since?: boolean;
     };
     reply: {
       /**
@@ -466,6 +474,39 @@ export interface Exposure {
   text: string;
 }
 /**
+ * Access that a change grants or withdraws, by a setting of the firewall.
+ */
+export interface Access {
+  /**
+   * possible after the change, by this setting; otherwise possible before it
+   */
+  granted: boolean;
+  /**
+   * `zone`: a forwarding or a forward policy; `router`: an input policy; `port`: a port forward; `rule`: a rule that accepts or denies
+   */
+  code: 'zone' | 'router' | 'port' | 'rule';
+  /**
+   * the zone of the initiator; *: every zone
+   */
+  from: string;
+  /**
+   * the zone of the responder, *: every zone, empty: the router itself; of a port forward the host and its port
+   */
+  to: string;
+  /**
+   * protocols and destination ports, such as tcp udp 53; empty: all
+   */
+  ports: string;
+  /**
+   * the name of the port forward or the rule; empty: none
+   */
+  name: string;
+  /**
+   * English text
+   */
+  text: string;
+}
+/**
  * A section of a file, in the order of the file.
  */
 export interface Section {
@@ -520,6 +561,10 @@ export interface Past {
    * its values have not been changed since
    */
   undoable: boolean;
+  /**
+   * it can be undone with every later change
+   */
+  undoable_since: boolean;
   /**
    * its diff
    */

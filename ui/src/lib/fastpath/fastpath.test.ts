@@ -26,8 +26,8 @@ beforeEach(async () => {
     ],
   };
   const request = () => Promise.resolve({ configs });
-  draft = new Draft(new Router({ request } as never), ['fastpath', 'firewall']);
-  await draft.load();
+  draft = new Draft(new Router({ request } as never));
+  await draft.load(['fastpath', 'firewall']);
 });
 
 describe('ports', () => {

@@ -37,8 +37,8 @@ beforeEach(async () => {
     ],
   };
   const request = () => Promise.resolve({ configs });
-  draft = new Draft(new Router({ request } as never), ['firewall', 'network']);
-  await draft.load();
+  draft = new Draft(new Router({ request } as never));
+  await draft.load(['firewall', 'network']);
 });
 
 const zoneOf = (name: string) => {

@@ -19,8 +19,9 @@ export type Problem = Omit<Api.Problem, 'code' | 'params'> & { code: string; par
 /** An older router does not send `label` and `what`. */
 export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 
-/** The content of a change: edits, or the number of an older change to undo. */
-export type Wanted = { edits: readonly Edit[] } | { undo: number };
+/** The content of a change: edits, or the number of an older change to undo, with `since` every
+ * later one too. */
+export type Wanted = { edits: readonly Edit[] } | { undo: number; since?: boolean };
 
 /** The effects of a change that is not applied yet. */
 export interface Review {
@@ -29,7 +30,12 @@ export interface Review {
   cuts: Api.Cut[];
   /** Exposures to the Internet. */
   exposes?: Exposure[];
+  /** Access between zones that it grants or withdraws; an older router does not send it. */
+  access?: Access[];
 }
+
+/** A newer router may send other codes. */
+export type Access = Omit<Api.Access, 'code'> & { code: string };
 
 /** The consent of the administrator: to a cut, to zones opened to the Internet, and to the end of
  * connections that new rules may forbid. */
@@ -47,7 +53,8 @@ type Reported = 'mine' | 'in_force';
 export type Ended = Api.Ended;
 
 /** A change that has ended, with its diff. */
-export type Done = Omit<Api.Past, 'diff'> & { diff: Line[] };
+export type Done = Omit<Api.Past, 'diff' | 'undoable_since'> &
+  Partial<Pick<Api.Past, 'undoable_since'>> & { diff: Line[] };
 
 /** How a change of this page is proved, and the action at its end. */
 export interface Care {
@@ -168,7 +175,9 @@ export class Change {
   /** The edits that undo a change come from the router, which has the previous values. */
   private async editsOf(wanted: Wanted): Promise<readonly Edit[]> {
     if ('edits' in wanted) return wanted.edits;
-    const reply = await this.router.ask('undo', { id: wanted.undo }, undefined, APPLY_MS);
+    const { undo: id, since = false } = wanted;
+    const args = since ? { id, since } : { id };
+    const reply = await this.router.ask('undo', args, undefined, APPLY_MS);
     return reply['edits'] as readonly Edit[];
   }
 

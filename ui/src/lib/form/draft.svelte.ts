@@ -9,19 +9,16 @@ import { judgement } from './messages';
 /** Edits of several configuration files; none of them is on the router yet. */
 export class Draft {
   private before = $state.raw<Files>({});
-  /** The sections of each file as they would be. */
+  /** The sections of each file that has been read, as they would be. */
   files = $state.raw<Files>({});
-  /** The files have been read. */
-  loaded = $state(false);
   /** The problems of the last review, except those of options edited since. */
   problems = $state.raw<readonly Problem[]>([]);
-  private was = $state.raw<ReadonlyMap<string, string>>(new Map());
+  /** By file the former name of each section that was renamed. */
+  private was = $state.raw<Readonly<Record<string, ReadonlyMap<string, string>>>>({});
   private made = 0;
 
   constructor(
     private readonly router: Router,
-    /** The names of the files. */
-    readonly configs: readonly string[],
     /** Why the router does not use a file as it is. */
     private readonly reported: () => readonly Problem[] = () => [],
   ) {}
@@ -32,24 +29,40 @@ export class Draft {
    */
   get edits(): Edit[] {
     const { before, files, was } = this;
-    return this.configs.flatMap((each) =>
-      editsOf(each, before[each] ?? [], files[each] ?? [], was),
+    return Object.entries(before).flatMap(([config, sections]) =>
+      editsOf(config, sections, files[config] ?? [], was[config]),
     );
   }
 
-  /** Reads the files and discards all edits. */
-  async load(signal?: AbortSignal): Promise<void> {
-    const { configs } = this;
+  /** The files that have been read. */
+  get configs(): string[] {
+    return Object.keys(this.before);
+  }
+
+  /** Whether the file would change. */
+  edited(config: string): boolean {
+    return this.edits.some((each) => each.config === config);
+  }
+
+  /**
+   * Reads files, which discards their edits; without names all that have been read before. Of files
+   * that are edited while they are read, the edits stay.
+   */
+  async load(configs = this.configs, signal?: AbortSignal): Promise<void> {
+    const asked = this.files;
     const reply = await this.router.ask('get', { configs: [...configs] }, signal);
-    const files = reply['configs'] as Record<string, Section[]>;
-    this.before = Object.fromEntries(configs.map((each) => [each, files[each] ?? []]));
-    this.discard();
-    this.loaded = true;
+    const all = reply['configs'] as Record<string, Section[]>;
+    const read = configs.filter((each) => this.files[each] === asked[each]);
+    const fresh = Object.fromEntries(read.map((each) => [each, all[each] ?? []]));
+    this.before = { ...this.before, ...fresh };
+    this.files = { ...this.files, ...fresh };
+    this.was = { ...this.was, ...Object.fromEntries(read.map((each) => [each, new Map()])) };
+    this.problems = this.problems.filter(({ config }) => !read.includes(config));
   }
 
   discard(): void {
     this.files = this.before;
-    this.was = new Map();
+    this.was = {};
     this.problems = [];
   }
 
@@ -64,7 +77,7 @@ export class Draft {
 
   /** A section as the router has it; none of one that is not written yet. */
   original(config: string, name: string): Section | undefined {
-    const known = this.was.get(name) ?? name;
+    const known = this.former(config, name);
     return this.before[config]?.find(({ section }) => section === known);
   }
 
@@ -92,8 +105,10 @@ export class Draft {
   }
 
   rename(config: string, name: string, to: string): void {
-    if (this.before[config]?.some(({ section }) => section === (this.was.get(name) ?? name))) {
-      this.was = new Map([...this.was, [to, this.was.get(name) ?? name]]);
+    const former = this.former(config, name);
+    if (this.before[config]?.some(({ section }) => section === former)) {
+      const names = new Map([...(this.was[config] ?? []), [to, former]]);
+      this.was = { ...this.was, [config]: names };
     }
     this.change(config, (all) =>
       all.map((each) => (each.section === name ? { ...each, section: to } : each)),
@@ -113,11 +128,16 @@ export class Draft {
 
   /** The problem of an option; without one, of the section as a whole. */
   problem(config: string, name: string, option = ''): string {
-    const edited = this.files !== this.before;
+    const edited = this.files[config] !== this.before[config];
     const here = (each: Problem) =>
       each.config === config && each.section === name && each.option === option;
     const found = [...this.problems, ...(edited ? [] : this.reported())].find(here);
     return found ? judgement('problem', found) : '';
+  }
+
+  /** The name of a section in the file. */
+  private former(config: string, name: string): string {
+    return this.was[config]?.get(name) ?? name;
   }
 
   private forget(config: string, which: (problem: Problem) => boolean): void {

@@ -135,11 +135,8 @@ describe('a draft', () => {
   beforeEach(async () => {
     rpcd = new Rpcd();
     rpcd.answers['get'] = { configs: { network: file, firewall: [] } };
-    draft = new Draft(new Change(rpcd, new Map() as never, 'router').router, [
-      'network',
-      'firewall',
-    ]);
-    await draft.load();
+    draft = new Draft(new Change(rpcd, new Map() as never, 'router').router);
+    await draft.load(['network', 'firewall']);
   });
 
   it('has no edits until something is edited, and none when it is discarded', () => {
@@ -185,8 +182,8 @@ describe('a draft', () => {
   it('reports why the router does not use its file until that is edited', async () => {
     const wrong = { config: 'network', section: 'lan', option: '', code: 'missing', text: '' };
     const { router } = new Change(rpcd, new Map() as never, 'router');
-    const reported = new Draft(router, ['network'], () => [wrong]);
-    await reported.load();
+    const reported = new Draft(router, () => [wrong]);
+    await reported.load(['network']);
     expect(reported.problem('network', 'lan')).toBe('A value is required.');
     reported.set('network', 'guest', { mtu: '1400' });
     expect(reported.problem('network', 'lan')).toBe('');
@@ -300,8 +297,8 @@ describe('a change', () => {
       },
     });
     rpcd.answers['get'] = files('one');
-    const draft = new Draft(change.router, ['fastpath']);
-    await draft.load();
+    const draft = new Draft(change.router);
+    await draft.load(['fastpath']);
     draft.set('fastpath', 'a', { src: 'lan' });
     await change.apply({ edits: draft.edits }, {}, '', { reread: () => draft.load() });
     // Somebody else's change came before ours was kept.

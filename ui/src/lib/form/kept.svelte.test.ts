@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
-import { opened } from './opened.svelte';
+import { draftOf, opened } from './opened.svelte';
 
 /** A screen as Svelte makes it: it owns its effects, which end when it is left. */
 function show<T>(begin: () => T): { of: T; leave: () => void } {
@@ -38,7 +38,7 @@ describe('a draft of files, kept while another screen is shown', () => {
 
   it('has the edits that its controls show, whichever screen they were made on', async () => {
     const first = screen();
-    await first.of.load();
+    await first.of.load(['firewall']);
     first.of.set('firewall', 'wan', { input: 'ACCEPT' });
     expect(first.of.edits).toHaveLength(1);
     first.leave();
@@ -56,7 +56,7 @@ describe('a draft of files, kept while another screen is shown', () => {
 
   it('updates derived values', async () => {
     const first = screen();
-    await first.of.load();
+    await first.of.load(['firewall']);
     first.of.set('firewall', 'wan', { input: 'ACCEPT' });
     void first.of.edits;
     first.leave();
@@ -72,6 +72,94 @@ describe('a draft of files, kept while another screen is shown', () => {
     second.of.draft.set('firewall', 'lan', { input: 'DROP' });
     expect(second.of.number()).toBe(1);
     second.leave();
+  });
+});
+
+describe('the draft of all screens', () => {
+  const interfaces = [
+    { section: 'lan', type: 'interface', anonymous: false, values: { ipaddr: '10.0.0.1/24' } },
+  ];
+  let asked: string[][] = [];
+  let reply: Record<string, unknown> = {};
+  let answer = () => Promise.resolve();
+
+  beforeEach(() => {
+    asked = [];
+    reply = { ...files, network: interfaces };
+    answer = () => Promise.resolve();
+    const request = async (_: string, method: string, args: { configs?: string[] }) => {
+      if (method !== 'get') return {};
+      asked.push(args.configs ?? []);
+      const now = reply;
+      await answer();
+      return { configs: now };
+    };
+    app = { ...app, api: { request } } as unknown as App;
+  });
+
+  const screen = (...configs: string[]) => show(() => opened(app, configs));
+  const ready = (of: { loaded: boolean }) => vi.waitFor(() => expect(of.loaded).toBe(true));
+
+  it('has the edits of each, in one review', async () => {
+    const network = screen('network');
+    await ready(network.of);
+    network.of.draft.set('network', 'lan', { ipaddr: '10.0.1.1/24' });
+    network.leave();
+
+    const firewall = screen('network', 'firewall');
+    expect(firewall.of.loaded).toBe(false);
+    await ready(firewall.of);
+    expect(asked).toEqual([['network'], ['firewall']]);
+    firewall.of.draft.set('firewall', 'wan', { input: 'ACCEPT' });
+    expect(firewall.of.draft.edits).toMatchObject([
+      { config: 'network', section: 'lan', values: { ipaddr: '10.0.1.1/24' } },
+      { config: 'firewall', section: 'wan', values: { input: 'ACCEPT' } },
+    ]);
+    firewall.leave();
+  });
+
+  it('reads a file without edits whenever a screen is opened', async () => {
+    const first = screen('firewall');
+    await ready(first.of);
+    first.leave();
+    reply = { firewall: [] };
+    const second = screen('firewall');
+    expect(second.of.loaded).toBe(false);
+    await ready(second.of);
+    expect(second.of.draft.all('firewall')).toEqual([]);
+    second.leave();
+  });
+
+  it('keeps an edit that is made while its file is read again', async () => {
+    const first = screen('firewall');
+    await ready(first.of);
+    let go: () => void = () => undefined;
+    answer = () => new Promise((done) => (go = done));
+    const reading = first.of.draft.load();
+    first.of.draft.set('firewall', 'wan', { input: 'ACCEPT' });
+    go();
+    await reading;
+    expect(first.of.draft.edits).toMatchObject([{ section: 'wan', values: { input: 'ACCEPT' } }]);
+    first.leave();
+  });
+
+  it('is another one in another session', async () => {
+    const first = screen('firewall');
+    await ready(first.of);
+    first.of.draft.set('firewall', 'wan', { input: 'ACCEPT' });
+    first.leave();
+    app.ubus.session = `session ${++sessions}`;
+    expect(draftOf(app).edits).toEqual([]);
+  });
+
+  it('renames a section of one file only', async () => {
+    const both = screen('firewall', 'network');
+    await ready(both.of);
+    both.of.draft.rename('firewall', 'lan', 'home');
+    both.of.draft.add('network', 'interface', {}, 'home');
+    expect(both.of.draft.original('network', 'home')).toBeUndefined();
+    expect(both.of.draft.original('firewall', 'home')?.section).toBe('lan');
+    both.leave();
   });
 });
 

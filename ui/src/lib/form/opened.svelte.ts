@@ -1,36 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Keeps the draft of a screen with edits while other screens are shown; its files are read every 2
- * s until the router answers. */
+/** The one draft of a session, over the files of all screens; a screen's files are read every 2 s
+ * until the router answers. */
 
+import { untrack } from 'svelte';
 import { Fault } from '../api/errors';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
 import { Draft } from './draft.svelte';
 
-const kept = new Map<string, { session: string; draft: Draft }>();
+const kept = new WeakMap<App, { session: string; draft: Draft }>();
 
-/**
- * The draft of a screen, read when the screen is first shown: switching to another screen keeps its
- * edits. Called while a component is created.
- */
-export function opened(app: App, configs: readonly string[]) {
-  const key = configs.join();
+/** The draft of this session: another session has none of its edits. */
+export function draftOf(app: App): Draft {
   const { session } = app.ubus;
-  const known = kept.get(key);
-  const fresh = known?.session !== session || known.draft.edits.length === 0;
+  const known = kept.get(app);
+  if (known?.session === session) return known.draft;
   const reported = () =>
     (app.live.status?.problems ?? []).map((each) => ({ ...each, params: { ...each.params } }));
-  const draft = fresh ? new Draft(changeOf(app).router, configs, reported) : known.draft;
-  kept.set(key, { session, draft });
+  const draft = new Draft(changeOf(app).router, reported);
+  kept.set(app, { session, draft });
+  return draft;
+}
+
+/**
+ * The draft with the files of a screen in it. Edited ones stay as they are shown, the others are
+ * read whenever a screen with them is opened. Called while a component is created.
+ */
+export function opened(app: App, configs: readonly string[]) {
+  const draft = draftOf(app);
+  const wanted = untrack(() => configs.filter((each) => !draft.edited(each)));
+  let loaded = $state(wanted.length === 0);
   let trouble = $state('');
 
-  /** Until it has been read: the router may be away just now. */
+  /** Until they have been read: the router may be away just now. */
   async function load(signal: AbortSignal): Promise<void> {
-    while (!draft.loaded && !signal.aborted) {
+    while (!loaded && !signal.aborted) {
       try {
-        await draft.load(signal);
+        await draft.load(wanted, signal);
         trouble = '';
+        loaded = true;
       } catch (fault) {
         if (signal.aborted) return;
         if (!(fault instanceof Fault)) throw fault;
@@ -44,12 +53,15 @@ export function opened(app: App, configs: readonly string[]) {
   $effect(() => {
     if (!app.live.visible) return;
     const leave = new AbortController();
-    void load(leave.signal);
+    untrack(() => void load(leave.signal));
     return () => leave.abort();
   });
 
   return {
     draft,
+    get loaded() {
+      return loaded;
+    },
     get trouble() {
       return trouble;
     },

@@ -32,8 +32,8 @@ const firewall = () => [
 
 async function opened(configs: Record<string, Section[]>): Promise<Draft> {
   const router = new Router({ request: () => Promise.resolve({ configs }) });
-  const draft = new Draft(router, ['network', 'firewall', 'dhcp']);
-  await draft.load();
+  const draft = new Draft(router);
+  await draft.load(['network', 'firewall', 'dhcp']);
   return draft;
 }
 

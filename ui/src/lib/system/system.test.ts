@@ -125,8 +125,8 @@ describe('users', () => {
       login('viewer', { read: ['unauthenticated', 'luci-app-fastpath'] }),
     ];
     const request = () => Promise.resolve({ configs: { rpcd } });
-    draft = new Draft(new Router({ request } as never), ['rpcd']);
-    await draft.load();
+    draft = new Draft(new Router({ request } as never));
+    await draft.load(['rpcd']);
   });
 
   it('have roles by their rights to write', () => {

@@ -28,11 +28,8 @@ beforeEach(async () => {
       section('cfg04', 'zone', { name: 'wan', network: ['wan', 'wan6'], masq: '1' }),
     ],
   };
-  draft = new Draft(new Router({ request: () => Promise.resolve({ configs }) }), [
-    'network',
-    'firewall',
-  ]);
-  await draft.load();
+  draft = new Draft(new Router({ request: () => Promise.resolve({ configs }) }));
+  await draft.load(['network', 'firewall']);
 });
 
 it('finds the WAN by its zone, and the devices below it', () => {

@@ -67,8 +67,8 @@ const wanted: Wanted = {
 let draft: Draft;
 beforeEach(async () => {
   const router = new Router({ request: () => Promise.resolve({ configs: configs() }) });
-  draft = new Draft(router, ['network', 'firewall', 'dhcp', 'wireless']);
-  await draft.load();
+  draft = new Draft(router);
+  await draft.load(['network', 'firewall', 'dhcp', 'wireless']);
 });
 
 const home = () => draft.get('wireless', 'home') as Section;

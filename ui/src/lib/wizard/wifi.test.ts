@@ -35,8 +35,8 @@ const fresh = () => ({
 let draft: Draft;
 beforeEach(async () => {
   const router = new Router({ request: () => Promise.resolve({ configs: fresh() }) });
-  draft = new Draft(router, ['network', 'firewall', 'dhcp', 'wireless']);
-  await draft.load();
+  draft = new Draft(router);
+  await draft.load(['network', 'firewall', 'dhcp', 'wireless']);
 });
 
 const ssids = () =>

@@ -6,21 +6,22 @@
 use plugin::{Bus, Call, CallReason, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 
+use crate::access;
 use crate::administrator;
 use crate::caller::Caller;
 use crate::cuts::Cut;
 use crate::diff;
 use crate::draft::Draft;
-use crate::edit::{CONFIGS, Edit, read_edits};
+use crate::edit::{CONFIGS, Edit, Undone, read_edits};
 use crate::exposes::{self, NewExposure};
 use crate::force::{self, InUse, Seen};
 use crate::problem::Problem;
 use crate::reason::ChangeReason;
 use crate::record::{Record, State};
-use crate::secret::{MASK, masked, masked_section};
+use crate::secret::{masked, masked_section};
 use crate::transaction::{Changes, Order, Waiting};
 use crate::uci::Uci;
-use crate::undo::inverse;
+use crate::undo::{Undo, inverse};
 use crate::validate;
 use ::uci::{Package, Packages, Setting};
 
@@ -46,7 +47,7 @@ pub const OBJECT: Object = Object {
         method!("revert", revert, "id": Number),
         method!("pending", waiting),
         method!("list", list),
-        method!("undo", undo, "id": Number),
+        method!("undo", undo, "id": Number, "since": Flag),
     ],
 };
 
@@ -91,6 +92,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
         ("diff", json!(diff::lines(&judged.draft))),
         ("cuts", json!(judged.cuts)),
         ("exposes", json!(judged.exposes)),
+        ("access", json!(access::access(&judged.draft))),
     ]))
 }
 
@@ -194,8 +196,17 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
         }
     }
     let now = if configs.is_empty() { Packages::new() } else { read(&call.bus, &configs).await? };
-    let shown: Vec<Value> = records.iter().map(|record| shown(record, &now)).collect();
-    Ok(map([("changes", json!(shown))]))
+    let mut undo = Some(Undo::new(now.clone()));
+    let mut entries = Vec::new();
+    for record in &records {
+        let kept = record.state == State::Confirmed;
+        if kept && undo.as_mut().is_some_and(|undo| undo.add(&record.draft).is_err()) {
+            // Neither can any older one be undone with all that came after it.
+            undo = None;
+        }
+        entries.push(shown(record, &now, undo.is_some()));
+    }
+    Ok(map([("changes", json!(entries))]))
 }
 
 fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
@@ -213,21 +224,23 @@ fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     ])
 }
 
-fn shown(record: &Record, now: &Packages) -> Value {
+/// An entry of the list. `together`: all later changes and this one can be undone.
+fn shown(record: &Record, now: &Packages, together: bool) -> Value {
     let kept = record.state == State::Confirmed;
     let undoable = kept && inverse(&record.draft, now).is_ok();
     let answer = record.head.answer([
         ("state", json!(record.state)),
         ("diff", json!(diff::lines(&record.draft))),
         ("undoable", json!(undoable)),
+        ("undoable_since", json!(kept && together)),
     ]);
     answer.into()
 }
 
 /// The edits that undo a change, without their secrets: [`filled`] finds them again.
 async fn undo(call: &Call) -> Result<Map, Refusal> {
-    let id = id(call)?;
-    let edits = undo_edits(call, id).await?;
+    let undone = Undone { id: id(call)?, since: call.flag("since")? };
+    let edits = undo_edits(call, undone).await?;
     // Of a URL with a password as well: it could not be put together again.
     let mut configs: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
     configs.sort_unstable();
@@ -237,13 +250,13 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
         let kind = edit.kind(now.get(&edit.config));
         edit.value(&|option: &str, setting: &Setting| {
             let hidden = masked(kind, option, setting) != *setting;
-            if hidden { json!(format!("{MASK}{id}")) } else { json!(setting) }
+            if hidden { json!(undone.mask()) } else { json!(setting) }
         })
     };
     Ok(map([("edits", edits.iter().map(value).collect())]))
 }
 
-async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
+async fn undo_edits(call: &Call, Undone { id, since }: Undone) -> Result<Vec<Edit>, Refusal> {
     let record = crate::store().record(id)?;
     let gone = || Refusal::new("gone", ChangeReason::NoChange { id });
     let record = record.ok_or_else(gone)?;
@@ -251,9 +264,21 @@ async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
         let reason = ChangeReason::NothingToUndo { id };
         return Err(Refusal::new("gone", reason).with("state", json!(record.state)));
     }
-    let now = read(&call.bus, &record.draft.touched()).await?;
-    inverse(&record.draft, &now).map_err(|error| {
-        let reason = ChangeReason::changed(id, &error);
+    // The newest first. Those that were rolled back changed nothing.
+    let mut records = if since { crate::store().records()? } else { vec![record] };
+    records.retain(|of| of.head.id >= id && of.state == State::Confirmed);
+    let mut configs: Vec<&str> = records.iter().flat_map(|of| of.draft.touched()).collect();
+    configs.sort_unstable();
+    configs.dedup();
+    let mut undo = Undo::new(read(&call.bus, &configs).await?);
+    let mut oldest = id;
+    let mut add = |of: &Record| {
+        oldest = of.head.id;
+        undo.add(&of.draft)
+    };
+    let added = records.iter().try_for_each(&mut add);
+    added.and_then(|()| undo.edits()).map_err(|error| {
+        let reason = ChangeReason::changed(oldest, &error);
         let refusal = Refusal::new("changed", reason).with("config", json!(error.config));
         refusal.with("section", json!(error.section)).with("option", json!(error.option))
     })
@@ -292,11 +317,13 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
 
 /// The edits with the secrets of before where `undo` has shown a mask with its change's number.
 async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal> {
-    let Some(id) = edits.iter().find_map(Edit::undone) else { return Ok(edits) };
-    let known = undo_edits(call, id).await?;
-    if edits.iter_mut().all(|edit| edit.fill(id, &known)) {
+    let Some(undone) = edits.iter().find_map(Edit::undone) else { return Ok(edits) };
+    let known = undo_edits(call, undone).await?;
+    // Masks of two changes: the second one would become a password.
+    if edits.iter_mut().all(|edit| edit.fill(undone, &known) && edit.undone().is_none()) {
         return Ok(edits);
     }
+    let id = undone.id;
     Err(Refusal::new("argument", ChangeReason::OtherEdits { id }).with("id", json!(id)))
 }
 

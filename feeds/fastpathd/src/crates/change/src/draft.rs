@@ -82,6 +82,43 @@ impl Draft {
         Ok(draft)
     }
 
+    /// This change and the next one, which begins where this one ends, as one.
+    #[must_use]
+    pub(crate) fn then(self, next: Draft) -> Draft {
+        let mut origins = BTreeMap::new();
+        for (config, places) in next.origins {
+            let first = self.origins.get(&config).map_or(&[][..], Vec::as_slice);
+            let place = |place: Option<usize>| first.get(place?).copied().flatten();
+            origins.insert(config, places.into_iter().map(place).collect());
+        }
+        Draft { before: self.before, after: next.after, origins }
+    }
+
+    /// Names the anonymous sections that were added by their places.
+    pub(crate) fn name_added(&mut self, name: impl Fn(usize) -> String) {
+        for (config, package) in &mut self.after {
+            let origins = self.origins.get(config).map_or(&[][..], Vec::as_slice);
+            let sections = package.sections.iter_mut().zip(origins).enumerate();
+            for (index, (section, origin)) in sections {
+                if origin.is_none() && section.anonymous {
+                    section.name = name(index);
+                }
+            }
+        }
+    }
+
+    /// The change from the packages after it to those before it.
+    #[must_use]
+    pub(crate) fn reversed(self) -> Draft {
+        let mut origins = BTreeMap::new();
+        for (config, package) in &self.before {
+            let places = self.origins.get(config).map_or(&[][..], Vec::as_slice);
+            let place = |index| places.iter().position(|place| *place == Some(index));
+            origins.insert(config.clone(), (0..package.sections.len()).map(place).collect());
+        }
+        Draft { before: self.after, after: self.before, origins }
+    }
+
     /// Every section that there was or is: first those after, in their order.
     #[must_use]
     pub fn pairs(&self) -> Vec<Pair<'_>> {

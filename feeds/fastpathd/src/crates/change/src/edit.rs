@@ -267,6 +267,27 @@ impl Op {
     }
 }
 
+/// The changes that edits undo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Undone {
+    pub(crate) id: u64,
+    /// With every later change.
+    pub(crate) since: bool,
+}
+
+impl Undone {
+    /// In place of a secret: the mask, the number, and a plus with later changes.
+    pub(crate) fn mask(self) -> String {
+        format!("{MASK}{}{}", self.id, if self.since { "+" } else { "" })
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let number = text.strip_prefix(MASK)?;
+        let (number, since) = number.strip_suffix('+').map_or((number, false), |id| (id, true));
+        Some(Self { id: number.parse().ok()?, since })
+    }
+}
+
 impl Edit {
     /// The kind of its section; of one that is not in the package, the one of which least is shown.
     pub(crate) fn kind<'a>(&'a self, package: Option<&'a Package>) -> &'a str {
@@ -281,9 +302,9 @@ impl Edit {
     }
 
     /// The change whose secret stands behind a mask with a number.
-    pub(crate) fn undone(&self) -> Option<u64> {
+    pub(crate) fn undone(&self) -> Option<Undone> {
         let number = |setting: &Setting| match setting {
-            Setting::Text(text) => text.strip_prefix(MASK)?.parse().ok(),
+            Setting::Text(text) => Undone::read(text),
             Setting::List(_) => None,
         };
         match &self.op {
@@ -294,8 +315,8 @@ impl Edit {
     }
 
     /// Puts the secrets of `known` in the place of such masks; false if there is none there.
-    pub(crate) fn fill(&mut self, id: u64, known: &[Edit]) -> bool {
-        let mask = Setting::Text(format!("{MASK}{id}"));
+    pub(crate) fn fill(&mut self, undone: Undone, known: &[Edit]) -> bool {
+        let mask = Setting::Text(undone.mask());
         let same = |edit: &&Edit| edit.config == self.config && edit.op.place() == self.op.place();
         let source = known.iter().find(same).map(|edit| edit.op.clone());
         let from = |name: &String| source.as_ref()?.setting(name).cloned();

@@ -101,12 +101,20 @@ fn a_mask_with_a_number_is_filled() {
     let read = |password: &str| read_edits(edit(password).as_array().unwrap()).unwrap();
     let known = read("geheim");
     let mut masked = read("•••7");
-    assert_eq!((masked[0].undone(), masked[1].undone()), (Some(7), Some(7)));
-    assert!(masked.iter_mut().all(|edit| edit.fill(7, &known)));
+    let seven = Undone { id: 7, since: false };
+    assert_eq!((masked[0].undone(), masked[1].undone()), (Some(seven), Some(seven)));
+    assert!(masked.iter_mut().all(|edit| edit.fill(seven, &known)));
     assert_eq!(masked, known);
     assert_eq!(known[0].undone(), None);
     let mut other = read("•••7");
-    assert!(!other[0].fill(7, &known[1..]));
+    assert!(!other[0].fill(seven, &known[1..]));
+    let since = Undone { id: 7, since: true };
+    let mut masked = read(&since.mask());
+    assert_eq!((masked[0].undone(), masked[1].undone()), (Some(since), Some(since)));
+    assert!(masked[0].fill(seven, &known), "there is no such mask");
+    assert_eq!(masked[0].undone(), Some(since), "the other one stays");
+    assert!(masked.iter_mut().all(|edit| edit.fill(since, &known)));
+    assert_eq!(masked, known);
 }
 
 #[test]
@@ -121,7 +129,8 @@ fn a_url_without_its_password_is_none() {
     // The mask that `undo` shows for one is filled again.
     let known = url("https://ann:geheim@rules.example/x").unwrap();
     let mut edits = url("•••17").unwrap();
-    assert_eq!(edits[0].undone(), Some(17));
-    assert!(edits[0].fill(17, &known));
+    let undone = Undone { id: 17, since: false };
+    assert_eq!(edits[0].undone(), Some(undone));
+    assert!(edits[0].fill(undone, &known));
     assert_eq!(edits, known);
 }

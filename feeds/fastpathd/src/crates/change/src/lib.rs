@@ -10,6 +10,7 @@
 //! The core is pure; `uci`, `caller`, `store` and `administrator` touch the router, `api` and
 //! `transaction` join them.
 
+mod access;
 mod administrator;
 mod api;
 mod caller;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diff::label;
-use crate::draft::{Draft, Pair};
+use crate::draft::{Draft, DraftError, Pair};
 use crate::edit::{Edit, Op, Values};
 use ::uci::{Package, Packages, Section};
 
@@ -32,6 +32,55 @@ pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSi
         Inverse::new(draft, config, now).edits(&mut edits)?;
     }
     Ok(edits)
+}
+
+/// Several changes that are undone as one, from the newest to an older one.
+pub(crate) struct Undo {
+    /// From the configuration as it is now to the one before the changes.
+    back: Draft,
+    changes: usize,
+}
+
+impl Undo {
+    /// Of no change yet, on the configuration as it is now.
+    pub(crate) fn new(current: Packages) -> Self {
+        Self { back: Draft::new(current, &[]).unwrap_or_default(), changes: 0 }
+    }
+
+    /// Undoes the next older change too.
+    ///
+    /// # Errors
+    /// The values it wrote have changed since, by none of the changes before; it is not undone.
+    pub(crate) fn add(&mut self, draft: &Draft) -> Result<(), ChangedSince> {
+        let edits = inverse(draft, &self.back.after)?;
+        let mut next = Draft::new(self.back.after.clone(), &edits)?;
+        let number = self.changes;
+        next.name_added(|index| format!("restored{number}_{index}"));
+        self.back = std::mem::take(&mut self.back).then(next);
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// The edits that undo them all.
+    ///
+    /// # Errors
+    /// The edits would not lead there.
+    pub(crate) fn edits(self) -> Result<Vec<Edit>, ChangedSince> {
+        let current = self.back.before.clone();
+        inverse(&self.back.reversed(), &current)
+    }
+}
+
+impl From<DraftError> for ChangedSince {
+    fn from(error: DraftError) -> Self {
+        let (config, section) = match error {
+            DraftError::NoSection { config, section } | DraftError::Taken { config, section } => {
+                (config, section)
+            }
+            DraftError::NoConfig { config } => (config, String::new()),
+        };
+        Self { config, section, option: String::new() }
+    }
 }
 
 /// The inverse of one package's part.

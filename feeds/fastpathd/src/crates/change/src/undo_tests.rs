@@ -51,6 +51,32 @@ fn refused_after(change: Value, since: Value) -> ChangedSince {
 }
 
 #[test]
+fn a_value_that_a_later_change_of_the_list_wrote_is_undone_with_it() {
+    let set = |mtu: &str| json!([{"config": "network", "op": "set", "section": "wan", "values": {"mtu": mtu}}]);
+    let first = draft(set("1400"));
+    let second = Draft::new(first.after.clone(), &crate::sample::edits(set("1300"))).unwrap();
+    assert!(inverse(&first, &second.after).is_err());
+    let drafts = [second, first];
+    let edits = all_undone(&drafts, &drafts[0].after).unwrap();
+    assert_eq!(
+        edits,
+        crate::sample::edits(json!([
+            {"config": "network", "op": "set", "section": "wan", "values": {"mtu": null}}
+        ]))
+    );
+    let since = Draft::new(drafts[0].after.clone(), &crate::sample::edits(set("1200"))).unwrap();
+    assert_eq!(all_undone(&drafts, &since.after).unwrap_err().option, "mtu");
+}
+
+fn all_undone(drafts: &[Draft], current: &Packages) -> Result<Vec<Edit>, ChangedSince> {
+    let mut undo = Undo::new(current.clone());
+    for draft in drafts {
+        undo.add(draft)?;
+    }
+    undo.edits()
+}
+
+#[test]
 fn what_was_changed_again_is_left_alone() {
     let set = |mtu: &str| {
         let values = json!({"mtu": mtu});
@@ -129,6 +155,28 @@ fn changed(package: Package, steps: &[(u8, usize, String, String)]) -> Draft {
 use ::uci::Options;
 
 proptest! {
+    #[test]
+    fn several_changes_are_undone_as_one(
+        package in package(),
+        steps in prop::collection::vec(
+            prop::collection::vec((any::<u8>(), 0..9usize, "[a-f]", "[stxy]"), 0..5), 0..4),
+    ) {
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut now = package.clone();
+        for (number, steps) in steps.iter().enumerate() {
+            let next = changed(now.clone(), steps);
+            // uci names a new section otherwise than the edits did.
+            let mut written = next.clone();
+            written.name_added(|index| format!("cfg{number}_{index}"));
+            now = written.after["network"].clone();
+            drafts.insert(0, next);
+        }
+        let current = Packages::from([("network".to_owned(), now)]);
+        let edits = all_undone(&drafts, &current).unwrap();
+        let back = Draft::new(current, &edits).unwrap();
+        prop_assert!(back.after["network"].says(&package), "{edits:?}");
+    }
+
     #[test]
     fn the_inverse_leads_back_and_its_inverse_there_again(
         package in package(),

@@ -138,8 +138,9 @@ fn opened(
     from.map(|zone| exposure(&section.name, kind, zone, to.clone())).collect()
 }
 
-/// fw4 accepts any prefix, in upper or lower case.
-fn accepts(policy: &str) -> bool {
+/// Whether a policy or target is ACCEPT: fw4 accepts any prefix, in upper or lower case.
+#[must_use]
+pub fn accepts(policy: &str) -> bool {
     !policy.is_empty() && "accept".starts_with(&policy.to_ascii_lowercase())
 }
 

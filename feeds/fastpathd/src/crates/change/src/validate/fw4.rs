@@ -97,20 +97,20 @@ impl Firewall {
         }
         let deadline = Instant::now() + Duration::from_secs(BOTH_CHECKS);
         let after = verdict(program, &draft.after, deadline);
-        let (words, problem) = match &after {
+        let (text, problem) = match &after {
             Verdict::Takes(of) if of.is_empty() => return None,
             Verdict::Silent(_) => compared(draft, &after, &after),
             Verdict::Takes(_) | Verdict::Refuses(_) => {
                 compared(draft, &after, &verdict(program, &draft.before, deadline))
             }
         }?;
-        crate::log::say(&format!("{} {words}", program.display()));
+        crate::log::say(&format!("{} {text}", program.display()));
         problem
     }
 }
 
-/// What the verdicts on the configuration after a change and on the one before it say about the
-/// change: words for the log, and the problem.
+/// The conclusion of the verdicts on the configuration after a change and on the one before it: a
+/// text for the log, and the problem.
 fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String, Option<Problem>)> {
     let silent = || Some(problem("", "", &FirewallFault::Silent));
     Some(match (after, before) {
@@ -253,7 +253,7 @@ impl Folder {
     }
 }
 
-/// Copies what is a file. uci reads no folders, a pipe would be waited for, a socket cannot be
+/// Copies a file, and nothing else. uci reads no folders, a pipe would be waited for, a socket cannot be
 /// opened, and a name may be gone again: uci and our own programs write a file under another name
 /// first.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {

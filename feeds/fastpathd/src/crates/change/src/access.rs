@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The access between zones that a draft grants or withdraws, with codes `zone`, `router`, `port`
+//! and `rule`: forwardings, policies of zones, port forwards, and rules that accept or deny. A
+//! rule counts by its zones, protocols and ports; its other conditions are in the diff.
+
+use config::exposure::accepts;
+use serde::Serialize;
+
+use crate::diff::label;
+use crate::draft::Draft;
+use ::uci::{Package, Section};
+
+/// Access that a change grants or withdraws.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Access {
+    /// Whether it is possible after the change; otherwise it was before.
+    granted: bool,
+    #[serde(flatten)]
+    path: Path,
+    /// In English.
+    text: String,
+}
+
+/// From where to where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Path {
+    /// The kind of setting.
+    code: &'static str,
+    /// The zone of who connects; `*`: every zone.
+    from: String,
+    /// The zone, `*` for every zone; empty: the router itself. Of a port forward the host.
+    to: String,
+    /// Protocols and ports such as `tcp udp 53`; empty: all.
+    ports: String,
+    /// The name of the port forward or the rule.
+    name: String,
+}
+
+/// A setting in force: it allows a path, or denies it.
+#[derive(Debug, PartialEq, Eq)]
+enum Setting {
+    Allows(Path),
+    Denies(Path),
+}
+
+const ANY: &str = "*";
+
+/// Access that a draft grants or withdraws, in the order of the file.
+pub(crate) fn access(draft: &Draft) -> Vec<Access> {
+    let settings =
+        |packages: &crate::Packages| packages.get("firewall").map(settings).unwrap_or_default();
+    let (before, after) = (settings(&draft.before), settings(&draft.after));
+    let mut found: Vec<Access> = Vec::new();
+    let mut add = |setting: &Setting, is_new: bool| {
+        let (path, granted) = match setting {
+            Setting::Allows(path) => (path.clone(), is_new),
+            Setting::Denies(path) => (path.clone(), !is_new),
+        };
+        let each = Access { granted, text: path.text(), path };
+        if !found.contains(&each) {
+            found.push(each);
+        }
+    };
+    for setting in after.iter().filter(|each| !before.contains(each)) {
+        add(setting, true);
+    }
+    for setting in before.iter().filter(|each| !after.contains(each)) {
+        add(setting, false);
+    }
+    found
+}
+
+impl Path {
+    fn zones(code: &'static str, from: &str, to: &str) -> Self {
+        let [ports, name] = [const { String::new() }; 2];
+        Self { code, from: from.to_owned(), to: to.to_owned(), ports, name }
+    }
+
+    fn text(&self) -> String {
+        let zone = |name: &str| match name {
+            "" => "the router".to_owned(),
+            ANY => "every zone".to_owned(),
+            _ => format!("zone '{}'", name.escape_debug()),
+        };
+        let to = if self.code == "port" { self.to.clone() } else { zone(&self.to) };
+        let ports = if self.ports.is_empty() { "any port" } else { &self.ports };
+        let path = format!("{} to {to}, {ports}", zone(&self.from));
+        match &*self.name {
+            "" => path,
+            name => format!("{path} ('{}')", name.escape_debug()),
+        }
+    }
+}
+
+fn settings(firewall: &Package) -> Vec<Setting> {
+    let default = |policy| firewall.of("defaults").find_map(|of| of.text(policy));
+    let mut found = Vec::new();
+    for section in firewall.sections.iter().filter(|section| section.is_on("enabled", true)) {
+        let text = |option| section.text(option).unwrap_or_default();
+        match section.kind.as_str() {
+            "zone" => {
+                let name = text("name");
+                let open = |policy| section.text(policy).or(default(policy)).is_some_and(accepts);
+                if open("input") {
+                    found.push(Setting::Allows(Path::zones("router", name, "")));
+                }
+                // It is for packets between networks of the zone.
+                if open("forward") {
+                    found.push(Setting::Allows(Path::zones("zone", name, name)));
+                }
+            }
+            "defaults" if section.text("forward").is_some_and(accepts) => {
+                found.push(Setting::Allows(Path::zones("zone", ANY, ANY)));
+            }
+            "forwarding" => {
+                found.push(Setting::Allows(Path::zones("zone", text("src"), text("dest"))));
+            }
+            "redirect" => found.extend(port_forward(firewall, section).map(Setting::Allows)),
+            "rule" => found.extend(rule(firewall, section)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Of a redirect to a host; others change the source, or lead to the router itself.
+fn port_forward(firewall: &Package, section: &Section) -> Option<Path> {
+    let target = section.text("target").unwrap_or("DNAT");
+    let host = section.text("dest_ip")?;
+    if !target.eq_ignore_ascii_case("dnat") {
+        return None;
+    }
+    let port = section.text("dest_port").or(section.text("src_dport")).unwrap_or_default();
+    let to = [host, port].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":");
+    let mut path = Path::zones("port", section.text("src")?, &to);
+    path.ports = ports(section, "src_dport");
+    path.name = label(firewall, section);
+    Some(path)
+}
+
+fn rule(firewall: &Package, section: &Section) -> Option<Setting> {
+    // Without a source it is for packets of the router itself.
+    let from = section.text("src")?;
+    let mut path = Path::zones("rule", from, section.text("dest").unwrap_or_default());
+    path.ports = ports(section, "dest_port");
+    path.name = label(firewall, section);
+    let target = section.text("target").unwrap_or("DROP");
+    let is = |name: &str| !target.is_empty() && name.starts_with(&target.to_ascii_lowercase());
+    if accepts(target) {
+        Some(Setting::Allows(path))
+    } else if is("drop") || is("reject") {
+        Some(Setting::Denies(path))
+    } else {
+        None
+    }
+}
+
+/// Its protocols and ports. Without a protocol it is for TCP and UDP.
+fn ports(section: &Section, option: &str) -> String {
+    let mut parts = section.words("proto");
+    if parts.is_empty() {
+        parts = vec!["tcp", "udp"];
+    }
+    if matches!(parts[..], ["all" | "any" | ANY]) {
+        parts.clear();
+    }
+    parts.extend(section.words(option));
+    parts.join(" ")
+}
+
+#[cfg(test)]
+#[path = "access_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import type { Line } from './change.svelte';
+import { summaryOf, changesOf } from './summary';
+
+const base: Line = {
+  config: 'firewall',
+  section: null,
+  type: null,
+  option: null,
+  from: null,
+  to: null,
+};
+const line = (of: Partial<Line>): Line => ({ ...base, ...of });
+const zone = { section: 'guest', label: 'guest', type: 'zone' } as const;
+
+describe('a diff as text', () => {
+  it('names a new section and its options once', () => {
+    const lines = [
+      line({ ...zone, what: 'add' }),
+      line({ ...zone, what: 'set', option: 'input', to: 'REJECT' }),
+      line({ ...zone, what: 'set', option: 'masq', to: '1' }),
+      line({ ...zone, what: 'set', option: 'network', to: ['guest', 'iot'] }),
+    ];
+    expect(changesOf(lines)).toEqual([
+      {
+        kind: 'add',
+        title: 'Zone guest: added',
+        values: [
+          { name: 'input', text: 'REJECT' },
+          { name: 'masq', text: 'On' },
+          { name: 'network', text: 'guest, iot' },
+        ],
+      },
+    ]);
+  });
+
+  it('says from what to what an option changes, by the name of its field', () => {
+    const wan = { config: 'network', section: 'wan', label: 'wan', type: 'interface' } as const;
+    const [found] = changesOf([
+      line({ ...wan, what: 'set', option: 'proto', from: 'dhcp', to: 'pppoe' }),
+      line({ ...wan, what: 'set', option: 'username', to: 'user@isp' }),
+      line({ ...wan, what: 'set', option: 'mtu', from: '1492' }),
+    ]);
+    expect(found).toEqual({
+      kind: 'set',
+      title: 'Interface wan',
+      values: [
+        { name: 'Protocol', text: 'DHCP → PPPoE' },
+        { name: 'User name', text: '(not set) → user@isp' },
+        { name: 'MTU', text: '1492 → (not set)' },
+      ],
+    });
+  });
+
+  it('has no options of a section that is gone, and no place of one without a name', () => {
+    const rule = { section: 'cfg0a', label: '@rule[2]', type: 'rule' } as const;
+    const lines = [
+      line({ ...rule, what: 'remove' }),
+      line({ ...rule, what: 'set', option: 'src', from: 'wan' }),
+      line({ config: 'network', section: 'r1', label: '@rule[0]', type: 'rule', what: 'add' }),
+      line({ ...zone, what: 'rename', from: 'guest', to: 'visitors' }),
+      line({ what: 'order' }),
+      line({ config: 'other', section: 'x', label: 'x', type: 'thing', what: 'add' }),
+    ];
+    expect(changesOf(lines).map(({ title, values }) => [title, values.length])).toEqual([
+      ['Firewall rule: removed', 0],
+      ['Routing rule: added', 0],
+      ['Zone guest: renamed to visitors', 0],
+      ['File firewall: order changed', 0],
+      ['other.thing x: added', 0],
+    ]);
+  });
+
+  it('keeps sections of one name in different files apart', () => {
+    const of = (config: string, type: string) =>
+      line({ config, section: 'guest', label: 'guest', type, what: 'add' });
+    const titles = changesOf([of('network', 'interface'), of('dhcp', 'dhcp')]);
+    expect(titles.map(({ title }) => title)).toEqual([
+      'Interface guest: added',
+      'DHCP server guest: added',
+    ]);
+  });
+
+  it('reads lines of an older router', () => {
+    const old = { ...base, config: 'network', section: 'lan', type: 'interface' };
+    expect(changesOf([old, { ...old, option: 'mtu', to: '1400' }])).toEqual([
+      { kind: 'add', title: 'Interface lan: added', values: [{ name: 'MTU', text: '1400' }] },
+    ]);
+  });
+
+  it('fits in a line', () => {
+    const of = (name: string) => line({ section: name, label: name, type: 'zone', what: 'add' });
+    expect(summaryOf([of('a')])).toBe('Zone a: added');
+    expect(summaryOf(['a', 'b', 'c'].map(of))).toBe(
+      'Zone a: added · Zone b: added · Zone c: added',
+    );
+    expect(summaryOf(['a', 'b', 'c', 'd'].map(of))).toBe(
+      'Zone a: added · Zone b: added and 2 more',
+    );
+    expect(summaryOf([])).toBe('');
+  });
+});

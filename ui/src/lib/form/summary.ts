@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** A diff as text: the change of each section, its options by the names of their fields. */
+
+import type { Line } from './change.svelte';
+import { f, maybe } from './messages';
+import type { Value } from './sections';
+
+/** The change of one section, or of the order of a file. */
+export interface SectionChange {
+  kind: 'add' | 'remove' | 'rename' | 'order' | 'set';
+  /** The section and its fate: "Zone guest: added". */
+  title: string;
+  /** Names and values of options; none of a section that is removed. */
+  values: { name: string; text: string }[];
+}
+
+/** Switches (1 or 0) for which the page has no field. */
+const switches = new Set(['auto', 'disabled', 'enabled', 'ignore', 'isolate', 'masq', 'mtu_fix']);
+
+const kindOf = (line: Line): SectionChange['kind'] =>
+  line.what ?? (line.option === null ? 'add' : 'set');
+
+/** The change of each section, in the order of the diff. */
+export function changesOf(lines: readonly Line[]): SectionChange[] {
+  const groups = new Map<string, Line[]>();
+  for (const line of lines) {
+    const key = [line.config, line.type, line.section, line.label].join('\n');
+    groups.set(key, [...(groups.get(key) ?? []), line]);
+  }
+  return [...groups.values()].map(changeOf);
+}
+
+/** One line for all of a diff: its first sections. */
+export function summaryOf(lines: readonly Line[]): string {
+  const all = changesOf(lines).map(({ title }) => title);
+  const more = all.length - SHOWN;
+  const shown = all.slice(0, more > 1 ? SHOWN : all.length).join(' · ');
+  return more > 1 ? f('diff.more', { text: shown, n: more }) : shown;
+}
+const SHOWN = 2;
+
+function changeOf(lines: readonly Line[]): SectionChange {
+  const [head, ...rest] = lines as [Line, ...Line[]];
+  const kind = kindOf(head);
+  const options = kind === 'set' ? lines : rest;
+  return {
+    kind,
+    title: f(`diff.${kind}`, { what: named(head), to: shown(head, head.to) }),
+    values: kind === 'remove' ? [] : options.map((each) => valueOf(each, kind === 'add')),
+  };
+}
+
+/** The section by the noun of its type. */
+function named({ config, type, section, label }: Line): string {
+  if (type === null || type === undefined) return f('diff.file', { config });
+  const of = label || section || '';
+  // A place such as @rule[2] says less than the name that it had or gets.
+  const name = of.startsWith('@') || of === type ? '' : of;
+  const noun = maybe(`type.${config}.${type}`) || maybe(`type.${type}`);
+  return noun ? [noun, name].filter(Boolean).join(' ') : `${config}.${type} ${of}`.trim();
+}
+
+function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
+  const name = maybe(`${line.type}.${line.option}`) || (line.option ?? '');
+  const to = shown(line, line.to);
+  return { name, text: fresh ? to : f('diff.value', { from: shown(line, line.from), to }) };
+}
+
+function shown({ type, option }: Line, value: Value | null): string {
+  if (value === null) return f('line.none');
+  if (Array.isArray(value)) return value.join(', ');
+  const known = maybe(`${type}.${option}.${value}`);
+  if (known) return known;
+  if (!switches.has(option ?? '') || (value !== '0' && value !== '1')) return value;
+  return f(value === '1' ? 'diff.on' : 'diff.off');
+}
