@@ -37,7 +37,7 @@ test(
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.goto('#/system');
     const last = page.locator('details[data-change]').first();
-    await last.locator('summary').click();
+    await last.locator('> summary').click();
     await expect(last).toContainText('e2e web');
     await last.getByRole('button', { name: 'Undo this change' }).click();
     await apply(page);

@@ -53,7 +53,7 @@ test('edits of all screens are one draft, reviewed on any of them', core, async 
   await openSetup(page, 'firewall');
   await may(page, 'iot', 'mgmt').check();
   await screen(page, 'Internet');
-  await page.getByLabel('MTU').fill('1480');
+  await page.getByRole('textbox', { name: 'MTU', exact: true }).fill('1480');
   await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
 
   await screen(page, 'Overview');
@@ -63,7 +63,7 @@ test('edits of all screens are one draft, reviewed on any of them', core, async 
   expect(lines).toContain('mgmt');
   expect(lines).toContain('1480');
   const text = review(page);
-  await expect(text.getByText('Forwarding: added')).toBeVisible();
+  await expect(text.getByText('Forwarding iot → mgmt: added')).toBeVisible();
   await expect(text.getByText('Interface wan', { exact: true })).toBeVisible();
   await expect(text.locator('[data-access="granted"]')).toContainText('zone iot → zone mgmt');
   await expect(text.locator('[data-access="withdrawn"]')).toHaveCount(0);
@@ -75,7 +75,7 @@ test('edits of all screens are one draft, reviewed on any of them', core, async 
 });
 
 test('several changes are undone with one', async ({ page, router }) => {
-  const files = () => router.run('cat /etc/config/firewall /etc/config/network');
+  const files = () => router.run("sed '/^$/d' /etc/config/firewall /etc/config/network");
   const before = await files();
   await openSetup(page, 'firewall');
   for (const dest of ['mgmt', 'lan']) {
@@ -87,8 +87,8 @@ test('several changes are undone with one', async ({ page, router }) => {
   }
   await screen(page, 'System');
   const older = page.locator('details[data-change]').nth(1);
-  await older.locator('summary').click();
-  await expect(older.locator('summary')).toContainText('Forwarding: added');
+  await older.locator('> summary').click();
+  await expect(older.locator('> summary')).toContainText('Forwarding iot → mgmt: added');
   await older.getByRole('button', { name: 'Undo to here' }).click();
   await looked(page);
   await expect(review(page).locator('[data-access="withdrawn"] li')).toHaveCount(2);

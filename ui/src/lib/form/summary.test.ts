@@ -27,9 +27,9 @@ describe('a diff as text', () => {
         kind: 'add',
         title: 'Zone guest: added',
         values: [
-          { name: 'input', text: 'REJECT' },
-          { name: 'masq', text: 'On' },
-          { name: 'network', text: 'guest, iot' },
+          { name: 'To the router', text: 'REJECT' },
+          { name: 'Masquerading', text: 'On' },
+          { name: 'Interfaces', text: 'guest, iot' },
         ],
       },
     ]);
@@ -70,6 +70,17 @@ describe('a diff as text', () => {
       ['File firewall: order changed', 0],
       ['other.thing x: added', 0],
     ]);
+  });
+
+  it('names a forwarding by its zones', () => {
+    const of = (what: 'add' | 'remove', from: string | null, to: string | null) => {
+      const base = { section: 'cfg0b', label: '@forwarding[1]', type: 'forwarding' } as const;
+      const value = (option: string, zone: string) =>
+        line({ ...base, what: 'set', option, from: from && zone, to: to && zone });
+      return [line({ ...base, what }), value('dest', 'wan'), value('src', 'lan')];
+    };
+    expect(changesOf(of('add', null, 'x'))[0]?.title).toBe('Forwarding lan → wan: added');
+    expect(changesOf(of('remove', 'x', null))[0]?.title).toBe('Forwarding lan → wan: removed');
   });
 
   it('keeps sections of one name in different files apart', () => {

@@ -45,19 +45,30 @@ function changeOf(lines: readonly Line[]): SectionChange {
   const options = kind === 'set' ? lines : rest;
   return {
     kind,
-    title: f(`diff.${kind}`, { what: named(head), to: shown(head, head.to) }),
+    title: f(`diff.${kind}`, { what: named(lines), to: shown(head, head.to) }),
     values: kind === 'remove' ? [] : options.map((each) => valueOf(each, kind === 'add')),
   };
 }
 
-/** The section by the noun of its type. */
-function named({ config, type, section, label }: Line): string {
+/** The section by the noun of its type. A forwarding has no name but its zones. */
+function named(lines: readonly Line[]): string {
+  const [{ config, type, section, label }] = lines as [Line, ...Line[]];
   if (type === null || type === undefined) return f('diff.file', { config });
   const of = label || section || '';
   // A place such as @rule[2] says less than the name that it had or gets.
-  const name = of.startsWith('@') || of === type ? '' : of;
+  const name = zonesOf(lines) || (of.startsWith('@') || of === type ? '' : of);
   const noun = maybe(`type.${config}.${type}`) || maybe(`type.${type}`);
   return noun ? [noun, name].filter(Boolean).join(' ') : `${config}.${type} ${of}`.trim();
+}
+
+/** "lan → wan" where both zones of a forwarding are in the diff. */
+function zonesOf(lines: readonly Line[]): string {
+  const value = (option: string) => {
+    const line = lines.find((each) => each.type === 'forwarding' && each.option === option);
+    return line ? shown(line, line.to ?? line.from) : '';
+  };
+  const [src, dest] = [value('src'), value('dest')];
+  return src && dest ? f('diff.value', { from: src, to: dest }) : '';
 }
 
 function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
