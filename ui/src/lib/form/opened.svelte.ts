@@ -5,6 +5,7 @@
 import { Fault } from '../api/errors';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
+import { keepDraft } from '../shell/drafts.svelte';
 import { changeOf } from './change.svelte';
 import { Draft } from './draft.svelte';
 
@@ -23,6 +24,8 @@ export function opened(app: App, configs: readonly string[]) {
     (app.live.status?.problems ?? []).map((each) => ({ ...each, params: { ...each.params } }));
   const draft = fresh ? new Draft(changeOf(app).router, configs, reported) : known.draft;
   kept.set(key, { session, draft });
+  const { screen } = app.route.place;
+  $effect(() => keepDraft(key, { screen, session, draft }));
   let trouble = $state('');
 
   /** Until it has been read: the router may be away just now. */
