@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
 
 // The page's address: only its origin counts.
@@ -48,9 +49,15 @@ function adoptedStyle(): Plugin {
   };
 }
 
+/** Loaded at once; what only some parts use is in their own files. */
+const shared = [
+  /node_modules\/(svelte|esm-env|clsx|@lucide)\//,
+  /src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
+];
+
 export default defineConfig({
   base: './',
-  plugins: [messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
+  plugins: [inlineStyles(), messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.
@@ -74,7 +81,7 @@ export default defineConfig({
             {
               name: 'base',
               // The common style too: the order of scripts is that of the rules.
-              test: /node_modules|src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
+              test: (id) => shared.some((each) => each.test(id)),
               priority: 1,
             },
             { name: 'parts', test: /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/ },

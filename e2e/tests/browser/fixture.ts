@@ -3,6 +3,7 @@ import {
   test as base,
   expect,
   type BrowserContext,
+  type Locator,
   type Page,
   type Request,
 } from '@playwright/test';
@@ -135,6 +136,12 @@ export async function open(page: Page, screen: string, user: User = 'root'): Pro
 /** The entry of a screen in the page's own navigation; LuCI's menu has one, too. */
 export function entry(page: Page, name: string) {
   return page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true });
+}
+
+/** Opens the user's menu. */
+export async function userMenu(page: Page, name = 'Menu of root'): Promise<Locator> {
+  await page.getByRole('button', { name }).click();
+  return page.getByRole('menu');
 }
 
 /** The router's ticks arrive. */

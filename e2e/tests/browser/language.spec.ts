@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, live, test } from './fixture';
+import { expect, live, test, userMenu } from './fixture';
 import { onlyByItself } from './place';
 
 onlyByItself();
@@ -36,12 +36,14 @@ test.describe('for a browser that prefers German', () => {
       await expect(page.getByRole('main')).not.toContainText(keys);
     }
 
-    await page.getByRole('combobox', { name: 'Sprache' }).selectOption('English');
+    const german = await userMenu(page, 'Menü von root');
+    await german.getByRole('menuitemradio', { name: 'English' }).click();
     await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
     await expect(page.locator('html')).toHaveAttribute('lang', 'en');
     await page.reload();
     await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
-    await page.getByRole('combobox', { name: 'Language' }).selectOption('Deutsch');
+    const english = await userMenu(page);
+    await english.getByRole('menuitemradio', { name: 'Deutsch' }).click();
     await expect(page.getByRole('heading', { name: 'Durchsatz nach Pfad' })).toBeVisible();
   });
 });

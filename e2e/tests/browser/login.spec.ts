@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { core, expect, live, logIn, open, test } from './fixture';
+import { core, expect, live, logIn, open, test, userMenu } from './fixture';
 import { onlyByItself } from './place';
 
 onlyByItself();
@@ -28,7 +28,7 @@ test('a reload stays logged in, logging out ends the session', async ({ page, re
   await page.reload();
   await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
   expect(await status()).toHaveProperty('result');
-  await page.getByRole('button', { name: 'Log out' }).click();
+  await (await userMenu(page)).getByRole('menuitem', { name: 'Log out' }).click();
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
   expect(await status()).toHaveProperty('error.code', -32002);
 });

@@ -154,10 +154,14 @@ for (const screen of ['network', 'wan', 'wizard']) {
   });
 }
 
-test('at 320 px the screens are behind a button, for the keyboard too', async ({ page }) => {
+test('at 320 px the screens are in sheets of their groups, for the keyboard too', async ({
+  page,
+}) => {
   await page.setViewportSize({ width: 320, height: 640 });
   await openSetup(page, 'network');
-  const menu = page.getByRole('button', { name: 'Screens: Network' });
+  const menu = page.getByRole('navigation', { name: 'Screens' }).getByRole('button', {
+    name: 'Settings',
+  });
   await menu.focus();
   await page.keyboard.press('Enter');
   await expect(entry(page, 'Internet')).toBeVisible();
@@ -169,5 +173,5 @@ test('at 320 px the screens are behind a button, for the keyboard too', async ({
   await entry(page, 'Internet').focus();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 1, name: 'Internet' })).toBeVisible();
-  await expect(entry(page, 'Flows')).toBeHidden();
+  await expect(entry(page, 'Firewall')).toBeHidden();
 });

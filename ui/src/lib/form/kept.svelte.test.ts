@@ -26,6 +26,7 @@ beforeEach(() => {
   vi.stubGlobal('location', { hostname: '192.0.2.1' });
   const answers: Record<string, unknown> = { get: { configs: files }, list: {} };
   app = {
+    route: { place: { screen: 'firewall' } },
     ubus: { session: `session ${++sessions}` },
     api: { request: (_: string, method: string) => Promise.resolve(answers[method] ?? {}) },
     live: { visible: true, status: null, report: (fault: unknown) => expect.fail(String(fault)) },

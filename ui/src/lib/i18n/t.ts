@@ -38,6 +38,9 @@ export function translated(part: string, key: string, params: Params = {}): stri
   return fill(typeof message === 'string' ? message : plural(message, params), params);
 }
 
+/** The keys of one part of the page, in the order of its catalogue. */
+export const keysOf = (part: string): string[] => Object.keys(messages[part] ?? {});
+
 /** The messages of one part of the page. */
 export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
   // A newer daemon may have a code that this page does not know: better shown than fatal.

@@ -7,6 +7,10 @@ import { known, setLanguage } from '../i18n/t';
 
 const STORED = 'fastpath.language';
 
+/** Each in its own language: the reader may not know the one that is shown. */
+export const languageName = (tag: string): string =>
+  new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
+
 /** The language of the page: the host page's, or the user's choice, or the browser's. */
 export class Language {
   tag = $state('en');

@@ -2,14 +2,24 @@
 /** The screens in the order of the navigation, which of them work without the daemon, and their
  * addresses. */
 
-/** The screens of the navigation: where the owner looks, and where they change something. */
+/** The screens of the navigation, by group. */
 export const groups = {
-  watch: ['overview', 'flows', 'protection', 'topology', 'health'],
-  configure: ['network', 'wan', 'fastpath', 'firewall', 'cpu', 'system'],
+  overview: ['overview'],
+  traffic: ['flows', 'topology'],
+  security: ['protection'],
+  settings: ['wan', 'network', 'firewall', 'fastpath', 'cpu', 'health', 'system'],
 } as const;
+export type Group = keyof typeof groups;
+export const groupNames = Object.keys(groups) as Group[];
 
-/** Every screen that has an address; the last one is reached by links alone. */
-export const screens = [...groups.watch, ...groups.configure, 'wizard'] as const;
+/** Every screen that has an address; the last one is in no group. */
+export const screens = [
+  ...groups.overview,
+  ...groups.traffic,
+  ...groups.security,
+  ...groups.settings,
+  'wizard',
+] as const;
 export type Screen = (typeof screens)[number];
 
 /** Screens that need the router, but not the daemon. */
@@ -21,6 +31,12 @@ export const ownWay: readonly Screen[] = [
   'system',
   'wizard',
 ];
+
+/** The group that a screen is shown in. */
+export function groupOf(screen: Screen): Group {
+  const holds = (each: Group) => (groups[each] as readonly Screen[]).includes(screen);
+  return groupNames.find(holds) ?? 'settings';
+}
 
 export interface Place {
   screen: Screen;
@@ -48,6 +64,9 @@ export function addressOf(screen: Screen, params?: URLSearchParams): string {
   const query = params?.toString() ?? '';
   return `${base ?? '#'}/${screen}${query && '?'}${query}`;
 }
+
+/** The start page of LuCI, which the package of the page depends on. */
+export const luciAddress = (): string => base?.replace(/\/admin\/.*$/, '') ?? '/cgi-bin/luci';
 
 /** Where the page is. It lives in the address, so a reload or a login comes back to it. */
 export class Route {

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { addressOf, readHash, Route, type Addressed } from './route.svelte';
+import {
+  addressOf,
+  groupNames,
+  groupOf,
+  groups,
+  luciAddress,
+  readHash,
+  Route,
+  screens,
+  type Addressed,
+  type Screen,
+} from './route.svelte';
 
 /** A window whose address can be read and written. */
 class FakeWindow extends EventTarget {
@@ -32,6 +43,13 @@ class FakeWindow extends EventTarget {
     return new Route(this as unknown as Addressed, base);
   }
 }
+
+it('has each screen in one group of the navigation; the wizard belongs to the settings', () => {
+  const grouped = groupNames.flatMap((group) => groups[group].map((each) => [each, group]));
+  for (const [screen, group] of grouped) expect(groupOf(screen as Screen)).toBe(group);
+  expect(grouped.map(([screen]) => screen)).toEqual(screens.filter((each) => each !== 'wizard'));
+  expect(groupOf('wizard')).toBe('settings');
+});
 
 const parts = ({ pathname, search }: URL) => ({ pathname, search });
 const BASE = '/cgi-bin/luci/admin/fastpath';
@@ -77,6 +95,15 @@ describe('below an address of a host page', () => {
     route.go('topology');
     expect(window.steps).toEqual([`replace ${BASE}/flows?text=x`, `push ${BASE}/topology`]);
     expect(route.place.screen).toBe('topology');
+  });
+
+  it('knows the start page of LuCI', () => {
+    new FakeWindow(BASE).route(BASE).leave();
+    expect(luciAddress()).toBe('/cgi-bin/luci');
+    new FakeWindow('/luci/admin/fastpath').route('/luci/admin/fastpath').leave();
+    expect(luciAddress()).toBe('/luci');
+    new FakeWindow('/').route().leave();
+    expect(luciAddress()).toBe('/cgi-bin/luci');
   });
 
   it('shows the first screen at the address of all', () => {

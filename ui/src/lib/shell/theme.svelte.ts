@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-export type Scheme = 'system' | 'light' | 'dark';
+export const schemes = ['system', 'light', 'dark'] as const;
+export type Scheme = (typeof schemes)[number];
 
 const STORED = 'fastpath.scheme';
-const next: Record<Scheme, Scheme> = { system: 'dark', dark: 'light', light: 'system' };
 
 /** Dark or light: the system's choice unless the user or the host page made one. */
 export class Theme {
@@ -21,8 +21,9 @@ export class Theme {
     else if (stored === 'light' || stored === 'dark') this.scheme = stored;
   }
 
-  toggle(): void {
-    this.scheme = next[this.scheme];
+  /** The user's choice. */
+  choose(scheme: Scheme): void {
+    this.scheme = scheme;
     this.storage.setItem(STORED, this.scheme);
   }
 

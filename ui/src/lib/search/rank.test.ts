@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, it } from 'vitest';
+import { rank, type Found } from './rank';
+
+const found = (
+  id: string,
+  kind: Found['kind'],
+  title: string,
+  more: Partial<Found> = {},
+): Found => ({
+  ...{ id, kind, title, act: () => undefined },
+  ...more,
+});
+
+const all = [
+  found('overview', 'screens', 'Übersicht', { offered: true }),
+  found('flows', 'screens', 'Flows', { offered: true }),
+  found('budget', 'settings', 'Budget per connection, packets', { detail: 'Protection' }),
+  found('block', 'settings', 'Block duration', { detail: 'Protection' }),
+  found('nas', 'hosts', 'nas', { detail: '10.10.10.20 · lan1', keywords: '52:54:00:00:00:20' }),
+  found('any', 'hosts', 'Show flows with “x”', { always: true }),
+  found('off', 'commands', 'Switch the engine to Off'),
+];
+const ids = (text: string) => rank(all, text).map(({ items }) => items.map(({ id }) => id));
+
+it('offers screens before a text is typed', () => {
+  expect(ids(' ')).toEqual([['overview', 'flows']]);
+});
+
+it('finds titles without case and accents', () => {
+  expect(ids('UBERS')).toEqual([['overview'], ['any']]);
+});
+
+it('needs every word, in the title, the place or the keywords', () => {
+  expect(ids('packets protection')).toEqual([['budget'], ['any']]);
+  expect(ids('engine nothing')).toEqual([['any']]);
+  expect(ids('00:20')).toEqual([['nas', 'any']]);
+});
+
+it('has the best kind first, and the best of a kind', () => {
+  expect(ids('protection')).toEqual([['budget', 'block'], ['any']]);
+  expect(ids('off')).toEqual([['off'], ['any']]);
+  expect(
+    rank([...all, found('nas 2', 'hosts', 'my nas')], 'nas')[0]?.items.map(({ id }) => id),
+  ).toEqual(['nas', 'nas 2', 'any']);
+});
+
+it('shows no more of a kind than can be read', () => {
+  const many = Array.from({ length: 300 }, (_, n) => found(`host ${n}`, 'hosts', `host${n}`));
+  expect(rank(many, 'host')[0]?.items).toHaveLength(8);
+});

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { keysOf, translated } from '../i18n/t';
+import { panels, settings } from './settings';
+
+const source = join(import.meta.dirname, '..');
+
+/** Folders of screens with settings, and the parts of the catalogue of their headings. */
+const folders: Record<string, string> = {
+  cpu: 'cpu',
+  fastpath: 'fastpath',
+  firewall: 'firewall',
+  system: 'system',
+  wan: 'wan',
+  wifi: 'wifi',
+  'protection/setup': 'protection/setup',
+};
+
+/** Panels whose heading is also the label of an option, or has a parameter. */
+const elsewhere = ['fastpath engine', 'fastpath latency', 'wan latency', 'wan setup'];
+/** The panel with all options of inspection, each of which is found. */
+const whole = ['protection/setup settings.title'];
+
+describe('the settings that the search finds', () => {
+  it('have the panels of every screen', () => {
+    const known = panels.flatMap(({ catalogue, headings }) =>
+      headings.map((heading) => `${catalogue} ${heading}`),
+    );
+    const shown = Object.entries(folders).flatMap(([folder, catalogue]) =>
+      readdirSync(join(source, folder))
+        .filter((file) => file.endsWith('.svelte'))
+        .flatMap((file) => [
+          ...readFileSync(join(source, folder, file), 'utf8').matchAll(
+            /<Panel\s[^>]*heading=\{\w+\('([^']+)'/g,
+          ),
+        ])
+        .map((match) => `${catalogue} ${match[1] ?? ''}`),
+    );
+    expect(shown.length).toBeGreaterThan(15);
+    const missing = shown.filter((each) => ![...known, ...elsewhere, ...whole].includes(each));
+    expect(missing).toEqual([]);
+  });
+
+  it('have headings that there are', () => {
+    for (const { catalogue, headings } of panels) {
+      for (const heading of headings) {
+        expect(translated(catalogue, heading), `${catalogue} ${heading}`).toBeTruthy();
+      }
+    }
+  });
+
+  it('have the options of the catalogue', () => {
+    const labels = settings().map(({ screen, label }) => `${screen}: ${label}`);
+    expect(labels).toContain('wan: MTU');
+    expect(labels).toContain('protection: Never blocked');
+    expect(labels).toContain('fastpath: Conntrack helpers');
+    expect(labels.length).toBeGreaterThan(50);
+    expect(keysOf('form').length).toBeGreaterThan(100);
+    // No texts of choices and hints.
+    expect(labels.filter((each) => each.length > 60)).toEqual([]);
+  });
+});

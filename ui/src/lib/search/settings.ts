@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** The settings that the search finds: options by their labels, and panels by their headings. */
+
+import { keysOf, translated } from '../i18n/t';
+import type { Screen } from '../shell/route.svelte';
+
+/** A label or heading on a screen. */
+export interface Setting {
+  screen: Screen;
+  /** The part of the screen, as in its address. */
+  part?: string | undefined;
+  /** The label or the heading, as it is on the screen. */
+  label: string;
+}
+
+type Place = Pick<Setting, 'screen' | 'part'>;
+
+/** Sections of the configuration that are on a screen once, with all their options. */
+const sections: Record<string, Place> = {
+  interface: { screen: 'wan' },
+  latency: { screen: 'wan' },
+  fastpath: { screen: 'fastpath' },
+  ips: { screen: 'protection', part: 'policy' },
+  update: { screen: 'protection', part: 'rules' },
+  cpu: { screen: 'cpu' },
+};
+
+/** Options that no screen shows by this label. */
+const hidden = ['interface.device', 'fastpath.hook', 'ips.device'];
+
+/** Panels by the screen and the part of the catalogue with their headings. */
+export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
+  { screen: 'wan', catalogue: 'wan', headings: ['state'] },
+  { screen: 'network', catalogue: 'wifi', headings: ['title'] },
+  {
+    screen: 'fastpath',
+    catalogue: 'fastpath',
+    headings: ['carried', 'ports', 'exempt', 'budget', 'helpers', 'now'],
+  },
+  { screen: 'firewall', catalogue: 'firewall', headings: ['zones', 'forwards'] },
+  { screen: 'cpu', catalogue: 'cpu', headings: ['plan', 'options'] },
+  { screen: 'health', catalogue: 'health', headings: ['pmtu.title'] },
+  { screen: 'system', catalogue: 'system', headings: ['users', 'backup', 'image', 'more', 'log'] },
+  { screen: 'system', catalogue: 'form', headings: ['last'] },
+  {
+    screen: 'protection',
+    catalogue: 'protection',
+    headings: ['blocks.title', 'visible.title', 'engine.title', 'cpus.title', 'queues.title'],
+  },
+  {
+    screen: 'protection',
+    part: 'policy',
+    catalogue: 'protection/setup',
+    headings: ['policy.title'],
+  },
+  {
+    screen: 'protection',
+    part: 'rules',
+    catalogue: 'protection/setup',
+    headings: ['sources.title', 'schedule.title', 'rules.title'],
+  },
+  {
+    screen: 'topology',
+    catalogue: 'i18n',
+    headings: ['topology.devices', 'topology.vlans', 'topology.hosts'],
+  },
+];
+
+/** All of them in the language in use. */
+export function settings(): Setting[] {
+  const options = keysOf('form').flatMap((key) => {
+    const [type = '', option, more] = key.split('.');
+    const place = sections[type];
+    if (!place || !option || more || hidden.includes(key)) return [];
+    return [{ ...place, label: translated('form', key) ?? '' }];
+  });
+  const headings = panels.flatMap(({ catalogue, headings, ...place }) =>
+    headings.map((key) => ({ ...place, label: translated(catalogue, key) ?? '' })),
+  );
+  return [...options, ...headings].filter(({ label }) => label !== '');
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** The badges of the navigation: new alerts, the worst findings. */
+
+import { count } from '../format/units';
+import { t } from '../i18n/t';
+import type { App } from './app.svelte';
+import { groups, type Group, type Screen } from './route.svelte';
+import { fresh, seenAfter } from './title';
+
+/** A number at an entry of the navigation. */
+export interface Badge {
+  n: number;
+  level: 'notice' | 'warning' | 'error';
+  /** Its meaning, for a screen reader. */
+  text: string;
+}
+
+const levels = ['notice', 'warning', 'error'] as const;
+
+/** The badges of an app. */
+export class Badges {
+  /** The newest alert when the screen with the alerts was shown last, or at the first answer. */
+  private seen: number | undefined;
+
+  constructor(private readonly app: Pick<App, 'live' | 'route'>) {}
+
+  /** How many alerts are new. */
+  get alerts(): number {
+    const alerts = this.app.live.status?.ips.alerts;
+    this.seen = seenAfter(alerts, this.seen, this.app.route.place.screen);
+    return fresh(alerts, this.seen);
+  }
+
+  /** The badge of a screen. */
+  of(screen: Screen): Badge | undefined {
+    if (screen === 'protection') return badge(this.alerts, 'error', 'badge.alerts');
+    if (screen === 'health') return this.findings;
+    return undefined;
+  }
+
+  /** Of a group of several screens: the worst of their levels, and the sum. */
+  ofGroup(group: Group): Badge | undefined {
+    const all = groups[group].map((each) => this.of(each)).filter((each) => each !== undefined);
+    const worst = Math.max(...all.map(({ level }) => levels.indexOf(level)));
+    const level = levels[worst];
+    if (!level) return undefined;
+    const n = all.reduce((sum, each) => sum + each.n, 0);
+    return { n, level, text: all.map(({ text }) => text).join(', ') };
+  }
+
+  /** Errors, or else warnings, that the daemon reports. */
+  private get findings(): Badge | undefined {
+    const all = this.app.live.status?.health ?? [];
+    const of = (level: 'error' | 'warning') => all.filter((each) => each.level === level).length;
+    return (
+      badge(of('error'), 'error', 'badge.error') ?? badge(of('warning'), 'warning', 'badge.warning')
+    );
+  }
+}
+
+function badge(
+  n: number,
+  level: Badge['level'],
+  text: 'badge.alerts' | 'badge.error' | 'badge.warning',
+): Badge | undefined {
+  return n > 0 ? { n, level, text: t(text, { n: count(n) }) } : undefined;
+}
+
+const known = new WeakMap<object, Badges>();
+
+/** The badges of this app. */
+export function badgesOf(app: Pick<App, 'live' | 'route'>): Badges {
+  const badges = known.get(app) ?? new Badges(app);
+  known.set(app, badges);
+  return badges;
+}
