@@ -66,6 +66,12 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     same "what the doctor says to it" "$(jq -c '[.findings[].severity]' <<<"$said")" \
         '["unknown","unknown"]'
     lacks "what the doctor says to it" "$said" /etc/shadow
+    # The runs that the daemon asks for find them, for administrators who read the report.
+    said=$(as_daemon 'ubus call fastpath.doctor run '\''{"background": true, "sample_ms": 0}'\')
+    lacks "what its own run says to it" "$said" /etc/shadow
+    lacks "what the report says to it" "$(as_daemon 'ubus call fastpath.doctor last')" /etc/shadow
+    as_daemon 'cat /var/run/fastpath-doctor.json' && fail "it reads the report itself"
+    has "the report" "$(gw cat /var/run/fastpath-doctor.json)" /etc/shadow
     soon 5 engine_is flowtable
 }
 

@@ -12,14 +12,13 @@ use serde_json::{Map, Value, json};
 
 use crate::audience::{Audience, PRIVATE};
 use crate::checks::CHECKS;
+use crate::facts::uci::fastpath;
 use crate::machine::Machine;
 use crate::reason::DoctorReason;
 
 /// Root's alone: it has findings that only administrators see. The daemon sees the time of its last
 /// change.
 pub(crate) const FILE: &str = "/var/run/fastpath-doctor.json";
-/// The accepted findings.
-const SETTINGS: &str = "/etc/config/fastpath";
 
 /// The findings of one run, before acceptance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,8 +106,7 @@ fn withhold(found: &mut Map<String, Value>) {
 
 /// A configuration that cannot be read accepts nothing.
 fn accepted(machine: &dyn Machine) -> Vec<Acceptance> {
-    let text = machine.read(SETTINGS).unwrap_or_default();
-    let Ok(values) = config::parse_uci(&text) else { return Vec::new() };
+    let Some(values) = fastpath(machine) else { return Vec::new() };
     Package::new(&values).map_or_else(|_| Vec::new(), |mut package| Acceptance::read(&mut package))
 }
 

@@ -122,6 +122,19 @@ fn an_acceptance_counts_as_soon_as_it_is_written() {
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({}))["summary"]["accepted"], 0);
 }
 
+/// An edit that ends the acceptance has to name the section as rpcd does.
+#[test]
+fn sections_have_the_names_that_edits_use() {
+    let values = json!({"cfg0a92bd": {".type": "accepted", ".anonymous": true,
+        "check": "flowtable-missing/absent", "about": ["nft_flow_offload"]}});
+    let router = router()
+        .answers("session create", json!({"ubus_rpc_session": "ours"}))
+        .answers("session grant", json!({}))
+        .answers("uci get", json!({"values": values}));
+    let report = background(&router);
+    assert_eq!(found(&report, "flowtable-missing")["accepted"], json!(["cfg0a92bd"]));
+}
+
 #[test]
 fn a_full_file_system_does_not_withhold_an_answer() {
     let router = router().full();
