@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Calls of `fastpath.doctor` (run, last, fix, pmtu), 60 s for each, and the texts of their faults. */
+/** Calls of `fastpath.doctor` (run, last, fix, pmtu), 60 s for those that run something, and the
+ * texts of their faults. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -40,7 +41,7 @@ export class Doctor {
     }
   }
 
-  /** Reads the last report, whoever asked for it; there may be none since the router started. */
+  /** Reads the last report; there may be none since the router started. */
   async load(signal?: AbortSignal): Promise<void> {
     const reply = await this.api.request('fastpath.doctor', 'last', {}, signal);
     try {

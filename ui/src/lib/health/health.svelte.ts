@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** What is wrong, for the head of the page: how many errors and warnings. `Watch.svelte` keeps it
- * current. */
+/** Conditions and findings for the head of the page, and how many errors and warnings.
+ * `Watch.svelte` keeps them current. */
 
 import { countOf } from './report';
 import type { Entry } from './verdict';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time between
-//! two readings of a counter (default and limit).
+//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time
+//! between two readings of a counter (default and limit).
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ fn ran(
     let sample = sample(args)?;
     let at_ms = machine.now_ms();
     let audience = Audience::of(machine, args, without_session);
-    // A run of the router's own is for all who read the kept report; its caller is not told more.
+    // A run without a caller is for all readers of the kept report; its answer has no more.
     let own = is_background(args)? && !args.contains_key(plugin::SESSION);
     let gathered = if own { Audience::Writer } else { audience };
     let report = run(machine, only.as_deref(), sample, gathered);
@@ -75,7 +75,7 @@ fn ran(
             let (path, said) = (FILE.to_owned(), error.to_string());
             Refusal::new("failed", CallReason::File { what: "writing", path, said })
         };
-        // Whoever waits for the answer gets it also while the file system is full.
+        // A full file system does not withhold the answer from a caller.
         saved.map_err(failed).or_else(|refusal| if own { Err(refusal) } else { Ok(()) })?;
     }
     Ok(kept.answer(machine, audience))

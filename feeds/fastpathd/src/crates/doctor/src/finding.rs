@@ -129,14 +129,14 @@ pub(crate) struct Evidence {
     pub cause: Option<Value>,
 }
 
-/// Evidence whose value is part of what it is about: a VLAN, a port that is open, a destination,
-/// the value of an option.
+/// Evidence whose value is part of its object: a VLAN, an open port, a destination, the value of an
+/// option.
 const NAMED_BY_VALUE: &[&str] =
     &["forwarding", "listener", "no-port", "option", "rule", "sessions"];
 
 impl Evidence {
-    /// What it is about. A number alone is that of a process, a CPU or a queue, which is another
-    /// one after the next boot.
+    /// Its object. A number alone is that of a process, a CPU or a queue: after the next boot it is
+    /// another one.
     fn object(&self) -> Option<String> {
         let of = self.of.trim();
         if of.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -42,7 +42,7 @@ impl Kept {
         read.ok_or_else(|| DoctorReason::NoReport.into())
     }
 
-    /// In place of the one before. What its reader must not see stays as it was found last.
+    /// In place of the one before. Findings that its reader must not see stay as found last.
     pub(crate) fn save(mut self, machine: &dyn Machine, audience: Audience) -> io::Result<()> {
         if let (Audience::Reader, Ok(before)) = (audience, Self::load(machine)) {
             self.findings.retain(|found| !is_private(found));
@@ -89,8 +89,8 @@ fn is_private(found: &Map<String, Value>) -> bool {
     PRIVATE.contains(&text(found, "id"))
 }
 
-/// Worst first, and in the table's order among equals: the place of a withheld finding must not tell
-/// how severe it is.
+/// Worst first, and in the table's order among equals: the place of a withheld finding must not
+/// reveal how severe it is.
 fn sort(findings: &mut [Map<String, Value>]) {
     let place = |found: &Map<String, Value>| {
         CHECKS.iter().flat_map(|group| *group).position(|check| check.id == text(found, "id"))

@@ -41,7 +41,7 @@ fn the_last_report_is_kept() {
     let ran = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 0}));
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran);
     let _ = ask(&router, Origin::Bus, "run", &json!({"checks": ["gro-off"], "sample_ms": 0}));
-    assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran, "one check is no report");
+    assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran, "a report has all checks");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_run_of_the_routers_own_finds_all_and_tells_its_caller_no_more_than_any_read
     assert_eq!(found(&own, "system-password")["severity"], "unknown", "{own:#}");
     assert!(router.read(FILE).unwrap().contains("No password: root"));
     let plain = ask(&self::router(), Origin::Bus, "run", &json!({"sample_ms": 0}));
-    assert_eq!(own, plain, "the order tells nothing, either");
+    assert_eq!(own, plain, "in the same order, too");
     let viewer = ask(&router, Origin::Bus, "last", &json!({"ubus_rpc_session": "0123"}));
     assert_eq!(viewer, own);
     let text = viewer.to_string();

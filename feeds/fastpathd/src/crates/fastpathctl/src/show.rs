@@ -45,11 +45,11 @@ pub(crate) fn status(answer: &Value) -> String {
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));
     }
-    // The same fact is not told twice.
-    let told = |worst: &&Value| {
+    // Each fact once.
+    let further = |worst: &&Value| {
         list(answer, "health").all(|finding| text(finding, "code") != text(worst, "id"))
     };
-    for worst in list(&answer["doctor"]["last"], "worst").filter(told) {
+    for worst in list(&answer["doctor"]["last"], "worst").filter(further) {
         let (title, id) = (plain(text(worst, "title")), text(worst, "id"));
         let _ = writeln!(out, "{:<18} {title}  [{id}]", text(worst, "severity"));
     }

@@ -27,8 +27,8 @@ pub(super) const CHECKS: &[Check] = &[
 /// The source of the daemon's answers about inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
-/// Days since the sources were reached, at which that is reported, and at which it is a warning. The
-/// page shows protection after more than the first as incomplete (`ui/src/lib/protection/state.ts`).
+/// Days since the sources were reached: reported, and a warning. After more than the first the page
+/// shows protection as incomplete (`ui/src/lib/protection/state.ts`).
 const OLD_DAYS: u64 = 7;
 const VERY_OLD_DAYS: u64 = 30;
 /// Packets without inspection that are worth a word.

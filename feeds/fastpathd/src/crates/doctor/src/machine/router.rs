@@ -57,7 +57,8 @@ impl Router {
     }
 }
 
-/// The lowest priority for this thread and the programs that it starts: of CPUs, and of disks by it.
+/// The lowest priority for this thread and the programs that it starts. The kernel derives that of
+/// disks from it.
 pub(crate) fn step_back() {
     const LOWEST: i32 = 19;
     // SAFETY: it takes numbers only; 0 is the calling thread. A refusal leaves the priority.

@@ -58,7 +58,7 @@ impl Schedule {
         self.changes = Some((first, now));
     }
 
-    /// There is a report, whoever asked for it, of a run that began so long ago.
+    /// There is a report of a run that began so long ago, by the daemon or at a request.
     pub(crate) fn reported(&mut self, now: Duration, age: Duration) {
         self.next = (now + DAY).saturating_sub(age).max(FIRST);
         self.changes = self.changes.filter(|(_, last)| *last + age > now);
