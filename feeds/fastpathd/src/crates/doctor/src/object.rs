@@ -10,7 +10,7 @@ use plugin::{Call, CallReason, Map, Method, Object, Origin, Refusal, SESSION, Sa
 use crate::answer::{answer, is_background};
 use crate::machine::{Router, step_back};
 use crate::reason::DoctorReason;
-use crate::turn::{LOCK, PATIENCE, turn};
+use crate::turn::{LOCK, LONG_PATIENCE, PATIENCE, turn};
 
 /// The object on ubus.
 pub const OBJECT: Object = Object {
@@ -48,7 +48,11 @@ fn answered(
         let (path, said) = (LOCK.to_owned(), error.to_string());
         Refusal::new("failed", CallReason::File { what: "locking", path, said })
     };
-    let Some(_turn) = turn(Path::new(LOCK), PATIENCE).map_err(failed)? else {
+    let patience = match call.origin {
+        Origin::Bus => PATIENCE,
+        Origin::CommandLine => LONG_PATIENCE,
+    };
+    let Some(_turn) = turn(Path::new(LOCK), patience).map_err(failed)? else {
         return Err(DoctorReason::Busy.into());
     };
     carried_out(method, args, call.origin)

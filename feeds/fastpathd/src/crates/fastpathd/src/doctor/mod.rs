@@ -18,6 +18,8 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+/// After a report that could not be read.
+const RETRY: Duration = Duration::from_secs(60);
 /// Findings that `status` names; the others are only counted.
 const MOST_NAMED: usize = 8;
 
@@ -79,6 +81,8 @@ pub(crate) struct State {
     marks: Option<Marks>,
     /// The report that was read, or is being read.
     read: Mark,
+    /// It is not read before this.
+    not_before: Duration,
     last: Option<Summary>,
     failure: Option<String>,
 }
@@ -192,7 +196,8 @@ impl Core {
         let doctor = &mut self.doctor;
         doctor.see(marks, now);
         let mut effects = Vec::new();
-        if marks.report.is_some() && marks.report != doctor.read {
+        let unread = marks.report.is_some() && marks.report != doctor.read;
+        if unread && now >= doctor.not_before {
             doctor.read = marks.report;
             effects.push(AnyEffect::Doctor(Effect::Read));
         }
@@ -220,9 +225,17 @@ impl Core {
                     // A clock that was set meanwhile must not make it one of the future.
                     let age = now.unix_ms.saturating_sub(summary.at_ms);
                     doctor.schedule.reported(now.mono, Duration::from_millis(age));
+                    // rpcd loses an answer now and then, after the report was written.
+                    if doctor.last.as_ref().is_none_or(|last| last.at_ms < summary.at_ms) {
+                        doctor.failure = None;
+                    }
                     doctor.last = Some(summary);
                 }
-                Err(said) => log::warn!("reading the doctor's report: {said}"),
+                Err(said) => {
+                    log::warn!("reading the doctor's report: {said}");
+                    doctor.read = None;
+                    doctor.not_before = now.mono + RETRY;
+                }
             },
         }
         Vec::new()

@@ -78,12 +78,27 @@ fn a_new_report_is_read_whoever_asked_for_it() {
 }
 
 #[test]
-fn a_report_that_cannot_be_read_leaves_the_one_before() {
+fn a_report_that_cannot_be_read_leaves_the_one_before_and_is_read_later() {
     let mut core = core();
     core.doctor_event(Event::Read(Ok(report(1_000_000))));
-    core.doctor_event(Event::Read(Ok(json!({"findings": "many"}))));
-    core.doctor_event(Event::Read(Err("no rpcd".to_owned())));
-    assert_eq!(doctor(&mut core)["last"]["at_ms"], 1_000_000);
+    for unreadable in [Ok(json!({"findings": "many"})), Err("no rpcd".to_owned())] {
+        let second = core.now.mono.as_secs() + 61;
+        assert_eq!(effects(&mut core, second, marks(2)), [READ]);
+        core.doctor_event(Event::Read(unreadable));
+        assert_eq!(doctor(&mut core)["last"]["at_ms"], 1_000_000);
+        assert_eq!(effects(&mut core, second + 1, marks(2)), []);
+    }
+}
+
+#[test]
+fn a_failure_is_over_with_the_next_report() {
+    let mut core = core();
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    core.doctor_event(Event::Ran(Err(Refused::Failed("lost".to_owned()))));
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    assert_eq!(doctor(&mut core)["cause"]["code"], "failed", "the same report");
+    core.doctor_event(Event::Read(Ok(report(1_000_001))));
+    assert_eq!(doctor(&mut core)["why"], "");
 }
 
 #[test]
