@@ -75,7 +75,7 @@ for (const screen of ['overview', 'protection']) {
     const later = await context.newPage();
     await open(later, screen, (status) => (status.ips.rules_ms = status.now_ms - 8 * DAY_MS));
     await expect(state(later)).toHaveText(/Inline · old rules/);
-    await expect(later.getByText('The rule set is 8 days old.')).toBeVisible();
+    await expect(later.getByText('The rule sources were last reached 8 days ago.')).toBeVisible();
     await expect(later.getByRole('link', { name: 'Rule sources' }).first()).toBeVisible();
     expect(await colour(later)).not.toBe(green);
   });
