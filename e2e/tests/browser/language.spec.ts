@@ -23,7 +23,7 @@ test.describe('for a browser that prefers German', () => {
     await page.getByLabel('Passwort').fill('fastpath');
     await page.getByRole('button', { name: 'Anmelden' }).click();
     await live(page);
-    await expect(page).toHaveTitle(/^Übersicht · \S+ · fastpath$/);
+    await expect(page).toHaveTitle(/^(\d+ Befunde? · )?Übersicht · \S+ · fastpath$/);
     await expect(page.getByRole('region', { name: 'Durchsatz nach Pfad' })).toBeVisible();
     // A decimal comma.
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);

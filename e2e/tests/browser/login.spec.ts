@@ -13,7 +13,7 @@ test('a wrong password is refused, the right one logs in', core, async ({ page }
   await expect(page.getByLabel('Password')).toHaveValue('');
   await logIn(page);
   await live(page);
-  await expect(page).toHaveTitle(/^Overview · \S+ · fastpath$/);
+  await expect(page).toHaveTitle(/^(\d+ health findings? · )?Overview · \S+ · fastpath$/);
 });
 
 test('a reload stays logged in, logging out ends the session', async ({ page, request }) => {

@@ -31,6 +31,7 @@ test('pictures of health and network', async ({ page, router }) => {
   await router.run('ethtool -K lan2 gro off');
   try {
     await open(page, 'health');
+    await page.getByRole('button', { name: 'Run checks again' }).click();
     const finding = page.locator('details[data-finding="gro-off"]');
     await expect(finding).toBeVisible();
     await page.screenshot({ path: docs('health'), animations: 'disabled' });

@@ -194,8 +194,8 @@ test('findings, alerts and edits are counted at their entries', async ({ page })
     ];
     Object.defineProperty(status.ips, 'alerts', { get: () => alerts, enumerable: true });
   });
-  await expect(link(page, 'Health')).toHaveAccessibleDescription('1 error');
-  await expect(link(page, 'Health').locator('[data-badge]')).toHaveText('1');
+  await expect(link(page, 'Health')).toHaveAccessibleDescription('4 errors and warnings');
+  await expect(link(page, 'Health').locator('[data-badge]')).toHaveText('4');
   await expect(link(page, 'Protection').locator('[data-badge]')).toHaveCount(0);
   alerts = 6;
   await page.clock.runFor(3000);
@@ -205,11 +205,11 @@ test('findings, alerts and edits are counted at their entries', async ({ page })
 
   await link(page, 'Firewall').click();
   await page.getByLabel('iot may open connections to lan', { exact: true }).check();
-  await expect(link(page, 'Firewall')).toHaveAccessibleDescription('1 edit not applied');
+  await expect(page.getByRole('button', { name: '1 edit to review' })).toHaveText('✎ 1');
   await page.setViewportSize(PHONE);
   const settings = navigation(page).getByRole('button', { name: 'Settings', exact: true });
-  await expect(settings).toHaveAccessibleDescription('1 edit not applied, 1 error');
-  await expect(settings.locator('[data-badge]')).toHaveText('2');
+  await expect(settings).toHaveAccessibleDescription('4 errors and warnings');
+  await expect(settings.locator('[data-badge]')).toHaveText('4');
 });
 
 interface Status {

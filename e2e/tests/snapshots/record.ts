@@ -79,6 +79,10 @@ config policy
 	option dest 'wan'
 	option action 'always'`);
   await evening(lan);
+  // The screens show the last report of the doctor.
+  await router.run('fastpathctl doctor >/dev/null || true');
+  const report = () => router.run('fastpathctl --json status');
+  await expect.poll(report, { timeout: 60_000 }).toContain('"worst"');
   const begun = Date.now();
   await lan.badPage(hosts.h20);
   await lan.badPage();

@@ -75,7 +75,7 @@ for (const screen of ['overview', 'protection']) {
     const later = await context.newPage();
     await open(later, screen, (status) => (status.ips.rules_ms = status.now_ms - 8 * DAY_MS));
     await expect(state(later)).toHaveText(/Inline · old rules/);
-    await expect(later.getByText('The rule set is 8 days old.')).toBeVisible();
+    await expect(later.getByText('The rule sources were last reached 8 days ago.')).toBeVisible();
     await expect(later.getByRole('link', { name: 'Rule sources' }).first()).toBeVisible();
     expect(await colour(later)).not.toBe(green);
   });
@@ -88,19 +88,21 @@ test('the title has new alerts and a change that waits', async ({ page }) => {
   await entered(page);
   await page.goto('#/overview');
   await shown(page);
-  await expect(page).toHaveTitle('Overview · gateway · fastpath');
+  await expect(page).toHaveTitle('2 health findings · Overview · gateway · fastpath');
   result[1].ips.alerts += 3;
-  await expect(page).toHaveTitle('3 new alerts · Overview · gateway · fastpath');
+  await expect(page).toHaveTitle(
+    '2 health findings · 3 new alerts · Overview · gateway · fastpath',
+  );
   await page.goto('#/protection');
-  await expect(page).toHaveTitle('Protection · gateway · fastpath');
+  await expect(page).toHaveTitle('2 health findings · Protection · gateway · fastpath');
   result[1].ips.alerts += 1;
   await page.goto('#/flows');
-  await expect(page).toHaveTitle('Flows · gateway · fastpath');
+  await expect(page).toHaveTitle('2 health findings · Flows · gateway · fastpath');
   const { now_ms } = result[1];
   const pending = { id: 8, at_ms: now_ms, user: 'root', note: '', seconds: 90, left_s: 80 };
   answers['fastpath.change pending {}'] = { result: [0, { pending, last: null }] };
   await page.reload();
-  await expect(page).toHaveTitle('Change pending · Flows · gateway · fastpath');
+  await expect(page).toHaveTitle('2 health findings · Change pending · Flows · gateway · fastpath');
 });
 
 test('areas of the chart differ without colour', async ({ page }) => {

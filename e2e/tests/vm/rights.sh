@@ -52,7 +52,7 @@ test_the_daemon_s_user_writes_no_configuration() {
 }
 
 test_the_daemon_s_user_reads_no_password_of_a_line() {
-    local said
+    local said passed
     has "the configuration" "$(gw cat /etc/config/network)" password
     denied uci get '{"config": "network"}'
     said=$(as_daemon 'ubus call fastpath.config get '\''{"config": "network"}'\')
@@ -66,6 +66,13 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     same "what the doctor says to it" "$(jq -c '[.findings[].severity]' <<<"$said")" \
         '["unknown","unknown"]'
     lacks "what the doctor says to it" "$said" /etc/shadow
+    # The runs that the daemon asks for have these checks, for administrators who read the report.
+    passed='Every account has a password'
+    said=$(as_daemon 'ubus call fastpath.doctor run '\''{"background": true, "sample_ms": 0}'\')
+    lacks "what its own run says to it" "$said" "$passed"
+    lacks "what the report says to it" "$(as_daemon 'ubus call fastpath.doctor last')" "$passed"
+    as_daemon 'cat /var/run/fastpath-doctor.json' && fail "it reads the report itself"
+    has "the report" "$(gw cat /var/run/fastpath-doctor.json)" "$passed"
     soon 5 engine_is flowtable
 }
 

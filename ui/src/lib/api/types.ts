@@ -101,6 +101,23 @@ export type IpsState =
  */
 export type IpsAction = 'inspect' | 'none' | 'always';
 /**
+ * null: all checks have not run since the router started; why has the reason
+ */
+export type DoctorSeen = {
+  /**
+   * start of the run, Unix ms
+   */
+  at_ms: number;
+  took_ms: number;
+  counts: DoctorSummary;
+  /**
+   * errors, warnings and recommendations that are not accepted, most severe first
+   *
+   * @maxItems 8
+   */
+  worst: DoctorNamed[];
+} | null;
+/**
  * Severity of a health finding.
  */
 export type Level = 'ok' | 'notice' | 'warning' | 'error';
@@ -152,7 +169,7 @@ export interface FastpathApi {
     reply: Disconnected;
   };
   /**
-   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password and system-sessions show their findings only to sessions with the right to fix, and are unknown to all others, and without a session; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor, and of last, which has no arguments, runs nothing and answers the last report of all checks since the router started (refused with code none without one). fix and pmtu are further methods of that object, for callers who may change settings. system-password and system-sessions show their findings only to sessions with the right to fix, and are unknown to all others, and without a session; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;
@@ -649,6 +666,10 @@ export interface DoctorRequest {
    */
   checks?: string[];
   /**
+   * at the lowest priority; without a session, as the daemon calls it, the kept report also gets what only administrators see
+   */
+  background?: boolean;
+  /**
    * time between two readings of counters; default 1000; 0: checks that need two readings are unknown
    */
   sample_ms?: number;
@@ -675,6 +696,10 @@ export interface DoctorSummary {
   info: number;
   ok: number;
   unknown: number;
+  /**
+   * findings that the administrator accepts; not counted by severity
+   */
+  accepted: number;
 }
 export interface DoctorFinding {
   /**
@@ -691,6 +716,14 @@ export interface DoctorFinding {
    */
   severity: 'error' | 'warning' | 'advice' | 'info' | 'ok' | 'unknown';
   title: string;
+  /**
+   * objects of the finding, such as ports: list about of a section accepted in /etc/config/fastpath
+   */
+  about: string[];
+  /**
+   * sections accepted of /etc/config/fastpath that cover the finding, by uci's name; empty: not accepted
+   */
+  accepted: string[];
   evidence: DoctorEvidence[];
   consequence: string;
   remedy: string;
@@ -1320,6 +1353,10 @@ export interface IpsRules {
    */
   updated_ms: number;
   /**
+   * when the sources with rules in force were last reached with success, Unix ms; of several the one for which that is longest ago; 0: only the built-in rules are in force
+   */
+  checked_ms: number;
+  /**
    * next scheduled update, Unix ms; 0: none
    */
   next_ms: number;
@@ -1515,6 +1552,7 @@ export interface Status {
   ratio: Ratio;
   conntrack: ConntrackState;
   latency: Latency;
+  doctor: DoctorState;
   wan: Wan[];
   cpu: Cpu[];
   ips: IpsSummary;
@@ -1685,6 +1723,48 @@ export interface LatencyCause {
   };
 }
 /**
+ * Runs of the doctor and its last report, as a reader gets it: the daemon has all checks run minutes after its start, daily, and after changes of the configuration.
+ */
+export interface DoctorState {
+  last: DoctorSeen;
+  /**
+   * a run of the daemon's is under way
+   */
+  running: boolean;
+  /**
+   * why there is no report, or no newer one; empty: there is one. In English
+   */
+  why: string;
+  cause: DoctorStateCause;
+}
+export interface DoctorNamed {
+  /**
+   * of the check
+   */
+  id: string;
+  /**
+   * the id, or id/CASE
+   */
+  code: string;
+  severity: 'error' | 'warning' | 'advice';
+  /**
+   * in English
+   */
+  title: string;
+}
+export interface DoctorStateCause {
+  /**
+   * stable name of why; empty: there is no reason
+   */
+  code: '' | 'first' | 'running' | 'failed';
+  /**
+   * said: the message of the doctor or of ubus, in English
+   */
+  params: {
+    [k: string]: string;
+  };
+}
+/**
  * One WAN interface.
  */
 export interface Wan {
@@ -1779,7 +1859,7 @@ export interface IpsSummary {
    */
   blocks: number;
   /**
-   * when the rule set in force was made, Unix ms; 0: it has no rules of a source, only built-in test rules
+   * when the sources with rules in force were last reached with success, Unix ms; of several the one for which that is longest ago; 0: only built-in test rules are in force
    */
   rules_ms: number;
 }

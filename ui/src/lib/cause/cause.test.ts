@@ -28,6 +28,7 @@ const listed: Record<Kind, string[]> = {
   ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
   latency: codes('types.json', 'LatencyCause'),
+  doctor: codes('types.json', 'DoctorStateCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
   steering: codes('cpu.json', 'SteeringCause'),

@@ -12,6 +12,7 @@ export type Kind =
   | 'ebpf'
   | 'ips'
   | 'latency'
+  | 'doctor'
   | 'link'
   | 'cpu'
   | 'steering'

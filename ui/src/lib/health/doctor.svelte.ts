@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Calls of `fastpath.doctor` (run, fix, pmtu), 60 s for each, and the texts of their faults. */
+/** Calls of `fastpath.doctor` (run, last, fix, pmtu), 60 s for those that run something, and the
+ * texts of their faults. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { reason, type Reason } from '../cause/cause';
 import { answerOf, Refusal } from '../form/change.svelte';
+import type { App } from '../shell/app.svelte';
 import type { Finding, Report, Way } from './report';
 import { h } from './messages';
 
@@ -39,6 +41,16 @@ export class Doctor {
     }
   }
 
+  /** Reads the last report; there may be none since the router started. */
+  async load(signal?: AbortSignal): Promise<void> {
+    const reply = await this.api.request('fastpath.doctor', 'last', {}, signal);
+    try {
+      this.report = answerOf(reply) as unknown as Report;
+    } catch (fault) {
+      if (!(fault instanceof Refusal) || fault.code !== 'none') throw fault;
+    }
+  }
+
   /** Carries out a fix; its steps, each in a line. An older router sends them as a text only. */
   async fix({ id }: Finding): Promise<string> {
     const args = { id };
@@ -54,6 +66,15 @@ export class Doctor {
     const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
     return answerOf(reply) as unknown as Way;
   }
+}
+
+const known = new WeakMap<App, Doctor>();
+
+/** The doctor of this app: its report is shown on several screens. */
+export function doctorOf(app: App): Doctor {
+  const doctor = known.get(app) ?? new Doctor(app.api);
+  known.set(app, doctor);
+  return doctor;
 }
 
 /** Refusals that are an outcome rather than a fault: their text needs no introduction. */

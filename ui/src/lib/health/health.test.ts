@@ -5,9 +5,18 @@ import { Fault } from '../api/errors';
 import { setLanguage } from '../i18n/t';
 import { Doctor, messageFor } from './doctor.svelte';
 import words from './en.json';
-import { countOf, groupsOf, verdictOf, type Finding, type Severity } from './report';
+import {
+  acceptanceOf,
+  countOf,
+  groupsOf,
+  verdictOf,
+  withdrawalOf,
+  type Finding,
+  type Severity,
+} from './report';
+import { entriesOf, type Conditions } from './verdict';
 
-function finding(id: string, group: string, severity: Severity): Finding {
+function finding(id: string, group: string, severity: Severity, accepted: string[] = []): Finding {
   const texts = { title: id, consequence: '', remedy: '' };
   return {
     id,
@@ -15,6 +24,8 @@ function finding(id: string, group: string, severity: Severity): Finding {
     code: id,
     params: {},
     severity,
+    about: [],
+    accepted,
     ...texts,
     evidence: [],
     gain: null,
@@ -61,6 +72,77 @@ describe('the verdict', () => {
   });
 });
 
+describe('accepted findings', () => {
+  const known = finding('lro-on', 'offload', 'warning', ['cfg01', 'cfg02']);
+
+  it('are in no group, no count and no verdict', () => {
+    expect(groupsOf([known])).toEqual([]);
+    expect(countOf([known], 'warning')).toBe(0);
+    expect(verdictOf([known])).toBe('ok');
+  });
+
+  it('are named by code, severity and objects', () => {
+    const about = ['lan1: rx-lro'];
+    expect(acceptanceOf({ ...finding('lro-on', 'offload', 'warning'), about })).toMatchObject([
+      { op: 'add', type: 'accepted', values: { check: 'lro-on', severity: 'warning', about } },
+    ]);
+    const [edit] = acceptanceOf(finding('system-root', 'system', 'advice'));
+    expect(edit).toHaveProperty('values', { check: 'system-root', severity: 'advice' });
+  });
+
+  it('are accepted no longer without any of their sections', () => {
+    expect(withdrawalOf(known)).toEqual([
+      { config: 'fastpath', op: 'delete', section: 'cfg01' },
+      { config: 'fastpath', op: 'delete', section: 'cfg02' },
+    ]);
+  });
+});
+
+describe('the list of everything that is wrong', () => {
+  const condition = (code: string, level: string) => ({
+    ...{ code, level, params: { count: 900, limit: 1000, name: 'wan' }, text: code },
+  });
+  const status = (...health: object[]) => ({ health, problems: [] }) as unknown as Conditions;
+  const ids = (...of: Parameters<typeof entriesOf>) =>
+    entriesOf(...of).map(({ id, severity }) => `${severity} ${id}`);
+
+  it('has conditions and findings, the worst first', () => {
+    expect(ids(found, status(condition('wan-down', 'error')))).toEqual([
+      ...['error wan-down', 'error flowtable-missing', 'warning per-vlan', 'advice gro-off'],
+      'info stp',
+    ]);
+    expect(ids([], null)).toEqual([]);
+  });
+
+  it('has a fact that both know once, and not again while it is accepted', () => {
+    const open = condition('system-wan-open', 'error');
+    const finds = (accepted: string[]) => [finding('system-wan-open', 'system', 'error', accepted)];
+    expect(ids(finds([]), status(open))).toEqual(['error system-wan-open']);
+    expect(verdictOf(entriesOf(finds(['cfg01']), status(open)))).toBe('ok');
+  });
+
+  it('has it as it is now', () => {
+    const before = [{ ...finding('conntrack-full', 'conntrack', 'warning'), title: 'before' }];
+    const [entry] = entriesOf(before, status(condition('conntrack-full', 'warning')));
+    expect(entry?.title).toBe('Conntrack is nearly full: 900 of 1000.');
+  });
+
+  it('has a condition of this moment that the last checks did not find', () => {
+    const passed = [finding('conntrack-full', 'conntrack', 'ok')];
+    const full = status(condition('conntrack-full', 'warning'));
+    expect(ids(passed, full)).toEqual(['warning conntrack-full']);
+  });
+
+  it('has no finding that the daemon itself does not report any more', () => {
+    const full = [finding('conntrack-full', 'conntrack', 'warning')];
+    expect(ids(full, status())).toEqual([]);
+    expect(ids(full, status(condition('conntrack-full', 'warning')))).toHaveLength(1);
+    expect(ids(full, null)).toEqual(['warning conntrack-full']);
+    const port = [finding('system-wan-open', 'system', 'warning')];
+    expect(ids(port, status())).toHaveLength(1);
+  });
+});
+
 /** A router that answers, or throws, one thing after the other. */
 function router(...answers: (object | Fault)[]) {
   const calls: unknown[] = [];
@@ -99,6 +181,26 @@ describe('Doctor', () => {
     await expect(doctor.run()).rejects.toThrow('unknown method');
     expect(doctor.report).toBeNull();
     expect(doctor.trouble).toBe('The checks failed to run: unknown method');
+  });
+
+  it('reads the last report without running anything', async () => {
+    const asked = router(report);
+    const doctor = new Doctor(asked);
+    await doctor.load();
+    expect(asked.calls).toEqual([['fastpath.doctor', 'last', {}]]);
+    expect(doctor.report?.findings).toHaveLength(found.length);
+  });
+
+  it('has no report before the first run, and keeps one that it has', async () => {
+    const none = { error: { code: 'none', text: 'no report' } };
+    const doctor = new Doctor(router(none, report, none));
+    await doctor.load();
+    expect(doctor.report).toBeNull();
+    await doctor.run();
+    await doctor.load();
+    expect(doctor.report).not.toBeNull();
+    const failed = new Doctor(router({ error: { code: 'failed', text: 'x' } }));
+    await expect(failed.load()).rejects.toThrow('x');
   });
 
   it('fixes a finding by its name', async () => {

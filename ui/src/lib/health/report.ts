@@ -53,6 +53,10 @@ export interface Finding {
   params: Params;
   severity: Severity;
   title: string;
+  /** Its objects, as a section `accepted` names them. */
+  about: readonly string[];
+  /** Sections `accepted` that cover it; none: it is not accepted. */
+  accepted: readonly string[];
   evidence: readonly Evidence[];
   consequence: string;
   remedy: string;
@@ -82,12 +86,19 @@ export interface Group {
   findings: Finding[];
 }
 
-const rank = (finding: Finding) => severities.indexOf(finding.severity);
+/** How it is rated. */
+export type Rated = Pick<Finding, 'severity' | 'accepted'>;
 
-/** Findings other than `ok`, by group; the group with the worst finding first. */
+export const rank = ({ severity }: Pick<Finding, 'severity'>): number =>
+  severities.indexOf(severity);
+
+/** Whether somebody has read it and does not want to change it. */
+export const isAccepted = ({ accepted }: Rated): boolean => accepted.length > 0;
+
+/** Findings other than `ok` and accepted ones, by group; the group with the worst finding first. */
 export function groupsOf(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Finding[]>();
-  for (const finding of findings.filter((each) => each.severity !== 'ok')) {
+  for (const finding of findings.filter((each) => each.severity !== 'ok' && !isAccepted(each))) {
     const mine = groups.get(finding.group) ?? [];
     groups.set(finding.group, [...mine, finding]);
   }
@@ -99,13 +110,24 @@ export function groupsOf(findings: readonly Finding[]): Group[] {
   return sorted.sort((a, b) => worst(a) - worst(b));
 }
 
-/** How many findings there are of a severity. */
-export function countOf(findings: readonly Finding[], severity: Severity): number {
-  return findings.filter((each) => each.severity === severity).length;
+/** How many there are of a severity; accepted ones do not count. */
+export function countOf(of: readonly Rated[], severity: Severity): number {
+  return of.filter((each) => each.severity === severity && !isAccepted(each)).length;
 }
 
-/** The worst severity among the findings that ask for something; `ok` without any. */
-export function verdictOf(findings: readonly Finding[]): Severity {
+/** The worst severity among those that ask for something; `ok` without any. */
+export function verdictOf(of: readonly Rated[]): Severity {
   const asked = ['error', 'warning', 'advice'] as const;
-  return asked.find((each) => countOf(findings, each) > 0) ?? 'ok';
+  return asked.find((each) => countOf(of, each) > 0) ?? 'ok';
+}
+
+/** The edit that accepts a finding as it is: not worse, and about nothing else. */
+export function acceptanceOf({ code, severity, about }: Finding): Edit[] {
+  const values = { check: code, severity, ...(about.length > 0 && { about: [...about] }) };
+  return [{ config: 'fastpath', op: 'add', type: 'accepted', id: 'accepted', values }];
+}
+
+/** The edits that do not accept it any longer. */
+export function withdrawalOf({ accepted }: Finding): Edit[] {
+  return accepted.map((section) => ({ config: 'fastpath', op: 'delete', section }));
 }

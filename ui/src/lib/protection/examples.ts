@@ -52,6 +52,7 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
       loaded: 41_877,
       failed: 0,
       updated_ms: T - 18_000_000,
+      checked_ms: T - 18_000_000,
       next_ms: T + 40_000_000,
       message: '41,877 rules of 2 sources.',
       cause: { code: '', params: {} },

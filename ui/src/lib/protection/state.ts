@@ -3,14 +3,15 @@
 
 import type { IpsState, IpsSummary, Level } from '../api/types';
 
-/** `inline` with only built-in test rules, or with a rule set older than the doctor accepts. */
+/** `inline` with only built-in test rules, or with sources that were not reached for longer than the
+ * doctor accepts. */
 export type ShownState = IpsState | 'inline-builtin' | 'inline-old';
 
-/** Days after which the doctor reports the age of a rule set. */
+/** Days without an answer of the sources after which the doctor reports that. */
 export const OLD_DAYS = 7;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Age of a rule set in whole days. */
+/** Whole days since the sources were reached. */
 export const daysOf = (rules_ms: number, now_ms: number): number =>
   Math.floor((now_ms - rules_ms) / DAY_MS);
 

@@ -9,7 +9,6 @@ import { engineName, engines, type EngineChoice } from '../overview/engine.svelt
 import { w } from '../protection/messages';
 import { parts } from '../protection/view';
 import type { App } from '../shell/app.svelte';
-import { findingsOf } from '../shell/findings.svelte';
 import { languageName } from '../shell/language.svelte';
 import { screens, type Screen } from '../shell/route.svelte';
 import { schemes } from '../shell/theme.svelte';
@@ -96,7 +95,7 @@ function hostEntries({ app, hosts, text }: Sources): Found[] {
 }
 
 function findingEntries({ app }: Sources): Found[] {
-  return findingsOf(app.ubus.session).map(({ id, title, severity }): Found => ({
+  return app.health.entries.map(({ id, title, severity }): Found => ({
     id: `finding ${id}`,
     kind: 'findings',
     title,

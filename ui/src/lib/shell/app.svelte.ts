@@ -5,6 +5,7 @@ import { createContext } from 'svelte';
 import { Fastpath } from '../api/fastpath';
 import { RequestPace } from '../api/pace';
 import { Ubus } from '../api/ubus';
+import { HealthList } from '../health/health.svelte';
 import { Live } from '../live/live.svelte';
 import { Session } from '../session/session.svelte';
 import { Language } from './language.svelte';
@@ -32,6 +33,7 @@ export class App {
   readonly api: Fastpath;
   readonly session: Session;
   readonly live: Live;
+  readonly health: HealthList;
   readonly route: Route;
   readonly theme: Theme;
   readonly language: Language;
@@ -45,6 +47,7 @@ export class App {
     this.api = new Fastpath(this.ubus);
     this.session = new Session(this.ubus, options.session, sessionStorage, localStorage);
     this.live = new Live(this.api, () => this.session.expire());
+    this.health = new HealthList();
     this.route = new Route(window, options.base);
     this.theme = new Theme(options.dark, localStorage);
     this.language = new Language(options.lang, navigator.languages, localStorage);

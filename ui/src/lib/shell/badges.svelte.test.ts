@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { beforeEach, describe, expect, it } from 'vitest';
+import { HealthList } from '../health/health.svelte';
+import type { Severity } from '../health/report';
 import type { App } from './app.svelte';
 import { Badges } from './badges.svelte';
 import type { Screen } from './route.svelte';
 
 interface Shown {
   alerts?: number;
-  health?: { level: string }[];
+  health?: Severity[];
   screen?: Screen;
 }
 
@@ -15,8 +17,9 @@ let badges: Badges;
 
 /** The router's answer and the screen. */
 function show({ alerts = 0, health = [], screen = 'overview' }: Shown): void {
+  app.health.entries = health.map((severity) => ({ id: '', severity, title: '', accepted: [] }));
   Object.assign(app, {
-    live: { status: { ips: { alerts }, health } },
+    live: { status: { ips: { alerts } } },
     route: { place: { screen } },
   });
 }
@@ -24,6 +27,7 @@ function show({ alerts = 0, health = [], screen = 'overview' }: Shown): void {
 beforeEach(() => {
   app = {
     live: { status: null },
+    health: new HealthList(),
     route: { place: { screen: 'overview' } },
   } as unknown as App;
   badges = new Badges(app);
@@ -46,24 +50,20 @@ describe('badges of the navigation', () => {
     expect(badges.of('protection')).toBeUndefined();
   });
 
-  it('count errors, and warnings where there is none', () => {
-    const [error, warning, notice] = [
-      { level: 'error' },
-      { level: 'warning' },
-      { level: 'notice' },
-    ];
-    show({ health: [notice] });
+  it('count errors and warnings', () => {
+    show({ health: ['info'] });
     expect(badges.of('health')).toBeUndefined();
-    show({ health: [warning, notice, warning] });
-    expect(badges.of('health')).toEqual({ n: 2, level: 'warning', text: '2 warnings' });
-    show({ health: [warning, error] });
-    expect(badges.of('health')).toEqual({ n: 1, level: 'error', text: '1 error' });
+    show({ health: ['warning', 'info', 'warning'] });
+    expect(badges.of('health')).toMatchObject({ n: 2, level: 'warning' });
+    show({ health: ['warning', 'error'] });
+    const text = '2 errors and warnings';
+    expect(badges.of('health')).toEqual({ n: 2, level: 'error', text });
   });
 
   it('of a group are those of its screens', () => {
     show({ alerts: 1 });
     expect(badges.ofGroup('security')).toBeUndefined();
-    show({ alerts: 3, health: [{ level: 'warning' }] });
+    show({ alerts: 3, health: ['warning'] });
     const text = '2 new alerts';
     expect(badges.ofGroup('security')).toEqual({ n: 2, level: 'error', text });
     expect(badges.ofGroup('settings')).toMatchObject({ n: 1, level: 'warning' });

@@ -2,6 +2,7 @@
 /** The badges of the navigation: new alerts, the worst findings. */
 
 import { count } from '../format/units';
+import { countOf } from '../health/report';
 import { t } from '../i18n/t';
 import type { App } from './app.svelte';
 import { groups, type Group, type Screen } from './route.svelte';
@@ -10,19 +11,19 @@ import { fresh, seenAfter } from './title';
 /** A number at an entry of the navigation. */
 export interface Badge {
   n: number;
-  level: 'notice' | 'warning' | 'error';
+  level: 'warning' | 'error';
   /** Its meaning, for a screen reader. */
   text: string;
 }
 
-const levels = ['notice', 'warning', 'error'] as const;
+const levels = ['warning', 'error'] as const;
 
 /** The badges of an app. */
 export class Badges {
   /** The newest alert when the screen with the alerts was shown last, or at the first answer. */
   private seen: number | undefined;
 
-  constructor(private readonly app: Pick<App, 'live' | 'route'>) {}
+  constructor(private readonly app: Pick<App, 'live' | 'route' | 'health'>) {}
 
   /** How many alerts are new. */
   get alerts(): number {
@@ -48,20 +49,18 @@ export class Badges {
     return { n, level, text: all.map(({ text }) => text).join(', ') };
   }
 
-  /** Errors, or else warnings, that the daemon reports. */
+  /** Errors and warnings that nobody has accepted. */
   private get findings(): Badge | undefined {
-    const all = this.app.live.status?.health ?? [];
-    const of = (level: 'error' | 'warning') => all.filter((each) => each.level === level).length;
-    return (
-      badge(of('error'), 'error', 'badge.error') ?? badge(of('warning'), 'warning', 'badge.warning')
-    );
+    const { entries, urgent } = this.app.health;
+    const level = countOf(entries, 'error') > 0 ? 'error' : 'warning';
+    return badge(urgent, level, 'health.count');
   }
 }
 
 function badge(
   n: number,
   level: Badge['level'],
-  text: 'badge.alerts' | 'badge.error' | 'badge.warning',
+  text: 'badge.alerts' | 'health.count',
 ): Badge | undefined {
   return n > 0 ? { n, level, text: t(text, { n: count(n) }) } : undefined;
 }
@@ -69,7 +68,7 @@ function badge(
 const known = new WeakMap<object, Badges>();
 
 /** The badges of this app. */
-export function badgesOf(app: Pick<App, 'live' | 'route'>): Badges {
+export function badgesOf(app: Pick<App, 'live' | 'route' | 'health'>): Badges {
   const badges = known.get(app) ?? new Badges(app);
   known.set(app, badges);
   return badges;

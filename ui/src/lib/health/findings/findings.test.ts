@@ -11,6 +11,8 @@ const found: Finding = {
   code: 'flowtable-missing/absent',
   params: {},
   severity: 'error',
+  about: ['nft_flow_offload'],
+  accepted: [],
   title: 'The kernel does not support flowtables',
   consequence: 'Every packet traverses the stack.',
   remedy: 'Install the package.',

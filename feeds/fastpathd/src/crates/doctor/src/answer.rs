@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `run`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time between
-//! two readings of a counter (default and limit).
+//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time
+//! between two readings of a counter (default and limit).
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::audience::Audience;
 use crate::checks::CHECKS;
 use crate::fix::fix;
+use crate::kept::{FILE, Kept};
 use crate::machine::Machine;
 use crate::pmtu::measure;
 use crate::report::run;
@@ -28,6 +29,10 @@ pub(crate) fn answer(
     origin: Origin,
 ) -> Result<Map<String, Value>, Refusal> {
     match method {
+        "last" => {
+            let audience = Audience::of(machine, args, Audience::without_session(origin));
+            Ok(Kept::load(machine)?.answer(machine, audience))
+        }
         "run" => ran(machine, args, Audience::without_session(origin)),
         "fix" => fixed(machine, args),
         "pmtu" => {
@@ -56,12 +61,32 @@ fn ran(
 ) -> Result<Map<String, Value>, Refusal> {
     let only = named(args)?;
     let sample = sample(args)?;
-    let began = machine.now_ms();
+    let at_ms = machine.now_ms();
     let audience = Audience::of(machine, args, without_session);
-    let mut answer = run(machine, only.as_deref(), sample, audience).answer(&Texts::english());
-    answer.insert("at_ms".into(), began.into());
-    answer.insert("took_ms".into(), machine.now_ms().saturating_sub(began).into());
-    Ok(answer)
+    // A run without a caller is for all readers of the kept report; its answer has no more.
+    let own = is_background(args)? && !args.contains_key(plugin::SESSION);
+    let gathered = if own { Audience::Writer } else { audience };
+    let report = run(machine, only.as_deref(), sample, gathered);
+    let findings = report.findings(&Texts::english());
+    let kept = Kept { at_ms, took_ms: machine.now_ms().saturating_sub(at_ms), findings };
+    if only.is_none() {
+        let saved = kept.clone().save(machine, gathered);
+        let failed = |error: std::io::Error| {
+            let (path, said) = (FILE.to_owned(), error.to_string());
+            Refusal::new("failed", CallReason::File { what: "writing", path, said })
+        };
+        // A full file system does not withhold the answer from a caller.
+        saved.map_err(failed).or_else(|refusal| if own { Err(refusal) } else { Ok(()) })?;
+    }
+    Ok(kept.answer(machine, audience))
+}
+
+/// Whether the run yields to everything else.
+pub(crate) fn is_background(args: &Map<String, Value>) -> Result<bool, Refusal> {
+    match args.get("background") {
+        None | Some(Value::Null) => Ok(false),
+        Some(value) => value.as_bool().ok_or_else(|| wrong_type("background", "boolean")),
+    }
 }
 
 fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {

@@ -17,6 +17,9 @@ pub(crate) enum Audience {
     Reader,
 }
 
+/// Checks whose findings a reader does not get.
+pub(crate) const PRIVATE: &[&str] = &["system-password", "system-sessions"];
+
 /// Replaces withheld values for a reader.
 pub(crate) const WITHHELD: &str = "visible to administrators only";
 

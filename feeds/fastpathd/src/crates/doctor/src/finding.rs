@@ -2,6 +2,7 @@
 //! The form of a check's result: severities, code, evidence, parameters, gain, and the kinds of
 //! fixes (a change of UCI, or steps).
 
+pub(crate) use health::Severity;
 use health::{Condition, Level};
 use serde_json::{Map, Value, json};
 
@@ -9,25 +10,6 @@ use crate::facts::Unknown;
 
 /// None: nothing is wrong. A finding. Or the fact that the check needed and could not read.
 pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
-
-config::named! {
-    /// How bad it is, worst last.
-    #[derive(PartialOrd, Ord)]
-    pub enum Severity {
-        /// Nothing found.
-        Ok = "ok",
-        /// No action needed.
-        Info = "info",
-        /// The check could not run.
-        Unknown = "unknown",
-        /// Could be improved.
-        Advice = "advice",
-        /// Slow or unsafe.
-        Warning = "warning",
-        /// Broken, or far slower than the router could be.
-        Error = "error",
-    }
-}
 
 /// One finding of a check, without its texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +54,14 @@ impl Finding {
     pub(crate) fn case(mut self, case: &'static str) -> Self {
         self.case = case;
         self
+    }
+
+    /// The objects it is about, sorted: an acceptance names them.
+    pub(crate) fn about(&self) -> Vec<String> {
+        let mut about: Vec<String> = self.evidence.iter().filter_map(Evidence::object).collect();
+        about.sort_unstable();
+        about.dedup();
+        about
     }
 
     /// None without evidence.
@@ -139,7 +129,24 @@ pub(crate) struct Evidence {
     pub cause: Option<Value>,
 }
 
+/// Evidence whose value is part of its object: a VLAN, an open port, a destination, the value of an
+/// option.
+const NAMED_BY_VALUE: &[&str] =
+    &["forwarding", "listener", "no-port", "option", "rule", "sessions"];
+
 impl Evidence {
+    /// Its object. A number alone is that of a process, a CPU or a queue: after the next boot it is
+    /// another one.
+    fn object(&self) -> Option<String> {
+        let of = self.of.trim();
+        if of.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let by_value = NAMED_BY_VALUE.contains(&self.what);
+        let text = if by_value { format!("{of} {}", self.value) } else { of.to_owned() };
+        Some(health::object(&text))
+    }
+
     /// Parameters of its name.
     pub(crate) fn params(&self) -> Map<String, Value> {
         Map::from_iter([("of".to_owned(), self.of.clone().into())])

@@ -36,6 +36,7 @@ mod finding;
 mod fix;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod kept;
 mod machine;
 mod object;
 mod pmtu;

@@ -5,18 +5,19 @@
 use std::future::ready;
 use std::path::{Path, PathBuf};
 
-use plugin::{Call, CallReason, Map, Method, Object, Refusal, SESSION, Sample};
+use plugin::{Call, CallReason, Map, Method, Object, Origin, Refusal, SESSION, Sample};
 
-use crate::answer::answer;
-use crate::machine::Router;
+use crate::answer::{answer, is_background};
+use crate::machine::{Router, step_back};
 use crate::reason::DoctorReason;
-use crate::turn::{LOCK, PATIENCE, turn};
+use crate::turn::{LOCK, LONG_PATIENCE, PATIENCE, turn};
 
 /// The object on ubus.
 pub const OBJECT: Object = Object {
     name: "fastpath.doctor",
     methods: &[
         Method { name: "run", args: RUN, run: |call| Box::pin(ready(answered("run", RUN, &call))) },
+        Method { name: "last", args: &[], run: |call| Box::pin(ready(last(&call))) },
         Method { name: "fix", args: FIX, run: |call| Box::pin(ready(answered("fix", FIX, &call))) },
         Method {
             name: "pmtu",
@@ -26,7 +27,8 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-const RUN: &[(&str, Sample)] = &[("checks", Sample::List), ("sample_ms", Sample::Number)];
+const RUN: &[(&str, Sample)] =
+    &[("checks", Sample::List), ("sample_ms", Sample::Number), ("background", Sample::Flag)];
 const FIX: &[(&str, Sample)] = &[
     ("id", Sample::Text),
     ("seconds", Sample::Number),
@@ -41,19 +43,37 @@ fn answered(
     known: &'static [(&'static str, Sample)],
     call: &Call,
 ) -> Result<Map, Refusal> {
-    let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
-    let given = names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone())));
-    let args: Map = given.collect();
-    let origin = call.origin;
+    let args = given(known, call);
     let failed = |error: std::io::Error| {
         let (path, said) = (LOCK.to_owned(), error.to_string());
         Refusal::new("failed", CallReason::File { what: "locking", path, said })
     };
-    let Some(_turn) = turn(Path::new(LOCK), PATIENCE).map_err(failed)? else {
+    let patience = match call.origin {
+        Origin::Bus => PATIENCE,
+        Origin::CommandLine => LONG_PATIENCE,
+    };
+    let Some(_turn) = turn(Path::new(LOCK), patience).map_err(failed)? else {
         return Err(DoctorReason::Busy.into());
     };
-    // The router waits for its programs and for the bus, which a task must not.
+    carried_out(method, args, call.origin)
+}
+
+/// The kept report. It is read while others run checks.
+fn last(call: &Call) -> Result<Map, Refusal> {
+    carried_out("last", given(&[], call), call.origin)
+}
+
+fn given(known: &'static [(&'static str, Sample)], call: &Call) -> Map {
+    let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
+    names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone()))).collect()
+}
+
+/// The router waits for its programs and for the bus, which a task must not.
+fn carried_out(method: &'static str, args: Map, origin: Origin) -> Result<Map, Refusal> {
     let answered = std::thread::spawn(move || {
+        if is_background(&args)? {
+            step_back();
+        }
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
         let router = Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into()));
         answer(&router, method, &args, origin)

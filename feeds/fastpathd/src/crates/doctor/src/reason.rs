@@ -10,6 +10,8 @@ config::coded! {
         Busy = "doctor-busy",
             "the doctor is busy with other requests; try again in a few seconds";
         Ended = "doctor-ended", "the doctor ended early; see the log";
+        // Method last.
+        NoReport = "no-report", "all checks have not run since the router started";
         // Method fix.
         Nothing { check: String } = "nothing", "{check} does not report a problem any more";
         NoFix { check: String } = "no-fix", "{check} has no automatic fix; see its remedy";
@@ -37,6 +39,7 @@ impl From<DoctorReason> for Refusal {
     fn from(reason: DoctorReason) -> Self {
         let code = match &reason {
             DoctorReason::Busy => "busy",
+            DoctorReason::NoReport => "none",
             DoctorReason::Nothing { .. } => "nothing",
             DoctorReason::NoFix { .. } => "no-fix",
             DoctorReason::Target { .. } => "invalid",

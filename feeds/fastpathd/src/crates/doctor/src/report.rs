@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the checks and answers their verdicts: which are run, order by severity, summary, and the
-//! fields of a finding in the API.
+//! Runs the checks and answers their verdicts: which are run, order by severity, and the fields of
+//! a finding in the API.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::audience::Audience;
+use crate::audience::{Audience, WITHHELD};
 use crate::checks::{CHECKS, Check, SAMPLED};
-use crate::facts::Facts;
+use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 use crate::machine::Machine;
 use crate::texts::{Texts, fill};
@@ -54,24 +54,24 @@ impl Report {
         });
     }
 
-    /// `findings` and `summary` of the API, worst first, and in the table's order among equals.
-    pub(crate) fn answer(&self, texts: &Texts) -> Map<String, Value> {
-        use Severity::{Advice, Error, Info, Ok, Unknown, Warning};
-        let mut rated: Vec<(Severity, Value)> =
+    /// `findings` of the API, worst first, and in the table's order among equals.
+    pub(crate) fn findings(&self, texts: &Texts) -> Vec<Map<String, Value>> {
+        let mut rated: Vec<(Severity, Map<String, Value>)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
         // Few enough for any sort; this one keeps the order among equals.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
-        let mut summary = Map::new();
-        for severity in [Error, Warning, Advice, Info, Unknown, Ok] {
-            let count = rated.iter().filter(|(of, _)| *of == severity).count();
-            summary.insert(severity.name().into(), count.into());
-        }
-        let findings = rated.into_iter().map(|(_, finding)| finding).collect();
-        plugin::map([("summary", summary.into()), ("findings", findings)])
+        rated.into_iter().map(|(_, finding)| finding).collect()
     }
 }
 
-fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Value) {
+/// The answer of a check to a reader who must not see its finding.
+pub(crate) fn withheld(id: &str) -> Map<String, Value> {
+    let check = CHECKS.iter().flat_map(|group| *group).find(|check| check.id == id);
+    let why = Err(Unknown(WITHHELD.to_owned()));
+    check.map(|check| answered(check, &why, &Texts::english()).1).unwrap_or_default()
+}
+
+fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Map<String, Value>) {
     let own = |key| texts.of(check.group, check.id, key);
     let (severity, mut answer) = match verdict {
         Ok(Some(finding)) => (finding.severity, found(check, finding, texts)),
@@ -82,20 +82,32 @@ fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Value
             (Severity::Unknown, plain(check.id, own("about"), &text, &params))
         }
     };
-    answer["id"] = check.id.into();
-    answer["group"] = check.group.into();
-    answer["severity"] = severity.name().into();
+    for (key, of) in [("id", check.id), ("group", check.group), ("severity", severity.name())] {
+        answer.insert(key.to_owned(), of.into());
+    }
     (severity, answer)
 }
 
-fn plain(code: &str, title: &str, consequence: &str, params: &Map<String, Value>) -> Value {
-    json!({
-        "code": code, "params": params, "title": title, "evidence": [],
-        "consequence": consequence, "remedy": "", "gain": null, "fix": null,
-    })
+fn plain(
+    code: &str,
+    title: &str,
+    consequence: &str,
+    params: &Map<String, Value>,
+) -> Map<String, Value> {
+    plugin::map([
+        ("code", code.into()),
+        ("params", json!(params)),
+        ("title", title.into()),
+        ("about", json!([])),
+        ("evidence", json!([])),
+        ("consequence", consequence.into()),
+        ("remedy", "".into()),
+        ("gain", Value::Null),
+        ("fix", Value::Null),
+    ])
 }
 
-fn found(check: &Check, finding: &Finding, texts: &Texts) -> Value {
+fn found(check: &Check, finding: &Finding, texts: &Texts) -> Map<String, Value> {
     let text = |key| texts.finding(check.group, check.id, finding, key);
     let evidence: Vec<Value> = finding
         .evidence
@@ -112,14 +124,16 @@ fn found(check: &Check, finding: &Finding, texts: &Texts) -> Value {
         Fix::Change(edits) => json!({"kind": "change", "label": text("fix"), "edits": edits}),
         Fix::Steps(_) => json!({"kind": "step", "label": text("fix")}),
     });
-    json!({
-        "code": finding.code(check.id),
-        "params": finding.params,
-        "title": text("title"),
-        "evidence": evidence,
-        "consequence": text("consequence"),
-        "remedy": text("remedy"),
-        "gain": finding.gain.map(|gain| json!({"text": text("gain"), "source": gain.source})),
-        "fix": fix,
-    })
+    let gain = finding.gain.map(|gain| json!({"text": text("gain"), "source": gain.source}));
+    plugin::map([
+        ("code", finding.code(check.id).into()),
+        ("params", json!(finding.params)),
+        ("title", text("title").into()),
+        ("about", json!(finding.about())),
+        ("evidence", evidence.into()),
+        ("consequence", text("consequence").into()),
+        ("remedy", text("remedy").into()),
+        ("gain", json!(gain)),
+        ("fix", json!(fix)),
+    ])
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 pub(crate) const LOCK: &str = "/var/run/fastpath-doctor.lock";
 /// Longer than a run takes; rpcd ends the program after 30 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// At the command line, where nothing ends it: for a run of the daemon's on a busy router.
+pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The lock, until it is dropped; none if others hold it for longer than `patience`.

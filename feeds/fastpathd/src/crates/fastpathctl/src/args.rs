@@ -81,8 +81,9 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   update-rules           fetch, test and load rules now
   cpu                    CPU assignment: forwarding, inspection
   doctor [--check ID]… [--fix ID|all]… [--yes]
-                         run diagnostics and suggest fixes; exit status: 0 no problems,
-                         1 recommendations or warnings, 2 errors, 3 failed to run
+                         run diagnostics and suggest fixes; exit status, without
+                         accepted findings: 0 no problems, 1 recommendations or
+                         warnings, 2 errors, 3 failed to run
   ebpf                   eBPF hooks and packet verdicts
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS

@@ -159,8 +159,8 @@ fn refusal(error: &Value) -> String {
     message
 }
 
-/// Runs the checks and the requested fixes. The exit status is the worst that remains: 0 nothing
-/// above info, 1 advice or warnings, 2 errors, 3 a check that could not run.
+/// Runs the checks and the requested fixes. The exit status is the worst that remains and is not
+/// accepted: 0 nothing above info, 1 advice or warnings, 2 errors, 3 a check that could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
@@ -195,11 +195,13 @@ fn status(summary: &Value) -> ExitCode {
     })
 }
 
-/// The findings above info that have a fix, in the doctor's order.
+/// The findings above info that have a fix and are not accepted, in the doctor's order.
 fn fixable(answer: &Value) -> Vec<String> {
     let bad =
         |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
-    let found = list(answer, "findings").filter(bad).filter(|found| !found["fix"].is_null());
+    let found = list(answer, "findings")
+        .filter(bad)
+        .filter(|found| !found["fix"].is_null() && !examination::is_accepted(found));
     found.map(|finding| text(finding, "id").to_owned()).collect()
 }
 
@@ -335,6 +337,7 @@ mod tests {
         let answer = json!({"findings": [
             found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),
             found("c", "info", json!({"kind": "step"})), found("d", "advice", json!({})),
+            json!({"id": "e", "severity": "error", "fix": {}, "accepted": ["cfg01"]}),
         ]});
         assert_eq!(fixable(&answer), ["a", "d"]);
     }

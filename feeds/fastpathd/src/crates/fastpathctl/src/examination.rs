@@ -40,8 +40,16 @@ const INDENT: usize = 9;
 /// The answer of `fastpath.doctor run`.
 pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     let mut out = String::new();
-    for found in list(answer, "findings").filter(|found| text(found, "severity") != "ok") {
+    let shown = || list(answer, "findings").filter(|found| text(found, "severity") != "ok");
+    for found in shown().filter(|found| !is_accepted(found)) {
         one(&mut out, found, paint);
+    }
+    // Without the rest: somebody has read and accepted it.
+    for found in shown().filter(|found| is_accepted(found)) {
+        heading(&mut out, "accepted", found, paint);
+    }
+    if shown().any(is_accepted) {
+        out.push('\n');
     }
     let summary = &answer["summary"];
     let mut parts = Vec::new();
@@ -51,6 +59,7 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
         ("advice", "recommendation", "recommendations"),
         ("unknown", "check failed to run", "checks failed to run"),
         ("info", "note", "notes"),
+        ("accepted", "accepted", "accepted"),
         ("ok", "passed", "passed"),
     ] {
         let count = number(summary, key);
@@ -63,10 +72,19 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     out
 }
 
-fn one(out: &mut String, found: &Value, paint: Paint) {
+/// Whether a section of the configuration accepts a finding.
+pub(crate) fn is_accepted(found: &Value) -> bool {
+    list(found, "accepted").next().is_some()
+}
+
+fn heading(out: &mut String, severity: &str, found: &Value, paint: Paint) {
     let title = paint.with("1", &plain(text(found, "title")));
-    let severity = paint.severity(text(found, "severity"));
+    let severity = paint.severity(severity);
     let _ = writeln!(out, "{severity} {title}  [{}]", text(found, "id"));
+}
+
+fn one(out: &mut String, found: &Value, paint: Paint) {
+    heading(out, text(found, "severity"), found, paint);
     paragraph(out, "", text(found, "consequence"));
     for seen in list(found, "evidence") {
         let line =
@@ -161,8 +179,11 @@ mod tests {
     fn answer() -> Value {
         json!({
             "took_ms": 2100,
-            "summary": {"error": 1, "warning": 0, "advice": 0, "info": 0, "unknown": 0, "ok": 4},
+            "summary": {"error": 1, "warning": 0, "advice": 0, "info": 0, "unknown": 0, "ok": 4,
+                "accepted": 1},
             "findings": [
+                {"id": "z", "severity": "warning", "title": "Known", "consequence": "Read.",
+                 "accepted": ["cfg01"]},
                 {"id": "x", "severity": "error", "title": "Broken",
                  "consequence": "Slow. ".repeat(30),
                  "evidence": [{"what": "module", "value": "-", "source": "/proc/modules"}],
@@ -182,12 +203,14 @@ mod tests {
             "         → Load it.\n",
             "         + Factor 3 (row 6)\n",
             "         $ fastpathctl doctor --fix x  (Load)\n",
-            "1 error, 4 passed (took 2s)\n",
+            "accepted Known  [z]\n\n",
+            "1 error, 1 accepted, 4 passed (took 2s)\n",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert!(!text.contains("All well"));
+        assert!(!text.contains("All well") && !text.contains("Read."));
+        assert!(text.find("Broken") < text.find("Known"), "{text}");
     }
 
     #[test]

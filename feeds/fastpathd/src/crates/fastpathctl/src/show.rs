@@ -45,6 +45,14 @@ pub(crate) fn status(answer: &Value) -> String {
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));
     }
+    // Each fact once.
+    let further = |worst: &&Value| {
+        list(answer, "health").all(|finding| text(finding, "code") != text(worst, "id"))
+    };
+    for worst in list(&answer["doctor"]["last"], "worst").filter(further) {
+        let (title, id) = (plain(text(worst, "title")), text(worst, "id"));
+        let _ = writeln!(out, "{:<18} {title}  [{id}]", text(worst, "severity"));
+    }
     out.push('\n');
     out.push_str(&paths(&answer["paths"]));
     out

@@ -42,6 +42,10 @@ fn status_says_why_the_engine_differs() {
             {"name": "dsl", "up": false, "hindrance": "disconnected", "proto": "pppoe"},
         ],
         "health": [{"code": "x", "level": "error", "text": "all is lost"}],
+        "doctor": {"last": {"worst": [
+            {"id": "x", "severity": "error", "title": "Lost"},
+            {"id": "gro-off", "severity": "warning", "title": "GRO is off"},
+        ]}},
         "paths": {"slow": {"flows": 7, "bps": 1, "pps": 2, "bytes": 3}},
     }));
     assert!(text.contains("engine             off (configured: flowtable)\n"), "{text}");

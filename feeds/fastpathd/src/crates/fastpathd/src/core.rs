@@ -8,7 +8,7 @@ use flows::Now;
 
 use crate::effect::Effect;
 use crate::sys::kernel::{Machine, Readings};
-use crate::{configuration, conntrack, cpu, ips, latency, network, offload, rules, sys};
+use crate::{configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules, sys};
 
 /// The state of the gateway.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub(crate) struct Core {
     pub(crate) latency: latency::State,
     pub(crate) rules: rules::Updates,
     pub(crate) cpu: cpu::State,
+    pub(crate) doctor: doctor::State,
 }
 
 impl Core {
@@ -41,6 +42,7 @@ impl Core {
             latency: latency::State::default(),
             rules: rules::Updates::default(),
             cpu: cpu::State::default(),
+            doctor: doctor::State::default(),
         }
     }
 
@@ -58,6 +60,7 @@ impl Core {
         effects.extend(self.cpu_second());
         effects.extend(self.rules_second(readings.offset_s));
         effects.extend(self.ips_second());
+        effects.extend(self.doctor_second(readings.doctor));
         effects
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events of the daemon's loop: one variant for each subsystem, which matches its own events whole.
 
-use crate::{bus, configuration, conntrack, cpu, ips, latency, network, offload, rules};
+use crate::{bus, configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules};
 
 /// Something that has happened outside.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub(crate) enum Event {
     Configuration(configuration::Event),
     Conntrack(conntrack::Event),
     Cpu(cpu::Event),
+    Doctor(doctor::Event),
     Ips(ips::Event),
     Latency(latency::Event),
     Network(network::Event),

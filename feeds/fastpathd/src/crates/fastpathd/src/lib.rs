@@ -13,6 +13,7 @@ mod conntrack;
 mod core;
 mod cpu;
 mod daemon;
+mod doctor;
 mod effect;
 mod event;
 #[cfg(test)]

@@ -2,11 +2,16 @@
 //! Findings that both the daemon's `status.health` and the doctor report, each judged by one
 //! function: accounting off, conntrack table 80 % full, another engine in force than configured,
 //! fw4's own offloading, zones open to the Internet. Texts and fixes are added by daemon and
-//! doctor.
+//! doctor. Also the severities of findings, and which of them are accepted.
 
+mod acceptance;
+mod severity;
+
+pub use acceptance::{Acceptance, object};
 use config::exposure::Exposure;
 use serde::Serialize;
 use serde_json::{Map, Value};
+pub use severity::Severity;
 use uci::Package;
 
 config::named! {

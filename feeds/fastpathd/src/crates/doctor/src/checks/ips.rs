@@ -27,8 +27,8 @@ pub(super) const CHECKS: &[Check] = &[
 /// The source of the daemon's answers about inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
-/// Age of a rule set at which it is reported, and at which it is a warning. The page shows
-/// protection with an older one than the first as incomplete (`ui/src/lib/protection/state.ts`).
+/// Days since the sources were reached: reported, and a warning. After more than the first the page
+/// shows protection as incomplete (`ui/src/lib/protection/state.ts`).
 const OLD_DAYS: u64 = 7;
 const VERY_OLD_DAYS: u64 = 30;
 /// Packets without inspection that are worth a word.
@@ -193,14 +193,16 @@ fn rules(facts: &Facts) -> Verdict {
     let text = |field: &str| Ok(facts.ips.state.at(field)?.as_str().unwrap_or_default().to_owned());
     let state: String = text("rules.state")?;
     let message: String = text("rules.message")?;
-    let made = facts.ips.state.at("rules.updated_ms")?.as_u64().unwrap_or(0);
+    // A source without news is asked every day, too: its rules are not old.
+    let checked = facts.ips.state.at("rules.checked_ms")?.as_u64().unwrap_or(0);
     let loaded = facts.ips.state.at("rules.loaded")?.as_u64().unwrap_or(0).to_string();
-    let days = facts.system.now_ms.saturating_sub(made) / DAY;
+    let days = facts.system.now_ms.saturating_sub(checked) / DAY;
     let (case, severity) = match state.as_str() {
-        "builtin" => ("builtin", Severity::Info),
         "failed" => ("failed", Severity::Warning),
-        _ if made > 0 && days > VERY_OLD_DAYS => ("", Severity::Warning),
-        _ if made > 0 && days > OLD_DAYS => ("", Severity::Advice),
+        // The page is amber, too.
+        _ if checked == 0 => ("builtin", Severity::Warning),
+        _ if days > VERY_OLD_DAYS => ("", Severity::Warning),
+        _ if days > OLD_DAYS => ("", Severity::Advice),
         _ => return Ok(None),
     };
     let mut finding = Finding::new(severity)
@@ -209,7 +211,7 @@ fn rules(facts: &Facts) -> Verdict {
         .saw("loaded", "", loaded, STATE)
         .with("days", days)
         .with("message", message.as_str());
-    if made > 0 {
+    if checked > 0 {
         finding = finding.saw("age", "", days, STATE);
     }
     if !message.is_empty() {

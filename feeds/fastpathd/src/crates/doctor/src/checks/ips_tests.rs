@@ -18,7 +18,7 @@ fn inline() -> Value {
         "queues": [{"queue": 0, "bound": true}, {"queue": 1, "bound": true}],
         "counters": {"uninspected_packets": 0, "inspected_packets": 1000},
         "visible": [{"kind": "plain", "bytes": 900}, {"kind": "tls", "bytes": 100}],
-        "rules": {"state": "good", "message": "", "loaded": 40_000, "updated_ms": NOW - 2 * DAY},
+        "rules": {"state": "good", "message": "", "loaded": 40_000, "checked_ms": NOW - 2 * DAY},
     })
 }
 
@@ -165,13 +165,19 @@ fn packets_passed_uninspected_are_reported() {
 #[test]
 fn rules_age_and_fail() {
     let rules = |state: &str, days: u64| {
-        let rules = json!({"state": state, "message": "et: 404", "updated_ms": NOW - days * DAY});
+        let checked = if state == "builtin" { 0 } else { NOW - days * DAY };
+        let rules = json!({"state": state, "message": "et: 404", "checked_ms": checked});
         found("ips-rules", &differing("rules", rules))
     };
     assert_eq!(rules("good", 8).severity, Severity::Advice);
     assert_eq!(rules("good", 31).severity, Severity::Warning);
     assert_eq!(rules("failed", 1).severity, Severity::Warning);
-    assert_eq!(rules("builtin", 1).severity, Severity::Info);
+    let builtin = rules("builtin", 1);
+    assert_eq!((builtin.severity, builtin.case), (Severity::Warning, "builtin"));
+    // Made long ago, and the source has had no news since.
+    let same = json!({"state": "good", "message": "", "checked_ms": NOW - DAY,
+        "updated_ms": NOW - 90 * DAY});
+    assert_eq!(super::rules(&differing("rules", same)), Ok(None));
     // A daemon that reports no codes.
     assert!(rules("failed", 1).evidence.iter().all(|seen| seen.cause.is_none()));
 }
@@ -185,7 +191,7 @@ fn evidence_that_is_a_reason_has_its_code() {
         "ips-rules",
         &differing(
             "rules",
-            json!({"state": "failed", "message": "et: 404", "updated_ms": NOW,
+            json!({"state": "failed", "message": "et: 404", "checked_ms": NOW,
                 "cause": cause, "sources": sources}),
         ),
     );

@@ -39,6 +39,17 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     Configuration { network, firewall, fastpath, system }
 }
 
+/// The values of `/etc/config/fastpath`, read likewise; none: it cannot be read.
+pub(crate) fn fastpath(machine: &dyn Machine) -> Option<Value> {
+    let session = Session::open(machine);
+    let values = session.as_ref().and_then(|session| session.values("fastpath"));
+    if let Some(session) = session {
+        session.close();
+    }
+    let of_file = || uci::parse(&file(machine, "/etc/config/fastpath").ok()?).ok();
+    values.map(Value::Object).or_else(|| of_file().map(|package| package.values()))
+}
+
 /// A session of rpcd with rights to read [`FILES`]. Without one, rpcd's `uci get` includes changes
 /// that a shell has staged and not committed (`uci set`, in `/tmp/.uci`).
 struct Session<'a> {

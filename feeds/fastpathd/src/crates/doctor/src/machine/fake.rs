@@ -21,6 +21,7 @@ pub(crate) struct Fake {
     ports: RefCell<BTreeMap<String, Ethtool>>,
     done: RefCell<Vec<String>>,
     path: Option<(u16, Echo)>,
+    full: bool,
 }
 
 impl Fake {
@@ -78,6 +79,12 @@ impl Fake {
         self
     }
 
+    /// On which no file can be written.
+    pub(crate) fn full(mut self) -> Self {
+        self.full = true;
+        self
+    }
+
     /// The recorded calls, a line each.
     pub(crate) fn done(&self) -> Vec<String> {
         self.done.borrow().clone()
@@ -119,6 +126,15 @@ impl Machine for Fake {
         let file = files.get_mut(path).ok_or_else(|| absent(path))?;
         text.clone_into(file);
         self.note(format!("write {path} {text}"));
+        Ok(())
+    }
+
+    fn keep(&self, path: &str, text: &str) -> io::Result<()> {
+        if self.full {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.files.borrow_mut().insert(path.to_owned(), text.to_owned());
+        self.note(format!("keep {path}"));
         Ok(())
     }
 

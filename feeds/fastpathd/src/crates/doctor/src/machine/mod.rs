@@ -16,7 +16,7 @@ mod ports;
 mod router;
 mod secret;
 
-pub(crate) use router::Router;
+pub(crate) use router::{Router, step_back};
 
 /// Questions that the doctor may ask the router it runs on, and operations on it.
 pub(crate) trait Machine {
@@ -31,6 +31,9 @@ pub(crate) trait Machine {
 
     /// Replaces the contents of an existing file (a switch of the kernel's).
     fn write(&self, path: &str, text: &str) -> io::Result<()>;
+
+    /// A file that only root reads, new or in place of the one before, at once.
+    fn keep(&self, path: &str, text: &str) -> io::Result<()>;
 
     /// Runs a program and gives its standard output.
     ///

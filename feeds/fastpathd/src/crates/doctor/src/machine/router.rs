@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The router that this program runs on: limits of time and output for programs it runs, and the
 //! timeout of calls on ubus.
-#![expect(unsafe_code, reason = "the umask is set between fork and exec")]
+#![expect(unsafe_code, reason = "the umask is set between fork and exec, the priority by libc")]
 
 use std::cell::OnceCell;
 use std::io;
@@ -57,6 +57,14 @@ impl Router {
     }
 }
 
+/// The lowest priority for this thread and the programs that it starts. The kernel derives that of
+/// disks from it.
+pub(crate) fn step_back() {
+    const LOWEST: i32 = 19;
+    // SAFETY: it takes numbers only; 0 is the calling thread. A refusal leaves the priority.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
+}
+
 impl Machine for Router {
     fn read(&self, path: &str) -> io::Result<String> {
         // Names of processes and of files need not be UTF-8.
@@ -79,6 +87,17 @@ impl Machine for Router {
         use std::io::Write;
         // Not created: the kernel has a switch of that name, or there is nothing to switch.
         std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    fn keep(&self, path: &str, text: &str) -> io::Result<()> {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        // Only one process does at a time: see `turn.rs`.
+        let new = format!("{path}.new");
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).truncate(true).write(true).mode(0o600);
+        options.open(&new)?.write_all(text.as_bytes())?;
+        std::fs::rename(&new, path)
     }
 
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {

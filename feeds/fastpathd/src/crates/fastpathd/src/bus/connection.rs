@@ -151,10 +151,25 @@ struct Sent<'a> {
     data: Map,
 }
 
+/// The object of `fastpath-rpcd` that runs checks, as root.
+const DOCTOR: &str = "fastpath.doctor";
+
+/// Runs all checks at the lowest priority.
+pub(crate) async fn examine(handle: &Handle) -> Result<Map, CallError> {
+    let args = BTreeMap::from([("background", true)]);
+    handle.call(DOCTOR, "run", &args, LONG_PATIENCE).await
+}
+
+/// The doctor's last report, as any reader gets it.
+pub(crate) async fn report(handle: &Handle) -> Result<Map, CallError> {
+    let args = Map::new();
+    read_again(|| handle.call(DOCTOR, "last", &args, PATIENCE)).await
+}
+
 /// Calls `fastpath.doctor` and passes its answer on. It checks its arguments itself; the caller
 /// waits for as long as it takes.
 pub(crate) async fn doctor(handle: Handle, args: Map, reply: Reply) {
-    let call = || handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE);
+    let call = || handle.call(DOCTOR, "run", &args, LONG_PATIENCE);
     let answered = match read_again(call).await {
         Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),
         Err(error) => {

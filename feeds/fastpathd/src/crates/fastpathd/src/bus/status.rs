@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::bus::health::{Finding, findings};
 use crate::configuration::Problem;
 use crate::core::Core;
+use crate::doctor::Doctor;
 use crate::ips::answer::{Summary, summary};
 use crate::latency::answer::{Latency, latency};
 use crate::network::wan::Wan;
@@ -40,6 +41,7 @@ pub(crate) struct Status<'a> {
     live: Live<'a>,
     conntrack: ConntrackState,
     latency: Latency,
+    doctor: Doctor<'a>,
     configuration: InUse<'a>,
     problems: &'a [Problem],
 }
@@ -107,6 +109,7 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
             resyncs: refresh.resyncs(),
         },
         latency: latency(core),
+        doctor: core.doctor.answer(),
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
     }

@@ -182,6 +182,7 @@ impl Core {
 
     fn use_configuration(&mut self, configuration: &Configuration) -> Vec<AnyEffect> {
         let inspection = configuration.ips.enabled;
+        self.doctor.read_again();
         self.conntrack.set_shortest_refresh(configuration.main.refresh);
         self.configuration.use_settings(configuration.main.clone());
         let mut effects: Vec<AnyEffect> =

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `/etc/config/fastpath` as a whole: the crate that reads each section, and the form of a problem
 //! in the API and in `--check --json`. Options and defaults are in the `settings.rs` of the crates
-//! `ruleset`, `ips`, `cpu`, `latency` and `rules`.
+//! `ruleset`, `ips`, `cpu`, `latency`, `rules` and `health`.
 
 use config::{Package, SettingsError};
+use health::Acceptance;
 use model::InspectionMode;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -29,6 +30,8 @@ impl Configuration {
             latency: latency::Settings::read(&mut package),
             rules: rules::Settings::read(&mut package),
         };
+        // The doctor reads them by itself.
+        let _ = Acceptance::read(&mut package);
         let warnings = package.finish()?;
         if configuration.ips.enabled && configuration.ips.mode == InspectionMode::Nfq {
             let one = |problem| SettingsError { problems: vec![problem] };

@@ -19,7 +19,7 @@ use crate::ips::ProbeControl;
 use crate::sys::error::chain;
 use crate::sys::kernel;
 use crate::sys::task::spawn_local;
-use crate::{bus, configuration, conntrack, cpu, ips, latency, network, offload, rules};
+use crate::{bus, configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules};
 
 mod inbox;
 mod io;
@@ -123,6 +123,7 @@ impl Daemon {
             Event::Configuration(event) => return self.configuration_event(event),
             Event::Conntrack(event) => self.core.conntrack_event(event),
             Event::Cpu(event) => self.core.cpu_event(event),
+            Event::Doctor(event) => self.core.doctor_event(event),
             Event::Ips(event) => self.core.ips_event(event),
             Event::Latency(event) => self.core.latency_event(event),
             Event::Network(event) => self.core.network_event(event),
@@ -168,6 +169,7 @@ impl Daemon {
                 Effect::Configuration(effect) => self.configuration_effect(&effect),
                 Effect::Conntrack(effect) => conntrack::run::execute(effect, &self.io),
                 Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
+                Effect::Doctor(effect) => doctor::run::execute(&effect, &self.io),
                 Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
                 Effect::Latency(effect) => latency::run::execute(effect, &self.io),
                 Effect::Network(effect) => network::run::execute(effect, &self.io),

@@ -36,7 +36,7 @@ pub(crate) fn summary(core: &Core) -> Summary<'_> {
         cause: &condition.why,
         alerts: core.ips.events.alerts.last(),
         blocks: core.ips.inspection.blocks.len(),
-        rules_ms: core.rules.fetched_ms(),
+        rules_ms: core.rules.checked_ms(),
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) struct RulesView<'a> {
     loaded: u64,
     failed: u64,
     updated_ms: u64,
+    checked_ms: u64,
     next_ms: u64,
     message: String,
     cause: StoredCause,
@@ -201,10 +202,17 @@ impl Updates {
         matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Partly | UpdateOutcome::Restored)
     }
 
-    /// When the set in force was made, Unix ms, if a source has rules in it; 0: it has only ours.
-    pub(crate) fn fetched_ms(&self) -> u64 {
-        let foreign = |report: &SourceReport| report.name != rules::OWN && report.rules > 0;
-        if self.state.sources.iter().any(foreign) { self.state.since_ms } else { 0 }
+    /// When the sources with rules in force were last reached with success, Unix ms: of several the
+    /// one for which that is longest ago. 0: the set has only our own rules.
+    pub(crate) fn checked_ms(&self) -> u64 {
+        let foreign = |report: &&SourceReport| report.name != rules::OWN && report.rules > 0;
+        let sources = self.state.sources.iter().filter(foreign);
+        // An earlier version did not note it.
+        let checked = sources.map(|report| match report.checked_ms {
+            0 => report.fetched_ms.max(self.state.since_ms),
+            checked => checked,
+        });
+        checked.min().unwrap_or(0)
     }
 
     pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
@@ -230,6 +238,7 @@ impl Updates {
             loaded: counted.loaded,
             failed: counted.failed,
             updated_ms: self.state.since_ms,
+            checked_ms: self.checked_ms(),
             next_ms: self.next_ms,
             message,
             cause,
@@ -411,21 +420,24 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_fetched_once_a_source_has_some_in_force() {
-        let of = |reports: &[(&str, u32)]| {
-            let report = |&(name, rules): &(&str, u32)| SourceReport {
+    fn rules_are_as_old_as_the_last_answer_of_their_source() {
+        let of = |reports: &[(&str, u32, u64)]| {
+            let report = |&(name, rules, checked_ms): &(&str, u32, u64)| SourceReport {
                 name: name.into(),
                 rules,
+                checked_ms,
                 ..SourceReport::default()
             };
             let sources = reports.iter().map(report).collect();
             let state = State { since_ms: 5, sources, ..State::default() };
-            Updates { state, ..Updates::default() }.fetched_ms()
+            Updates { state, ..Updates::default() }.checked_ms()
         };
         assert_eq!(of(&[]), 0, "nothing was fetched yet");
-        assert_eq!(of(&[(rules::OWN, 63)]), 0, "ours are tests");
-        assert_eq!(of(&[(rules::OWN, 63), ("et", 0)]), 0, "its download failed");
-        assert_eq!(of(&[(rules::OWN, 63), ("et", 40_000)]), 5);
+        assert_eq!(of(&[(rules::OWN, 63, 9)]), 0, "ours are tests");
+        assert_eq!(of(&[(rules::OWN, 63, 9), ("et", 0, 9)]), 0, "its download failed");
+        assert_eq!(of(&[(rules::OWN, 63, 1), ("et", 40_000, 90)]), 90, "the set is of 5");
+        assert_eq!(of(&[("et", 40_000, 90), ("other", 10, 70)]), 70, "not reached since");
+        assert_eq!(of(&[("et", 40_000, 0)]), 5, "noted by an earlier version");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use ebpf::connection::Timeouts;
 use flows::Now;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::doctor;
+
 /// Switches and limits of the running kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -50,6 +52,7 @@ pub(crate) struct Readings {
     /// Seconds that local time is ahead of UTC.
     pub(crate) offset_s: i64,
     pub(crate) facts: Facts,
+    pub(crate) doctor: doctor::Marks,
 }
 
 /// Reads facts that do not change while the daemon runs.
@@ -79,6 +82,7 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
             refused: refused(&text("/proc/net/stat/nf_conntrack")),
             timeouts: timeouts(),
         },
+        doctor: doctor::run::marks(),
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of the findings of `status.health`, with reasons and open zones. */
+/** Texts of the conditions in `status.health`, with reasons and open zones. */
 
 import type { Health, Open, Status } from '../api/types';
 import { reason } from '../cause/cause';

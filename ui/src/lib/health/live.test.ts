@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Health, Status } from '../api/types';
 import { setLanguage } from '../i18n/t';
-import { textOf } from './health';
+import { textOf } from './live';
 
 describe('a finding of the daemon', () => {
   afterEach(() => setLanguage('en'));

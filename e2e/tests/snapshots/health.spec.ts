@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay, type Recording } from './replay';
+import { entered, shown } from './screens';
+
+/** The answers, as far as these tests change them. */
+interface Finding {
+  id: string;
+  severity: string;
+  about: string[];
+  accepted: string[];
+}
+interface Status {
+  health: object[];
+  doctor: { last: object | null; why: string; cause: object };
+}
+
+const answer = <T>(answers: Recording['answers'], key: string): T =>
+  (answers[key] as { result: [number, T] }).result[1];
+const report = (answers: Recording['answers']) =>
+  answer<{ findings: Finding[] }>(answers, 'fastpath.doctor last {}');
+const status = (answers: Recording['answers']) => answer<Status>(answers, 'fastpath status {}');
+
+/** Opens a screen of a router with other answers. */
+async function open(
+  page: Page,
+  screen: string,
+  change: (answers: Recording['answers']) => void = () => undefined,
+): Promise<void> {
+  await replay(page, change);
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+}
+
+const wan = { code: 'wan-down', level: 'error', params: { name: 'wan' }, text: 'wan is down.' };
+const tile = (page: Page) => page.getByRole('region', { name: 'Health' });
+const badge = (page: Page) => page.locator('nav [data-badge]');
+
+test.use({ locale: 'en-GB' });
+
+test('tile, badge and title count conditions and findings together', async ({ page }) => {
+  await open(page, 'overview', (answers) => status(answers).health.push(wan));
+  await expect(tile(page).getByRole('listitem')).toHaveText([
+    /Error:wan is down\.$/,
+    /Warning:PPPoE/,
+    /Warning:Only built-in test rules/,
+    /Note:/,
+  ]);
+  await expect(tile(page)).toContainText('2 more findings');
+  await expect(badge(page)).toHaveText('3');
+  await expect(
+    page.getByRole('navigation').getByRole('link', { name: 'Health' }),
+  ).toHaveAccessibleDescription('3 errors and warnings');
+  await expect(page).toHaveTitle(/^3 health findings · /);
+  await tile(page).getByRole('link', { name: 'All findings' }).click();
+  await expect(page).toHaveURL(/#\/health$/);
+  await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'error');
+  await expect(page.locator('[data-group=now]')).toContainText('wan is down.');
+});
+
+test('an accepted finding is counted nowhere, and shown in a group of its own', async ({
+  page,
+}) => {
+  await open(page, 'health', (answers) => {
+    for (const finding of report(answers).findings) {
+      if (finding.severity === 'warning') finding.accepted = ['cfg0a1b2c'];
+    }
+  });
+  await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'ok');
+  await expect(badge(page)).toHaveCount(0);
+  await expect(page).not.toHaveTitle(/health/);
+  const accepted = page.locator('[data-group=accepted]');
+  await expect(accepted.locator('details[data-finding]').first()).toBeHidden();
+  await accepted.getByText('2 accepted findings').click();
+  await expect(accepted.locator('details[data-finding]')).toHaveCount(2);
+  await page.goto('#/overview');
+  await expect(tile(page).locator('[data-severity=warning]')).toHaveCount(0);
+});
+
+test('a finding is accepted by a change that names it', async ({ page }) => {
+  const asked: unknown[] = [];
+  await open(page, 'health', (answers) => {
+    const finding = report(answers).findings.find(({ id }) => id === 'ips-rules');
+    if (finding) finding.about = ['lan1', 'lan 2'];
+  });
+  await page.route('**/ubus', (route) => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    if (params[1] !== 'fastpath.change' || params[2] !== 'check') return route.fallback();
+    asked.push(params[3]);
+    const result = [0, { problems: [], diff: [], cuts: [], exposes: [] }];
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await page.locator('[data-accept=ips-rules]').click();
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  const values = {
+    ...{ check: 'ips-rules/builtin', severity: 'warning', about: ['lan1', 'lan 2'] },
+  };
+  const edits = [{ config: 'fastpath', op: 'add', type: 'accepted', id: 'accepted', values }];
+  await expect.poll(() => asked).toMatchObject([{ edits }]);
+});
+
+test('a viewer accepts nothing', async ({ page }) => {
+  await open(page, 'health', (answers) => {
+    for (const key of Object.keys(answers).filter((each) => each.startsWith('session access '))) {
+      answers[key] = { result: [0, { access: false }] };
+    }
+  });
+  await expect(page.locator('details[data-finding=ips-rules]')).toBeVisible();
+  await expect(page.locator('[data-accept]')).toHaveCount(0);
+});
+
+test('the last report is shown at once, and the checks run on demand', async ({ page }) => {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname !== '/ubus') return;
+    const { params } = request.postDataJSON() as { params: string[] };
+    if (params[1] === 'fastpath.doctor') asked.push(params[2] ?? '');
+  });
+  await open(page, 'health');
+  await expect(page.locator('[data-fact=at]')).toContainText('Last run on gateway at');
+  expect(asked).not.toContain('run');
+  await page.getByRole('button', { name: 'Run checks again' }).click();
+  await expect.poll(() => asked).toContain('run');
+});
+
+test('before the first run the screen runs the checks, and the tile has the reason', async ({
+  page,
+}) => {
+  const none = { code: 'none', text: 'no report', cause: { code: 'no-report', params: {} } };
+  await open(page, 'health', (answers) => {
+    status(answers).doctor = { last: null, why: 'x', cause: { code: 'first', params: {} } };
+    answers['fastpath.doctor last {}'] = { result: [0, { error: none }] };
+  });
+  await expect(page.locator('details[data-finding=ips-rules]')).toBeVisible();
+  await page.goto('#/overview');
+  await expect(tile(page)).toContainText('The checks run for the first time some minutes after');
+});

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Calls `fastpath.doctor`, and sees that its report or the configuration has changed. The doctor
+//! runs as root, in a program of rpcd's; the daemon gets what every reader gets.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::Value;
+use ubus::Handle;
+
+use crate::bus::connection;
+use crate::daemon::Io;
+use crate::doctor::{Effect, Event, Mark, Marks, Refused};
+use crate::event::Event as AnyEvent;
+use crate::sys::error::chain;
+use crate::sys::task::spawn_local;
+
+/// The report, which only root reads.
+const REPORT: &str = "/var/run/fastpath-doctor.json";
+/// uci and `fastpath.change` replace files there.
+const SETTINGS: &str = "/etc/config";
+/// Has a file while a change waits.
+const CHANGE: &str = "/var/run/fastpath-change";
+
+/// When each of them was last changed.
+pub(crate) fn marks() -> Marks {
+    Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
+}
+
+fn mark(path: &str) -> Mark {
+    fs::metadata(path).ok().map(|of| (of.mtime(), of.mtime_nsec()))
+}
+
+pub(crate) fn execute(effect: &Effect, io: &Io) {
+    let Some(bus) = io.bus.clone() else {
+        // A run is tried again; the report is read after the configuration.
+        let event = match effect {
+            Effect::Run => Event::Ran(Err(Refused::Failed("ubus is away".to_owned()))),
+            Effect::Read => return,
+        };
+        let events = io.events.clone();
+        spawn_local(async move { drop(events.send(AnyEvent::Doctor(event)).await) });
+        return;
+    };
+    let (effect, events) = (effect.clone(), io.events.clone());
+    spawn_local(async move {
+        let event = match effect {
+            Effect::Run => Event::Ran(ran(&bus).await),
+            Effect::Read => Event::Read(report(&bus).await),
+        };
+        let _ = events.send(AnyEvent::Doctor(event)).await;
+    });
+}
+
+async fn ran(bus: &Handle) -> Result<(), Refused> {
+    let answer = connection::examine(bus).await;
+    let answer = answer.map_err(|error| Refused::Failed(chain(&error)))?;
+    match answer.get("error") {
+        None => Ok(()),
+        Some(error) if error["code"] == "busy" => Err(Refused::Busy),
+        Some(error) => Err(Refused::Failed(text(error))),
+    }
+}
+
+async fn report(bus: &Handle) -> Result<Value, String> {
+    let answer = connection::report(bus).await.map_err(|error| chain(&error))?;
+    answer.get("error").map_or_else(|| Ok(Value::Object(answer.clone())), |error| Err(text(error)))
+}
+
+fn text(error: &Value) -> String {
+    error["text"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const IDLE: f64 = 0.1;
+
+/// The second from `from` in which a run begins, at such a load; none within two days.
+fn begins(schedule: &mut Schedule, from: Duration, load: f64) -> Option<Duration> {
+    (0..2 * 24 * 3600)
+        .map(|second| from + Duration::from_secs(second))
+        .find(|now| schedule.begins(*now, load))
+}
+
+/// One that has just run by itself after the start.
+fn after_the_first() -> (Schedule, Duration) {
+    let mut schedule = Schedule::default();
+    let now = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
+    schedule.ended(now + SECOND, Ended::Well);
+    schedule.reported(now + SECOND, SECOND);
+    (schedule, now)
+}
+
+#[test]
+fn it_runs_minutes_after_the_start_and_then_daily() {
+    let (mut schedule, now) = after_the_first();
+    assert_eq!(now, FIRST);
+    assert_eq!(begins(&mut schedule, now, IDLE), Some(now + DAY));
+}
+
+#[test]
+fn a_new_daemon_goes_by_the_report_of_the_one_before() {
+    let mut schedule = Schedule::default();
+    schedule.reported(SECOND, DAY / 2);
+    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(SECOND + DAY / 2));
+    let mut schedule = Schedule::default();
+    schedule.reported(SECOND, 3 * DAY);
+    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST), "overdue");
+}
+
+#[test]
+fn it_runs_once_after_several_changes() {
+    let (mut schedule, now) = after_the_first();
+    let at = now + 100 * SECOND;
+    schedule.changed(at);
+    let again = at + 19 * SECOND;
+    assert!(!schedule.begins(again, IDLE));
+    schedule.changed(again);
+    let begun = begins(&mut schedule, at, IDLE).unwrap();
+    assert_eq!(begun, again + SETTLED);
+    schedule.ended(begun + SECOND, Ended::Well);
+    schedule.reported(begun + SECOND, SECOND);
+    assert_eq!(begins(&mut schedule, begun, IDLE), Some(begun + DAY), "and not again");
+}
+
+#[test]
+fn changes_without_end_do_not_put_it_off_for_ever() {
+    let (mut schedule, now) = after_the_first();
+    let at = now + 100 * SECOND;
+    let begun = (0..1000).map(|second| at + Duration::from_secs(second)).find(|now| {
+        schedule.changed(*now);
+        schedule.begins(*now, IDLE)
+    });
+    assert_eq!(begun, Some(at + LONGEST_SETTLING));
+}
+
+#[test]
+fn a_change_during_a_run_has_a_run_of_its_own() {
+    let (mut schedule, now) = after_the_first();
+    schedule.changed(now + 10 * SECOND);
+    let begun = begins(&mut schedule, now, IDLE).unwrap();
+    let during = begun + 2 * SECOND;
+    schedule.changed(during);
+    assert_eq!(begins(&mut Schedule { running: true, ..Schedule::default() }, now, IDLE), None);
+    schedule.ended(begun + 5 * SECOND, Ended::Well);
+    schedule.reported(begun + 5 * SECOND, 5 * SECOND);
+    assert_eq!(begins(&mut schedule, begun, IDLE), Some(during + SETTLED));
+}
+
+#[test]
+fn a_report_that_somebody_asked_for_after_the_change_is_enough() {
+    let (mut schedule, now) = after_the_first();
+    let changed = now + 10 * SECOND;
+    schedule.changed(changed);
+    schedule.reported(changed + 8 * SECOND, 7 * SECOND);
+    let daily = changed + SECOND + DAY;
+    assert_eq!(begins(&mut schedule, changed, IDLE), Some(daily));
+}
+
+#[test]
+fn a_busy_router_puts_it_off_but_not_for_long() {
+    let mut schedule = Schedule::default();
+    assert!(!schedule.begins(FIRST, BUSY));
+    assert!(schedule.begins(FIRST + SECOND, IDLE), "as soon as it is not");
+    let mut schedule = Schedule::default();
+    assert_eq!(begins(&mut schedule, Duration::ZERO, 1.0), Some(FIRST + LONGEST_WAIT));
+}
+
+#[test]
+fn one_that_failed_is_tried_again() {
+    for (how, pause) in [(Ended::Failed, RETRY), (Ended::Busy, AFTER_ANOTHER)] {
+        let mut schedule = Schedule::default();
+        let begun = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
+        schedule.ended(begun, how);
+        schedule.changed(begun);
+        assert_eq!(begins(&mut schedule, begun, IDLE), Some(begun + pause), "{how:?}");
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Effect, Event, Marks, Refused, ReportReason};
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::fixture::{ask, configuration, core};
+
+fn finding(id: &str, severity: &str, accepted: &[&str]) -> Value {
+    json!({"id": id, "code": id, "severity": severity, "title": format!("{id} is wrong"),
+        "accepted": accepted, "evidence": [], "group": "system"})
+}
+
+fn report(at_ms: u64) -> Value {
+    json!({"at_ms": at_ms, "took_ms": 2000,
+        "summary": {"error": 1, "warning": 0, "advice": 1, "info": 1, "unknown": 2, "ok": 60,
+            "accepted": 1},
+        "findings": [finding("system-wan-open", "error", &[]), finding("lro-on", "warning", &["a"]),
+            finding("rings-small", "advice", &[]), finding("x", "unknown", &[]),
+            finding("system-root", "info", &[])]})
+}
+
+fn marks(report: i64) -> Marks {
+    Marks { report: Some((report, 0)), ..Marks::default() }
+}
+
+fn effects(core: &mut Core, second: u64, marks: Marks) -> Vec<AnyEffect> {
+    core.now.mono = Duration::from_secs(second);
+    core.now.unix_ms = 1_000_000 + second * 1000;
+    core.doctor_second(marks)
+}
+
+fn doctor(core: &mut Core) -> Value {
+    ask(core, "status", json!({}))["doctor"].clone()
+}
+
+const RUN: AnyEffect = AnyEffect::Doctor(Effect::Run);
+const READ: AnyEffect = AnyEffect::Doctor(Effect::Read);
+
+#[test]
+fn before_the_first_run_there_is_a_reason() {
+    let mut core = core();
+    assert_eq!(effects(&mut core, 1, Marks::default()), []);
+    let said = doctor(&mut core);
+    assert_eq!((&said["last"], &said["cause"]["code"]), (&Value::Null, &json!("first")));
+    assert_eq!(effects(&mut core, 1000, Marks::default()), [RUN]);
+    let said = doctor(&mut core);
+    assert_eq!((&said["running"], &said["cause"]["code"]), (&json!(true), &json!("running")));
+    core.doctor_event(Event::Ran(Err(Refused::Failed("no rpcd".to_owned()))));
+    let said = doctor(&mut core);
+    assert_eq!(said["why"], "The checks failed to run: no rpcd");
+    assert_eq!((&said["running"], &said["last"]), (&json!(false), &Value::Null));
+}
+
+#[test]
+fn a_new_report_is_read_whoever_asked_for_it() {
+    let mut core = core();
+    assert_eq!(effects(&mut core, 1, marks(1)), [READ]);
+    assert_eq!(effects(&mut core, 2, marks(1)), [], "once");
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    let said = doctor(&mut core);
+    assert_eq!(said["why"], "");
+    let last = &said["last"];
+    assert_eq!(last["at_ms"], 1_000_000);
+    assert_eq!(last["counts"]["accepted"], 1);
+    let named = json!([
+        {"id": "system-wan-open", "code": "system-wan-open", "severity": "error",
+         "title": "system-wan-open is wrong"},
+        {"id": "rings-small", "code": "rings-small", "severity": "advice",
+         "title": "rings-small is wrong"},
+    ]);
+    assert_eq!(last["worst"], named, "no notes, and none that is accepted");
+    assert_eq!(effects(&mut core, 300, marks(1)), [], "the next run is a day after it");
+    assert_eq!(effects(&mut core, 301, marks(2)), [READ]);
+}
+
+#[test]
+fn a_report_that_cannot_be_read_leaves_the_one_before_and_is_read_later() {
+    let mut core = core();
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    for unreadable in [Ok(json!({"findings": "many"})), Err("no rpcd".to_owned())] {
+        let second = core.now.mono.as_secs() + 61;
+        assert_eq!(effects(&mut core, second, marks(2)), [READ]);
+        core.doctor_event(Event::Read(unreadable));
+        assert_eq!(doctor(&mut core)["last"]["at_ms"], 1_000_000);
+        assert_eq!(effects(&mut core, second + 1, marks(2)), []);
+    }
+}
+
+#[test]
+fn a_failure_is_over_with_the_next_report() {
+    let mut core = core();
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    core.doctor_event(Event::Ran(Err(Refused::Failed("lost".to_owned()))));
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    assert_eq!(doctor(&mut core)["cause"]["code"], "failed", "the same report");
+    core.doctor_event(Event::Read(Ok(report(1_000_001))));
+    assert_eq!(doctor(&mut core)["why"], "");
+}
+
+#[test]
+fn a_new_configuration_may_accept_other_findings() {
+    let mut core = core();
+    effects(&mut core, 1, marks(1));
+    core.configuration_read(&configuration("off"));
+    assert_eq!(effects(&mut core, 2, marks(1)), [READ]);
+}
+
+#[test]
+fn each_end_of_a_change_and_each_file_is_followed_by_a_run() {
+    let of = |change: i64, settings: i64| Marks {
+        change: Some((change, 0)),
+        settings: Some((settings, 0)),
+        ..marks(1)
+    };
+    let mut core = core();
+    effects(&mut core, 1, of(1, 1));
+    core.doctor_event(Event::Read(Ok(report(1_000_000))));
+    let mut second = 300;
+    for then in [of(2, 1), of(2, 2), of(3, 2)] {
+        assert_eq!(effects(&mut core, second, then), []);
+        assert_eq!(effects(&mut core, second + 30, then), [RUN], "{then:?}");
+        core.doctor_event(Event::Ran(Ok(())));
+        core.doctor_event(Event::Read(Ok(report(1_000_000 + (second + 30) * 1000))));
+        second += 100;
+    }
+}
+
+#[test]
+fn the_schema_lists_all_codes() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../../schema/types.json")).unwrap();
+    let codes = &schema["$defs"]["DoctorState"]["properties"]["cause"]["properties"]["code"];
+    let mut all = vec![""];
+    all.extend(ReportReason::CODES);
+    assert_eq!(codes["enum"], json!(all));
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Severities of the doctor's findings, in their order.
+
+config::named! {
+    /// How bad it is, worst last.
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity from text {
+        /// Nothing found.
+        Ok = "ok",
+        /// No action needed.
+        Info = "info",
+        /// The check could not run.
+        Unknown = "unknown",
+        /// Could be improved.
+        Advice = "advice",
+        /// Slow or unsafe.
+        Warning = "warning",
+        /// Broken, or far slower than the router could be.
+        Error = "error",
+    }
+}
+
+impl Severity {
+    /// Whether something should be done about it.
+    #[must_use]
+    pub const fn asks(self) -> bool {
+        match self {
+            Self::Ok | Self::Info | Self::Unknown => false,
+            Self::Advice | Self::Warning | Self::Error => true,
+        }
+    }
+}
