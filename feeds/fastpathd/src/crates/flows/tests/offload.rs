@@ -8,7 +8,7 @@ mod support;
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, OffloadRequest, Reason};
 use model::{NextHop, Routing};
-use support::offload::{carried, ebpf, passed, preparing, requested, table, update};
+use support::offload::{PASSED, carried, ebpf, passed, preparing, requested, table, update};
 use support::{
     BYPASS, GUEST, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted,
     verdict, web, with_programs, with_status,
@@ -240,6 +240,24 @@ fn udp_needs_no_change_of_window_tracking() {
     update(&mut table, 1.0, dns, &with_programs());
     let requests = table.offload_requests();
     assert!(matches!(requests[..], [OffloadRequest::Install(one)] if one.id == 1), "{requests:?}");
+}
+
+#[test]
+fn an_installation_that_a_removal_follows_is_not_requested() {
+    let dns = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "192.0.2.53", 53));
+    let net = with_programs();
+    let mut table = table();
+    update(&mut table, 1.0, dns, &net);
+    let one_way = Entry { mark: PASSED[1], ..uncounted(dns) };
+    table.event(&Event::Update(one_way), at(1.0), &net);
+    update(&mut table, 1.0, dns, &net);
+    let requests = table.offload_requests();
+    assert!(
+        matches!(requests[..], [OffloadRequest::Remove(1), OffloadRequest::Install(_)]),
+        "{requests:?}"
+    );
+    table.event(&Event::Update(one_way), at(1.1), &net);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(1)]);
 }
 
 #[test]

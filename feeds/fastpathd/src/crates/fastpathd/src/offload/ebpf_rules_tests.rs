@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Changed rules and changed elements of sets: carried connections have to pass them again.
 
+use ctnetlink::Tuple;
 use flows::RulesVersion;
 use model::Connection;
 
@@ -95,6 +96,29 @@ fn a_connection_from_before_a_change_is_told_from_a_later_one() {
     assert_eq!(reads(&effects), None);
     update(&mut core, established(8, false));
     assert_eq!(carried(&maps), 2, "it began with the rules in force");
+}
+
+/// Its mark was cleared by another program in between.
+#[test]
+fn a_connection_that_is_requested_twice_at_once_is_carried() {
+    let (mut core, maps) = running();
+    let datagram = Tuple { proto: 17, ..established(7, false).orig };
+    let reply = Tuple { proto: 17, ..established(7, false).reply };
+    let seen = |mark| Entry {
+        orig: datagram,
+        reply,
+        tcp_state: None,
+        orig_counters: None,
+        reply_counters: None,
+        mark,
+        ..established(7, false)
+    };
+    let one_way = PASSED & PASSED.wrapping_neg();
+    let events =
+        [Event::New(seen(PASSED)), Event::Update(seen(one_way)), Event::Update(seen(PASSED))];
+    core.entries_changed(&events);
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
+    assert_eq!(carried(&maps), 2);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! Requests to the eBPF engine, their outcomes and the packets that it counted; what a change of
 //! the firewall's rules means for flows. The states of the handshake are in `handshake.rs`.
 
+use std::collections::HashMap;
+
 use ctnetlink::{Counters, Entry, TcpState};
 use model::{Connection, NextHop};
 
@@ -13,9 +15,30 @@ use crate::table::FlowTable;
 use crate::time::Now;
 
 impl FlowTable {
-    /// Requests since the last call, oldest first.
+    /// Requests since the last call, oldest first. An installation that a removal follows is not
+    /// among them: a second one may come behind the removal, and the engine would carry out the
+    /// first in its place.
     pub fn offload_requests(&mut self) -> Vec<OffloadRequest> {
-        std::mem::take(&mut self.requests)
+        let mut requests = std::mem::take(&mut self.requests);
+        let removed = |(at, request): (usize, &OffloadRequest)| match request {
+            OffloadRequest::Remove(id) => Some((*id, at)),
+            OffloadRequest::Install(_)
+            | OffloadRequest::DisableWindowTracking(_)
+            | OffloadRequest::ClearMark(_) => None,
+        };
+        let removals: HashMap<u64, usize> =
+            requests.iter().enumerate().filter_map(removed).collect();
+        let mut positions = 0..;
+        requests.retain(|request| {
+            let at = positions.next().unwrap_or(usize::MAX);
+            match request {
+                OffloadRequest::Install(one) => removals.get(&one.id).is_none_or(|last| *last < at),
+                OffloadRequest::Remove(_)
+                | OffloadRequest::DisableWindowTracking(_)
+                | OffloadRequest::ClearMark(_) => true,
+            }
+        });
+        requests
     }
 
     /// The outcome of [`OffloadRequest::DisableWindowTracking`].
