@@ -82,6 +82,22 @@ impl EventSocket {
         Ok(found)
     }
 
+    /// The events that have arrived, oldest first, at most [`EVENTS_AT_ONCE`]; none: all that the
+    /// kernel sent until now have been read.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub fn try_recv(&mut self) -> Result<Vec<Event>, EventError> {
+        let mut found = Vec::new();
+        while found.len() < EVENTS_AT_ONCE {
+            match self.socket.try_recv().map_err(failure)? {
+                Some(datagram) => found.extend(events(datagram)),
+                None => break,
+            }
+        }
+        Ok(found)
+    }
+
     /// Continues with another socket, and discards the queued events. After an overflow the kernel
     /// silently drops new events until the queue has been empty once (`NETLINK_S_CONGESTED`): a
     /// dump before that would miss them. Reading the queue would take some 10,000 system calls.

@@ -94,6 +94,24 @@ fn events_report_the_life_of_a_connection() {
     });
 }
 
+/// Events that the kernel has sent by now can be distinguished from later ones.
+#[test]
+fn events_that_have_arrived_are_read_without_waiting() {
+    in_namespace(|| async {
+        let mut socket = EventSocket::open().expect("a socket");
+        assert_eq!(socket.try_recv().expect("none"), []);
+        let (client, server) = talk();
+        let events = socket.try_recv().expect("events");
+        assert!(matches!(events[..], [Event::New(_), Event::Update(_)]), "{events:?}");
+        assert_eq!(socket.try_recv().expect("none"), []);
+        drop((client, server));
+        let known = whole_table().await[0];
+        ctnetlink::delete(&[(0, known.orig)]).await.expect("deleted");
+        let events = socket.try_recv().expect("events");
+        assert!(matches!(events[..], [Event::Destroy(_)]), "{events:?}");
+    });
+}
+
 /// A new connection from that port, with one datagram that nobody receives.
 fn connect(from: u16) {
     let client = UdpSocket::bind(("127.0.0.1", from)).expect("bound");

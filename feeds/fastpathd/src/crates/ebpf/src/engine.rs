@@ -193,6 +193,11 @@ impl OffloadEngine {
         std::mem::take(&mut self.report)
     }
 
+    /// Growth of counters since the last report, which will have the rest of the changes.
+    pub fn growth(&mut self) -> Vec<EntryGrowth> {
+        std::mem::take(&mut self.report.grown)
+    }
+
     /// Sets the idle timeouts of conntrack.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;

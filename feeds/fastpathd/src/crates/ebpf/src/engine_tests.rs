@@ -79,6 +79,20 @@ fn a_life() {
 }
 
 #[test]
+fn growth_that_is_taken_early_leaves_the_rest_to_the_report() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    install(&mut engine, 1);
+    maps.pass(5, |key| key.src == INSIDE);
+    engine.remove(1, s(1));
+    assert_eq!(engine.growth().len(), 1);
+    let report = engine.report();
+    assert_eq!(report.grown, []);
+    assert_eq!(report.removed, [(1, RemovalCause::Requested)]);
+    assert_eq!(report.extensions.len(), 1);
+}
+
+#[test]
 fn a_fin_ends_both_directions() {
     let maps = Fake::default();
     let mut engine = engine(&maps);

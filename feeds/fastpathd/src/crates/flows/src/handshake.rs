@@ -26,7 +26,8 @@ pub enum OffloadRequest {
     /// Remove the entries of this flow.
     Remove(u64),
     /// The rules may have changed since packets of this connection passed them. Clear the mark's
-    /// bits that say so, and report it with [`mark_cleared`](crate::FlowTable::mark_cleared).
+    /// bits that say so, and report it with [`mark_cleared`](crate::FlowTable::mark_cleared) or
+    /// [`mark_kept`](crate::FlowTable::mark_kept).
     ClearMark(Connection),
 }
 
@@ -139,28 +140,60 @@ impl OffloadState {
     }
 }
 
+/// A version of the firewall's rules: a later one has a higher number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RulesVersion(u64);
+
+impl RulesVersion {
+    const FIRST: Self = Self(1);
+    /// Older than any.
+    const UNKNOWN: Self = Self(0);
+}
+
+/// Where a reading of conntrack began: after so many marks were known to be cleared. The others may
+/// be from before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReadingStart(u64);
+
 /// Versions of the firewall's rules. A flow is installed only after its packets have passed the
 /// rules in force in both directions, as bits of its mark show.
+///
+/// Conntrack is read by several sockets, and changed by another one: a mark that was read before a
+/// change may be passed in after the change was reported. So each permission has to be later than
+/// the rules: the mark of a new connection counts for the rules whose predecessors' events have all
+/// been read, a mark that was cleared counts for the rules for which it was cleared, and only as a
+/// reading shows it that began afterwards.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// Those in force.
-    current: u64,
+    current: RulesVersion,
     /// The oldest that are good enough for flows that are carried.
-    carried: u64,
-    /// Those that flows of the first dump have passed; 0: unknown.
-    at_start: u64,
+    carried: RulesVersion,
+    /// Those that flows of the first dump have passed.
+    at_start: RulesVersion,
+    /// All events from before these were in force have been read.
+    events: RulesVersion,
+    /// How many marks are known to be cleared.
+    cleared: ReadingStart,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { current: 1, carried: 1, at_start: 0 }
+        let first = RulesVersion::FIRST;
+        Self {
+            current: first,
+            carried: first,
+            at_start: RulesVersion::UNKNOWN,
+            events: first,
+            cleared: ReadingStart::default(),
+        }
     }
 }
 
 impl Rules {
     /// The rules have changed. `carried`: flows that are carried have to pass them too.
     pub(crate) fn change(&mut self, carried: bool) {
-        self.current += 1;
+        self.current.0 += 1;
         if carried {
             self.carried = self.current;
         }
@@ -171,24 +204,46 @@ impl Rules {
         self.at_start = self.current;
     }
 
+    /// Those in force.
+    pub(crate) fn current(&self) -> RulesVersion {
+        self.current
+    }
+
+    /// Those in force, if events from before them may still be passed in.
+    pub(crate) fn without_events(&self) -> Option<RulesVersion> {
+        (self.events < self.current).then_some(self.current)
+    }
+
+    /// Events that are passed in from now on are from these rules or later ones.
+    pub(crate) fn events_read(&mut self, version: RulesVersion) {
+        self.events = self.events.max(version);
+    }
+
+    /// The start of a reading of conntrack that begins now.
+    pub(crate) fn reading_start(&self) -> ReadingStart {
+        self.cleared
+    }
+
     /// The rules that the mark of a new connection stands for.
     pub(crate) fn of_new(&self) -> Passed {
-        Passed { mark: self.current, cleared: 0 }
+        Passed { mark: self.events, ..Passed::default() }
     }
 
     /// The rules that the mark of a connection found in the first dump stands for.
     pub(crate) fn of_first_dump(&self) -> Passed {
-        Passed { mark: self.at_start, cleared: 0 }
+        Passed { mark: self.at_start, ..Passed::default() }
     }
 }
 
 /// Which rules a flow has passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
-    /// Version of the rules that its mark stands for; 0: unknown.
-    mark: u64,
-    /// Version of the rules for which its mark was last to be cleared.
-    cleared: u64,
+    /// The rules that its mark stands for.
+    mark: RulesVersion,
+    /// The rules for which its mark was last to be cleared.
+    asked: RulesVersion,
+    /// Readings that began before this may show its mark as it was before it was cleared.
+    since: ReadingStart,
 }
 
 impl Passed {
@@ -207,16 +262,29 @@ impl Passed {
     /// Whether the mark has to be cleared because it stands for older rules: true once for each
     /// version.
     pub(crate) fn outdated(&mut self, rules: &Rules) -> bool {
-        let due = self.mark < rules.current && self.cleared < rules.current;
+        let due = self.mark < rules.current && self.asked < rules.current;
         if due {
-            self.cleared = rules.current;
+            self.asked = rules.current;
         }
         due
     }
 
-    /// The mark has been cleared: from now on it stands for the rules it was cleared for.
-    pub(crate) fn cleared(&mut self) {
-        self.mark = self.cleared;
+    /// The mark has been cleared, after these rules came into force: from now on it stands for
+    /// them.
+    pub(crate) fn cleared(&mut self, version: RulesVersion, rules: &mut Rules) {
+        rules.cleared.0 += 1;
+        self.since = rules.cleared;
+        self.mark = self.mark.max(version);
+    }
+
+    /// The mark could not be cleared: it may be asked for again.
+    pub(crate) fn kept(&mut self) {
+        self.asked = self.mark;
+    }
+
+    /// Whether a reading that began there shows the mark as it is since it was last cleared.
+    pub(crate) fn is_shown_by(self, start: ReadingStart) -> bool {
+        start >= self.since
     }
 }
 

@@ -80,10 +80,10 @@ fn a_mark_stands_for_the_rules_it_was_set_by() {
     assert!(passed.outdated(&rules) && !passed.outdated(&rules), "cleared once for each version");
     rules.change(true);
     assert!(!passed.holds(&rules, Carried, true));
-    passed.cleared();
+    passed.cleared(RulesVersion(2), &mut rules);
     assert!(!passed.holds(&rules, Idle, true), "it was cleared for older rules");
     assert!(passed.outdated(&rules));
-    passed.cleared();
+    passed.cleared(rules.current(), &mut rules);
     assert!(passed.holds(&rules, Idle, true) && passed.holds(&rules, Carried, false));
 }
 

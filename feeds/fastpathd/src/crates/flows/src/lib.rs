@@ -32,7 +32,7 @@ mod time;
 mod totals;
 
 pub use engine::EngineState;
-pub use handshake::{OffloadRequest, OffloadState};
+pub use handshake::{OffloadRequest, OffloadState, ReadingStart, RulesVersion};
 pub use history::{History, HistoryQuery, Series};
 pub use inspection::{InspectionState, InspectionStatus};
 pub use ladder::{Facts, Verdict, climb};

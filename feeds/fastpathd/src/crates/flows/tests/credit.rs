@@ -45,7 +45,12 @@ fn an_immediate_reading_has_more_than_the_budget() {
     table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.01), &net);
     assert_eq!(table.departed(), [(0, web(1).orig)], "once");
     assert_eq!(table.departed(), []);
-    table.refresh(&done(counted(web(1), 1000, 4000), BYPASS), at(1.02), &net);
+    table.refresh(
+        &done(counted(web(1), 1000, 4000), BYPASS),
+        table.reading_start(),
+        at(1.02),
+        &net,
+    );
     assert_eq!(credited(&table), [0, 5000, 0], "however soon");
     dump(&mut table, 1.05, &[done(counted(web(1), 1000, 500_000), BYPASS)]);
     dump(&mut table, 2.0, &[done(counted(web(1), 1000, 900_000), BYPASS)]);
@@ -59,7 +64,7 @@ fn a_look_up_right_after_a_dump_is_taken_too() {
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 0, 4000)]);
     table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.02), &net);
-    table.refresh(&done(counted(web(1), 0, 6000), BYPASS), at(1.03), &net);
+    table.refresh(&done(counted(web(1), 0, 6000), BYPASS), table.reading_start(), at(1.03), &net);
     dump(&mut table, 2.0, &[done(counted(web(1), 0, 900_000), BYPASS)]);
     assert_eq!(credited(&table), [0, 6000, 894_000]);
 }
@@ -279,7 +284,7 @@ proptest! {
                     table.inspection(InspectionState { gate, ..inspection() }, at(seconds));
                 }
                 Act::Event => table.event(&Event::Update(uncounted(now)), at(seconds), &net),
-                Act::Lookup => table.refresh(&now, at(seconds), &net),
+                Act::Lookup => table.refresh(&now, table.reading_start(), at(seconds), &net),
                 Act::Dump => dump(&mut table, seconds, &[now]),
             }
             let row = only(&table, seconds);

@@ -90,7 +90,7 @@ fn take(table: &mut FlowTable, step: &Step, seconds: f64, net: &Net) {
             table.inspection(InspectionState { gate: *gate, ..inspection() }, now);
         }
         Step::Reinspected(entry) => table.reinspected(entry, now, net),
-        Step::Lookup(entry) => table.refresh(entry, now, net),
+        Step::Lookup(entry) => table.refresh(entry, table.reading_start(), now, net),
         Step::Sample => table.sample(now),
     }
 }

@@ -127,8 +127,13 @@ fn an_older_event_does_not_undo_the_offload_that_a_dump_reported() {
 fn a_look_up_reports_the_offload_before_the_next_dump() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
-    table.refresh(&offloaded(counted(web(1), 0, 1000)), at(1.01), &Net::default());
+    table.refresh(
+        &offloaded(counted(web(1), 0, 1000)),
+        table.reading_start(),
+        at(1.01),
+        &Net::default(),
+    );
     assert_eq!(verdict(&only(&table, 1.01)), ("flowtable", ""));
-    table.refresh(&web(2), at(1.01), &Net::default());
+    table.refresh(&web(2), table.reading_start(), at(1.01), &Net::default());
     assert_eq!(table.len(), 1, "unknown flows are left to events and dumps");
 }

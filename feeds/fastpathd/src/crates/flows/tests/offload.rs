@@ -7,62 +7,12 @@ mod support;
 
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, OffloadRequest, Reason};
-use model::{Connection, Engine, NextHop, Routing};
+use model::{NextHop, Routing};
+use support::offload::{PASSED, carried, ebpf, passed, preparing, requested, table, update};
 use support::{
     BYPASS, GUEST, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted,
     verdict, web, with_programs, with_status,
 };
-
-const PASSED: [u32; 2] = [0x100, 0x200];
-
-fn ebpf() -> EngineState {
-    EngineState { engine: Engine::Ebpf, passed: PASSED, ..EngineState::default() }
-}
-
-/// As it is when its packets have passed the rules both ways.
-fn passed(entry: Entry) -> Entry {
-    Entry { mark: entry.mark | PASSED[0] | PASSED[1], ..entry }
-}
-
-fn table() -> FlowTable {
-    let mut table = FlowTable::new();
-    table.engine(ebpf(), at(0.0));
-    dump_in(&mut table, 0.0, &[], &with_programs());
-    table
-}
-
-fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Net) {
-    let entry = passed(uncounted(entry));
-    // It is known from its beginning.
-    if table.is_empty() {
-        table.event(&Event::New(Entry { status: Status::CONFIRMED, ..entry }), at(seconds), net);
-    }
-    table.event(&Event::Update(entry), at(seconds), net);
-}
-
-/// The only request is to disable window tracking for a connection.
-fn preparing(table: &mut FlowTable) -> Connection {
-    match table.offload_requests()[..] {
-        [OffloadRequest::DisableWindowTracking(connection)] => connection,
-        ref other => panic!("{other:?}"),
-    }
-}
-
-/// A connection is requested and can be installed, after conntrack has disabled window tracking.
-fn requested(table: &mut FlowTable, seconds: f64) -> u64 {
-    let connection = preparing(table);
-    table.window_tracking(connection.id, true, at(seconds));
-    assert_eq!(table.offload_requests(), [OffloadRequest::Install(connection)]);
-    connection.id
-}
-
-/// The only flow, carried since second 1.
-fn carried(table: &mut FlowTable, entry: Entry) -> u64 {
-    update(table, 1.0, entry, &with_programs());
-    let id = requested(table, 1.0);
-    table.installed(id, Ok(()), at(1.0));
-    id
-}
 
 #[test]
 fn a_connection_is_requested_once_it_is_established() {
@@ -230,7 +180,7 @@ fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     table.engine(ebpf(), at(0.0));
     table.event(&Event::Update(uncounted(web(1))), at(0.0), &with_programs());
     assert!(matches!(table.offload_requests()[..], [OffloadRequest::ClearMark(_)]));
-    table.mark_cleared(1);
+    table.mark_cleared(1, table.rules());
     table.event(&Event::Update(passed(uncounted(web(1)))), at(0.0), &with_programs());
     let id = requested(&mut table, 0.0);
     table.installed(id, Ok(()), at(0.0));
@@ -242,95 +192,6 @@ fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     dump_in(&mut table, 2.0, &[counted(web(1), 1000, 2000)], &with_programs());
     assert_eq!(table.totals().paths.slow.bytes, 1000);
     assert_eq!(only(&table, 2.0)["up_bytes"].as_u64(), Some(6000));
-}
-
-/// Found by a dump, established, with a mark that says that it passed the rules.
-fn found(table: &mut FlowTable) -> Connection {
-    dump_in(table, 1.0, &[passed(web(1))], &with_programs());
-    match table.offload_requests()[..] {
-        [OffloadRequest::ClearMark(connection)] => connection,
-        ref other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn a_mark_from_older_rules_does_not_count() {
-    let mut table = table();
-    let asked = found(&mut table);
-    dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
-    assert_eq!(table.offload_requests(), [], "requested once");
-    table.mark_cleared(asked.id);
-    let one_way = Entry { mark: PASSED[1], ..web(1) };
-    for stopped in [web(1), one_way] {
-        dump_in(&mut table, 3.0, &[stopped], &with_programs());
-        assert_eq!(table.offload_requests(), [], "{:#x}", stopped.mark);
-    }
-    assert_eq!(verdict(&only(&table, 3.0)).0, "slow");
-    table.event(&Event::Update(passed(uncounted(web(1)))), at(4.0), &with_programs());
-    assert_eq!(preparing(&mut table).id, asked.id);
-}
-
-#[test]
-fn an_entry_read_before_its_mark_was_cleared_does_not_count() {
-    let mut table = table();
-    let asked = found(&mut table);
-    table.dump_begin(at(2.0));
-    table.mark_cleared(asked.id);
-    table.merge(&passed(web(1)), at(2.0), &with_programs());
-    table.dump_end(at(2.0), true);
-    assert_eq!(table.offload_requests(), []);
-    dump_in(&mut table, 3.0, &[passed(web(1))], &with_programs());
-    preparing(&mut table);
-}
-
-#[test]
-fn changed_rules_have_to_be_passed_again() {
-    let mut table = table();
-    let id = carried(&mut table, web(1));
-    // Elements of a set: carried flows go on; once removed they have to pass the rules again.
-    table.rules_changed(false, at(2.0));
-    update(&mut table, 2.0, web(1), &with_programs());
-    assert_eq!(table.offload_requests(), []);
-    table.removed(id, None, at(2.1), &with_programs());
-    let requests = table.offload_requests();
-    assert!(
-        matches!(requests[..], [OffloadRequest::ClearMark(one)] if one.id == id),
-        "{requests:?}"
-    );
-
-    let mut table = self::table();
-    let id = carried(&mut table, web(1));
-    table.rules_changed(true, at(2.0));
-    let requests = table.offload_requests();
-    assert_eq!(requests[0], OffloadRequest::Remove(id));
-    assert!(matches!(requests[1], OffloadRequest::ClearMark(one) if one.id == id), "{requests:?}");
-    table.mark_cleared(id);
-    update(&mut table, 3.0, web(1), &with_programs());
-    preparing(&mut table);
-}
-
-#[test]
-fn marks_count_if_the_previous_daemon_saw_the_same_rules() {
-    let mut table = FlowTable::new();
-    table.engine(ebpf(), at(0.0));
-    table.trust_first_dump();
-    dump_in(&mut table, 0.0, &[passed(web(1))], &with_programs());
-    preparing(&mut table);
-    // Without an event the age of a mark is unknown.
-    dump_in(&mut table, 1.0, &[passed(web(1)), passed(web(2))], &with_programs());
-    let requests = table.offload_requests();
-    assert!(
-        matches!(requests[..], [OffloadRequest::ClearMark(one)] if one.id == 2),
-        "{requests:?}"
-    );
-}
-
-#[test]
-fn nothing_is_requested_without_rules_that_set_marks() {
-    let mut table = FlowTable::new();
-    table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
-    update(&mut table, 1.0, web(1), &with_programs());
-    assert_eq!(table.offload_requests(), []);
 }
 
 /// The rules set the mark after the first packets, and that event is earlier than the next reading
@@ -379,6 +240,24 @@ fn udp_needs_no_change_of_window_tracking() {
     update(&mut table, 1.0, dns, &with_programs());
     let requests = table.offload_requests();
     assert!(matches!(requests[..], [OffloadRequest::Install(one)] if one.id == 1), "{requests:?}");
+}
+
+#[test]
+fn an_installation_that_a_removal_follows_is_not_requested() {
+    let dns = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "192.0.2.53", 53));
+    let net = with_programs();
+    let mut table = table();
+    update(&mut table, 1.0, dns, &net);
+    let one_way = Entry { mark: PASSED[1], ..uncounted(dns) };
+    table.event(&Event::Update(one_way), at(1.0), &net);
+    update(&mut table, 1.0, dns, &net);
+    let requests = table.offload_requests();
+    assert!(
+        matches!(requests[..], [OffloadRequest::Remove(1), OffloadRequest::Install(_)]),
+        "{requests:?}"
+    );
+    table.event(&Event::Update(one_way), at(1.1), &net);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(1)]);
 }
 
 #[test]

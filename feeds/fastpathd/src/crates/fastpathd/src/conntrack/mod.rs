@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
-use flows::FlowTable;
+use flows::{FlowTable, ReadingStart, RulesVersion};
 use model::Connection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use refresh::Refresh;
 
+mod follow;
 mod refresh;
 pub(crate) mod run;
 #[cfg(test)]
@@ -19,6 +20,8 @@ mod tests;
 
 /// Look-ups a second: some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;
+/// Time until marks that could not be cleared are to be cleared again.
+const RETRY: Duration = Duration::from_secs(5);
 /// Flows compared with a dump at once: some milliseconds if all of them are gone.
 const SWEPT: usize = 1024;
 
@@ -35,12 +38,17 @@ pub(crate) enum Event {
     DumpEnded(bool),
     /// Other events had their turn: the next part of the flows that the dump did not have.
     Sweep,
-    /// Single entries that were looked up.
-    LookedUp(Vec<Entry>),
+    /// Single entries that were looked up; the start of that is the request's.
+    LookedUp(Vec<Entry>, ReadingStart),
     /// Window tracking of these connections is disabled; false: that failed.
     WindowTracking(Vec<Connection>, bool),
-    /// The bits of these connections' marks are cleared that say that they passed the rules.
-    MarksCleared(Vec<Connection>),
+    /// The bits of these connections' marks are cleared that say that they passed the rules, after
+    /// these rules came into force. Events from before have been reported.
+    MarksCleared(Vec<Connection>, RulesVersion),
+    /// Those bits could not be cleared.
+    MarksKept(Vec<Connection>),
+    /// All events from before these rules were in force have been reported.
+    EventsRead(RulesVersion),
 }
 
 /// A request to conntrack.
@@ -51,15 +59,18 @@ pub(crate) enum Effect {
     /// Remove the next part of the flows that the dump did not have, after other events.
     Sweep,
     /// Look up these entries: zone and original direction.
-    LookUp(Vec<(u16, Tuple)>),
+    LookUp(Vec<(u16, Tuple)>, ReadingStart),
     /// Set timeouts or window tracking of connections whose packets it does not see.
     Update(Vec<EntryUpdate>),
     /// Disable window tracking of these connections, and report the outcome.
     DisableWindowTracking(Vec<Connection>),
     /// Delete these entries: zone and original direction.
     Delete(Vec<(u16, Tuple)>),
-    /// Clear bits of these connections' marks, and report when they are cleared.
-    ClearMarks(Vec<Connection>, u32),
+    /// Clear bits of these connections' marks, of packets that passed older rules than these, and
+    /// report when they are cleared.
+    ClearMarks(Vec<Connection>, u32, RulesVersion),
+    /// Report when all events from before these rules were in force have been reported.
+    ReadEvents(RulesVersion),
 }
 
 /// The flow table and the pace at which it is read.
@@ -69,11 +80,21 @@ pub(crate) struct State {
     refresh: Refresh,
     /// The last dump had every entry.
     complete: bool,
+    /// The rules up to which events are being read.
+    reads_events: Option<RulesVersion>,
+    /// Flows whose marks could not be cleared, and when they are to be cleared again.
+    kept: Vec<(Duration, u64)>,
 }
 
 impl State {
     pub(crate) fn new() -> Self {
-        Self { flows: FlowTable::new(), refresh: Refresh::new(), complete: false }
+        Self {
+            flows: FlowTable::new(),
+            refresh: Refresh::new(),
+            complete: false,
+            reads_events: None,
+            kept: Vec::new(),
+        }
     }
 
     pub(crate) fn flows(&self) -> &FlowTable {
@@ -101,11 +122,13 @@ impl Core {
             Event::Entries(entries) => self.entries_read(&entries),
             Event::DumpEnded(complete) => self.dump_ended(complete),
             Event::Sweep => self.sweep(),
-            Event::LookedUp(entries) => self.looked_up(&entries),
+            Event::LookedUp(entries, start) => self.looked_up(&entries, start),
             Event::WindowTracking(connections, disabled) => {
                 self.window_tracking(&connections, disabled)
             }
-            Event::MarksCleared(connections) => self.marks_cleared(&connections),
+            Event::MarksCleared(connections, version) => self.marks_cleared(&connections, version),
+            Event::MarksKept(connections) => self.marks_kept(&connections),
+            Event::EventsRead(version) => self.earlier_events_read(version),
         };
         effects.extend(self.ask_routes());
         effects
@@ -142,7 +165,7 @@ impl Core {
         let mut effects = self.serve_ebpf();
         effects.extend(reopening(forged));
         if !departed.is_empty() {
-            effects.push(AnyEffect::Conntrack(Effect::LookUp(departed)));
+            effects.push(self.look_up(departed));
         }
         effects
     }
@@ -190,12 +213,16 @@ impl Core {
         effects
     }
 
-    /// The entries that a look-up of young flows found.
-    pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+    fn look_up(&self, keys: Vec<(u16, Tuple)>) -> AnyEffect {
+        AnyEffect::Conntrack(Effect::LookUp(keys, self.conntrack.flows.reading_start()))
+    }
+
+    /// The entries that a look-up found.
+    pub(crate) fn looked_up(&mut self, entries: &[Entry], start: ReadingStart) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for entry in entries {
             let entry = self.reopened(entry, &mut forged);
-            self.conntrack.flows.refresh(&entry, self.now, self.network.view());
+            self.conntrack.flows.refresh(&entry, start, self.now, self.network.view());
         }
         let mut effects = self.serve_ebpf();
         effects.extend(reopening(forged));
@@ -203,12 +230,51 @@ impl Core {
     }
 
     /// The marks of these connections are cleared; they may have passed the rules since.
-    pub(crate) fn marks_cleared(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
+    pub(crate) fn marks_cleared(
+        &mut self,
+        connections: &[Connection],
+        version: RulesVersion,
+    ) -> Vec<AnyEffect> {
         for connection in connections {
-            self.conntrack.flows.mark_cleared(connection.id);
+            self.conntrack.flows.mark_cleared(connection.id, version);
         }
         let keys = connections.iter().map(|one| (one.zone, one.orig)).collect();
-        vec![AnyEffect::Conntrack(Effect::LookUp(keys))]
+        vec![self.look_up(keys)]
+    }
+
+    /// The marks of these connections could not be cleared: they stay on the slow path.
+    fn marks_kept(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
+        let at = self.now.mono + RETRY;
+        self.conntrack.kept.extend(connections.iter().map(|one| (at, one.id)));
+        Vec::new()
+    }
+
+    /// Marks that could not be cleared are to be cleared again.
+    fn clear_kept(&mut self) -> Vec<AnyEffect> {
+        let now = self.now;
+        let conntrack = &mut self.conntrack;
+        for (_, id) in conntrack.kept.extract_if(.., |(at, _)| *at <= now.mono) {
+            conntrack.flows.mark_kept(id, now);
+        }
+        self.serve_ebpf()
+    }
+
+    /// All events from before these rules were in force have been reported.
+    fn earlier_events_read(&mut self, version: RulesVersion) -> Vec<AnyEffect> {
+        self.conntrack.reads_events = None;
+        self.conntrack.flows.events_read(version);
+        self.read_events().into_iter().collect()
+    }
+
+    /// The rules have changed: connections that began before are to be distinguished from later
+    /// ones. One request at a time.
+    pub(crate) fn read_events(&mut self) -> Option<AnyEffect> {
+        let version = self.conntrack.flows.rules_without_events()?;
+        if self.conntrack.reads_events.is_some() {
+            return None;
+        }
+        self.conntrack.reads_events = Some(version);
+        Some(AnyEffect::Conntrack(Effect::ReadEvents(version)))
     }
 
     /// Conntrack has disabled window tracking of these connections, or could not.
@@ -266,12 +332,13 @@ impl Core {
             return None;
         }
         let young = self.conntrack.flows.young(LOOK_UPS);
-        (!young.is_empty()).then_some(AnyEffect::Conntrack(Effect::LookUp(young)))
+        (!young.is_empty()).then(|| self.look_up(young))
     }
 
     pub(crate) fn conntrack_second(&mut self) -> Vec<AnyEffect> {
         self.conntrack.flows.sample(self.now);
-        let mut effects = self.dump_if_due();
+        let mut effects = self.clear_kept();
+        effects.extend(self.dump_if_due());
         effects.extend(self.look_up_young());
         effects
     }

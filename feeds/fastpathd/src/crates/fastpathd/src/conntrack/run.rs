@@ -1,54 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reads, follows and changes conntrack: dumps, look-ups, timeouts, window tracking, marks; the
-//! pauses between two readings of events and after a failure.
+//! pause after a failure.
 
 use std::time::Duration;
 
 use ctnetlink::{
-    Dump, DumpError, EVENTS_AT_ONCE, Entry, EntryUpdate, EventError, EventSocket, Lookup,
-    LookupError, MarkBits, Tuple,
+    Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
 };
+use flows::{ReadingStart, RulesVersion};
 use model::Connection;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
+use crate::conntrack::follow::{Closed, follow};
 use crate::conntrack::{Effect, Event};
 use crate::daemon::Io;
 use crate::event::Event as AnyEvent;
 use crate::offload::ebpf::without_window_tracking;
 use crate::sys::error::chain;
+use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
 
-/// After a reading that left no event: a wake-up for each of a thousand events a second costs more
-/// than the events.
-const GATHER: Duration = Duration::from_millis(10);
 /// After a failure; the kernel's answer will not change any sooner.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Follows conntrack until the daemon ends.
-pub(crate) async fn watch(events: Sender<AnyEvent>) {
+/// Follows conntrack until the daemon ends. Reports from `behind` are passed on after the events
+/// that the kernel has sent until then.
+pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceiver<AnyEvent>) {
     loop {
         let failure = match EventSocket::open() {
-            Ok(mut socket) => loop {
-                let (event, all) = match socket.recv().await {
-                    Ok(changes) => {
-                        let all = changes.len() < EVENTS_AT_ONCE;
-                        (Event::Changed(changes), all)
-                    }
-                    // The dump that follows has to come after it.
-                    Err(EventError::Lost) => match socket.reopen() {
-                        Ok(()) => (Event::Lost, true),
-                        Err(error) => break error,
-                    },
-                    Err(error) => break error,
-                };
-                if events.send(AnyEvent::Conntrack(event)).await.is_err() {
-                    return;
-                }
-                if all {
-                    tokio::time::sleep(GATHER).await;
-                }
+            Ok(mut socket) => match follow(&mut socket, &events, &mut behind).await {
+                Ok(Closed) => return,
+                Err(failure) => failure,
             },
-            Err(error) => error,
+            Err(failure) => failure,
         };
         log::error!("conntrack: {}", chain(&failure));
         tokio::time::sleep(PAUSE).await;
@@ -66,7 +50,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         Effect::Sweep => spawn_local(async move {
             let _ = events.send(AnyEvent::Conntrack(Event::Sweep)).await;
         }),
-        Effect::LookUp(wanted) => spawn_local(look_up(wanted, events)),
+        Effect::LookUp(wanted, start) => spawn_local(look_up(wanted, start, events)),
         Effect::Update(updates) => spawn_local(update(updates)),
         Effect::Delete(entries) => spawn_local(async move {
             if let Err(error) = ctnetlink::delete(&entries).await {
@@ -76,8 +60,20 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
         Effect::DisableWindowTracking(connections) => {
             spawn_local(disable_window_tracking(connections, events));
         }
-        Effect::ClearMarks(connections, bits) => {
-            spawn_local(clear_marks(connections, bits, events));
+        Effect::ClearMarks(connections, bits, version) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                // Fails only when the daemon ends.
+                let _ =
+                    behind.send(AnyEvent::Conntrack(clear_marks(connections, bits, version).await));
+            });
+        }
+        Effect::ReadEvents(version) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                packets_in_flight().await;
+                let _ = behind.send(AnyEvent::Conntrack(Event::EventsRead(version)));
+            });
         }
     }
 }
@@ -110,10 +106,10 @@ async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
 }
 
 /// Looks up single entries.
-async fn look_up(wanted: Vec<(u16, Tuple)>, events: Sender<AnyEvent>) {
+async fn look_up(wanted: Vec<(u16, Tuple)>, start: ReadingStart, events: Sender<AnyEvent>) {
     match look_up_each(&wanted).await {
         Ok(entries) => {
-            let _ = events.send(AnyEvent::Conntrack(Event::LookedUp(entries))).await;
+            let _ = events.send(AnyEvent::Conntrack(Event::LookedUp(entries, start))).await;
         }
         Err(error) => log::error!("conntrack: {}", chain(&error)),
     }
@@ -145,13 +141,18 @@ async fn disable_window_tracking(connections: Vec<Connection>, events: Sender<An
     let _ = events.send(AnyEvent::Conntrack(event)).await;
 }
 
-async fn clear_marks(connections: Vec<Connection>, mask: u32, events: Sender<AnyEvent>) {
+/// Packets that are under way set the mark that they read, with a bit more: they restore bits that
+/// are cleared in between, and one from before the change of the rules may set its own. So the bits
+/// are cleared a second time, when all of those are through: a packet can restore only what others
+/// have set since the first time then.
+async fn clear_marks(connections: Vec<Connection>, mask: u32, version: RulesVersion) -> Event {
     let keys: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
-    match ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
-        Ok(_) => {
-            let _ = events.send(AnyEvent::Conntrack(Event::MarksCleared(connections))).await;
+    for _ in 0..2 {
+        packets_in_flight().await;
+        if let Err(error) = ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
+            log::error!("{}", chain(&error));
+            return Event::MarksKept(connections);
         }
-        // They stay on the slow path.
-        Err(error) => log::error!("{}", chain(&error)),
     }
+    Event::MarksCleared(connections, version)
 }

@@ -55,11 +55,17 @@ pub(crate) struct Io {
     /// For questions about routes; none until the first, and after a failure.
     pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,
     pub(crate) events: mpsc::Sender<Event>,
+    /// Passed on behind the events of conntrack that the kernel has sent until then.
+    pub(crate) behind_conntrack: mpsc::UnboundedSender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
 }
 
 impl Io {
-    pub(crate) fn new(paths: Paths, events: mpsc::Sender<Event>) -> Self {
+    pub(crate) fn new(
+        paths: Paths,
+        events: mpsc::Sender<Event>,
+        behind_conntrack: mpsc::UnboundedSender<Event>,
+    ) -> Self {
         Self {
             paths,
             started: Instant::now(),
@@ -68,6 +74,7 @@ impl Io {
             programs_lock: Rc::default(),
             lookup: Rc::default(),
             events,
+            behind_conntrack,
             bus: None,
         }
     }

@@ -57,12 +57,13 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let events = senders.others;
     spawn_local(bus::connection::keep(paths.socket.clone(), senders.calls));
     spawn_local(network::run::watch(events.clone()));
-    spawn_local(conntrack::run::watch(events.clone()));
+    let (behind_conntrack, behind) = mpsc::unbounded_channel();
+    spawn_local(conntrack::run::watch(events.clone(), behind));
     // Opened before the generation is read, so that no change in between is missed.
     let changes = offload::run::subscribe();
     spawn_local(offload::run::watch(changes, events.clone()));
     let known = offload::run::rules_are_known(&paths.generation()).await;
-    let mut daemon = Daemon::new(paths, events);
+    let mut daemon = Daemon::new(paths, events, behind_conntrack);
     if known {
         daemon.core.conntrack.flows_mut().trust_first_dump();
     }
@@ -83,12 +84,16 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
 }
 
 impl Daemon {
-    fn new(paths: Paths, events: mpsc::Sender<Event>) -> Self {
+    fn new(
+        paths: Paths,
+        events: mpsc::Sender<Event>,
+        behind_conntrack: mpsc::UnboundedSender<Event>,
+    ) -> Self {
         let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
         let machine = kernel::read(started, &paths.own_rules);
         Self {
             core: Core::new(machine, started),
-            io: Io::new(paths, events),
+            io: Io::new(paths, events, behind_conntrack),
             requests: Requests::default(),
             subscribed: false,
             unread: false,

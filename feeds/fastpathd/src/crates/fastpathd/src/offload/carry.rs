@@ -51,13 +51,14 @@ impl Core {
         let flows = self.conntrack.flows_mut();
         let Served { extend, prepare, clear, installed } =
             self.offload.ebpf.serve(flows, self.network.view(), self.now);
+        let version = flows.rules();
         let mut effects = Vec::new();
         if !prepare.is_empty() {
             effects.push(DisableWindowTracking(prepare));
         }
         let bits = self.offload.flowtable().in_force().and_then(Plan::passed).map(|[a, b]| a | b);
         if let (Some(bits), false) = (bits, clear.is_empty()) {
-            effects.push(ClearMarks(clear, bits));
+            effects.push(ClearMarks(clear, bits, version));
         }
         if !extend.is_empty() {
             effects.push(Update(extend));

@@ -93,7 +93,10 @@ fn a_change_that_alters_no_rule_runs_nothing() {
 fn a_flushed_table_is_restored_before_it_is_verified() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
-    assert_eq!(core.rules_changed(others), [AnyEffect::Offload(offload::Effect::NoteRules)]);
+    let effects = core.rules_changed(others);
+    let read_events = conntrack::Effect::ReadEvents(core.conntrack.flows().rules());
+    let note_rules = AnyEffect::Offload(offload::Effect::NoteRules);
+    assert_eq!(effects, [note_rules, AnyEffect::Conntrack(read_events)]);
     let effects = core.rules_changed(Revision { table: Touch::Gone, ..others });
     let [
         AnyEffect::Offload(offload::Effect::NoteRules),

@@ -360,8 +360,7 @@ impl EbpfEngine {
     pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
         let (Some(engine), Some(id)) = (&mut self.engine, flows.offloading(entry)) else { return };
         engine.remove(id, now.mono);
-        // No other flow is concerned, so the counters are added at once. Conntrack needs no update.
-        for growth in &engine.report().grown {
+        for growth in engine.growth() {
             flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Changed rules and changed elements of sets: carried connections have to pass them again.
 
+use ctnetlink::Tuple;
+use flows::RulesVersion;
 use model::Connection;
 
 use super::*;
@@ -8,13 +10,22 @@ use super::*;
 const ELEMENTS: Revision =
     Revision { elements: true, others: false, table: ctnetlink::Touch::None };
 
-/// The connections whose marks are to be cleared.
-fn to_be_cleared(effects: Vec<AnyEffect>) -> Vec<Connection> {
+/// The connections whose marks are to be cleared, and the rules they are to have passed.
+fn to_be_cleared(effects: Vec<AnyEffect>) -> (Vec<Connection>, RulesVersion) {
     let cleared = effects.into_iter().find_map(|effect| match effect {
-        AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, PASSED)) => Some(offers),
+        AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, PASSED, version)) => {
+            Some((offers, version))
+        }
         _ => None,
     });
     cleared.unwrap()
+}
+
+/// A look-up that begins now shows the mark of connection 7.
+fn looked_up(core: &mut Core, mark: u32) {
+    let start = core.conntrack.flows().reading_start();
+    let effects = core.looked_up(&[Entry { mark, ..established(7, false) }], start);
+    settle(core, effects);
 }
 
 #[test]
@@ -24,19 +35,22 @@ fn changed_firewall_rules_have_to_be_passed_again() {
     assert_eq!(carried(&maps), 2);
     let effects = core.rules_changed(Revision { others: true, ..ELEMENTS });
     assert_eq!(carried(&maps), 0);
-    let offers = to_be_cleared(effects);
+    let (offers, version) = to_be_cleared(effects);
+    let before = core.conntrack.flows().reading_start();
     // Reported before the bits were cleared.
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
-    let looked_up = core.marks_cleared(&offers);
-    assert_eq!(
-        looked_up,
-        [AnyEffect::Conntrack(conntrack::Effect::LookUp(vec![(0, offers[0].orig)]))]
-    );
-    core.looked_up(&[established(7, false)]);
-    assert_eq!(carried(&maps), 0, "a rule stops it now");
-    let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }]);
+    let effects = core.marks_cleared(&offers, version);
+    let start = core.conntrack.flows().reading_start();
+    let keys = vec![(0, offers[0].orig)];
+    assert_eq!(effects, [AnyEffect::Conntrack(conntrack::Effect::LookUp(keys, start))]);
+    // Read before the bits were cleared.
+    let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }], before);
     settle(&mut core, effects);
+    assert_eq!(carried(&maps), 0);
+    looked_up(&mut core, 0);
+    assert_eq!(carried(&maps), 0, "a rule stops it now");
+    looked_up(&mut core, PASSED);
     assert_eq!(carried(&maps), 2);
 }
 
@@ -46,9 +60,9 @@ fn changed_elements_of_sets_have_to_be_passed_again_every_few_seconds() {
     update(&mut core, established(7, false));
     let effects = core.rules_changed(ELEMENTS);
     assert_eq!(carried(&maps), 0, "a rule may drop them now");
-    core.marks_cleared(&to_be_cleared(effects));
-    let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }]);
-    settle(&mut core, effects);
+    let (offers, version) = to_be_cleared(effects);
+    core.marks_cleared(&offers, version);
+    looked_up(&mut core, PASSED);
     assert_eq!(carried(&maps), 2);
     core.rules_changed(ELEMENTS);
     core.now.mono += Duration::from_secs(3);
@@ -57,5 +71,74 @@ fn changed_elements_of_sets_have_to_be_passed_again_every_few_seconds() {
     core.now.mono += Duration::from_secs(1);
     let effects = core.second(&Readings::default());
     assert_eq!(carried(&maps), 0);
-    assert_eq!(to_be_cleared(effects).len(), 1);
+    assert_eq!(to_be_cleared(effects).0.len(), 1);
+}
+
+#[test]
+fn a_connection_from_before_a_change_is_told_from_a_later_one() {
+    let (mut core, maps) = running();
+    let changed = Revision { others: true, ..ELEMENTS };
+    let reads = |effects: &[AnyEffect]| {
+        effects.iter().find_map(|effect| match effect {
+            AnyEffect::Conntrack(conntrack::Effect::ReadEvents(version)) => Some(*version),
+            _ => None,
+        })
+    };
+    let first = reads(&core.rules_changed(changed)).unwrap();
+    assert_eq!(reads(&core.rules_changed(changed)), None, "one request at a time");
+    let effects = update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 0, "its events may be from before");
+    to_be_cleared(effects);
+    let effects = core.conntrack_event(conntrack::Event::EventsRead(first));
+    let second = reads(&effects).unwrap();
+    assert!(second > first);
+    let effects = core.conntrack_event(conntrack::Event::EventsRead(second));
+    assert_eq!(reads(&effects), None);
+    update(&mut core, established(8, false));
+    assert_eq!(carried(&maps), 2, "it began with the rules in force");
+}
+
+/// Its mark was cleared by another program in between.
+#[test]
+fn a_connection_that_is_requested_twice_at_once_is_carried() {
+    let (mut core, maps) = running();
+    let datagram = Tuple { proto: 17, ..established(7, false).orig };
+    let reply = Tuple { proto: 17, ..established(7, false).reply };
+    let seen = |mark| Entry {
+        orig: datagram,
+        reply,
+        tcp_state: None,
+        orig_counters: None,
+        reply_counters: None,
+        mark,
+        ..established(7, false)
+    };
+    let one_way = PASSED & PASSED.wrapping_neg();
+    let events =
+        [Event::New(seen(PASSED)), Event::Update(seen(one_way)), Event::Update(seen(PASSED))];
+    core.entries_changed(&events);
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
+    assert_eq!(carried(&maps), 2);
+}
+
+#[test]
+fn marks_that_could_not_be_cleared_are_cleared_later() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    let effects = core.rules_changed(Revision { others: true, ..ELEMENTS });
+    let (offers, _) = to_be_cleared(effects);
+    core.conntrack_event(conntrack::Event::MarksKept(offers.clone()));
+    core.now.mono += Duration::from_secs(4);
+    let clears = |effects: &[AnyEffect]| {
+        let is = |one: &AnyEffect| {
+            matches!(one, AnyEffect::Conntrack(conntrack::Effect::ClearMarks(..)))
+        };
+        effects.iter().any(is)
+    };
+    assert!(!clears(&core.second(&Readings::default())), "not before its time");
+    core.now.mono += Duration::from_secs(1);
+    let effects = core.second(&Readings::default());
+    assert_eq!(to_be_cleared(effects).0, offers);
+    assert!(!clears(&core.second(&Readings::default())), "once");
+    assert_eq!(carried(&maps), 0);
 }

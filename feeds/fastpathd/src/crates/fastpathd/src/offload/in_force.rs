@@ -71,6 +71,7 @@ impl Core {
             None if revision.elements => {
                 self.conntrack.flows_mut().rules_changed(false, self.now);
                 effects.extend(self.serve_ebpf());
+                effects.extend(self.read_events());
             }
             None => {}
         }
@@ -102,6 +103,7 @@ impl Core {
         self.offload.revocations.note(reason, flows, self.now);
         self.conntrack.flows_mut().rules_changed(true, self.now);
         let mut effects = self.serve_ebpf();
+        effects.extend(self.read_events());
         effects.extend(self.revoke_flowtable());
         effects
     }

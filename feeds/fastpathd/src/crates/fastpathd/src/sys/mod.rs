@@ -10,6 +10,7 @@ use netdev::NetMeter;
 
 pub(crate) mod error;
 pub(crate) mod file;
+pub(crate) mod grace;
 pub(crate) mod kernel;
 pub(crate) mod load;
 pub(crate) mod log;

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use ctnetlink::{Entry, Event, Tuple};
 
 use crate::flow::Flow;
+use crate::handshake::ReadingStart;
 use crate::network::Network;
 use crate::path::Reason;
 use crate::table::FlowTable;
@@ -26,6 +27,7 @@ impl FlowTable {
         self.now = now;
         self.dump = self.dump.wrapping_add(1);
         self.dumping = true;
+        self.dump_start = self.reading_start();
         self.gone.clear();
         self.reset.clear();
         self.places.begin();
@@ -33,6 +35,11 @@ impl FlowTable {
 
     /// One entry of the dump, with the time its batch was read.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
+        self.merge_since(self.dump_start, entry, now, net);
+    }
+
+    /// An entry of a reading that began there.
+    fn merge_since(&mut self, start: ReadingStart, entry: &Entry, now: Now, net: &dyn Network) {
         let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.remove(position);
@@ -56,7 +63,8 @@ impl FlowTable {
             }
         };
         self.flows[position].seen = self.dump;
-        self.read(position, entry, now.millis(), false, net);
+        let entry = self.as_cleared(position, entry, start);
+        self.read(position, &entry, now.millis(), false, net);
     }
 
     /// The dump is over. `complete`: flows that were not in it are gone; pass false when the
@@ -120,7 +128,7 @@ impl FlowTable {
             None if !self.places.has_one(self.len(), entry) => return,
             None => {
                 let position = self.insert(entry, now, new || !self.first);
-                // A new one's mark was set by the rules in force.
+                // Its mark was set by rules in force since the events before it.
                 if new {
                     self.flows[position].rules = self.rules.of_new();
                 }
@@ -167,6 +175,8 @@ impl FlowTable {
             self.reset.insert((entry.id, entry.zone));
         }
         let at = now.millis();
+        // Of another socket: its reading may have begun at any time.
+        let entry = &self.as_cleared(position, entry, ReadingStart::default());
         self.read(position, entry, at, true, net);
         let ours = self.inspection.bypass | self.inspection.spent;
         let flow = &mut self.flows[position];
@@ -178,11 +188,11 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// The entry that a look-up of a young flow found: like an event, but with the current status.
+    /// The entry that a look-up found that began there: like an event, but with the current status.
     /// Flows that are not known are left to the next event or dump.
-    pub fn refresh(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
+    pub fn refresh(&mut self, entry: &Entry, start: ReadingStart, now: Now, net: &dyn Network) {
         if self.known(entry).is_some() {
-            self.merge(entry, now, net);
+            self.merge_since(start, entry, now, net);
             self.epoch += 1;
         }
     }

@@ -22,7 +22,7 @@ use crate::accounts::Accounts;
 use crate::ends::ByEnds;
 use crate::engine::EngineState;
 use crate::flow::Flow;
-use crate::handshake::{OffloadRequest, Rules};
+use crate::handshake::{OffloadRequest, ReadingStart, Rules};
 use crate::history::{History, HistoryQuery, Rings};
 use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
@@ -53,6 +53,7 @@ pub struct FlowTable {
     /// Serial number of the dump under way, or of the last one.
     dump: u32,
     dumping: bool,
+    dump_start: ReadingStart,
     /// Flows at the beginning of the table that are to be compared with the last dump.
     unswept: Option<usize>,
     /// Id and zone of entries destroyed during the dump under way.
@@ -94,6 +95,7 @@ impl Default for FlowTable {
             epoch: 0,
             dump: 0,
             dumping: false,
+            dump_start: ReadingStart::default(),
             unswept: None,
             gone: HashSet::new(),
             reset: HashSet::new(),

@@ -2,20 +2,43 @@
 //! Requests to the eBPF engine, their outcomes and the packets that it counted; what a change of
 //! the firewall's rules means for flows. The states of the handshake are in `handshake.rs`.
 
+use std::collections::HashMap;
+
 use ctnetlink::{Counters, Entry, TcpState};
 use model::{Connection, NextHop};
 
 use crate::flow::Flow;
-use crate::handshake::{Event, OffloadRequest, OffloadState};
+use crate::handshake::{Event, OffloadRequest, OffloadState, ReadingStart, RulesVersion};
 use crate::network::Network;
 use crate::path::{Path, Reason};
 use crate::table::FlowTable;
 use crate::time::Now;
 
 impl FlowTable {
-    /// Requests since the last call, oldest first.
+    /// Requests since the last call, oldest first. An installation that a removal follows is not
+    /// among them: a second one may come behind the removal, and the engine would carry out the
+    /// first in its place.
     pub fn offload_requests(&mut self) -> Vec<OffloadRequest> {
-        std::mem::take(&mut self.requests)
+        let mut requests = std::mem::take(&mut self.requests);
+        let removed = |(at, request): (usize, &OffloadRequest)| match request {
+            OffloadRequest::Remove(id) => Some((*id, at)),
+            OffloadRequest::Install(_)
+            | OffloadRequest::DisableWindowTracking(_)
+            | OffloadRequest::ClearMark(_) => None,
+        };
+        let removals: HashMap<u64, usize> =
+            requests.iter().enumerate().filter_map(removed).collect();
+        let mut positions = 0..;
+        requests.retain(|request| {
+            let at = positions.next().unwrap_or(usize::MAX);
+            match request {
+                OffloadRequest::Install(one) => removals.get(&one.id).is_none_or(|last| *last < at),
+                OffloadRequest::Remove(_)
+                | OffloadRequest::DisableWindowTracking(_)
+                | OffloadRequest::ClearMark(_) => true,
+            }
+        });
+        requests
     }
 
     /// The outcome of [`OffloadRequest::DisableWindowTracking`].
@@ -99,23 +122,67 @@ impl FlowTable {
         self.rules.unchanged_at_start();
     }
 
-    /// The outcome of [`OffloadRequest::ClearMark`]: bits that are set from now on count. The flow
-    /// has to be looked up, since they may be set already.
-    pub fn mark_cleared(&mut self, id: u64) {
+    /// The version of the rules in force.
+    #[must_use]
+    pub fn rules(&self) -> RulesVersion {
+        self.rules.current()
+    }
+
+    /// The rules in force, if events from before them may still be passed in.
+    #[must_use]
+    pub fn rules_without_events(&self) -> Option<RulesVersion> {
+        self.rules.without_events()
+    }
+
+    /// All events of conntrack from before these rules were in force have been passed in.
+    pub fn events_read(&mut self, version: RulesVersion) {
+        self.rules.events_read(version);
+    }
+
+    /// The start of a look-up that begins now, for [`refresh`](Self::refresh).
+    #[must_use]
+    pub fn reading_start(&self) -> ReadingStart {
+        self.rules.reading_start()
+    }
+
+    /// The outcome of [`OffloadRequest::ClearMark`]: the mark has been cleared after these rules
+    /// came into force, and all events from before have been passed in. Bits that are set from now
+    /// on count. The flow has to be looked up, since they may be set already.
+    pub fn mark_cleared(&mut self, id: u64, version: RulesVersion) {
         let Some(position) = self.position(id) else { return };
-        let bits = self.engine.passed[0] | self.engine.passed[1];
+        let bits = self.passed_bits();
         let flow = &mut self.flows[position];
         flow.mark &= !bits;
-        flow.rules.cleared();
-        // An entry that the dump under way has read before still has the bits.
-        if self.dumping {
-            self.reset.insert((flow.kernel_id(), flow.zone));
+        flow.rules.cleared(version, &mut self.rules);
+    }
+
+    /// The outcome of [`OffloadRequest::ClearMark`]: the mark could not be cleared. It is requested
+    /// again.
+    pub fn mark_kept(&mut self, id: u64, now: Now) {
+        let Some(position) = self.position(id) else { return };
+        self.flows[position].rules.kept();
+        self.judge(position, now.millis());
+    }
+
+    /// The entry without bits that may have been cleared since the reading began; those that are
+    /// known stay.
+    pub(super) fn as_cleared(&self, position: usize, entry: &Entry, start: ReadingStart) -> Entry {
+        let flow = &self.flows[position];
+        if flow.rules.is_shown_by(start) {
+            return *entry;
         }
+        let bits = self.passed_bits();
+        Entry { mark: (entry.mark & !bits) | (flow.mark & bits), ..*entry }
+    }
+
+    /// Bits of the mark of a connection whose packets have passed the rules in both directions.
+    fn passed_bits(&self) -> u32 {
+        self.engine.passed[0] | self.engine.passed[1]
     }
 
     /// Whether a flow has passed the rules in force in both directions.
     pub(super) fn has_passed(&self, flow: &Flow) -> bool {
-        let both = self.engine.passed[0] | self.engine.passed[1];
+        let both = self.passed_bits();
         flow.rules.holds(&self.rules, flow.offload, both != 0 && flow.mark & both == both)
     }
 

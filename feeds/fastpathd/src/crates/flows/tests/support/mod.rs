@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod offload;
+
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;

@@ -331,10 +331,10 @@ impl Router {
                 events.push(conntrack::Event::DumpEnded(succeeds));
             }
             conntrack::Effect::Sweep => events.push(conntrack::Event::Sweep),
-            conntrack::Effect::LookUp(keys) => {
+            conntrack::Effect::LookUp(keys, start) => {
                 let mut found = self.connections.clone();
                 found.retain(|entry| keys.contains(&(entry.zone, entry.orig)));
-                events.extend(succeeds.then_some(conntrack::Event::LookedUp(found)));
+                events.extend(succeeds.then_some(conntrack::Event::LookedUp(found, start)));
             }
             conntrack::Effect::Update(_) => {}
             conntrack::Effect::Delete(keys) => {
@@ -343,14 +343,19 @@ impl Router {
             conntrack::Effect::DisableWindowTracking(connections) => {
                 events.push(conntrack::Event::WindowTracking(connections, succeeds));
             }
-            conntrack::Effect::ClearMarks(connections, bits) => {
+            conntrack::Effect::ClearMarks(connections, bits, version) => {
                 if succeeds {
                     for entry in &mut self.connections {
                         let meant = connections.iter().any(|one| one.orig == entry.orig);
                         entry.mark &= if meant { !bits } else { !0 };
                     }
-                    events.push(conntrack::Event::MarksCleared(connections));
+                    events.push(conntrack::Event::MarksCleared(connections, version));
+                } else {
+                    events.push(conntrack::Event::MarksKept(connections));
                 }
+            }
+            conntrack::Effect::ReadEvents(version) => {
+                events.push(conntrack::Event::EventsRead(version));
             }
         }
         for event in events {
