@@ -215,3 +215,55 @@ test_every_packet_is_in_its_place_at_the_drivers() {
     ROUNDS=$EMULATED_ROUNDS
     all_in_their_places auto
 }
+
+# Datagrams of a flow whose rule comes while it is carried, of which so many have gone before; and
+# how long after the rule some may still leave in plaintext, on a machine of the reference.
+LATE_ROUNDS=20000
+LATE_BEFORE=2000
+LATE_MS=1000
+
+# a_tunnel_comes ENGINE: a rule leads a flow that is carried by the first WAN into the tunnel.
+a_tunnel_comes() {
+    local id at late_ms tunnel_ms sent back
+    [ "$(lab_port MACHINE)" = uml ] || skip "the gateway and the captures have two clocks"
+    flows_begin "$1"
+    captures_begin
+    rounds $LATE_ROUNDS $PLAIN $TUNNEL
+    for id in $PLAIN $TUNNEL; do
+        soon 30 on_path "$CARRIED" --proto udp --text ":$((FIRST_PORT + id))"
+    done
+    same "the page before the rule" "$(page $TUNNEL)" "$CARRIED ${LEFT_BY[isp.access]}"
+    peers touch /tmp/e2e/go
+    soon 20 more_counted "$FIRST" $((2 * LATE_BEFORE))
+    at=$(peers date +%s.%N)
+    tunnel_rule
+    soon 10 on_its_path $TUNNEL
+    same "the page after the rule" "$(page $TUNNEL)" "slow ${LEFT_BY[isp.wg0]}"
+    soon 120 rounds_done
+    peers touch /tmp/e2e/enough
+    soon 15 ended rounds
+    captured
+    SENT=$(peers cat /tmp/e2e/rounds.log)
+    late_ms=$(after "$at" "$(last $TUNNEL isp.access)")
+    tunnel_ms=$(after "$at" "$(first $TUNNEL isp.wg0)")
+    read -r sent back < <(sed -n "s/^$TUNNEL //p" <<<"$SENT")
+    note "$ENGINE: the last of the flow in plaintext $late_ms ms after the rule, the first in the" \
+        "tunnel after $tunnel_ms ms; $back of $sent came back; $(in_captures $TUNNEL | xargs)"
+    # It was under way when the rule came, and went on.
+    between "datagrams in plaintext" "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" \
+        <<<"${IN[isp.access]}")" 1 "$sent"
+    between "milliseconds until the last in plaintext" "$late_ms" 0 "$(in_ms $LATE_MS)"
+    between "milliseconds until the first in the tunnel" "$tunnel_ms" 0.1 "$(in_ms $LATE_MS)"
+    same "captures that have the flow" "$(in_captures $TUNNEL | sed 's/ .*//' | sort | xargs)" \
+        "isp.access isp.wg0"
+    same "packets by the port for management" "$(by_mgmt_end)" 0
+    # The other flow stays where it was, whole.
+    read -r sent back < <(sed -n "s/^$PLAIN //p" <<<"$SENT")
+    same "where the plain flow left" "$(in_captures $PLAIN)" "${PORTS[PLAIN]} $sent"
+    same "datagrams of the plain flow that came back" "$back" "$sent"
+}
+
+# @long
+test_a_tunnel_rule_comes_later_flowtable() { a_tunnel_comes flowtable; }
+# @long
+test_a_tunnel_rule_comes_later_tcx() { a_tunnel_comes tcx; }

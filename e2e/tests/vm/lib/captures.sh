@@ -54,3 +54,15 @@ in_captures() {
     local name
     for name in "${!LEFT_BY[@]}"; do sed -n "s/^$1 \([0-9]*\) .*/$name \1/p" <<<"${IN[$name]}"; done
 }
+
+# in_ms MILLISECONDS: on this machine.
+in_ms() { echo $(($1 * $(pace) / 100)); }
+
+# first FLOW CAPTURE, last FLOW CAPTURE: when it was there, in seconds since 1970; 0: never.
+first() { awk -v id="$1" '$1 == id { at = $3 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
+last() { awk -v id="$1" '$1 == id { at = $4 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
+
+# after AT TIME: in milliseconds; no less than 0.
+after() {
+    awk -v at="$1" -v time="$2" 'BEGIN { printf "%.1f", (time > at ? time - at : 0) * 1000 }'
+}
