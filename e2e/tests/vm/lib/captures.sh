@@ -3,8 +3,8 @@
 # shellcheck disable=SC2034 # names are for the tests
 # Traffic of `rounds`, and captures of it at the other ends of the gateway's ports.
 
-# The device and zone by which a packet in each capture has left the gateway. `access` and the eth0
-# of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel, since outside
+# The device and zone by which a packet in each capture HOST.DEVICE has left the gateway. `access`
+# and the eth0 of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel, since outside
 # nothing shows which packets are inside.
 declare -A LEFT_BY=(
     [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
@@ -16,7 +16,7 @@ capture() {
     local name
     CAPTURES=("$@")
     for name in "${CAPTURES[@]}"; do
-        begin "${name%.*}" "capture-$name" "exec tcpdump -i ${name#*.} -Q in -B 32768 -s 96" \
+        begin "${name%%.*}" "capture-$name" "exec tcpdump -i ${name#*.} -Q in -B 32768 -s 96" \
             "-w /tmp/e2e/$name.pcap"
     done
     for name in "${CAPTURES[@]}"; do
