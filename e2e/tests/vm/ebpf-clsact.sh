@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs at a clsact (TC before Linux 6.6), alone and beside the filters that feed CAKE: which
+# Programs at a clsact (TC before Linux 6.6), alone and with the filters that feed CAKE: which
 # clsacts and filters go with the engine, which stay, and which come back.
 # @long
 
@@ -54,8 +54,8 @@ filters_are() {
 # filters no names.
 programs() {
     local shown
-    shown=$(gw bpftool -j net show 2>/dev/null | jq -r '[.[0].tc[] | select(.kind | startswith("clsact")) |
-        .devname] | sort | join(" ")')
+    shown=$(gw bpftool -j net show 2>/dev/null | jq -r '[.[0].tc[] |
+        select(.kind | startswith("clsact")) | .devname] | sort | join(" ")')
     [ "$shown" = "$*" ] || { echo "programs: $shown"; return 1; }
 }
 
@@ -116,7 +116,7 @@ test_filters_that_feed_cake_stay_without_the_engine() {
     gw fastpathctl engine ebpf >/dev/null
     soon 10 engine_is ebpf
     soon 5 programs "${PORTS[@]}"
-    # The other way round: CAKE goes, and the programs stay.
+    # When CAKE goes, the programs stay.
     engine_at_clsact
     soon 10 says '.latency.active | not' status
     clsacts "${PORTS[@]}" || fail "not all have one"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks, a VRF and a WireGuard tunnel by captures at every outer port: 100,000 packets
-# of a flow of each kind, none of them where it does not belong, and the page has each flow where
-# its packets are.
+# Routing rules, marks, a VRF and a WireGuard tunnel by captures at every outer port: 100,000
+# packets of a flow of each kind, none of them where it does not belong, and the page has each flow
+# where its packets are.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
@@ -16,7 +16,8 @@ ROUNDS=50000
 # Emulation takes minutes for these.
 EMULATED_ROUNDS=1000
 
-# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel; of a VRF.
+# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel; of a
+# VRF.
 PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4 VRF=5
 NAMES=("" plain source mark tunnel vrf)
 # The hosts, which are all h10, and the servers' ports. The mark is that of a port.
@@ -315,7 +316,7 @@ a_vrf() {
     # Without translation nothing proves which mark a flow's packets have.
     gw ip rule del pref 99
     vrf_up
-    # What leaves by h20's port: apart by VLAN.
+    # At h20's port the VLAN shows by which device a packet has left.
     unset "LEFT_BY[h20.eth0]"
     LEFT_BY[h20.eth0.20]="br-lan.20 iot"
     LEFT_BY[h20.vrf0]="br-lan.40 "

@@ -4,8 +4,8 @@
 # Traffic of `rounds`, and captures of it at the other ends of the gateway's ports.
 
 # The device and zone by which a packet in each capture HOST.DEVICE has left the gateway. `access`
-# and the eth0 of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel, since outside
-# nothing shows which packets are inside.
+# and the eth0 of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel,
+# since outside nothing shows which packets are inside.
 declare -A LEFT_BY=(
     [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
     [h11.eth0]="br-lan.10 lan"

@@ -232,7 +232,7 @@ fn nothing_is_asked_that_the_kernel_cannot_answer() {
     assert_eq!(routing(&mut network(&ports), &plain(), 0, by(WAN2)).0, known(LAN, WAN2));
 }
 
-/// A VRF of two devices: of a network, and of the way out.
+/// A VRF of two devices: that of its hosts, and that of its default route.
 fn with_vrf() -> Topology {
     let mut network = network(&[]);
     network.apply(Change::Link(other(8, "blue", "vrf")));

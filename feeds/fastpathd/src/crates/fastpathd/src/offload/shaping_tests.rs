@@ -61,7 +61,7 @@ fn the_hook_decides_which_queues_would_be_bypassed() {
     assert_eq!(reason_at(Hook::Tc, "tcx", &ours), "shaped");
 }
 
-/// As `tc qdisc del dev lan2 clsact` does it, whoever runs it.
+/// As `tc qdisc del dev lan2 clsact` does it.
 #[test]
 fn a_program_that_is_removed_with_its_clsact_is_attached_again() {
     let everywhere = [(1, true, "clsact"), (2, true, "clsact"), (3, true, "clsact")];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Queues and limits that flows through programs would bypass. A clsact of our own is not one: that
-//! of a program, and that whose filters feed CAKE. Also programs that were removed with their clsact.
+//! of a program, and that whose filters feed CAKE. Also programs that were removed with their
+//! clsact.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
