@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks and a WireGuard tunnel by captures at every outer port: 100,000 packets of a
-# flow of each kind, none of them where it does not belong, and the page has each flow where its
-# packets are.
+# Routing rules, marks, a VRF and a WireGuard tunnel by captures at every outer port: 100,000
+# packets of a flow of each kind, none of them where it does not belong, and the page has each flow
+# where its packets are.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
@@ -16,14 +16,17 @@ ROUNDS=50000
 # Emulation takes minutes for these.
 EMULATED_ROUNDS=1000
 
-# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel.
-PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4
-NAMES=("" plain source mark tunnel)
+# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel; of a
+# VRF.
+PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4 VRF=5
+NAMES=("" plain source mark tunnel vrf)
 # The hosts, which are all h10, and the servers' ports. The mark is that of a port.
-HOSTS=("" 10.10.10.10 10.10.10.12 10.10.10.10 10.10.10.13)
-SERVER_PORTS=("" 7300 7300 7301 7300)
+HOSTS=("" 10.10.10.10 10.10.10.12 10.10.10.10 10.10.10.13 10.10.30.10)
+SERVER_PORTS=("" 7300 7300 7301 7300 7300)
 # The capture that each is to be in, and no other.
-PORTS=("" isp.access h20.eth0 h20.eth0 isp.wg0)
+PORTS=("" isp.access h20.eth0 h20.eth0 isp.wg0 h20.vrf0)
+# The path and reason of those that an engine does not carry.
+SLOW=("" "" "" "" slow/tunnel "")
 
 captures_back() {
     gw "for pref in 97 98 99; do ip rule del pref \$pref; done
@@ -34,6 +37,7 @@ addr del 10.10.10.12/24 dev eth0
 addr del 10.10.10.13/24 dev eth0
 END
         rm -f /tmp/e2e/*.pcap' 2>/dev/null || true
+    vrf_down
     wireguard_off
     servers_back
 }
@@ -72,7 +76,7 @@ rules() {
         ip rule add pref 99 fwmark 0x200/0x3f00 lookup 100"
     {
         echo "table inet e2e {"
-        for id in $PLAIN $SOURCE $MARK $TUNNEL; do echo "counter stack$id { }"; done
+        for id in $PLAIN $SOURCE $MARK $TUNNEL $VRF; do echo "counter stack$id { }"; done
         cat <<END
     chain prerouting {
         type filter hook prerouting priority mangle
@@ -86,7 +90,7 @@ rules() {
     chain forward {
         type filter hook forward priority raw
 END
-        for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+        for id in $PLAIN $SOURCE $MARK $TUNNEL $VRF; do
             echo "udp sport $((FIRST_PORT + id)) counter name stack$id"
             echo "udp dport $((FIRST_PORT + id)) counter name stack$id"
         done
@@ -115,9 +119,7 @@ stack() { gw nft list counter inet e2e "stack$1" | sed -n 's/.*packets \([0-9]*\
 
 # on_its_path ID: the page has it there.
 on_its_path() {
-    local path=$CARRIED
-    [ "$1" != $TUNNEL ] || path=slow/tunnel
-    on_path "$path" --proto udp --text ":$((FIRST_PORT + $1))"
+    on_path "${SLOW[$1]:-$CARRIED}" --proto udp --text ":$((FIRST_PORT + $1))"
 }
 
 # page ID: its path, device and zone.
@@ -140,16 +142,16 @@ engine() {
 
 # in_its_place ID: the flow is in the right capture alone, whole, and as the page had it.
 in_its_place() {
-    local sent back path=$CARRIED slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
+    local sent back path=${SLOW[$1]:-$CARRIED} slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
     read -r sent back < <(sed -n "s/^$1 //p" <<<"$SENT")
     same "where flow ${NAMES[$1]} left" "$(in_captures "$1")" "${PORTS[$1]} $sent"
     same "datagrams of flow ${NAMES[$1]} that came back" "$back" "$sent"
     same "answers of flow ${NAMES[$1]} that reached its host" \
         "$(sed -n "s/^$1 \([0-9]*\) .*/\1/p" <<<"${IN[h10.eth0]}")" "$sent"
     # By the path that the page has.
-    if [ "$1" = $TUNNEL ]; then
-        path=slow
-        between "packets of flow tunnel that the stack forwarded" $slow $((2 * ROUNDS)) \
+    path=${path%/*}
+    if [ "$path" = slow ]; then
+        between "packets of flow ${NAMES[$1]} that the stack forwarded" $slow $((2 * ROUNDS)) \
             $((2 * sent))
     else
         between "packets of flow ${NAMES[$1]} that the stack forwarded" $slow 0 $((ROUNDS / 20))
@@ -176,21 +178,18 @@ captures_begin() {
     by_mgmt
 }
 
-# all_in_their_places ENGINE
-all_in_their_places() {
+# send ID…: these flows, with captures, until all have had their rounds.
+send() {
     local id
-    local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
-    flows_begin "$1"
-    tunnel_rule
     captures_begin
-    rounds $ROUNDS $PLAIN $SOURCE $MARK $TUNNEL
-    for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+    rounds $ROUNDS "$@"
+    for id; do
         soon 30 on_its_path "$id"
         STACK_BEFORE[id]=$(stack "$id")
     done
     peers touch /tmp/e2e/go
     soon 120 rounds_done
-    for id in $PLAIN $SOURCE $MARK $TUNNEL; do
+    for id; do
         STACK_AFTER[id]=$(stack "$id")
         PAGE[id]=$(page "$id")
     done
@@ -198,8 +197,16 @@ all_in_their_places() {
     soon 15 ended rounds
     captured
     SENT=$(peers cat /tmp/e2e/rounds.log)
-    for id in $PLAIN $SOURCE $MARK $TUNNEL; do in_its_place "$id"; done
+    for id; do in_its_place "$id"; done
     same "packets by the port for management" "$(by_mgmt_end)" 0
+}
+
+# all_in_their_places ENGINE
+all_in_their_places() {
+    local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
+    flows_begin "$1"
+    tunnel_rule
+    send $PLAIN $SOURCE $MARK $TUNNEL
     # All of the tunnel is outside it, encrypted, by the first WAN alone.
     between "packets of the tunnel" "$(sed -n 's/^tunnel //p' <<<"${IN[isp.access]}")" \
         "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" <<<"${IN[isp.wg0]}")" $((3 * ROUNDS))
@@ -215,3 +222,109 @@ test_every_packet_is_in_its_place_at_the_drivers() {
     ROUNDS=$EMULATED_ROUNDS
     all_in_their_places auto
 }
+
+# Datagrams of a flow whose rule comes while it is carried, of which so many have gone before; and
+# how long after the rule some may still leave in plaintext, on a machine of the reference.
+LATE_ROUNDS=20000
+LATE_BEFORE=2000
+LATE_MS=1000
+
+# a_tunnel_comes ENGINE: a rule leads a flow that is carried by the first WAN into the tunnel.
+a_tunnel_comes() {
+    local id at late_ms tunnel_ms sent back
+    [ "$(lab_port MACHINE)" = uml ] || skip "the gateway and the captures have two clocks"
+    flows_begin "$1"
+    captures_begin
+    rounds $LATE_ROUNDS $PLAIN $TUNNEL
+    for id in $PLAIN $TUNNEL; do
+        soon 30 on_path "$CARRIED" --proto udp --text ":$((FIRST_PORT + id))"
+    done
+    same "the page before the rule" "$(page $TUNNEL)" "$CARRIED ${LEFT_BY[isp.access]}"
+    peers touch /tmp/e2e/go
+    soon 20 more_counted "$FIRST" $((2 * LATE_BEFORE))
+    at=$(peers date +%s.%N)
+    tunnel_rule
+    soon 10 on_its_path $TUNNEL
+    same "the page after the rule" "$(page $TUNNEL)" "slow ${LEFT_BY[isp.wg0]}"
+    soon 120 rounds_done
+    peers touch /tmp/e2e/enough
+    soon 15 ended rounds
+    captured
+    SENT=$(peers cat /tmp/e2e/rounds.log)
+    late_ms=$(after "$at" "$(last $TUNNEL isp.access)")
+    tunnel_ms=$(after "$at" "$(first $TUNNEL isp.wg0)")
+    read -r sent back < <(sed -n "s/^$TUNNEL //p" <<<"$SENT")
+    note "$ENGINE: the last of the flow in plaintext $late_ms ms after the rule, the first in the" \
+        "tunnel after $tunnel_ms ms; $back of $sent came back; $(in_captures $TUNNEL | xargs)"
+    # It was under way when the rule came, and went on.
+    between "datagrams in plaintext" "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" \
+        <<<"${IN[isp.access]}")" 1 "$sent"
+    between "milliseconds until the last in plaintext" "$late_ms" 0 "$(in_ms $LATE_MS)"
+    between "milliseconds until the first in the tunnel" "$tunnel_ms" 0.1 "$(in_ms $LATE_MS)"
+    same "captures that have the flow" "$(in_captures $TUNNEL | sed 's/ .*//' | sort | xargs)" \
+        "isp.access isp.wg0"
+    same "packets by the port for management" "$(by_mgmt_end)" 0
+    # The other flow stays where it was, whole.
+    read -r sent back < <(sed -n "s/^$PLAIN //p" <<<"$SENT")
+    same "where the plain flow left" "$(in_captures $PLAIN)" "${PORTS[PLAIN]} $sent"
+    same "datagrams of the plain flow that came back" "$back" "$sent"
+}
+
+# @long
+test_a_tunnel_rule_comes_later_flowtable() { a_tunnel_comes flowtable; }
+# @long
+test_a_tunnel_rule_comes_later_tcx() { a_tunnel_comes tcx; }
+
+# vrf_up: VLAN 30 of lan1, where h10 has an address, and VLAN 40 of lan2, which leads to h20, are in
+# a VRF. fw4 has no zone for it.
+vrf_up() {
+    gw 'ip link add e2e-vrf type vrf table 102' || skip "the kernel has no VRFs"
+    gw "bridge vlan add dev lan1 vid 30; bridge vlan add dev lan2 vid 40
+        for vid in 30 40; do
+            bridge vlan add dev br-lan vid \$vid self
+            ip link add link br-lan name br-lan.\$vid type vlan id \$vid
+            ip link set br-lan.\$vid master e2e-vrf up
+            ip addr add 10.10.\$vid.1/24 dev br-lan.\$vid
+        done
+        ip link set e2e-vrf up
+        ip route add default via 10.10.40.10 table 102
+        nft insert rule inet fw4 forward iifname e2e-vrf accept"
+    peers "printf '%s\n' 'link add link eth0 name vrf0 type vlan id 30' 'link set vrf0 up' \
+            'addr add ${HOSTS[VRF]}/24 dev vrf0' 'rule add from ${HOSTS[VRF]} lookup 30' \
+            'route add default via 10.10.30.1 table 30' | ip -n h10 -b -
+        printf '%s\n' 'link add link eth0 name vrf0 type vlan id 40' 'link set vrf0 up' \
+            'addr add 10.10.40.10/24 dev vrf0' 'route add 10.10.30.0/24 via 10.10.40.1' |
+            ip -n h20 -b -
+        ip netns exec h20 sysctl -qw net.ipv4.conf.vrf0.rp_filter=0"
+}
+vrf_down() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'ip link show e2e-vrf || exit 0
+        for vid in 30 40; do
+            ip link del br-lan.$vid; bridge vlan del dev br-lan vid $vid self
+        done
+        bridge vlan del dev lan1 vid 30; bridge vlan del dev lan2 vid 40
+        ip link del e2e-vrf; /etc/init.d/firewall reload' >/dev/null 2>&1 || true
+    peers "ip -n h10 rule del from ${HOSTS[VRF]}; ip -n h10 link del vrf0
+        ip -n h20 link del vrf0" 2>/dev/null || true
+}
+
+# a_vrf ENGINE: the flow of a host in a VRF. With ebpf, all flows are kept from the engine then.
+a_vrf() {
+    local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
+    flows_begin "$1"
+    # Without translation nothing proves which mark a flow's packets have.
+    gw ip rule del pref 99
+    vrf_up
+    # At h20's port the VLAN shows by which device a packet has left.
+    unset "LEFT_BY[h20.eth0]"
+    LEFT_BY[h20.eth0.20]="br-lan.20 iot"
+    LEFT_BY[h20.vrf0]="br-lan.40 "
+    [ "$1" = flowtable ] || SLOW[PLAIN]=slow/policy-routed SLOW[VRF]=slow/policy-routed
+    send $PLAIN $VRF
+}
+
+# @long
+test_a_flow_of_a_vrf_is_in_its_place_flowtable() { a_vrf flowtable; }
+# @long
+test_a_flow_of_a_vrf_is_in_its_place_tcx() { a_vrf tcx; }

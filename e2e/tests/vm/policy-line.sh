@@ -26,9 +26,6 @@ line_back() {
     soon 60 wan_is_up
 }
 
-# in_ms MILLISECONDS: on this machine.
-in_ms() { echo $(($1 * $(pace) / 100)); }
-
 # stale ENGINE: watches the carried flow, see stale.pl.
 stale() {
     gw 'cat >/run/e2e/stale.pl' <"$VM/lib/stale.pl"
@@ -38,15 +35,6 @@ stale() {
 }
 stale_said() { gw sed -n 2p /run/e2e/stale.log; }
 stale_is_over() { [ -n "$(stale_said)" ]; }
-
-# first FLOW CAPTURE, last FLOW CAPTURE: when it was there, in seconds since 1970; 0: never.
-first() { awk -v id="$1" '$1 == id { at = $3 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
-last() { awk -v id="$1" '$1 == id { at = $4 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
-
-# after AT TIME: in milliseconds; no less than 0.
-after() {
-    awk -v at="$1" -v time="$2" 'BEGIN { printf "%.1f", (time > at ? time - at : 0) * 1000 }'
-}
 
 # goes_down ENGINE COMMAND…: the command takes the first WAN down.
 goes_down() {

@@ -3,9 +3,9 @@
 # shellcheck disable=SC2034 # names are for the tests
 # Traffic of `rounds`, and captures of it at the other ends of the gateway's ports.
 
-# The device and zone by which a packet in each capture has left the gateway. `access` and the eth0
-# of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel, since outside
-# nothing shows which packets are inside.
+# The device and zone by which a packet in each capture HOST.DEVICE has left the gateway. `access`
+# and the eth0 of h20 and h11 are the other ends of its ports; wg0 is the inner end of the tunnel,
+# since outside nothing shows which packets are inside.
 declare -A LEFT_BY=(
     [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
     [h11.eth0]="br-lan.10 lan"
@@ -16,7 +16,7 @@ capture() {
     local name
     CAPTURES=("$@")
     for name in "${CAPTURES[@]}"; do
-        begin "${name%.*}" "capture-$name" "exec tcpdump -i ${name#*.} -Q in -B 32768 -s 96" \
+        begin "${name%%.*}" "capture-$name" "exec tcpdump -i ${name#*.} -Q in -B 32768 -s 96" \
             "-w /tmp/e2e/$name.pcap"
     done
     for name in "${CAPTURES[@]}"; do
@@ -53,4 +53,16 @@ rounds_done() { peers '[ -e /tmp/e2e/rounds.done ]'; }
 in_captures() {
     local name
     for name in "${!LEFT_BY[@]}"; do sed -n "s/^$1 \([0-9]*\) .*/$name \1/p" <<<"${IN[$name]}"; done
+}
+
+# in_ms MILLISECONDS: on this machine.
+in_ms() { echo $(($1 * $(pace) / 100)); }
+
+# first FLOW CAPTURE, last FLOW CAPTURE: when it was there, in seconds since 1970; 0: never.
+first() { awk -v id="$1" '$1 == id { at = $3 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
+last() { awk -v id="$1" '$1 == id { at = $4 } END { printf "%.6f", at }' <<<"${IN[$2]}"; }
+
+# after AT TIME: in milliseconds; no less than 0.
+after() {
+    awk -v at="$1" -v time="$2" 'BEGIN { printf "%.1f", (time > at ? time - at : 0) * 1000 }'
 }

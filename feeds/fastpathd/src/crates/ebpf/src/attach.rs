@@ -240,13 +240,17 @@ fn open(folder: &Folder, wanted: Attached) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Replaces an older program at a link or a clsact by the one that is pinned now.
+/// Replaces an older program at a link or a clsact by the one that is pinned now. At a clsact, the
+/// one that is pinned now is attached again if another program has removed it.
 ///
 /// # Errors
 ///
 /// [`AttachError`]: the older one is still attached, except at a clsact, which may have none.
 pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     if old.hook == Hook::Clsact {
+        if is_current(folder, old) {
+            return Ok(());
+        }
         remove(folder, old).map_err(AttachError::Before)?;
         return attach(folder, old);
     }
@@ -254,6 +258,19 @@ pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     let path = old.path(folder);
     let link = sys::open(&path).map_err(|e| AttachError::Open(path, e))?;
     sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
+}
+
+/// Whether the program that is pinned now is at the clsact.
+fn is_current(folder: &Folder, old: Attached) -> bool {
+    let pinned = id(&folder.program(old.dsa, old.hook.role()));
+    // Where the kernel does not answer, it is attached again, which reports why not.
+    let is_there = |program| clsact::has_program(old.ifindex, program).unwrap_or_default();
+    pinned == id(&old.path(folder)) && pinned.is_some_and(is_there)
+}
+
+/// The ID of a pinned program.
+fn id(path: &Path) -> Option<u32> {
+    ProgramInfo::from_pin(path).ok().map(|program| program.id())
 }
 
 /// Detaches all programs of the folder from a device, which may have been removed. False without
@@ -274,8 +291,7 @@ pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
 fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     let path = old.path(folder);
     if old.hook == Hook::Clsact && name(old.ifindex).is_ok() {
-        let program = ProgramInfo::from_pin(&path).ok().map(|program| program.id());
-        clsact::detach(old.ifindex, program).map_err(|e| DetachError::Filter(old.ifindex, e))?;
+        clsact::detach(old.ifindex, id(&path)).map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
     if old.hook.role() == ProgramRole::Xdp {
         as_before(folder, old.ifindex);

@@ -48,28 +48,51 @@ pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), Reques
 /// that was attached, if it is known.
 pub(crate) fn detach(ifindex: u32, program: Option<u32>) -> Result<(), RequestError> {
     let mut client = Client::open(Protocol::Route)?;
-    let answer = client.dump(GET_FILTER, &message(ifindex, 0, INGRESS, 0))?;
-    let filters = messages(&answer).filter(|message| message.kind == NEW_FILTER);
-    for (handle, info) in filters.filter_map(|filter| ours(filter.payload, program)) {
+    let answer = filters(&mut client, ifindex, INGRESS)?;
+    for (handle, info) in payloads(&answer).filter_map(|filter| ours(filter, program)) {
         gone(client.request(DELETE_FILTER, &message(ifindex, handle, INGRESS, info)))?;
     }
     remove_if_empty(&mut client, ifindex)
 }
 
+/// Whether a filter has the program of this ID. Another program may have removed the clsact.
+pub(crate) fn has_program(ifindex: u32, program: u32) -> Result<bool, RequestError> {
+    let mut client = Client::open(Protocol::Route)?;
+    let answer = filters(&mut client, ifindex, INGRESS)?;
+    Ok(payloads(&answer).any(|filter| program_of(filter) == Some(program)))
+}
+
+/// The filters of one direction, as the kernel dumps them.
+fn filters(client: &mut Client, ifindex: u32, parent: u32) -> Result<Vec<u8>, RequestError> {
+    client.dump(GET_FILTER, &message(ifindex, 0, parent, 0))
+}
+
+fn payloads(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    messages(answer).filter(|message| message.kind == NEW_FILTER).map(|message| message.payload)
+}
+
+/// The ID of the program that a filter has.
+fn program_of(payload: &[u8]) -> Option<u32> {
+    attribute(options(payload)?, BPF_ID).and_then(|id| word_at(id, 0))
+}
+
+/// The options of a filter that has a program of BPF.
+fn options(payload: &[u8]) -> Option<&[u8]> {
+    let (_, attributes) = payload.split_at_checked(TCMSG)?;
+    attribute(attributes, OPTIONS).filter(|_| has(attributes, KIND, "bpf"))
+}
+
 /// Handle and `tcm_info` of a filter that is ours: it has the program, or our name. Earlier
 /// versions gave it none on kernels without tracing, where aya loads programs without names.
 fn ours(payload: &[u8], program: Option<u32>) -> Option<(u32, u32)> {
-    let (header, attributes) = payload.split_at_checked(TCMSG)?;
-    let options = attribute(attributes, OPTIONS).filter(|_| has(attributes, KIND, "bpf"))?;
-    let id = attribute(options, BPF_ID).and_then(|id| word_at(id, 0));
-    let is_ours = (id.is_some() && id == program) || has(options, BPF_NAME, ProgramRole::Tc.name());
-    is_ours.then_some((word_at(header, 8)?, word_at(header, 16)?))
+    let is_named = has(options(payload)?, BPF_NAME, ProgramRole::Tc.name());
+    let is_ours = is_named || program.is_some() && program_of(payload) == program;
+    is_ours.then_some((word_at(payload, 8)?, word_at(payload, 16)?))
 }
 
 fn remove_if_empty(client: &mut Client, ifindex: u32) -> Result<(), RequestError> {
     for parent in [INGRESS, EGRESS] {
-        let answer = client.dump(GET_FILTER, &message(ifindex, 0, parent, 0))?;
-        if messages(&answer).any(|message| message.kind == NEW_FILTER) {
+        if payloads(&filters(client, ifindex, parent)?).next().is_some() {
             return Ok(());
         }
     }
@@ -206,6 +229,9 @@ mod tests {
         assert!(!found("bpf", "", None, None));
         assert!(!found("bpf", "fastpath_tc2", Some(6), None));
         assert!(!found("u32", "fastpath_tc", Some(7), Some(7)));
+        assert_eq!(program_of(&dumped("bpf", "", Some(7))), Some(7));
+        assert_eq!(program_of(&dumped("bpf", "", None)), None);
+        assert_eq!(program_of(&dumped("u32", "", Some(7))), None);
         let whole = dumped("bpf", "", Some(7));
         assert_eq!(ours(&whole, Some(7)), Some((1, 0xc000_0300)));
         assert_eq!(ours(&whole[..TCMSG], Some(7)), None, "the chain itself");

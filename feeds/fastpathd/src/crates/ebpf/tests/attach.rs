@@ -258,6 +258,32 @@ fn our_filter_is_removed_whatever_its_name() {
     });
 }
 
+/// Another program may remove a clsact with all its filters.
+#[test]
+fn a_filter_that_was_removed_is_attached_again() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        let attach = || gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
+        let filters = |device| shell(&format!("tc filter show dev {device} ingress"));
+        attach();
+        shell(
+            "tc qdisc del dev a1 clsact
+             tc qdisc add dev a1 clsact
+             tc filter add dev a1 ingress pref 9 bpf bytecode '1,6 0 0 0'
+             tc filter add dev b1 ingress bpf bytecode '1,6 0 0 0'",
+        );
+        assert_eq!(at("a1"), ["clsact"]);
+        let before = filters("b1");
+        attach();
+        assert_eq!(at("a1"), ["clsact", "filter"]);
+        assert!(filters("a1").contains("pref 9 "), "{}", filters("a1"));
+        // The kernel would choose another priority for a new one.
+        assert_eq!(filters("b1"), before);
+        gateway.run(&["detach", "a1"]).expect("detached");
+        assert_eq!(at("a1"), ["clsact"]);
+    });
+}
+
 #[test]
 fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
     on_gateway(|gateway| {

@@ -19,7 +19,7 @@ impl FlowRoute {
     pub(crate) fn new(routing: Routing, mark: u32) -> Option<Box<Self>> {
         match routing {
             Routing::Destination => None,
-            Routing::Asked | Routing::Kernel { .. } | Routing::Unknown => {
+            Routing::Asked | Routing::Kernel { .. } | Routing::Vrf { .. } | Routing::Unknown => {
                 Some(Box::new(Self { routing, mark, waits: false }))
             }
         }
@@ -28,10 +28,13 @@ impl FlowRoute {
     /// Whether the kernel has been asked, and an answer is to come.
     pub(crate) fn is_open(&self) -> bool {
         match self.routing {
-            Routing::Asked | Routing::Kernel { current: false, .. } => true,
-            Routing::Destination | Routing::Kernel { current: true, .. } | Routing::Unknown => {
-                false
-            }
+            Routing::Asked
+            | Routing::Kernel { current: false, .. }
+            | Routing::Vrf { current: false, .. } => true,
+            Routing::Destination
+            | Routing::Kernel { current: true, .. }
+            | Routing::Vrf { current: true, .. }
+            | Routing::Unknown => false,
         }
     }
 

@@ -268,6 +268,10 @@ fn a_flow_is_asked_about_again_with_its_new_mark() {
     net.routing = |mark| match mark & 0xf000 {
         0 => Routing::Unknown,
         0x1000 => Routing::Asked,
+        0x5000 => Routing::Vrf {
+            hops: [GUEST, 0x5000].map(|device| NextHop { device, gateway: None }),
+            current: true,
+        },
         mark => Routing::Kernel {
             hops: [GUEST, mark].map(|device| NextHop { device, gateway: None }),
             current: mark != 0x4000,
@@ -297,4 +301,8 @@ fn a_flow_is_asked_about_again_with_its_new_mark() {
     with_mark(&mut table, 0x3000, &net);
     assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id));
     assert_eq!(table.next_hops(id), Some(hops(0x3000)));
+    // Known for the page only.
+    assert_eq!(verdict(&with_mark(&mut table, 0x5000, &net)), ("slow", "policy-routed"));
+    assert_eq!(table.next_hops(id), Some(hops(0x5000)));
+    assert_eq!(table.offload_requests(), []);
 }

@@ -27,6 +27,14 @@ pub enum Routing {
         /// Nothing that the answer depends on has changed since.
         current: bool,
     },
+    /// As the kernel answered, where a device belongs to a VRF. Devices of another one may have
+    /// hosts with the same addresses, so it is shown, and no engine relies on it.
+    Vrf {
+        /// Next hops towards the initiator and the responder.
+        hops: [NextHop; 2],
+        /// Nothing that the answer depends on has changed since.
+        current: bool,
+    },
     /// By more than can be known, or by a device to which their translated source address does not
     /// belong.
     Unknown,
@@ -37,8 +45,17 @@ impl Routing {
     #[must_use]
     pub const fn hops(&self) -> Option<[NextHop; 2]> {
         match self {
-            Self::Kernel { hops, .. } => Some(*hops),
+            Self::Kernel { hops, .. } | Self::Vrf { hops, .. } => Some(*hops),
             Self::Destination | Self::Asked | Self::Unknown => None,
+        }
+    }
+
+    /// Whether the packets of the connection may be routed otherwise than is known.
+    #[must_use]
+    pub const fn is_uncertain(&self) -> bool {
+        match self {
+            Self::Vrf { .. } | Self::Unknown => true,
+            Self::Destination | Self::Asked | Self::Kernel { .. } => false,
         }
     }
 }

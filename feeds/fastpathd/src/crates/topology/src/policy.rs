@@ -4,9 +4,11 @@
 
 use std::net::IpAddr;
 
+use config::Network;
+
 use crate::model::Topology;
 use crate::rules::Packet;
-use crate::types::LinkKind;
+use crate::types::{Address, Link, LinkKind};
 
 impl Topology {
     /// Whether packets between two addresses are routed by more than their destination, in either
@@ -30,10 +32,26 @@ impl Topology {
     /// Packets of devices in a VRF have their own tables and may use the same addresses as others:
     /// its addresses alone do not show that a packet does not belong to a VRF.
     pub(crate) fn has_vrf(&self) -> bool {
-        self.links().any(|link| {
-            let master = link.master.and_then(|index| self.link(index));
-            master.is_some_and(|master| is_vrf(&master.kind))
-        })
+        self.links().any(|link| self.is_in_vrf(link))
+    }
+
+    fn is_in_vrf(&self, link: &Link) -> bool {
+        let master = link.master.and_then(|index| self.link(index));
+        master.is_some_and(|master| is_vrf(&master.kind))
+    }
+
+    /// The device in a VRF whose network the address is in. None if there are several such devices,
+    /// in a VRF or not: the address does not show which one it is behind.
+    pub(crate) fn device_in_vrf(&self, address: IpAddr) -> Option<u32> {
+        if !self.in_vrf {
+            return None;
+        }
+        let network = |own: &Address| Network { address: own.address, prefix: own.prefix };
+        let mut found = self.addresses().filter(|own| network(own).contains(address));
+        let first = found.next()?.index;
+        let is_only = found.all(|own| own.index == first);
+        is_only.then(|| self.link(first)).flatten().filter(|link| self.is_in_vrf(link))?;
+        Some(first)
     }
 
     /// The rules and routes that make [`is_policy_routed`](Self::is_policy_routed) true for some

@@ -2,8 +2,8 @@
 //! Longest prefix match over the tables local, main and default, metrics, and whether a route
 //! depends on the source or on a hash.
 //!
-//! Policy routing (further rules and tables, VRF) is not modelled: a flow that it routes is shown
-//! with the route of the default tables.
+//! Policy routing (further rules and tables, VRF) is not modelled: the kernel is asked, and a flow
+//! about which it does not say enough is shown with the route of the default tables.
 //! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed) says whether that can happen.
 
 use std::cmp::Reverse;

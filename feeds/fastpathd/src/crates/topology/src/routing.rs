@@ -54,11 +54,14 @@ impl Topology {
         let local = self.is_local(initiator) || self.is_local(responder);
         let multicast = initiator.is_multicast() || responder.is_multicast();
         let families = initiator.is_ipv4() != responder.is_ipv4();
-        // In a VRF other hosts may have the same addresses.
-        if self.in_vrf || local || multicast || families {
+        if local || multicast || families {
             return Routing::Unknown;
         }
-        self.ask_both_ways(connection, mark)
+        match self.ask_both_ways(connection, mark) {
+            // In a VRF other hosts may have the same addresses.
+            Routing::Kernel { hops, current } if self.in_vrf => Routing::Vrf { hops, current },
+            routing => routing,
+        }
     }
 
     /// The questions that have come up since the last call.
@@ -82,11 +85,18 @@ impl Topology {
     fn ask_both_ways(&self, connection: &Connection, mark: u32) -> Routing {
         let there = |iif| self.decide(&outward(connection, mark, iif));
         let back = |iif| self.decide(&inward(connection, iif));
-        let device = |address| self.egress(address, None).map(|(link, _)| link.index);
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
-        let mut iif = match device(initiator) {
+        let in_vrf = [initiator, responder].map(|address| self.device_in_vrf(address));
+        let device = |address| self.egress(address, None).map(|(link, _)| link.index);
+        // An initiator that is in no VRF, and whose responder is in one, is behind its egress.
+        let known = match in_vrf {
+            [Some(device), _] => Some(device),
+            [None, Some(_)] => None,
+            [None, None] => device(initiator),
+        };
+        let mut iif = match known {
             Some(device) => device,
-            None => match device(responder).map_or(Decision::Unknown, back) {
+            None => match in_vrf[1].or_else(|| device(responder)).map_or(Decision::Unknown, back) {
                 Decision::Hop(hop, _) => hop.device,
                 Decision::Asked => return Routing::Asked,
                 Decision::Unknown => return Routing::Unknown,

@@ -222,10 +222,6 @@ fn nothing_is_asked_that_the_kernel_cannot_answer() {
         let asked = routing(&mut network(&[condition]), &plain(), 0, by(WAN2));
         assert_eq!(asked, (Routing::Unknown, 0), "{condition:?}");
     }
-    let mut vrf = network(&[]);
-    vrf.apply(Change::Link(other(8, "blue", "vrf")));
-    vrf.apply(Change::Link(crate::types::Link { master: Some(8), ..link(9, "lan9") }));
-    assert_eq!(routing(&mut vrf, &plain(), 0, by(WAN2)), (Routing::Unknown, 0));
     let mut own = plain();
     own.reply.src = "10.10.10.1".parse().unwrap();
     assert_eq!(routing(&mut network(&[]), &own, 0, by(WAN2)), (Routing::Unknown, 0));
@@ -234,4 +230,48 @@ fn nothing_is_asked_that_the_kernel_cannot_answer() {
     icmp.orig.proto = 1;
     assert_eq!(routing(&mut network(&ports), &icmp, 0, by(WAN2)), (Routing::Unknown, 0));
     assert_eq!(routing(&mut network(&ports), &plain(), 0, by(WAN2)).0, known(LAN, WAN2));
+}
+
+/// A VRF of two devices: that of its hosts, and that of its default route.
+fn with_vrf() -> Topology {
+    let mut network = network(&[]);
+    network.apply(Change::Link(other(8, "blue", "vrf")));
+    for (index, name, own) in [(9, "lan9", "10.10.90.1/24"), (10, "out9", "10.10.91.1/24")] {
+        let link = crate::types::Link { master: Some(8), ..link(index, name) };
+        network.apply(Change::Link(link));
+        network.apply(address(index, own));
+    }
+    network
+}
+
+/// The kernel: by the VRF for what comes in by its devices.
+fn by_vrf(query: &RouteQuery) -> Option<u32> {
+    let to_host = query.to == "10.10.90.2".parse::<IpAddr>().unwrap();
+    match query.iif {
+        9 | 10 if to_host => Some(9),
+        9 | 10 => Some(10),
+        _ => by(WAN2)(query),
+    }
+}
+
+#[test]
+fn hosts_of_a_vrf_are_shown_by_its_devices_and_not_carried() {
+    let of_vrf = |to_initiator, to_responder| Routing::Vrf {
+        hops: [hop(to_initiator), hop(to_responder)],
+        current: true,
+    };
+    let mut connection = plain();
+    connection.orig.src = "10.10.90.2".parse().unwrap();
+    connection.reply.dst = connection.orig.src;
+    assert_eq!(routing(&mut with_vrf(), &connection, 0, by_vrf), (of_vrf(9, 10), 2));
+    let Connection { orig, reply, .. } = connection;
+    let inward = Connection { orig: reply, reply: orig, ..connection };
+    assert_eq!(routing(&mut with_vrf(), &inward, 0, by_vrf).0, of_vrf(10, 9));
+    // Those of other devices, too: their addresses do not show that they are in no VRF.
+    assert_eq!(routing(&mut with_vrf(), &plain(), 0, by_vrf), (of_vrf(LAN, WAN2), 2));
+    assert!(of_vrf(LAN, WAN2).is_uncertain() && !known(LAN, WAN2).is_uncertain());
+    // In two networks: nothing shows which.
+    let mut twice = with_vrf();
+    twice.apply(address(LAN, "10.10.90.1/24"));
+    assert_ne!(routing(&mut twice, &connection, 0, by_vrf).0, of_vrf(9, 10));
 }

@@ -50,7 +50,8 @@ pub(crate) struct Io {
     pub(crate) nft: NftCommand,
     /// Held while nft runs: a block must not get lost while the table is replaced.
     pub(crate) table_lock: Rc<Mutex<()>>,
-    /// Held while programs are attached.
+    /// Held while programs are attached, and while the queues of the WAN are changed: both add and
+    /// remove a clsact.
     pub(crate) programs_lock: Rc<Mutex<()>>,
     /// For questions about routes; none until the first, and after a failure.
     pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,

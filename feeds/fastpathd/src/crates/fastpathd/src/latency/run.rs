@@ -13,8 +13,9 @@ use crate::sys::task::spawn_local;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
     let Effect::Run(job) = effect;
-    let events = io.events.clone();
+    let (events, lock) = (io.events.clone(), io.programs_lock.clone());
     spawn_local(async move {
+        let _guard = lock.lock().await;
         let event = AnyEvent::Latency(Event::Done(run(&job)));
         let _ = events.send(event).await;
     });
@@ -37,4 +38,43 @@ pub(crate) fn remove() -> bool {
         Err(reason) => log::error!("removing the queues of the WAN: {reason}"),
     }
     removed.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tokio::sync::mpsc;
+    use tokio::task::{LocalSet, yield_now};
+
+    use super::*;
+    use crate::daemon::Paths;
+
+    /// The loader removes a clsact where it finds no filter: none may be added after it has looked.
+    #[test]
+    fn a_job_waits_while_programs_are_attached() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let path = PathBuf::new;
+        let paths = Paths {
+            socket: path(),
+            config: path(),
+            leases: path(),
+            run: path(),
+            commands: path(),
+            own_rules: path(),
+        };
+        LocalSet::new().block_on(&runtime, async {
+            let (events, mut inbox) = mpsc::channel(1);
+            let io = Io::new(paths, events);
+            let lock = io.programs_lock.clone();
+            let guard = lock.lock().await;
+            execute(Effect::Run(Box::new(Job::Remove)), &io);
+            for _ in 0..10 {
+                yield_now().await;
+            }
+            assert!(inbox.is_empty());
+            drop(guard);
+            assert!(matches!(inbox.recv().await, Some(AnyEvent::Latency(Event::Done(_)))));
+        });
+    }
 }

@@ -381,6 +381,7 @@ impl EbpfEngine {
         // A change of queues is reported as this only.
         if changes.contains(&DependencyChange::All) {
             self.set_queues(network.topology(), now);
+            self.see_lost(network.topology());
         }
         self.flush(changes, network.topology(), now);
     }

@@ -185,7 +185,7 @@ impl FlowTable {
             route_asked: flow.route.as_ref().is_some_and(|route| {
                 route.is_open() && (route.hops().is_none() || !flow.offload.is_active())
             }),
-            policy_routed: flow.route.as_ref().is_some_and(|r| r.routing == Routing::Unknown),
+            policy_routed: flow.route.as_ref().is_some_and(|r| r.routing.is_uncertain()),
             initiator,
             responder,
             quiet: span(at - flow.active),

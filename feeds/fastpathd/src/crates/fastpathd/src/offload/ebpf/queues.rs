@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Queues and limits that flows through programs would bypass. A clsact of our own is not one: that
-//! of a program, and that whose filters feed CAKE.
+//! of a program, and that whose filters feed CAKE. Also programs that were removed with their
+//! clsact.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ::ebpf::dependency::{Dependency, DependencyChange, Endpoint};
 use ::ebpf::entry_side::Hook;
@@ -52,6 +54,24 @@ impl EbpfEngine {
         // Their endpoints are the same: all flows over these links are checked again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
+        }
+    }
+
+    /// Another program may have removed a clsact, and ours with it: it is attached again.
+    pub(super) fn see_lost(&mut self, topology: &Topology) {
+        let Some(request) = &self.requested else { return };
+        let has_clsact = |program: &Program| {
+            let link = topology.link_named(&program.device);
+            let mut queues = topology.queues().iter();
+            queues.any(|q| &*q.kind == "clsact" && Some(q.index) == link.map(|link| link.index))
+        };
+        let is_lost = self
+            .held()
+            .filter(|program| program.hook_name == "clsact")
+            .any(|program| request.devices.contains(&program.device) && !has_clsact(program));
+        if is_lost {
+            log::info!("a clsact with an eBPF program was removed: it is attached again");
+            self.retry_at = Some(Duration::ZERO);
         }
     }
 
