@@ -2,12 +2,17 @@
 /** Conditions and findings for the head of the page, and how many errors and warnings.
  * `Watch.svelte` keeps them current. */
 
-import { countOf } from './report';
+import { countOf, verdictOf, type Severity } from './report';
 import type { Entry } from './verdict';
 
 export class HealthList {
   /** Conditions and findings, the worst first. */
   entries = $state.raw<readonly Entry[]>([]);
+
+  /** The worst that asks for something. */
+  get worst(): Severity {
+    return verdictOf(this.entries);
+  }
 
   /** Errors and warnings that nobody has accepted. */
   get urgent(): number {

@@ -3,8 +3,8 @@
 
 import type { IpsState, IpsSummary, Level } from '../api/types';
 
-/** `inline` with only built-in test rules, or with sources that were not reached for longer than the
- * doctor accepts. */
+/** `inline` with only built-in test rules, or with sources that were not reached for longer than
+ * the doctor accepts. */
 export type ShownState = IpsState | 'inline-builtin' | 'inline-old';
 
 /** Days without an answer of the sources after which the doctor reports that. */

@@ -2,7 +2,6 @@
 /** The badges of the navigation: new alerts, the worst findings. */
 
 import { count } from '../format/units';
-import { countOf } from '../health/report';
 import { t } from '../i18n/t';
 import type { App } from './app.svelte';
 import { groups, type Group, type Screen } from './route.svelte';
@@ -51,9 +50,8 @@ export class Badges {
 
   /** Errors and warnings that nobody has accepted. */
   private get findings(): Badge | undefined {
-    const { entries, urgent } = this.app.health;
-    const level = countOf(entries, 'error') > 0 ? 'error' : 'warning';
-    return badge(urgent, level, 'health.count');
+    const { urgent, worst } = this.app.health;
+    return badge(urgent, worst === 'error' ? 'error' : 'warning', 'health.count');
   }
 }
 
