@@ -65,7 +65,7 @@ mod tests {
         };
         LocalSet::new().block_on(&runtime, async {
             let (events, mut inbox) = mpsc::channel(1);
-            let io = Io::new(paths, events);
+            let io = Io::new(paths, events, mpsc::unbounded_channel().0);
             let lock = io.programs_lock.clone();
             let guard = lock.lock().await;
             execute(Effect::Run(Box::new(Job::Remove)), &io);
