@@ -84,6 +84,11 @@ export default defineConfig({
               test: (id) => shared.some((each) => each.test(id)),
               priority: 1,
             },
+            // Health and protection at a glance: the head of the page, the Overview, their screens.
+            {
+              name: 'glance',
+              test: /src\/lib\/(health\/(verdict|Sign|Watch|health|live|report)|protection\/(StateTag|view))/,
+            },
             { name: 'parts', test: /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/ },
             {
               name: 'setup',

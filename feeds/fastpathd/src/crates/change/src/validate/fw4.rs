@@ -253,9 +253,9 @@ impl Folder {
     }
 }
 
-/// Copies a file, and nothing else. uci reads no folders, a pipe would be waited for, a socket cannot be
-/// opened, and a name may be gone again: uci and our own programs write a file under another name
-/// first.
+/// Copies a file, if it is a regular one. uci reads no folders, a pipe would be waited for, a
+/// socket cannot be opened, and a name may be gone again: uci and our own programs write a file
+/// under another name first.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let opened = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(from);
     let mut file = match opened {
