@@ -55,6 +55,12 @@ const shared = [
   /src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
 ];
 
+/** Health and protection at a glance: for the head of the page, the Overview, their screens. */
+const glance = [
+  /src\/lib\/health\/(verdict|Sign|Watch|health|live|report)/,
+  /src\/lib\/protection\/(StateTag|view)/,
+];
+
 export default defineConfig({
   base: './',
   plugins: [inlineStyles(), messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
@@ -84,11 +90,7 @@ export default defineConfig({
               test: (id) => shared.some((each) => each.test(id)),
               priority: 1,
             },
-            // Health and protection at a glance: the head of the page, the Overview, their screens.
-            {
-              name: 'glance',
-              test: /src\/lib\/(health\/(verdict|Sign|Watch|health|live|report)|protection\/(StateTag|view))/,
-            },
+            { name: 'glance', test: (id) => glance.some((each) => each.test(id)) },
             { name: 'parts', test: /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/ },
             {
               name: 'setup',

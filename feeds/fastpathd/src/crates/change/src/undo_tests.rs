@@ -52,7 +52,10 @@ fn refused_after(change: Value, since: Value) -> ChangedSince {
 
 #[test]
 fn a_value_that_a_later_change_of_the_list_wrote_is_undone_with_it() {
-    let set = |mtu: &str| json!([{"config": "network", "op": "set", "section": "wan", "values": {"mtu": mtu}}]);
+    let set = |mtu: &str| {
+        let values = json!({"mtu": mtu});
+        json!([{"config": "network", "op": "set", "section": "wan", "values": values}])
+    };
     let first = draft(set("1400"));
     let second = Draft::new(first.after.clone(), &crate::sample::edits(set("1300"))).unwrap();
     assert!(inverse(&first, &second.after).is_err());
