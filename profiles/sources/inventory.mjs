@@ -113,6 +113,9 @@ export function bundled(folder) {
   return [...found].sort();
 }
 
+/** Packages that name no licence; by their file LICENSE. */
+const BY_FILE = { 'svelte-toolbelt': 'MIT' };
+
 /** Every package of the package-lock.json in FOLDER; `linked` are those of BUNDLED. */
 export function packages(folder, bundled) {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
@@ -129,7 +132,7 @@ export function packages(folder, bundled) {
         kind: 'npm',
         name: full,
         version,
-        licence: typeof license === 'string' ? license : '',
+        licence: typeof license === 'string' ? license : (BY_FILE[full] ?? ''),
         use: bundled.includes(path) ? 'linked' : 'build',
         integrity,
         hash: {

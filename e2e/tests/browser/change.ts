@@ -18,7 +18,11 @@ export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes'
 
 /** The lines of the open review in the syntax of the files. */
 export async function diff(page: Page): Promise<string[]> {
-  await review(page).getByText('As UCI settings', { exact: true }).click();
+  const uci = review(page).locator('[data-uci]');
+  // It stays open from one review to the next.
+  if (!(await uci.evaluate((each: HTMLDetailsElement) => each.open))) {
+    await uci.locator('summary').click();
+  }
   return review(page).locator('[data-line]').allInnerTexts();
 }
 

@@ -59,6 +59,14 @@ test('tile, badge and title count conditions and findings together', async ({ pa
   await expect(page.locator('[data-group=now]')).toContainText('wan is down.');
 });
 
+test('the report is printed without the head and the navigation', async ({ page }) => {
+  await open(page, 'health');
+  await page.emulateMedia({ media: 'print' });
+  await expect(page.locator('[data-finding]').first()).toBeVisible();
+  await expect(page.getByRole('banner')).toBeHidden();
+  await expect(page.getByRole('navigation')).toBeHidden();
+});
+
 test('an accepted finding is counted nowhere, and shown in a group of its own', async ({
   page,
 }) => {

@@ -200,6 +200,10 @@ test('findings, alerts and edits are counted at their entries', async ({ page })
   });
   await expect(link(page, 'Health')).toHaveAccessibleDescription('4 errors and warnings');
   await expect(link(page, 'Health').locator('[data-badge]')).toHaveText('4');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').fill('wan-down');
+  await expect(page.getByRole('option').filter({ hasText: 'Health' })).toHaveCount(2);
+  await page.keyboard.press('Escape');
   await expect(link(page, 'Protection').locator('[data-badge]')).toHaveCount(0);
   alerts = 6;
   await page.clock.runFor(3000);

@@ -35,7 +35,7 @@ test_silent_while_suricata_is_in_line() {
     soon 30 all_well $checks
     # Rules that another test has fetched are of this week.
     case $(ips_value .rules.state) in
-        builtin) finds ips-rules info builtin ;;
+        builtin) finds ips-rules warning builtin ;;
         *) well ips-rules ;;
     esac
 }

@@ -101,7 +101,7 @@ export type IpsState =
  */
 export type IpsAction = 'inspect' | 'none' | 'always';
 /**
- * null: all checks have not run since the router started; why has the reason
+ * null: not all checks have run since the router started; why has the reason
  */
 export type DoctorSeen = {
   /**

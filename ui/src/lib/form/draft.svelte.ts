@@ -60,6 +60,20 @@ export class Draft {
     this.problems = this.problems.filter(({ config }) => !read.includes(config));
   }
 
+  /**
+   * Reads the files after a change with their state `applied`. Edits made since then stay; they are
+   * edits of what was applied.
+   */
+  async loadAfter(applied: Files, signal?: AbortSignal): Promise<void> {
+    const later = this.configs.filter((each) => this.files[each] !== applied[each]);
+    for (const each of later) {
+      this.before = { ...this.before, [each]: applied[each] ?? [] };
+      this.was = { ...this.was, [each]: new Map() };
+    }
+    const others = this.configs.filter((each) => !later.includes(each));
+    if (others.length > 0) await this.load(others, signal);
+  }
+
   discard(): void {
     this.files = this.before;
     this.was = {};

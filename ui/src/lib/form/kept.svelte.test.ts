@@ -144,6 +144,20 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
+  it('keeps an edit that is made while the change waits for its confirmation', async () => {
+    const first = screen('firewall', 'network');
+    await ready(first.of);
+    const { draft } = first.of;
+    draft.set('firewall', 'wan', { input: 'ACCEPT' });
+    const applied = draft.files;
+    draft.set('network', 'lan', { ipaddr: '10.0.1.1/24' });
+    reply = { ...reply, firewall: [] };
+    await draft.loadAfter(applied);
+    expect(draft.all('firewall')).toEqual([]);
+    expect(draft.edits).toMatchObject([{ config: 'network', values: { ipaddr: '10.0.1.1/24' } }]);
+    first.leave();
+  });
+
   it('is another one in another session', async () => {
     const first = screen('firewall');
     await ready(first.of);

@@ -83,6 +83,13 @@ describe('a diff as text', () => {
     expect(changesOf(of('remove', 'x', null))[0]?.title).toBe('Forwarding lan → wan: removed');
   });
 
+  it('names the options of rules by their file', () => {
+    const of = (config: string) =>
+      line({ config, section: 'r', label: 'r', type: 'rule', option: 'src', what: 'set', to: 'a' });
+    const names = changesOf([of('firewall'), of('network')]).map(({ values }) => values[0]?.name);
+    expect(names).toEqual(['Source zone', 'src']);
+  });
+
   it('keeps sections of one name in different files apart', () => {
     const of = (config: string, type: string) =>
       line({ config, section: 'guest', label: 'guest', type, what: 'add' });

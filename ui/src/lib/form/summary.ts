@@ -72,7 +72,8 @@ function zonesOf(lines: readonly Line[]): string {
 }
 
 function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
-  const name = maybe(`${line.type}.${line.option}`) || (line.option ?? '');
+  const field = `${line.type}.${line.option}`;
+  const name = maybe(`${line.config}.${field}`) || maybe(field) || (line.option ?? '');
   const to = shown(line, line.to);
   return { name, text: fresh ? to : f('diff.value', { from: shown(line, line.from), to }) };
 }

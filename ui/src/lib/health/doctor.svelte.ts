@@ -68,12 +68,15 @@ export class Doctor {
   }
 }
 
-const known = new WeakMap<App, Doctor>();
+const known = new WeakMap<App, { session: string; doctor: Doctor }>();
 
-/** The doctor of this app: its report is shown on several screens. */
+/** The doctor of this session: its report is shown on several screens, and to nobody else. */
 export function doctorOf(app: App): Doctor {
-  const doctor = known.get(app) ?? new Doctor(app.api);
-  known.set(app, doctor);
+  const { session } = app.ubus;
+  const kept = known.get(app);
+  if (kept?.session === session) return kept.doctor;
+  const doctor = new Doctor(app.api);
+  known.set(app, { session, doctor });
   return doctor;
 }
 

@@ -92,7 +92,7 @@ export type Rated = Pick<Finding, 'severity' | 'accepted'>;
 export const rank = ({ severity }: Pick<Finding, 'severity'>): number =>
   severities.indexOf(severity);
 
-/** Whether somebody has read it and does not want to change it. */
+/** Whether an administrator has accepted it. */
 export const isAccepted = ({ accepted }: Rated): boolean => accepted.length > 0;
 
 /** Findings other than `ok` and accepted ones, by group; the group with the worst finding first. */
@@ -120,6 +120,13 @@ export function verdictOf(of: readonly Rated[]): Severity {
   const asked = ['error', 'warning', 'advice'] as const;
   return asked.find((each) => countOf(of, each) > 0) ?? 'ok';
 }
+
+/** Findings about accounts, which the configuration must not show to viewers. */
+const hidden = ['system-password', 'system-sessions'];
+
+/** Whether a finding asks for something, and may be accepted. */
+export const isAcceptable = ({ id, severity }: Finding) =>
+  ['error', 'warning', 'advice'].includes(severity) && !hidden.includes(id);
 
 /** The edit that accepts a finding as it is: not worse, and about nothing else. */
 export function acceptanceOf({ code, severity, about }: Finding): Edit[] {

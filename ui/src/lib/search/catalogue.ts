@@ -95,16 +95,16 @@ function hostEntries({ app, hosts, text }: Sources): Found[] {
 }
 
 function findingEntries({ app }: Sources): Found[] {
-  return app.health.entries.map(({ id, title, severity }): Found => ({
-    id: `finding ${id}`,
+  return app.health.entries.map(({ id, title, severity, accepted }, index): Found => ({
+    id: `finding ${id} ${index}`,
     kind: 'findings',
     title,
     detail: t('nav.health'),
     keywords: id,
-    offered: severity === 'error' || severity === 'warning',
+    offered: ['error', 'warning'].includes(severity) && accepted.length === 0,
     act: () => {
       show(app, 'health');
-      const summary = `[data-finding="${id}"] summary`;
+      const summary = `[data-finding="${id}"] summary, [data-code="${id}"]`;
       const main = mainOf(app);
       if (main) seek(main, (scope) => scope.querySelector<HTMLElement>(summary) ?? undefined);
     },

@@ -24,7 +24,11 @@ function headed(scope: ParentNode, text: string): HTMLElement | undefined {
 
 function show(target: HTMLElement): void {
   if (target.tabIndex < 0) target.tabIndex = -1;
-  target.closest('details')?.setAttribute('open', '');
+  let closed = target.closest('details');
+  while (closed) {
+    closed.open = true;
+    closed = closed.parentElement?.closest('details') ?? null;
+  }
   target.focus({ preventScroll: true });
   target.scrollIntoView({ block: 'center' });
 }

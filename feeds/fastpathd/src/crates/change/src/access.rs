@@ -6,7 +6,6 @@
 use config::exposure::accepts;
 use serde::Serialize;
 
-use crate::diff::label;
 use crate::draft::Draft;
 use ::uci::{Package, Section};
 
@@ -43,6 +42,19 @@ enum Setting {
     Denies(Path),
 }
 
+impl Setting {
+    /// Whether both have the same effect; their names may differ.
+    fn is_as(&self, other: &Self) -> bool {
+        let path = |of: &Path| Path { name: String::new(), ..of.clone() };
+        match (self, other) {
+            (Self::Allows(one), Self::Allows(two)) | (Self::Denies(one), Self::Denies(two)) => {
+                path(one) == path(two)
+            }
+            (Self::Allows(_), Self::Denies(_)) | (Self::Denies(_), Self::Allows(_)) => false,
+        }
+    }
+}
+
 const ANY: &str = "*";
 
 /// Access that a draft grants or withdraws, in the order of the file.
@@ -61,10 +73,11 @@ pub(crate) fn access(draft: &Draft) -> Vec<Access> {
             found.push(each);
         }
     };
-    for setting in after.iter().filter(|each| !before.contains(each)) {
+    let has = |all: &[Setting], one: &Setting| all.iter().any(|each| each.is_as(one));
+    for setting in after.iter().filter(|each| !has(&before, each)) {
         add(setting, true);
     }
-    for setting in before.iter().filter(|each| !after.contains(each)) {
+    for setting in before.iter().filter(|each| !has(&after, each)) {
         add(setting, false);
     }
     found
@@ -115,44 +128,52 @@ fn settings(firewall: &Package) -> Vec<Setting> {
             "forwarding" => {
                 found.push(Setting::Allows(Path::zones("zone", text("src"), text("dest"))));
             }
-            "redirect" => found.extend(port_forward(firewall, section).map(Setting::Allows)),
-            "rule" => found.extend(rule(firewall, section)),
+            "redirect" => found.extend(port_forward(section).map(Setting::Allows)),
+            "rule" => found.extend(rule(section)),
             _ => {}
         }
     }
     found
 }
 
-/// Of a redirect to a host; others change the source, or lead to the router itself.
-fn port_forward(firewall: &Package, section: &Section) -> Option<Path> {
-    let target = section.text("target").unwrap_or("DNAT");
+/// Of a redirect to a host; others lead to the router itself. fw4 takes a target that it does not
+/// know for DNAT.
+fn port_forward(section: &Section) -> Option<Path> {
     let host = section.text("dest_ip")?;
-    if !target.eq_ignore_ascii_case("dnat") {
+    if section.text("target").is_some_and(|target| is_prefix(target, "snat")) {
         return None;
     }
-    let port = section.text("dest_port").or(section.text("src_dport")).unwrap_or_default();
-    let to = [host, port].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":");
+    let to = match section.text("dest_port").or(section.text("src_dport")) {
+        None => host.to_owned(),
+        Some(port) if host.contains(':') => format!("[{host}]:{port}"),
+        Some(port) => format!("{host}:{port}"),
+    };
     let mut path = Path::zones("port", section.text("src")?, &to);
     path.ports = ports(section, "src_dport");
-    path.name = label(firewall, section);
+    section.text("name").unwrap_or_default().clone_into(&mut path.name);
     Some(path)
 }
 
-fn rule(firewall: &Package, section: &Section) -> Option<Setting> {
+/// Of a rule that accepts or denies. Without a target, fw4 makes a rule that only counts.
+fn rule(section: &Section) -> Option<Setting> {
     // Without a source it is for packets of the router itself.
     let from = section.text("src")?;
     let mut path = Path::zones("rule", from, section.text("dest").unwrap_or_default());
     path.ports = ports(section, "dest_port");
-    path.name = label(firewall, section);
-    let target = section.text("target").unwrap_or("DROP");
-    let is = |name: &str| !target.is_empty() && name.starts_with(&target.to_ascii_lowercase());
+    section.text("name").unwrap_or_default().clone_into(&mut path.name);
+    let target = section.text("target")?;
     if accepts(target) {
         Some(Setting::Allows(path))
-    } else if is("drop") || is("reject") {
+    } else if is_prefix(target, "drop") || is_prefix(target, "reject") {
         Some(Setting::Denies(path))
     } else {
         None
     }
+}
+
+/// fw4 takes any prefix for a name, in upper or lower case.
+fn is_prefix(text: &str, name: &str) -> bool {
+    !text.is_empty() && name.starts_with(&text.to_ascii_lowercase())
 }
 
 /// Its protocols and ports. Without a protocol it is for TCP and UDP.

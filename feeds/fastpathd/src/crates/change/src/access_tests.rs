@@ -82,6 +82,35 @@ fn port_forwards_have_a_host() {
     }
 }
 
+/// fw4 takes prefixes, and what it does not know for DNAT.
+#[test]
+fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
+    let redirect = |target: &str, host: &str| json!({"src": "wan", "src_dport": "443", "dest_ip": host, "target": target});
+    let forward = ["+port zone 'wan' to 10.0.0.1:443, tcp udp 443"];
+    for target in ["dn", "DNAT", "typo"] {
+        assert_eq!(found(add("redirect", redirect(target, "10.0.0.1"))), forward, "{target}");
+    }
+    assert_eq!(found(add("redirect", redirect("sn", "10.0.0.1"))), [""; 0]);
+    assert_eq!(
+        found(add("redirect", redirect("DNAT", "2001:db8::10"))),
+        ["+port zone 'wan' to [2001:db8::10]:443, tcp udp 443"]
+    );
+}
+
+#[test]
+fn another_name_or_place_changes_no_access() {
+    let rule = |port: &str| json!({"src": "iot", "dest_port": port, "target": "ACCEPT"});
+    let add = |id: &str, values: Value| json!({"config": "firewall", "op": "add", "type": "rule", "id": id, "values": values});
+    let list = json!([add("a", json!({"src": "lan"})), add("b", rule("53")), add("c", rule("80"))]);
+    let before = draft(list).after;
+    let edits = json!([
+        {"config": "firewall", "op": "delete", "section": "a"},
+        {"config": "firewall", "op": "set", "section": "b", "values": {"name": "DNS"}},
+    ]);
+    let after = Draft::new(before, &crate::sample::edits(edits)).unwrap();
+    assert_eq!(access(&after), []);
+}
+
 #[test]
 fn a_rule_that_denies_withdraws() {
     let accepts = json!({"name": "DNS", "src": "iot", "dest_port": "53", "target": "ACCEPT"});
@@ -95,6 +124,7 @@ fn a_rule_that_denies_withdraws() {
         json!({"dest": "wan", "target": "DROP"}),
         json!({"src": "lan", "target": "MARK", "set_mark": "0x1"}),
         json!({"src": "lan", "target": "NOTRACK"}),
+        json!({"src": "lan"}),
     ] {
         assert_eq!(found(add("rule", none.clone())), [""; 0], "{none}");
     }

@@ -110,10 +110,11 @@ fn accepted(machine: &dyn Machine) -> Vec<Acceptance> {
     Package::new(&values).map_or_else(|_| Vec::new(), |mut package| Acceptance::read(&mut package))
 }
 
-/// Names of the sections that accept a finding. Only one that asks for something can be.
+/// Names of the sections that accept a finding. Only one that asks for something can be, and no
+/// private one: a reader would see it in the configuration.
 fn covering(accepted: &[Acceptance], found: &Map<String, Value>) -> Vec<String> {
     let severity = severity(found);
-    if !severity.asks() {
+    if !severity.asks() || is_private(found) {
         return Vec::new();
     }
     let about = found.get("about").and_then(Value::as_array).into_iter().flatten();

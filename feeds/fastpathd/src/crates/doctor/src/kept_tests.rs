@@ -30,7 +30,7 @@ fn found<'a>(report: &'a Value, id: &str) -> &'a Value {
 
 /// Of the router's own.
 fn background(machine: &Fake) -> Value {
-    ask(machine, Origin::Bus, "run", &json!({"background": true, "sample_ms": 0}))
+    ask(machine, Origin::Bus, "run", &json!({"background": true, "sample_ms": 1}))
 }
 
 #[test]
@@ -38,10 +38,12 @@ fn the_last_report_is_kept() {
     let router = router();
     let none = ask(&router, Origin::Bus, "last", &json!({}));
     assert_eq!(none["error"]["code"], "none", "{none}");
-    let ran = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 0}));
+    let ran = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 1}));
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran);
-    let _ = ask(&router, Origin::Bus, "run", &json!({"checks": ["gro-off"], "sample_ms": 0}));
+    let _ = ask(&router, Origin::Bus, "run", &json!({"checks": ["gro-off"], "sample_ms": 1}));
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran, "a report has all checks");
+    let _ = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 0}));
+    assert_eq!(ask(&router, Origin::Bus, "last", &json!({})), ran, "and all results");
 }
 
 #[test]
@@ -50,7 +52,7 @@ fn a_run_of_the_routers_own_finds_all_and_tells_its_caller_no_more_than_any_read
     let own = background(&router);
     assert_eq!(found(&own, "system-password")["severity"], "unknown", "{own:#}");
     assert!(router.read(FILE).unwrap().contains("No password: root"));
-    let plain = ask(&self::router(), Origin::Bus, "run", &json!({"sample_ms": 0}));
+    let plain = ask(&self::router(), Origin::Bus, "run", &json!({"sample_ms": 1}));
     assert_eq!(own, plain, "in the same order, too");
     let viewer = ask(&router, Origin::Bus, "last", &json!({"ubus_rpc_session": "0123"}));
     assert_eq!(viewer, own);
@@ -64,7 +66,7 @@ fn a_run_of_the_routers_own_finds_all_and_tells_its_caller_no_more_than_any_read
 #[test]
 fn a_session_does_not_get_more_by_asking_for_the_background() {
     let router = router();
-    let asked = json!({"background": true, "sample_ms": 0, "ubus_rpc_session": "0123"});
+    let asked = json!({"background": true, "sample_ms": 1, "ubus_rpc_session": "0123"});
     let _ = ask(&router, Origin::Bus, "run", &asked);
     assert!(!router.read(FILE).unwrap().contains("No password"), "it was read");
     let refused = ask(&router, Origin::Bus, "run", &json!({"background": "yes"}));
@@ -74,8 +76,8 @@ fn a_session_does_not_get_more_by_asking_for_the_background() {
 #[test]
 fn a_readers_run_keeps_what_an_administrators_found_before() {
     let router = router();
-    let _ = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 0}));
-    let _ = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 0}));
+    let _ = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
+    let _ = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 1}));
     let root = ask(&router, Origin::CommandLine, "last", &json!({}));
     assert_eq!(found(&root, "system-password")["severity"], "error", "{root:#}");
     assert_eq!(root["findings"][0]["severity"], "error", "worst first");
@@ -84,8 +86,8 @@ fn a_readers_run_keeps_what_an_administrators_found_before() {
 #[test]
 fn readers_and_administrators_get_the_same_but_for_private_checks() {
     let router = router();
-    let all = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 0}));
-    let less = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 0}));
+    let all = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
+    let less = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 1}));
     for of_all in all["findings"].as_array().unwrap() {
         let id = of_all["id"].as_str().unwrap();
         assert!(PRIVATE.contains(&id) || found(&less, id) == of_all, "{id}");
@@ -95,8 +97,18 @@ fn readers_and_administrators_get_the_same_but_for_private_checks() {
 const ACCEPTED: &str = "config accepted\n\toption check 'flowtable-missing/absent'\n\
     \toption severity 'error'\n\tlist about 'nft_flow_offload'\n";
 
+/// The configuration is for readers, too.
 #[test]
-fn an_accepted_finding_is_told_apart_and_counts_as_such() {
+fn a_private_finding_is_not_accepted() {
+    let accepted = "config accepted\n\toption check 'system-password'\n\tlist about 'root'\n";
+    let router = router().file("/etc/config/fastpath", accepted);
+    let root = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
+    let finding = found(&root, "system-password");
+    assert_eq!((&finding["severity"], &finding["accepted"]), (&json!("error"), &json!([])));
+}
+
+#[test]
+fn an_accepted_finding_is_marked_and_counts_as_such() {
     let before = background(&router());
     let finding = found(&before, "flowtable-missing");
     assert_eq!(finding["accepted"], json!([]));
@@ -138,7 +150,7 @@ fn sections_have_the_names_that_edits_use() {
 #[test]
 fn a_full_file_system_does_not_withhold_an_answer() {
     let router = router().full();
-    let report = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 0}));
+    let report = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
     assert!(report["findings"].is_array(), "{report}");
     let refused = background(&router);
     assert_eq!(refused["error"]["code"], "failed", "the router's own is for the file: {refused}");

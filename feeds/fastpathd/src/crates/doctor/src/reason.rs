@@ -11,7 +11,7 @@ config::coded! {
             "the doctor is busy with other requests; try again in a few seconds";
         Ended = "doctor-ended", "the doctor ended early; see the log";
         // Method last.
-        NoReport = "no-report", "all checks have not run since the router started";
+        NoReport = "no-report", "not all checks have run since the router started";
         // Method fix.
         Nothing { check: String } = "nothing", "{check} does not report a problem any more";
         NoFix { check: String } = "no-fix", "{check} has no automatic fix; see its remedy";

@@ -44,7 +44,7 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     for found in shown().filter(|found| !is_accepted(found)) {
         one(&mut out, found, paint);
     }
-    // Without the rest: somebody has read and accepted it.
+    // The heading alone: the finding is accepted.
     for found in shown().filter(|found| is_accepted(found)) {
         heading(&mut out, "accepted", found, paint);
     }

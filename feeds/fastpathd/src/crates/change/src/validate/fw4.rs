@@ -17,7 +17,6 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use plugin::process::{self, Limits, RunError};
 
@@ -33,9 +32,10 @@ const PROGRAM: &str = "/sbin/fw4";
 const CONFIG: &str = "/etc/config";
 /// Its copy of the configuration, in the folder of temporary files; then the number of the process.
 const FOLDER: &str = "fastpath.fw4.";
-/// Seconds for both of its checks: rpcd ends the call after 30 s, and on a busy router one check
-/// may take most of them.
-const BOTH_CHECKS: u64 = 20;
+/// For its check of the configuration after a change, and of the present one, which is seldom
+/// asked for: rpcd ends the call after 30 s.
+const AFTER: Limits = Limits::short(14);
+const BEFORE: Limits = Limits::short(10);
 /// Errors that are logged, and bytes of each.
 const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
@@ -95,13 +95,12 @@ impl Firewall {
         if !touched.iter().any(|config| matches!(*config, "firewall" | "network")) {
             return None;
         }
-        let deadline = Instant::now() + Duration::from_secs(BOTH_CHECKS);
-        let after = verdict(program, &draft.after, deadline);
+        let after = verdict(program, &draft.after, AFTER);
         let (text, problem) = match &after {
             Verdict::Takes(of) if of.is_empty() => return None,
             Verdict::Silent(_) => compared(draft, &after, &after),
             Verdict::Takes(_) | Verdict::Refuses(_) => {
-                compared(draft, &after, &verdict(program, &draft.before, deadline))
+                compared(draft, &after, &verdict(program, &draft.before, BEFORE))
             }
         }?;
         crate::log::say(&format!("{} {text}", program.display()));
@@ -141,16 +140,11 @@ fn newly<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
     after.iter().find(|of| same(of, after) > same(of, before))
 }
 
-/// Its verdict, if it comes before the deadline.
-fn verdict(program: &Path, packages: &Packages, deadline: Instant) -> Verdict {
+fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
     let asked = || -> Result<std::process::Output, RunError> {
         let folder = Folder::with(&std::env::temp_dir(), Path::new(CONFIG), packages)?;
         let mut command = Command::new(program);
         over_config(command.arg("check"), &folder.0)?;
-        let limits = Limits {
-            time: deadline.saturating_duration_since(Instant::now()),
-            ..Limits::short(BOTH_CHECKS)
-        };
         process::run(&mut command, b"", limits)
     };
     match asked() {

@@ -199,7 +199,7 @@ fn rules(facts: &Facts) -> Verdict {
     let days = facts.system.now_ms.saturating_sub(checked) / DAY;
     let (case, severity) = match state.as_str() {
         "failed" => ("failed", Severity::Warning),
-        // The page is amber, too.
+        // As the page rates it.
         _ if checked == 0 => ("builtin", Severity::Warning),
         _ if days > VERY_OLD_DAYS => ("", Severity::Warning),
         _ if days > OLD_DAYS => ("", Severity::Advice),

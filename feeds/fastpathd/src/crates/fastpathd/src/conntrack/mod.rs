@@ -2,6 +2,7 @@
 //! Conntrack's entries and events fill the flow table: what each event requests, and when young
 //! flows are looked up one by one (how many a second). The interval of dumps is in `refresh.rs`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
@@ -83,7 +84,7 @@ pub(crate) struct State {
     /// The rules up to which events are being read.
     reads_events: Option<RulesVersion>,
     /// Flows whose marks could not be cleared, and when they are to be cleared again.
-    kept: Vec<(Duration, u64)>,
+    kept: BTreeMap<u64, Duration>,
 }
 
 impl State {
@@ -93,7 +94,7 @@ impl State {
             refresh: Refresh::new(),
             complete: false,
             reads_events: None,
-            kept: Vec::new(),
+            kept: BTreeMap::new(),
         }
     }
 
@@ -245,7 +246,7 @@ impl Core {
     /// The marks of these connections could not be cleared: they stay on the slow path.
     fn marks_kept(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
         let at = self.now.mono + RETRY;
-        self.conntrack.kept.extend(connections.iter().map(|one| (at, one.id)));
+        self.conntrack.kept.extend(connections.iter().map(|one| (one.id, at)));
         Vec::new()
     }
 
@@ -253,7 +254,10 @@ impl Core {
     fn clear_kept(&mut self) -> Vec<AnyEffect> {
         let now = self.now;
         let conntrack = &mut self.conntrack;
-        for (_, id) in conntrack.kept.extract_if(.., |(at, _)| *at <= now.mono) {
+        let due = |(_, at): &(&u64, &Duration)| **at <= now.mono;
+        let ids: Vec<u64> = conntrack.kept.iter().filter(due).map(|(id, _)| *id).collect();
+        for id in ids {
+            conntrack.kept.remove(&id);
             conntrack.flows.mark_kept(id, now);
         }
         self.serve_ebpf()

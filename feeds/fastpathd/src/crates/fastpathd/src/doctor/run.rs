@@ -35,7 +35,7 @@ pub(crate) fn execute(effect: &Effect, io: &Io) {
     let Some(bus) = io.bus.clone() else {
         // A run is tried again; the report is read after the configuration.
         let event = match effect {
-            Effect::Run => Event::Ran(Err(Refused::Failed("ubus is away".to_owned()))),
+            Effect::Run => Event::Ran(Err(Refused::Failed("ubus is not reachable".to_owned()))),
             Effect::Read => return,
         };
         let events = io.events.clone();

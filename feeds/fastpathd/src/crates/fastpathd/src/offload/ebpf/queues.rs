@@ -61,9 +61,10 @@ impl EbpfEngine {
     pub(super) fn see_lost(&mut self, topology: &Topology) {
         let Some(request) = &self.requested else { return };
         let has_clsact = |program: &Program| {
-            let link = topology.link_named(&program.device);
+            // A device that is gone has lost nothing.
+            let Some(link) = topology.link_named(&program.device) else { return true };
             let mut queues = topology.queues().iter();
-            queues.any(|q| &*q.kind == "clsact" && Some(q.index) == link.map(|link| link.index))
+            queues.any(|q| &*q.kind == "clsact" && q.index == link.index)
         };
         let is_lost = self
             .held()
