@@ -61,8 +61,8 @@ export class Draft {
   }
 
   /**
-   * Reads the files after a change with their state `applied`. Edits made since then stay; they are
-   * edits of what was applied.
+   * Reads the files after a change with their state `applied`. Edits made since then stay, on
+   * top of those applied.
    */
   async loadAfter(applied: Files, signal?: AbortSignal): Promise<void> {
     const later = this.configs.filter((each) => this.files[each] !== applied[each]);

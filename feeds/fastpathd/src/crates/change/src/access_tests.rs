@@ -82,10 +82,16 @@ fn port_forwards_have_a_host() {
     }
 }
 
-/// fw4 takes prefixes, and what it does not know for DNAT.
+/// fw4 takes prefixes, and an unknown target for DNAT.
 #[test]
 fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
-    let redirect = |target: &str, host: &str| json!({"src": "wan", "src_dport": "443", "dest_ip": host, "target": target});
+    let redirect = |target: &str, host: &str| {
+        let ports = json!({"src": "wan", "src_dport": "443"});
+        let mut values = ports.as_object().unwrap().clone();
+        values.insert("dest_ip".to_owned(), host.into());
+        values.insert("target".to_owned(), target.into());
+        Value::Object(values)
+    };
     let forward = ["+port zone 'wan' to 10.0.0.1:443, tcp udp 443"];
     for target in ["dn", "DNAT", "typo"] {
         assert_eq!(found(add("redirect", redirect(target, "10.0.0.1"))), forward, "{target}");
@@ -100,7 +106,11 @@ fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
 #[test]
 fn another_name_or_place_changes_no_access() {
     let rule = |port: &str| json!({"src": "iot", "dest_port": port, "target": "ACCEPT"});
-    let add = |id: &str, values: Value| json!({"config": "firewall", "op": "add", "type": "rule", "id": id, "values": values});
+    let add = |id: &str, values: Value| {
+        let mut edit = json!({"config": "firewall", "op": "add", "type": "rule", "id": id});
+        edit["values"] = values;
+        edit
+    };
     let list = json!([add("a", json!({"src": "lan"})), add("b", rule("53")), add("c", rule("80"))]);
     let before = draft(list).after;
     let edits = json!([
