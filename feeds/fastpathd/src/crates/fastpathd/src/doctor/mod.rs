@@ -51,7 +51,7 @@ pub(crate) enum Effect {
 }
 
 config::coded! {
-    /// Why there is no report yet, or no newer one. `said` is of the doctor or of ubus.
+    /// The reason that no report exists, or no newer one. `said` is of the doctor or of ubus.
     pub enum ReportReason {
         First = "first", "The checks run for the first time some minutes after the start.";
         Running = "running", "The checks are running.";
