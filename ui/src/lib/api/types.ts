@@ -1732,7 +1732,7 @@ export interface DoctorState {
    */
   running: boolean;
   /**
-   * why there is no report, or no newer one; empty: there is one. In English
+   * the reason that no report exists, or no newer one, in English; empty: there is a report
    */
   why: string;
   cause: DoctorStateCause;
@@ -1754,7 +1754,7 @@ export interface DoctorNamed {
 }
 export interface DoctorStateCause {
   /**
-   * stable name of why; empty: there is no reason
+   * stable name of the reason; empty: none
    */
   code: '' | 'first' | 'running' | 'failed';
   /**
