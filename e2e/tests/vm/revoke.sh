@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A change that would stop or divert a flow on the slow path does so when an engine carries it,
-# within a second, and no other flow loses a packet. Each kind of change, by the flowtable and by
-# programs at TC. Programs at XDP use the same maps; generic XDP gets no packet in user-mode Linux.
+# within a second, and no other flow loses a packet. Each kind of change, by the flowtable, by
+# programs at TC and, in the emulated machine, at the drivers (XDP).
 # @long
 
 # Datagrams that `numbers` sends in a second, and so the most that may pass in it.
@@ -76,6 +76,7 @@ $hook
 ${1-}
 END
     soon 15 says ".engine.active == \"$engine\" and .engine.wanted == \"$engine\"" status
+    [ "$ENGINE" != ebpf-auto ] || soon 15 says '.devices | all(.hook == "xdp")' ebpf
 }
 
 # on_the_fast_path PORT
@@ -192,13 +193,19 @@ forbid() {
 drop_rule() { stops "$1" rules_back forbid saddr daddr; }
 test_drop_rule_flowtable() { drop_rule flowtable; }
 test_drop_rule_tcx() { drop_rule ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_drop_rule_at_the_drivers() { drop_rule ebpf-auto; }
 
 # A flowtable takes both directions with a packet of one.
 one_way_rule() { stops "$1" rules_back forbid "$2"; }
 test_rule_for_answers_flowtable() { one_way_rule flowtable saddr; }
 test_rule_for_answers_tcx() { one_way_rule ebpf-tcx saddr; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_rule_for_answers_at_the_drivers() { one_way_rule ebpf-auto saddr; }
 test_rule_for_requests_flowtable() { one_way_rule flowtable daddr; }
 test_rule_for_requests_tcx() { one_way_rule ebpf-tcx daddr; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_rule_for_requests_at_the_drivers() { one_way_rule ebpf-auto daddr; }
 
 # at_ingress: a program drops packets as the port receives them, behind the flowtable's hook.
 at_ingress() {
@@ -213,6 +220,8 @@ END
 }
 test_ingress_flowtable() { stops flowtable rules_back at_ingress; }
 test_ingress_tcx() { stops ebpf-tcx rules_back at_ingress; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_ingress_at_the_drivers() { stops ebpf-auto rules_back at_ingress; }
 
 before_routing() {
     timed nft -f - <<END
@@ -226,6 +235,8 @@ END
 }
 test_prerouting_flowtable() { stops flowtable rules_back before_routing; }
 test_prerouting_tcx() { stops ebpf-tcx rules_back before_routing; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_prerouting_at_the_drivers() { stops ebpf-auto rules_back before_routing; }
 
 # As programs that ban addresses: the rule is there before the flow begins.
 ban_list() {
@@ -247,6 +258,8 @@ element() {
 }
 test_element_flowtable() { element flowtable; }
 test_element_tcx() { element ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_element_at_the_drivers() { element ebpf-auto; }
 
 # A set that a resolver fills, and whose rule only counts: its elements cost nobody a packet.
 counted_element() {
@@ -273,6 +286,8 @@ END
 }
 test_counted_element_flowtable() { counted_element flowtable; }
 test_counted_element_tcx() { counted_element ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_counted_element_at_the_drivers() { counted_element ebpf-auto; }
 
 # to_other_vlan: the change is about the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
@@ -284,6 +299,8 @@ route() {
 }
 test_blackhole_flowtable() { route flowtable; }
 test_blackhole_tcx() { route ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_blackhole_at_the_drivers() { route ebpf-auto; }
 
 # A link above the port, of which the flowtable knows nothing.
 link_down() { timed ip link set br-lan.20 down; }
@@ -295,6 +312,8 @@ link() {
 }
 test_link_flowtable() { link flowtable; }
 test_link_tcx() { link ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_link_at_the_drivers() { link ebpf-auto; }
 
 # fw4 accepts established connections before its rules, so a new rule is for new ones only.
 deny() {
@@ -324,6 +343,8 @@ reloaded() {
 }
 test_reload_flowtable() { reloaded flowtable; }
 test_reload_tcx() { reloaded ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_reload_at_the_drivers() { reloaded ebpf-auto; }
 
 EXCLUSION="
 config exclude
@@ -335,6 +356,8 @@ excluded() {
 }
 test_exclusion_flowtable() { excluded flowtable; }
 test_exclusion_tcx() { excluded ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_exclusion_at_the_drivers() { excluded ebpf-auto; }
 
 # inspection ACTION [LINES]: of what goes to the Internet; nothing else is inspected.
 inspection() {
@@ -361,6 +384,8 @@ policy() {
 }
 test_policy_flowtable() { policy flowtable; }
 test_policy_tcx() { policy ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_policy_at_the_drivers() { policy ebpf-auto; }
 
 # A page that a rule of Suricata drops has its sender blocked.
 bad_answer() {
@@ -376,6 +401,8 @@ blocked() {
 }
 test_block_flowtable() { blocked flowtable; }
 test_block_tcx() { blocked ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_block_at_the_drivers() { blocked ebpf-auto; }
 
 # The kernel may give the entry that follows the same number.
 flow_age() { newest --proto udp --text ":$REVOKED" | jq -r '.age_s | floor'; }
@@ -394,6 +421,8 @@ deleted() {
 }
 test_deleted_entry_flowtable() { deleted flowtable; }
 test_deleted_entry_tcx() { deleted ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_deleted_entry_at_the_drivers() { deleted ebpf-auto; }
 
 # change METHOD ARGUMENTS: its answer, to root on the gateway.
 change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
@@ -434,3 +463,5 @@ ended_by_a_change() {
 }
 test_change_ends_connections_flowtable() { ended_by_a_change flowtable; }
 test_change_ends_connections_tcx() { ended_by_a_change ebpf-tcx; }
+# @qemu: no port of a user-mode machine has a driver with XDP
+test_change_ends_connections_at_the_drivers() { ended_by_a_change ebpf-auto; }

@@ -141,6 +141,12 @@ uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
 test_a_host_moves_twenty_times_on_the_flowtable() { moved_often flowtable; }
 # @long
 test_a_host_moves_twenty_times_on_ebpf() { moved_often ebpf; }
+# @long @qemu: no port of a user-mode machine has a driver with XDP
+test_a_host_moves_twenty_times_at_the_drivers() {
+    gw fastpathctl engine ebpf >/dev/null
+    soon 15 says '.devices | length > 0 and all(.hook == "xdp")' ebpf
+    moved_often ebpf
+}
 
 # moved PORT FILTER: jq's FILTER holds for the last move in the history of that flow.
 moved() {
