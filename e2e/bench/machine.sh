@@ -72,9 +72,9 @@ machine() {
         -monitor "unix:monitor.sock,server=on,wait=off" -D trace.now \
         -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio" -append "console=ttyS0 panic=-1 \
 quiet mitigations=off nokaslr init_on_alloc=0 $*" \
-        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on" \
+        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on,file.locking=off" \
         -device virtio-blk-pci,drive=base \
-        -drive "if=none,id=layer,file=$IMAGES/bench.erofs,format=raw,readonly=on" \
+        -drive "if=none,id=layer,file=$IMAGES/bench.erofs,format=raw,readonly=on,file.locking=off" \
         -device virtio-blk-pci,drive=layer \
         -netdev "stream,id=lan,server=on,addr.type=unix,addr.path=lan.sock" \
         -device "virtio-net-pci,netdev=lan,mac=02:00:00:00:01:01,rx_queue_size=1024,romfile=" \
