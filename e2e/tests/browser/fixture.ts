@@ -139,7 +139,7 @@ export function entry(page: Page, name: string) {
 }
 
 /** Opens the user's menu. */
-export async function userMenu(page: Page, name = 'Menu of root'): Promise<Locator> {
+export async function userMenu(page: Page, name = 'User menu: root'): Promise<Locator> {
   await page.getByRole('button', { name }).click();
   return page.getByRole('menu');
 }

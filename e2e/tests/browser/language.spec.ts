@@ -36,7 +36,7 @@ test.describe('for a browser that prefers German', () => {
       await expect(page.getByRole('main')).not.toContainText(keys);
     }
 
-    const german = await userMenu(page, 'Menü von root');
+    const german = await userMenu(page, 'Benutzermenü: root');
     await german.getByRole('menuitemradio', { name: 'English' }).click();
     await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
     await expect(page.locator('html')).toHaveAttribute('lang', 'en');

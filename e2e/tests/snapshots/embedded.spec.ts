@@ -44,7 +44,7 @@ test('the rail and the search work inside a shadow root', async ({ page }) => {
   expect.soft(await violations(page)).toEqual([]);
   await navigation(page).getByRole('link', { name: 'Firewall', exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${BASE}/firewall$`));
-  await expect(page.getByRole('button', { name: /^Menu of/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /^User menu/ })).toHaveCount(0);
   // The rail stays below the header of the host page.
   await page.evaluate(() => window.scrollTo(0, 400));
   const rail = await navigation(page).boundingBox();

@@ -69,12 +69,12 @@ test('the rail is widened and stays so', async ({ page }) => {
   await open(page);
   const width = async () => (await navigation(page).boundingBox())?.width ?? 0;
   const narrow = await width();
-  await page.getByRole('button', { name: 'Show names next to icons' }).click();
+  await page.getByRole('button', { name: 'Expand navigation' }).click();
   await expect.poll(width).toBeGreaterThan(narrow + 60);
   await page.reload();
   await shown(page);
   expect(await width()).toBeGreaterThan(narrow + 60);
-  await page.getByRole('button', { name: 'Show icons with short names' }).click();
+  await page.getByRole('button', { name: 'Collapse navigation' }).click();
   await expect.poll(width).toBe(narrow);
 });
 
@@ -148,7 +148,7 @@ for (const width of [320, 360, 768, 1280]) {
 
 test('the user menu is used by keyboard', async ({ page }) => {
   const refused = await open(page, 'flows');
-  const button = page.getByRole('button', { name: 'Menu of root' });
+  const button = page.getByRole('button', { name: 'User menu: root' });
   await button.focus();
   await page.keyboard.press('ArrowDown');
   const menu = page.getByRole('menu');
@@ -178,7 +178,7 @@ test('Escape in the menu leaves the flow open', async ({ page }) => {
   await open(page, 'flows');
   await page.getByRole('table').locator('[data-index] button').first().click();
   await expect(page).toHaveURL(/flow=/);
-  await page.getByRole('button', { name: 'Menu of root' }).click();
+  await page.getByRole('button', { name: 'User menu: root' }).click();
   await expect(page.getByRole('menu')).toBeVisible();
   await page.keyboard.press('Escape');
   await expect(page.getByRole('menu')).toHaveCount(0);
