@@ -124,6 +124,32 @@ test('a panel is found by its heading, and is brought into view', async ({ page 
   }
 });
 
+test('a label is sought on its screen, and not on the one that is left', async ({ page }) => {
+  await open(page, 'system');
+  // The screen that is left has the same heading.
+  const left = page.getByRole('heading', { level: 2, name: 'Users' });
+  await left.evaluate((each) => (each.textContent = 'Maintenance'));
+  await choose(page, 'maintenance', /^Maintenance/);
+  await expect(page).toHaveURL(/#\/fastpath$/);
+  const heading = page.getByRole('heading', { level: 2, name: 'Maintenance' });
+  await expect(heading).toBeFocused();
+});
+
+test('a search that is opened right after Escape stays', async ({ page }) => {
+  await open(page, 'overview');
+  await search(page, 'topo');
+  // In one task, before the event of the close.
+  await page.evaluate(() => {
+    document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
+    const init = { key: 'k', ctrlKey: true, bubbles: true, composed: true };
+    document.body.dispatchEvent(new KeyboardEvent('keydown', init));
+  });
+  await expect(field(page)).toBeFocused();
+  await page.waitForFunction(() => document.querySelectorAll('dialog[open]').length === 1);
+  await expect(field(page)).toHaveValue('');
+  await expect(field(page)).toBeVisible();
+});
+
 test('a host leads to its flows, and any other text to those with it', async ({ page }) => {
   await open(page, 'overview');
   await choose(page, '10.10.10.10', /10\.10\.10\.10/);
@@ -165,10 +191,17 @@ test('the last change is undone after a review', async ({ page }) => {
     'fastpath.change check': { problems: [], diff: [], cuts: [] },
   });
   await choose(page, 'undo', /^Undo the last change/);
-  await expect(page).toHaveURL(/#\/system$/);
+  await expect(page.getByRole('button', { name: 'Review and apply' })).toBeVisible();
+  // A reload does not lose it.
+  await expect(page).toHaveURL(/#\/system\?undo=7$/);
+  await page.reload();
+  await shown(page);
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(page.getByRole('dialog', { name: 'Changes' })).toBeVisible();
   expect(asked).toContain('fastpath.change undo {"id":7}');
+  await page.getByRole('button', { name: 'Back', exact: true }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(page).toHaveURL(/#\/system$/);
 });
 
 test('theme, language and help are commands', async ({ page }) => {
@@ -192,7 +225,7 @@ test('a viewer finds no command that writes', async ({ page }) => {
       answers[key] = { result: [0, { access: false }] };
     }
   });
-  for (const text of ['switch the engine', 'undo', 'setup wizard']) {
+  for (const text of ['switch the engine', 'undo', 'setup wizard', 'path mtu test']) {
     await search(page, text);
     await expect(options(page)).toHaveText([/^Show flows with/]);
     await page.keyboard.press('Escape');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Everything that the search can find, for this router, user and language. */
 
+import { flushSync } from 'svelte';
 import type { Host } from '../api/types';
 import { changeOf } from '../form/change.svelte';
 import { moment } from '../format/time';
@@ -32,6 +33,8 @@ const mainOf = ({ root }: App) => root.querySelector<HTMLElement>('main');
 /** Shows a screen, and moves the focus to it, so that a screen reader continues there. */
 function show(app: App, screen: Screen, params?: URLSearchParams): void {
   app.route.go(screen, params);
+  // Now: the screen that is left may have the same label as the one that is sought.
+  flushSync();
   mainOf(app)?.focus();
 }
 
@@ -59,7 +62,7 @@ function screenEntries({ app }: Sources): Found[] {
 }
 
 function settingEntries({ app }: Sources): Found[] {
-  return settings().map(({ screen, part, label }, n): Found => ({
+  return settings(app.session.canWrite).map(({ screen, part, label }, n): Found => ({
     id: `setting ${n}`,
     kind: 'settings',
     title: label,

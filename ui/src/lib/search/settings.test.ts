@@ -52,7 +52,7 @@ describe('the settings that the search finds', () => {
   });
 
   it('have the options of the catalogue', () => {
-    const labels = settings().map(({ screen, label }) => `${screen}: ${label}`);
+    const labels = settings(true).map(({ screen, label }) => `${screen}: ${label}`);
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Never blocked');
     expect(labels).toContain('fastpath: Conntrack helpers');
@@ -60,5 +60,15 @@ describe('the settings that the search finds', () => {
     expect(keysOf('form').length).toBeGreaterThan(100);
     // No texts of choices and hints.
     expect(labels.filter((each) => each.length > 60)).toEqual([]);
+  });
+
+  it('leave out for viewers what only administrators are shown', () => {
+    const labels = settings(false).map(({ screen, label }) => `${screen}: ${label}`);
+    expect(labels).toContain('wan: MTU');
+    expect(labels).toContain('protection: Rule sources');
+    const written = ['health: Path MTU test', 'protection: Schedule', 'protection: Daily update'];
+    const missing = [...written, 'fastpath: Maintenance'];
+    expect(labels.filter((each) => missing.includes(each))).toEqual([]);
+    expect(settings(true).length).toBe(labels.length + missing.length + 1);
   });
 });

@@ -13,7 +13,10 @@ export interface Setting {
   label: string;
 }
 
-type Place = Pick<Setting, 'screen' | 'part'>;
+type Place = Pick<Setting, 'screen' | 'part'> & {
+  /** Shown to accounts that may write. */
+  writes?: true;
+};
 
 /** Sections of the configuration that are on a screen once, with all their options. */
 const sections: Record<string, Place> = {
@@ -21,7 +24,7 @@ const sections: Record<string, Place> = {
   latency: { screen: 'wan' },
   fastpath: { screen: 'fastpath' },
   ips: { screen: 'protection', part: 'policy' },
-  update: { screen: 'protection', part: 'rules' },
+  update: { screen: 'protection', part: 'rules', writes: true },
   cpu: { screen: 'cpu' },
 };
 
@@ -35,11 +38,12 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   {
     screen: 'fastpath',
     catalogue: 'fastpath',
-    headings: ['carried', 'ports', 'exempt', 'budget', 'helpers', 'now'],
+    headings: ['carried', 'ports', 'exempt', 'budget', 'helpers'],
   },
+  { screen: 'fastpath', catalogue: 'fastpath', headings: ['now'], writes: true },
   { screen: 'firewall', catalogue: 'firewall', headings: ['zones', 'forwards'] },
   { screen: 'cpu', catalogue: 'cpu', headings: ['plan', 'options'] },
-  { screen: 'health', catalogue: 'health', headings: ['pmtu.title'] },
+  { screen: 'health', catalogue: 'health', headings: ['pmtu.title'], writes: true },
   { screen: 'system', catalogue: 'system', headings: ['users', 'backup', 'image', 'more', 'log'] },
   { screen: 'system', catalogue: 'form', headings: ['last'] },
   {
@@ -57,7 +61,14 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
     screen: 'protection',
     part: 'rules',
     catalogue: 'protection/setup',
-    headings: ['sources.title', 'schedule.title', 'rules.title'],
+    headings: ['sources.title', 'rules.title'],
+  },
+  {
+    screen: 'protection',
+    part: 'rules',
+    catalogue: 'protection/setup',
+    headings: ['schedule.title'],
+    writes: true,
   },
   {
     screen: 'topology',
@@ -66,8 +77,8 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   },
 ];
 
-/** All of them in the language in use. */
-export function settings(): Setting[] {
+/** All that the account is shown, in the language in use. */
+export function settings(canWrite: boolean): Setting[] {
   const options = keysOf('form').flatMap((key) => {
     const [type = '', option, more] = key.split('.');
     const place = sections[type];
@@ -77,5 +88,6 @@ export function settings(): Setting[] {
   const headings = panels.flatMap(({ catalogue, headings, ...place }) =>
     headings.map((key) => ({ ...place, label: translated(catalogue, key) ?? '' })),
   );
-  return [...options, ...headings].filter(({ label }) => label !== '');
+  const shown = [...options, ...headings].filter(({ writes }) => canWrite || !writes);
+  return shown.filter(({ label }) => label !== '');
 }

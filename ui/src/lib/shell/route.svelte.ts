@@ -110,10 +110,9 @@ export class Route {
 
   private open(address: string): void {
     if (base === undefined) this.window.location.hash = address;
-    else {
-      this.window.history.pushState(null, '', address);
-      this.read();
-    }
+    else this.window.history.pushState(null, '', address);
+    // At once: the event of a new hash comes later.
+    this.read();
   }
 
   private readonly read = (): void => {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, shown } from './screens';
+
+test.use({ locale: 'en-GB' });
+
+/** Opens a screen; the calls of `rpc-sys`, in order. */
+async function open(page: Page, screen: string): Promise<string[]> {
+  const asked: string[] = [];
+  await replay(page);
+  await page.route('**/ubus', (route) => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    const [, object, method, args] = params as [string, string, string, object];
+    if (object !== 'rpc-sys') return route.fallback();
+    asked.push(`${method} ${JSON.stringify(args)}`);
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: [0, {}] } });
+  });
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+  return asked;
+}
+
+const next = (page: Page) => page.getByRole('button', { name: 'Next' });
+const step = (page: Page, name: string) => page.getByRole('heading', { level: 2, name });
+
+test('the last step of the setup says that it applies earlier edits', async ({ page }) => {
+  await open(page, 'fastpath');
+  await page.getByLabel('First packets on the slow path').fill('7');
+  await page.evaluate(() => (location.hash = '#/wizard'));
+  await expect(step(page, 'Password')).toBeVisible();
+  for (const name of ['Internet', 'Networks', 'Protection', 'Apply']) {
+    await next(page).click();
+    await expect(step(page, name)).toBeFocused();
+  }
+  await expect(page.getByText('1 earlier edit from another screen is applied too.')).toBeVisible();
+});
+
+test('the last step of the setup says nothing without earlier edits', async ({ page }) => {
+  await open(page, 'wizard');
+  for (const name of ['Internet', 'Networks', 'Protection', 'Apply']) {
+    await next(page).click();
+    await expect(step(page, name)).toBeFocused();
+  }
+  await expect(page.getByText('earlier edit')).toHaveCount(0);
+});
+
+test('the setup does not drop a password that was typed', async ({ page }) => {
+  const asked = await open(page, 'wizard');
+  await page.getByLabel('New password').fill('long enough');
+  await next(page).click();
+  await expect(page.getByText('The passwords do not match.')).toBeVisible();
+  await expect(step(page, 'Password')).toBeVisible();
+  await page.getByLabel('Confirm password').fill('long enough');
+  await next(page).click();
+  await expect(step(page, 'Internet')).toBeFocused();
+  expect(asked).toEqual(['password_set {"user":"root","password":"long enough"}']);
+});
