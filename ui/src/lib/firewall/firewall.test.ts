@@ -4,7 +4,7 @@ import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
 import { faultsOf } from './forwards';
-import { connect, isIsolated, isolate, reaches, strays, zoneName, zonesOf } from './zones';
+import { connect, isIsolated, isolate, reaches, rulesOf, strays, zoneName, zonesOf } from './zones';
 
 const section = (name: string, type: string, values: Options): Section => ({
   section: name,
@@ -151,4 +151,11 @@ describe('a port forward', () => {
     draft.add('firewall', 'zone', { name: 'x' });
     expect(faults()).toEqual([]);
   });
+});
+
+it('counts the enabled firewall rules, which the matrix does not show', () => {
+  const before = rulesOf(draft);
+  draft.add('firewall', 'rule', { name: 'Allow-Ping', target: 'ACCEPT' });
+  draft.add('firewall', 'rule', { name: 'Old', target: 'ACCEPT', enabled: '0' });
+  expect(rulesOf(draft)).toBe(before + 1);
 });

@@ -37,6 +37,10 @@ export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   }));
 }
 
+/** How many enabled firewall rules there are, which the matrix does not show. */
+export const rulesOf = (draft: Pick<Sections, 'all'>): number =>
+  draft.all(FILE, 'rule').filter((each) => isOn(each, 'enabled', '1')).length;
+
 /** The rules that let one zone open connections to another; fw4 takes '*' for every zone. */
 function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): Section[] {
   return draft

@@ -16,6 +16,12 @@ export function vlansOfBridge(bridge: Bridge): number[] {
   return [...new Set(vids)].sort((a, b) => a - b);
 }
 
+/** Reasons of a device that is not in the fast path itself, but whose ports are. */
+const THROUGH = ['bridge', 'vlan', 'ppp', 'member'];
+
+export const isThroughPort = ({ cause }: Pick<Link, 'cause'>): boolean =>
+  THROUGH.includes(cause.code);
+
 /** The device and those it stands on, top first. */
 export function chainOf(topology: Topology, name: string): Link[] {
   const chain: Link[] = [];

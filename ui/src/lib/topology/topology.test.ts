@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineState, Link, Topology } from '../api/types';
 import { layOut, type Box, type Messages } from './layout';
-import { chainOf, heldBy, membership, networksOf, stateOf, vlansOf } from './model';
+import { chainOf, heldBy, isThroughPort, membership, networksOf, stateOf, vlansOf } from './model';
 
 const messages: Messages = {
   internet: 'Internet',
@@ -192,4 +192,10 @@ describe('layout', () => {
     const empty = { generation: 0, ...none };
     expect(layOut(empty, [], messages).boxes.map((box) => box.kind)).toEqual(['router']);
   });
+});
+
+it('a VLAN or PPPoE session is in the fast path through its port, a loopback is not', () => {
+  const of = (code: string) => isThroughPort({ cause: { ...cause, code } as Link['cause'] });
+  expect(['vlan', 'ppp', 'bridge', 'member'].map(of)).toEqual([true, true, true, true]);
+  expect(['loopback', 'ppp-unknown', 'unused', 'engine-off'].map(of)).not.toContain(true);
 });

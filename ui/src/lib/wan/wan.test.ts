@@ -82,6 +82,11 @@ it('selects the log entries about the WAN', () => {
     'dnsmasq: query',
     "netifd: Interface 'wan' is now up",
     "netifd: Interface 'lan' is now up",
+    "netifd: Interface 'wan6' is now up",
+    'netifd: wan (4711): udhcpc: lease of 192.0.2.7 obtained',
+    "fastpath-change: change 1 of root: firewall.new1.src: 'wan' instead of nothing",
+    'standin: cat: /run/supervise/pppoe-wan: No such file or directory',
+    'kernel: [   12.3] mtk_soc_eth wan: Link is Down',
   ].map((msg, i) => ({ msg, time: i }));
-  expect(about('wan', log).map(({ time }) => time)).toEqual([0, 2]);
+  expect(about('wan', log).map(({ time }) => time)).toEqual([8, 5, 2, 0]);
 });

@@ -16,16 +16,20 @@ const when =
   (value: (option: string) => string) =>
     protos.includes(value('proto'));
 
-/** How an interface connects, as a form. */
+/** How an interface connects, as a form: the options that a provider names. */
 export const specs: readonly Spec[] = [
   { option: 'proto', choices: ['pppoe', 'dhcp', 'static', 'none'] },
   { option: 'username', when: when('pppoe') },
   { option: 'password', kind: 'secret', when: when('pppoe') },
+  { option: 'ipaddr', kind: 'list', when: when('static') },
+  { option: 'gateway', when: when('static') },
+];
+
+/** The rarer options, below port and VLAN. */
+export const further: readonly Spec[] = [
   { option: 'service', when: when('pppoe') },
   { option: 'ac', when: when('pppoe') },
   { option: 'keepalive', when: when('pppoe') },
-  { option: 'ipaddr', kind: 'list', when: when('static') },
-  { option: 'gateway', when: when('static') },
   { option: 'hostname', when: when('dhcp') },
   { option: 'dns', kind: 'list', when: when('pppoe', 'dhcp', 'static') },
   { option: 'mtu', range: [576, 9000], when: when('pppoe', 'dhcp', 'static') },
@@ -119,8 +123,14 @@ export interface Logged {
   time: number;
 }
 
-/** Log entries about a WAN interface: the programs that connect, and netifd's messages about it. */
+/** Log entries about a WAN interface, newest first: those of the programs that connect, and those
+ * of netifd and the kernel that name it. */
 export function about(name: string, log: readonly Logged[]): Logged[] {
-  const own = new RegExp(`\\bpppd\\b|\\bpppoe\\b|udhcpc|'${name}'|\\b${name}\\b`);
-  return log.filter(({ msg }) => own.test(msg)).slice(-40);
+  const own = new RegExp(
+    `^(pppd|pppoe|udhcpc|odhcp6c)\\b|^(netifd|kernel)\\b.*(?<![\\w-])${name}(?![\\w-])`,
+  );
+  return log
+    .filter(({ msg }) => own.test(msg))
+    .slice(-40)
+    .reverse();
 }
