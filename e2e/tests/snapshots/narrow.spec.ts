@@ -31,7 +31,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   network: ['Ports and VLANs of br-lan'],
   wan: ['Connection', 'Settings of wan', 'Keep latency low'],
   fastpath: [
-    ...['Engine', 'Ports', 'Traffic types', 'Keep latency low', 'Flows by path'],
+    ...['Engine', 'Ports', 'Traffic types', 'Keep latency low'],
     ...['Inspection budget', 'Exclusions', 'Conntrack helpers', 'Maintenance'],
   ],
   firewall: ['Zone access', 'Port forwards'],

@@ -4,10 +4,12 @@
 
 export { default as Button } from './Button.svelte';
 export { default as Checkbox } from './Checkbox.svelte';
+export { default as CopyButton } from './CopyButton.svelte';
 export { default as DetailPanel } from './DetailPanel.svelte';
 export { default as Facts, type Fact } from './Facts.svelte';
 export { default as Field } from './Field.svelte';
 export { default as Figure } from './Figure.svelte';
+export { default as FileButton } from './FileButton.svelte';
 export { default as FilterChip } from './FilterChip.svelte';
 export * from './foreign';
 export { default as Foreign } from './Foreign.svelte';

@@ -67,7 +67,7 @@ describe('the settings that the search finds', () => {
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Rule sources');
     const written = ['health: Path MTU test', 'protection: Schedule', 'protection: Daily update'];
-    const missing = [...written, 'fastpath: Maintenance'];
+    const missing = [...written, 'fastpath: Maintenance', 'system: Reboot'];
     expect(labels.filter((each) => missing.includes(each))).toEqual([]);
     expect(settings(true).length).toBe(labels.length + missing.length + 1);
   });

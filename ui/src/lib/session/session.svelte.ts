@@ -7,6 +7,8 @@ import { logIn } from '../api/fastpath';
 import { NULL_SESSION, type Ubus } from '../api/ubus';
 
 const STORED = 'fastpath.session';
+/** The name of the router, for its login page: without a session the router does not send it. */
+const HOST = 'fastpath.host';
 /** With the user's name after it: the token by which the router knows this browser again. */
 const BROWSER = 'fastpath.browser.';
 
@@ -47,6 +49,15 @@ export class Session {
     if (browser !== undefined) this.lasting.setItem(BROWSER + user, browser);
     this.storage.setItem(STORED, JSON.stringify({ session, user } satisfies Stored));
     this.enter({ session, user });
+  }
+
+  /** The name of the router as this browser last saw it. */
+  get host(): string {
+    return this.lasting.getItem(HOST) ?? '';
+  }
+
+  remember(host: string): void {
+    if (host !== this.host) this.lasting.setItem(HOST, host);
   }
 
   /** Ends the session on the router as well; a router that is away forgets it in an hour. */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay, type Recording } from './replay';
+import { entered, screens, shown } from './screens';
+
+/** Opens a screen of a router with other answers. */
+async function open(
+  page: Page,
+  screen: string,
+  change: (answers: Recording['answers']) => void = () => undefined,
+): Promise<void> {
+  await replay(page, change);
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+}
+
+test.use({ locale: 'en-GB' });
+
+test('the login names the router that this browser knows, and shows the password', async ({
+  page,
+}) => {
+  await replay(page);
+  await page.goto('');
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Log in');
+  const password = page.getByLabel('Password', { exact: true });
+  await password.fill('secret');
+  await expect(password).toHaveAttribute('type', 'password');
+  await page.getByLabel('Show password').check();
+  await expect(password).toHaveAttribute('type', 'text');
+  await expect(password).toHaveValue('secret');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await shown(page);
+  await expect(page.locator('[data-connection=live]')).toBeVisible();
+  await page.evaluate(() => sessionStorage.clear());
+  await page.reload();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Log in to gateway');
+});
+
+test.describe('2560 px', () => {
+  test.use({ viewport: { width: 2560, height: 900 } });
+
+  test('every screen is as wide as the others', async ({ page }) => {
+    test.slow();
+    await open(page, 'overview');
+    const right = () =>
+      page
+        .locator('main :is(.panel, [role=table]):visible')
+        .evaluateAll((all) =>
+          Math.max(...all.map((each) => Math.round(each.getBoundingClientRect().right))),
+        );
+    const edge = await right();
+    expect(edge).toBeGreaterThan(1500);
+    for (const screen of Object.values(screens)) {
+      await page.goto(`#/${screen}`);
+      await shown(page);
+      await expect.poll(right, { message: screen }).toBe(edge);
+    }
+  });
+});
+
+test('the evidence of a finding is code, and is copied', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, 'health');
+  const finding = page.locator('details[data-finding=ips-rules]');
+  await expect(finding.locator('td code')).toHaveText([
+    'builtin',
+    'ubus call fastpath ips',
+    '63',
+    'ubus call fastpath ips',
+  ]);
+  await finding.getByRole('button', { name: 'Copy evidence' }).click();
+  await expect(finding.getByRole('status')).toHaveText('Copied.');
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied.split('\n')).toContain('rules loaded: 63 (ubus call fastpath ips)');
+});
+
+test('the evidence is copied without TLS, too', async ({ page }) => {
+  await page.addInitScript(() => {
+    Object.defineProperty(window, 'isSecureContext', { value: false });
+    const state = window as unknown as { copied: string };
+    document.addEventListener('copy', () => {
+      const area = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
+      state.copied = (area as HTMLTextAreaElement).value;
+    });
+  });
+  await open(page, 'health');
+  const finding = page.locator('details[data-finding=ips-rules]');
+  const button = finding.getByRole('button', { name: 'Copy evidence' });
+  await button.click();
+  await expect(finding.getByRole('status')).toHaveText('Copied.');
+  await expect(button).toBeFocused();
+  expect(await page.evaluate(() => (window as unknown as { copied: string }).copied)).toContain(
+    'rules loaded: 63',
+  );
+});
+
+for (const [screen, name] of [
+  ['protection', 'Filter alerts'],
+  ['system', 'Search text'],
+] as const) {
+  test(`${screen}: / moves to the filter, Escape clears and leaves it`, async ({ page }) => {
+    await open(page, screen);
+    const field = page.getByRole('searchbox', { name });
+    await page.keyboard.press('/');
+    await expect(field).toBeFocused();
+    await page.keyboard.type('a/b');
+    await expect(field).toHaveValue('a/b');
+    await page.keyboard.press('Escape');
+    await expect(field).toHaveValue('');
+    await expect(field).toBeFocused();
+    await page.keyboard.press('Escape');
+    await expect(field).not.toBeFocused();
+  });
+}
+
+test('Escape in the filter of alerts does not close the open alert', async ({ page }) => {
+  await open(page, 'protection');
+  await page.locator('[data-alert] button').first().click();
+  const details = page.getByRole('complementary', { name: 'Alert' });
+  await expect(details).toBeVisible();
+  await page.keyboard.press('/');
+  await page.keyboard.press('Escape');
+  await expect(details).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(details).toHaveCount(0);
+});
+
+test('alerts name the hosts that have a name, and blocks their consequence', async ({ page }) => {
+  await open(page, 'protection', (answers) => {
+    const { result } = answers['fastpath alerts {"filter":{},"limit":100}'] as {
+      result: [number, { alerts: { dst_name: string }[] }];
+    };
+    for (const alert of result[1].alerts) alert.dst_name = 'camera';
+  });
+  await expect(page.locator('[data-alert]').first()).toContainText(/→\s*camera:\d+/);
+  const host = page.locator('[data-block="10.10.20.10"]');
+  await expect(host).toContainText('All traffic of this host through the router is dropped.');
+  await expect(page.locator('[data-block="203.0.113.1"]')).not.toContainText('All traffic');
+});
+
+test('without a rule source, no update is announced', async ({ page }) => {
+  await open(page, 'protection?part=rules');
+  const panel = page.getByRole('region', { name: 'Rule set' });
+  await expect(panel).toContainText('none: add a rule source first');
+  await expect(panel).toContainText(/!\s*Built-in rules only/);
+});
+
+test('text that is selected in a flow does not open it', async ({ page }) => {
+  await open(page, 'flows');
+  const cell = page.locator('[data-index="0"] .c-dst');
+  await cell.selectText();
+  await cell.dispatchEvent('click');
+  await expect(page).not.toHaveURL(/flow=/);
+  await page.evaluate(() => getSelection()?.removeAllRanges());
+  await cell.dispatchEvent('click');
+  await expect(page).toHaveURL(/flow=/);
+});
+
+test('the screen Internet has port and VLAN first, and the newest log entry', async ({ page }) => {
+  await open(page, 'wan');
+  const labels = page.getByRole('region', { name: 'Settings of wan' }).locator('.label');
+  await expect(labels).toContainText(['Protocol', 'User name', 'Password', 'Port', 'VLAN']);
+  const times = await page.getByRole('list', { name: 'Connection log' }).locator('time').all();
+  const shownTimes = await Promise.all(times.map((each) => each.textContent()));
+  expect(shownTimes.length).toBeGreaterThan(5);
+  expect(shownTimes).toEqual([...shownTimes].sort().reverse());
+});
+
+test('a change of the engine on Overview is announced as temporary', async ({ page }) => {
+  await open(page, 'overview', (answers) => {
+    const { result } = answers['fastpath status {}'] as {
+      result: [number, { engine: { source: string } }];
+    };
+    result[1].engine.source = 'config';
+  });
+  await expect(page.getByText('A switch here lasts until the next reload.')).toBeVisible();
+});
+
+test.describe('in German', () => {
+  test.use({ locale: 'de-DE' });
+
+  test('a file is chosen by a button in the language of the page', async ({ page }) => {
+    await open(page, 'system');
+    const file = page.getByLabel('Aus Datei wiederherstellen');
+    await file.focus();
+    await file.setInputFiles({
+      name: 'no\u202Egpj.tar.gz',
+      mimeType: '',
+      buffer: Buffer.from('x'),
+    });
+    await expect(page.getByText('no[U+202E]gpj.tar.gz')).toBeVisible();
+    // The browser's own text is not to be seen.
+    expect((await file.boundingBox())?.width).toBeLessThan(2);
+  });
+});

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** The keys of a screen's filter: `/` moves the focus there, Escape clears it, then leaves it. */
+
+/** An attachment of the field. */
+export const filterKeys = (clear: () => void) => (field: HTMLInputElement) => {
+  const outside = (event: KeyboardEvent) => {
+    // From outside of a shadow root, the event's target would be its host element.
+    const target = event.composedPath()[0];
+    const typing = target instanceof Element && target.closest('input, select, textarea, dialog');
+    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    field.focus();
+  };
+  const inside = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return;
+    // Not the key of an open panel as well.
+    event.stopPropagation();
+    event.preventDefault();
+    if (field.value === '') field.blur();
+    else clear();
+  };
+  window.addEventListener('keydown', outside);
+  field.addEventListener('keydown', inside);
+  return () => {
+    window.removeEventListener('keydown', outside);
+    field.removeEventListener('keydown', inside);
+  };
+};
