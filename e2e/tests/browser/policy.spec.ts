@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Page } from '@playwright/test';
+import type { Locator, Page } from '@playwright/test';
 import { violations } from './axe';
 import { how, looked, review } from './change';
 import { core, expect, live, logIn, test } from './fixture';
@@ -15,7 +15,9 @@ async function openPart(page: Page, part: Part): Promise<void> {
   await live(page);
 }
 
-const policy = (page: Page, name: string) => page.getByRole('group', { name, exact: true });
+const policy = (page: Page, name: string) => page.getByRole('row', { name, exact: true });
+/** One control of a policy, by the head of its column. */
+const control = (row: Locator, column: string) => row.getByLabel(new RegExp(`: ${column}$`));
 
 /** Reviews, checks the review's lines, and applies until it is kept. */
 async function apply(page: Page, ...lines: string[]): Promise<void> {
@@ -44,9 +46,9 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
   await page.getByRole('button', { name: 'Add policy' }).click();
   await page.keyboard.type('cameras');
   const cameras = policy(page, '3. cameras');
-  await cameras.getByLabel('Source zone').selectOption('iot');
-  await cameras.getByLabel('Destination zone').selectOption('wan');
-  await cameras.getByLabel('Action').selectOption('always');
+  await control(cameras, 'From').selectOption({ label: 'iot (VLAN 20)' });
+  await control(cameras, 'To').selectOption({ label: 'wan' });
+  await control(cameras, 'Action').selectOption('always');
   await page.getByLabel('Budget per connection, bytes').fill('2 MiB');
   expect(await violations(page)).toEqual([]);
   await apply(
@@ -55,6 +57,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
     'cameras added (policy)',
     'cameras.action: (not set) → always',
     'cameras.src: (not set) → iot',
+    'cameras.src_vlan: (not set) → 20',
     'cameras.dest: (not set) → wan',
   );
   const file = await router.run('cat /etc/config/fastpath');
@@ -66,7 +69,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
       policies: [
         { name: 'first' },
         { name: 'second' },
-        { name: 'cameras', src: 'iot', dest: 'wan', action: 'always' },
+        { name: 'cameras', src: 'iot', src_vlan: 20, dest: 'wan', dest_vlan: 0, action: 'always' },
       ],
     },
   });
@@ -88,14 +91,14 @@ test('policies are shown; a refused value is reported at its field and not appli
 }) => {
   await router.inLine(two);
   await openPart(page, 'policy');
-  await expect(policy(page, '1. first').getByLabel('Action')).toHaveValue('none');
-  await expect(policy(page, '2. second').getByLabel('Action')).toHaveValue('inspect');
+  await expect(control(policy(page, '1. first'), 'Action')).toHaveValue('none');
+  await expect(control(policy(page, '2. second'), 'Action')).toHaveValue('inspect');
   await expect(page.getByLabel('Intrusion prevention')).toBeChecked();
-  const name = policy(page, '1. first').getByLabel('Name', { exact: true });
+  const name = control(policy(page, '1. first'), 'Name');
   await name.fill('a "quoted" name');
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: TAKEN_MS });
-  const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name', { exact: true });
+  const field = control(page.getByRole('row', { name: /quoted/ }), 'Name');
   await expect(field).toHaveAttribute('aria-invalid', 'true');
   await expect(field).toHaveAccessibleDescription(/is not allowed in a name/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
@@ -125,9 +128,10 @@ test(senseless, { tag: '@long' }, async ({ page, router }) => {
   const refusal = /“the” is not an address or a network/;
   await expect(exempt).toHaveAccessibleDescription(refusal, { timeout: TAKEN_MS });
   await page.getByRole('button', { name: 'Discard' }).click();
+  // The same switch as under Policies.
+  await page.getByRole('link', { name: 'Status', exact: true }).click();
   await page.getByLabel('Intrusion prevention').uncheck();
   await apply(page, 'enabled: 1 → 0');
-  await page.getByRole('link', { name: 'Status', exact: true }).click();
   await expect(page.locator('[data-ips]')).toHaveText(/Off/);
   expect(await router.ask('ips')).toMatchObject({ enabled: false, state: 'off' });
 });

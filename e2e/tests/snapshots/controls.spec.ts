@@ -116,16 +116,77 @@ test('the first value of a section makes it', async ({ page }) => {
 });
 
 test('a label of several lines leaves the controls aligned', async ({ page }) => {
-  await controls(page, 'protection?part=policy', {});
-  const policy = page.getByRole('group', { name: '1. cameras' });
-  await policy.getByText('Source VLAN').evaluate((label) => (label.textContent += ' of the host'));
+  await controls(page, 'fastpath', {});
+  const engine = page.getByRole('region', { name: 'Engine', exact: true });
+  const label = engine.getByText('When the daemon stops');
+  await label.evaluate((each) => (each.textContent += ' '.padEnd(120, 'for any reason ')));
   const tops = async () => {
-    const boxes = await policy.locator('.field').all();
+    const boxes = await engine.locator('.field').all();
     return Promise.all(boxes.map(async (each) => (await each.boundingBox())?.y));
   };
+  expect(await tops()).toHaveLength(2);
   expect(new Set(await tops()).size).toBe(1);
-  const label = await policy.getByText('Source VLAN').boundingBox();
-  expect(label?.height).toBeGreaterThan(30);
+  expect((await label.boundingBox())?.height).toBeGreaterThan(30);
+});
+
+const names = (page: Page) =>
+  page
+    .getByRole('table', { name: 'Inspection policies' })
+    .getByRole('row', { name: /^\d+\. / })
+    .evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-label')));
+
+test('a policy is added, moved and removed by keys, and the focus goes along', async ({ page }) => {
+  await controls(page, 'protection?part=policy', {});
+  await page.getByRole('button', { name: 'Add policy' }).press('Enter');
+  await page.keyboard.type('new one');
+  expect(await names(page)).toEqual(['1. cameras', '2. new one']);
+  await page.getByRole('button', { name: 'Move new one up' }).press('Enter');
+  expect(await names(page)).toEqual(['1. new one', '2. cameras']);
+  // It is the first now and cannot go further up.
+  await expect(page.getByRole('button', { name: 'Move new one down' })).toBeFocused();
+  await page.getByRole('button', { name: 'Remove new one' }).press('Enter');
+  expect(await names(page)).toEqual(['1. cameras']);
+  await expect(page.getByLabel('1. cameras: Name')).toBeFocused();
+});
+
+test('a zone and its VLAN are one choice, and any zone takes both away', async ({ page }) => {
+  const asked = await controls(page, 'protection?part=policy', {
+    'fastpath.change check': { problems: [], diff: [], cuts: [] },
+  });
+  const from = page.getByLabel('1. cameras: From');
+  await expect(from.locator('option')).toHaveText([
+    ...['any', 'lan', 'lan (VLAN 10)', 'iot', 'iot (VLAN 20)'],
+    ...['wan', 'wan (VLAN 35)', 'mgmt'],
+  ]);
+  await from.selectOption({ label: 'lan (VLAN 10)' });
+  await page.getByLabel('1. cameras: To').selectOption({ label: 'any' });
+  await applied(page).click();
+  await expect(dialog(page)).toBeVisible();
+  expect(asked.join()).toContain('"values":{"dest":null,"src":"lan","src_vlan":"10"}');
+});
+
+test('the refused VLAN of a policy is shown at its place', async ({ page }) => {
+  const where = { config: 'fastpath', section: 'cfg036ff5', option: 'src_vlan' };
+  const problem = { ...where, code: 'too-large', params: { value: '4095' }, text: 'no' };
+  await controls(page, 'protection?part=policy', {
+    'fastpath.change check': { problems: [problem], diff: [], cuts: [] },
+  });
+  const from = page.getByLabel('1. cameras: From');
+  await from.selectOption({ label: 'lan (VLAN 10)' });
+  await applied(page).click();
+  await expect(from).toHaveAccessibleDescription(/“4095” is too large\./);
+  await expect(from).toBeFocused();
+});
+
+test('inspection is switched off on Status and on Policies alike', async ({ page }) => {
+  await controls(page, 'protection', {});
+  const ips = page.getByLabel('Intrusion prevention (IPS)');
+  await expect(ips).toBeChecked();
+  await ips.uncheck();
+  await expect(applied(page)).toBeVisible();
+  await page.getByRole('link', { name: 'Policies', exact: true }).click();
+  await expect(ips).not.toBeChecked();
+  await expect(applied(page)).toBeVisible();
 });
 
 const image = { name: 'image.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('x') };

@@ -57,7 +57,7 @@ const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'sea
       ['img', 'Throughput of the last 5 minutes'],
       ['list', 'Blocked addresses'],
     ],
-    policy: [['list', 'Inspection policies']],
+    policy: [['table', 'Inspection policies']],
     rules: [['list', 'Rule sources']],
     topology: [['table', 'VLANs of br-lan']],
     network: [['table', 'Ports and VLANs of br-lan']],

@@ -2,6 +2,9 @@
 /** Defaults of options of `/etc/config/fastpath` on the page; the daemon's are in the crates'
  * `settings.rs`. */
 
+import type { Draft } from './draft.svelte';
+import type { Value } from './sections';
+
 /** Defaults of absent options of `/etc/config/fastpath`, by type of section. */
 export const defaults = {
   fastpath: {
@@ -30,7 +33,20 @@ export const defaults = {
   cpu: { enabled: '1', profile: 'auto' },
 } as const;
 
+/** The value in force where an option is absent; empty: none. */
 export function defaultOf(type: string, option: string): string {
   const known: Record<string, Record<string, string>> = defaults;
   return known[type]?.[option] ?? '';
+}
+
+/** What to write for a value: a default is not written where nothing was. */
+export function stored<V extends Value>(
+  draft: Draft,
+  { config, section, type }: { config: string; section: string; type: string },
+  option: string,
+  to: V,
+  implied = defaultOf(type, option),
+): V | '' {
+  const written = draft.original(config, section)?.values[option];
+  return to === implied && written === undefined ? '' : to;
 }
