@@ -14,6 +14,10 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
+/** The membership of a port or an SSID in a VLAN; the keys `u`, `t` and `-` set it. */
+export const cell = (page: Page, port: string, vid: number) =>
+  page.getByRole('button', { name: `${port}, VLAN ${vid}: ` });
+
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 
 /** The lines of the open review in the syntax of the files. */

@@ -3,7 +3,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Draft } from '../form/draft.svelte';
 import { Router } from '../form/change.svelte';
 import type { Section } from '../form/sections';
-import { addVlan, join, memberOf, removeVlan, renameVlan, vlansOf, wrongWith } from './matrix';
+import {
+  addVlan,
+  join,
+  memberOf,
+  nextOf,
+  removeVlan,
+  renameVlan,
+  vlansOf,
+  wrongWith,
+} from './matrix';
 import { migrate, perVlanBridges } from './migration';
 
 let last = 0;
@@ -181,4 +190,15 @@ it('prepares one bridge instead of one for each VLAN', async () => {
     ['lan1', 't'],
   ]);
   expect(perVlanBridges(draft)).toEqual([]);
+});
+
+it('a toggle goes through the memberships that are offered', () => {
+  const offered = ['', 'u*', 't'] as const;
+  expect(nextOf('', offered)).toBe('u*');
+  expect(nextOf('u*', offered)).toBe('t');
+  expect(nextOf('t', offered)).toBe('');
+  expect(nextOf('u', offered)).toBe('t');
+  expect(nextOf('t*', offered)).toBe('');
+  // An SSID is untagged or not in it.
+  expect(nextOf('u*', ['', 'u*'])).toBe('');
 });

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay, type Recording } from './replay';
+import { entered, shown } from './screens';
+
+interface Section {
+  type: string;
+  values: Record<string, string | string[]>;
+}
+
+test.use({ locale: 'en-GB' });
+
+async function open(
+  page: Page,
+  edit: (answers: Recording['answers']) => void = () => undefined,
+): Promise<void> {
+  await replay(page, edit);
+  await entered(page);
+  await page.goto('#/network');
+  await shown(page);
+}
+
+const cell = (page: Page, port: string, vid: number) =>
+  page.getByRole('button', { name: `${port}, VLAN ${vid}: ` });
+
+test('a cell goes through the memberships, and its name says which', async ({ page }) => {
+  await open(page);
+  const lan3 = cell(page, 'lan3', 20);
+  for (const [sign, words] of [
+    ['–', 'not a member'],
+    ['U', 'untagged'],
+    ['T', 'tagged'],
+    ['–', 'not a member'],
+  ] as const) {
+    await expect(lan3).toHaveText(sign);
+    await expect(lan3).toHaveAccessibleName(`lan3, VLAN 20: ${words}`);
+    await lan3.click();
+  }
+  await expect(page.getByRole('status').filter({ hasText: 'lan3, VLAN 20: ' })).toBeAttached();
+});
+
+test('keys set a membership and lead through the table', async ({ page }) => {
+  await open(page);
+  await cell(page, 'lan1', 10).focus();
+  await page.keyboard.press('ArrowDown');
+  await expect(cell(page, 'lan1', 20)).toBeFocused();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  const lan3 = cell(page, 'lan3', 20);
+  await expect(lan3).toBeFocused();
+  await page.keyboard.press('t');
+  await expect(lan3).toHaveAttribute('data-member', 't');
+  await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
+  // Untagged frames of a port go into one VLAN.
+  await page.keyboard.press('u');
+  await expect(lan3).toHaveAttribute('data-member', 'u*');
+  await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
+  await page.keyboard.press('Delete');
+  await expect(lan3).toHaveAttribute('data-member', '');
+  await page.keyboard.press('ArrowDown');
+  await expect(lan3).toBeFocused();
+});
+
+test('twelve ports fit into 1280 px, and into 320 px below one another', async ({ page }) => {
+  const ports = Array.from({ length: 12 }, (_, i) => `lan${i + 1}`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await open(page, (answers) => {
+    const key = 'fastpath.change get {"configs":["network","firewall","dhcp","wireless"]}';
+    const [, read] = (answers[key] as { result: [number, { configs: { network: Section[] } }] })
+      .result;
+    const bridge = read.configs.network.find(({ values }) => values['type'] === 'bridge');
+    if (bridge) bridge.values['ports'] = ports;
+    const status = answers['network.device status {}'] as { result: [number, object] };
+    const link = { up: true, carrier: true, speed: '10000F' };
+    status.result[1] = Object.fromEntries(ports.map((port) => [port, link]));
+  });
+  const table = page.getByRole('table', { name: 'Ports and VLANs of br-lan' });
+  await expect(table).toContainText('10,000 Mbit/s');
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    await expect(cell(page, 'lan12', 20)).toBeVisible();
+    for (const port of ports) {
+      const box = await cell(page, port, 20).boundingBox();
+      expect(box?.width, port).toBeGreaterThanOrEqual(32);
+      expect((box?.x ?? 0) + (box?.width ?? 0), port).toBeLessThanOrEqual(width);
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(width);
+    const inner = await table.evaluate((each) => [
+      each.scrollWidth,
+      each.parentElement?.clientWidth,
+    ]);
+    expect(inner[0]).toBeLessThanOrEqual(inner[1] ?? 0);
+  }
+});
