@@ -1,40 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Spans, ages, times of day and dates as text. */
+/** Spans, ages, times of day and dates as text, in the language of the page. Times have 24 hours in
+ * every language: they are compared with those of logs. */
 
-const twoDigits = (value: number) => String(value).padStart(2, '0');
+import { formatter } from './locale';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A span in at most two units: "45 s", "12 min", "3 h 05 min", "4 d 2 h". */
+type Unit = 'second' | 'minute' | 'hour' | 'day';
+
+function amount(value: number, unit: Unit): string {
+  const format = { style: 'unit', unit, unitDisplay: 'short' } as const;
+  return formatter(unit, (locale) => new Intl.NumberFormat(locale, format)).format(value);
+}
+
+/**
+ * A span in at most two units: "45 sec", "12 min", "3 hr, 5 min", "4 days, 2 hr". It is what
+ * Intl.DurationFormat writes, which browsers have only since 2025.
+ */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
-  if (s < MINUTE) return `${s} s`;
-  if (s < HOUR) return `${Math.floor(s / MINUTE)} min`;
-  if (s < DAY) return `${Math.floor(s / HOUR)} h ${twoDigits(Math.floor((s % HOUR) / MINUTE))} min`;
-  return `${Math.floor(s / DAY)} d ${Math.floor((s % DAY) / HOUR)} h`;
+  if (s < MINUTE) return amount(s, 'second');
+  if (s < HOUR) return amount(Math.floor(s / MINUTE), 'minute');
+  const hours = Math.floor((s % DAY) / HOUR);
+  if (s < DAY) return both(amount(hours, 'hour'), Math.floor((s % HOUR) / MINUTE), 'minute');
+  return both(amount(Math.floor(s / DAY), 'day'), hours, 'hour');
 }
 
-/** The same in a table's cell: "0:45", "12:03", "3 h", "4 d". */
+function both(first: string, rest: number, unit: Unit): string {
+  if (rest === 0) return first;
+  const format = { type: 'unit', style: 'short' } as const;
+  const list = formatter('units', (locale) => new Intl.ListFormat(locale, format));
+  return list.format([first, amount(rest, unit)]);
+}
+
+/** The same in a table's cell: "0:45", "12:03", "3 hr", "4 days". */
 export function age(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
-  if (s < HOUR) return `${Math.floor(s / MINUTE)}:${twoDigits(s % MINUTE)}`;
-  if (s < DAY) return `${Math.floor(s / HOUR)} h`;
-  return `${Math.floor(s / DAY)} d`;
+  if (s < HOUR) return `${Math.floor(s / MINUTE)}:${String(s % MINUTE).padStart(2, '0')}`;
+  if (s < DAY) return amount(Math.floor(s / HOUR), 'hour');
+  return amount(Math.floor(s / DAY), 'day');
 }
 
-/** Swedish writes dates and times of day as ISO 8601 does: "2026-11-21", "14:05:09". */
-const days = new Intl.DateTimeFormat('sv', { dateStyle: 'short' });
-const times = new Intl.DateTimeFormat('sv', { timeStyle: 'medium' });
+const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const seconds = { ...minutes, second: '2-digit' } as const;
+const day = { day: 'numeric', month: 'short' } as const;
+const date = { ...day, year: 'numeric' } as const;
+
+function written(name: string, format: Intl.DateTimeFormatOptions, ms: number): string {
+  return formatter(name, (locale) => new Intl.DateTimeFormat(locale, format)).format(ms);
+}
 
 /** Time of day of a Unix time in milliseconds, "14:05:09". */
 export function clock(ms: number): string {
-  return times.format(ms);
+  return written('seconds', seconds, ms);
 }
 
-/** A moment for people: the time of day, with the date unless it is today's. */
+/** The same without seconds, "14:05". */
+export function minute(ms: number): string {
+  return written('minutes', minutes, ms);
+}
+
+/** The day of the month, "21 Nov". */
+export function dayOf(ms: number): string {
+  return written('day', day, ms);
+}
+
+export function sameDay(one_ms: number, other_ms: number): boolean {
+  return written('date', date, one_ms) === written('date', date, other_ms);
+}
+
+/** A moment for people: the time of day, with date and time zone unless it is today's. */
 export function moment(ms: number, now_ms: number = Date.now()): string {
-  const day = days.format(ms);
-  return day === days.format(now_ms) ? clock(ms) : `${day} ${clock(ms)}`;
+  if (sameDay(ms, now_ms)) return clock(ms);
+  return written('moment', { ...date, ...seconds, timeZoneName: 'short' }, ms);
 }

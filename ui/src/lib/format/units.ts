@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Rates, bytes, counts and percent as text: units, digits, rounding. */
+/** Rates, bytes, counts and percent as text: units, digits, rounding. Rates and bytes have
+ * units of their own: Intl writes a megabit as "Mb", which is read as a megabyte. */
+
+import { formatter } from './locale';
 
 /** A number ready to be shown, its unit apart so that columns can align both. */
 export interface Quantity {
@@ -10,26 +13,11 @@ export interface Quantity {
 const rateUnits = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'];
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Formatters are slow to make and the table shows hundreds of numbers a second: made once. */
-const formatters = new Map<number, Intl.NumberFormat>();
-let locale: string | undefined;
-
-/** Chooses the language of numbers; the browser's own when undefined. */
-export function setNumberLocale(wanted: string | undefined): void {
-  locale = wanted;
-  formatters.clear();
-}
-
 /** `least`: digits after the point that are kept even when they are zero. */
 function decimals(value: number, digits: number, least = digits): string {
-  const key = 10 * digits + least;
-  let formatter = formatters.get(key);
-  if (!formatter) {
-    const fixed = { minimumFractionDigits: least, maximumFractionDigits: digits };
-    formatter = new Intl.NumberFormat(locale, fixed);
-    formatters.set(key, formatter);
-  }
-  return formatter.format(value);
+  const format = { minimumFractionDigits: least, maximumFractionDigits: digits };
+  const make = (locale?: string) => new Intl.NumberFormat(locale, format);
+  return formatter(`${least}-${digits}`, make).format(value);
 }
 
 /** Three significant digits, in steps of 1000; whole numbers in the smallest unit. */
@@ -64,11 +52,34 @@ export function count(amount: number): string {
   return decimals(amount, 0);
 }
 
-/** A share of 1 in percent. Only everything is "100": 0.9996 stays 99.9. */
+/** A piece of a percentage: the number, or the sign with the space that the language has. */
+export interface PercentPart {
+  text: string;
+  sign: boolean;
+}
+
+/** A share of 1 in percent. Only everything is "100%": 0.9996 stays 99.9%. */
+export function percentParts(share: number): PercentPart[] {
+  const value = Math.min(1, Math.max(0, share));
+  const digits = value === 1 ? 0 : 1;
+  const format = { style: 'percent', minimumFractionDigits: digits } as const;
+  const make = (locale?: string) => new Intl.NumberFormat(locale, format);
+  const shown = value === 1 ? 1 : Math.floor(value * 1000) / 1000;
+  const parts: PercentPart[] = [];
+  for (const { type, value: text } of formatter(`percent-${digits}`, make).formatToParts(shown)) {
+    const sign = type === 'percentSign' || type === 'literal';
+    const last = parts.at(-1);
+    if (last?.sign === sign) last.text += text;
+    else parts.push({ text, sign });
+  }
+  return parts;
+}
+
+/** The same as text: "91.5%" in English, "91,5 %" in German. */
 export function percent(share: number): string {
-  const value = Math.min(1, Math.max(0, share)) * 100;
-  if (value === 100) return decimals(100, 0);
-  return decimals(Math.floor(value * 10) / 10, 1);
+  return percentParts(share)
+    .map((part) => part.text)
+    .join('');
 }
 
 export function text(quantity: Quantity): string {

@@ -2,7 +2,7 @@
 /** The language of the page: of the host page, else the user's choice, else the browser's, else
  * English. */
 
-import { setNumberLocale } from '../format/units';
+import { regional, setLocale } from '../format/locale';
 import { known, setLanguage } from '../i18n/t';
 
 const STORED = 'fastpath.language';
@@ -20,7 +20,7 @@ export class Language {
 
   constructor(
     given: string | undefined,
-    browser: readonly string[],
+    private readonly browser: readonly string[],
     private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
   ) {
     this.fixed = given !== undefined;
@@ -44,7 +44,7 @@ export class Language {
 
   private async use(tag: string): Promise<void> {
     await setLanguage(tag);
-    setNumberLocale(tag);
+    setLocale(regional(tag, this.browser));
     this.tag = tag;
   }
 }

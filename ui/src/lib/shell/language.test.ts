@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, expect, it } from 'vitest';
-import { rate, setNumberLocale, text } from '../format/units';
+import { setLocale } from '../format/locale';
+import { rate, text } from '../format/units';
 import { setLanguage, t } from '../i18n/t';
 import { Language } from './language.svelte';
 
@@ -9,7 +10,7 @@ function storage(stored: string | null = null) {
 }
 
 afterEach(async () => {
-  setNumberLocale(undefined);
+  setLocale(undefined);
   await setLanguage('en');
 });
 
