@@ -71,7 +71,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await open(page, 'overview');
   await expect(page.locator('[data-figure="offload"]')).toContainText('9');
   await expect(
-    page.getByRole('region', { name: 'Throughput by path' }).locator('svg.chart'),
+    page.getByRole('region', { name: 'Throughput by path' }).locator('figure[aria-busy=false]'),
   ).toBeVisible();
   await page.screenshot({ path: docs('overview'), animations: 'disabled' });
   await page.goto('#/topology');

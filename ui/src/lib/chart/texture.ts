@@ -5,6 +5,10 @@ import type { Path } from '../api/types';
 
 /** Side of a tile, in pixels. */
 export const TILE = 8;
+/** How much of what is below shows through the areas and their lines. */
+export const AREA_ALPHA = 0.72;
+const LINE_ALPHA = 0.75;
+const LINE_WIDTH = 1.4;
 
 /** The lines in a tile: none, dots, slanted, level and crossing ones. */
 export const textures: Record<Path, string> = {
@@ -14,3 +18,32 @@ export const textures: Record<Path, string> = {
   hardware: 'M0 2h8M0 6h8',
   ebpf: 'M0 0 8 8M0 8 8 0',
 };
+
+/** Pixels of a tile's side on a canvas: at least one, for a whole pattern. */
+export function sideOf(pixelRatio: number): number {
+  return Math.max(1, Math.round(TILE * pixelRatio));
+}
+
+/** The tile of a path, to fill an area of a canvas with. */
+export function tileOf(
+  path: Path,
+  colours: { area: string; lines: string },
+  pixelRatio: number,
+): HTMLCanvasElement {
+  const tile = document.createElement('canvas');
+  const side = sideOf(pixelRatio);
+  tile.width = side;
+  tile.height = side;
+  const pen = tile.getContext('2d');
+  if (!pen) return tile;
+  pen.scale(side / TILE, side / TILE);
+  pen.globalAlpha = AREA_ALPHA;
+  pen.fillStyle = colours.area;
+  pen.fillRect(0, 0, TILE, TILE);
+  pen.globalAlpha = LINE_ALPHA;
+  pen.strokeStyle = colours.lines;
+  pen.lineWidth = LINE_WIDTH;
+  pen.lineCap = 'round';
+  pen.stroke(new Path2D(textures[path]));
+  return tile;
+}

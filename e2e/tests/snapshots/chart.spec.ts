@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { RECORDING, replay, type Recording } from './replay';
+import { entered, shown } from './screens';
+
+test.use({ locale: 'en-GB', viewport: { width: 1280, height: 800 } });
+
+const { answers: recorded } = JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording;
+const status = recorded['fastpath status {}'] as { result: [number, { now_ms: number }] };
+const at_ms = status.result[1].now_ms;
+const COLS = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
+const HISTORY = 'fastpath history {"series":"rate","step_s":';
+
+/** Samples up to now, each with another rate. */
+function history(step_s: number, number: number) {
+  const rows = Array.from({ length: number }, (_, i) => {
+    const at = at_ms - (number - 1 - i) * step_s * 1000;
+    return [at, 1e6 + i * 1000, 0, 5e6, 0, 0];
+  });
+  return { result: [0, { series: 'rate', step_s, cols: COLS, rows }] };
+}
+
+const chart = (page: Page) => page.getByRole('region', { name: 'Throughput by path' });
+const areas = (page: Page) => chart(page).getByRole('img', { name: /^Throughput/ });
+const keys = (page: Page) => chart(page).getByRole('slider', { name: 'Time' });
+const reset = (page: Page) => chart(page).getByRole('button', { name: 'Reset zoom' });
+const clock = (page: Page) => chart(page).locator('.at');
+
+async function open(page: Page, screen = 'overview'): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
+  await replay(page, (answers) => {
+    answers[`${HISTORY}1}`] = history(1, 300);
+    answers[`${HISTORY}10}`] = history(10, 360);
+    answers[`${HISTORY}60}`] = history(60, 1440);
+  });
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+  await expect(page.locator('figure[aria-busy=false]')).toBeVisible();
+}
+
+/** How many different colours are on the canvas: one that is empty has one. */
+function coloursOf(image: Locator): Promise<string[]> {
+  return image.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
+    const pen = canvas.getContext('2d');
+    const pixels = pen?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+    const seen = new Set<string>();
+    for (let i = 0; i < pixels.length; i += 4) seen.add(pixels.slice(i, i + 4).join());
+    return [...seen];
+  });
+}
+
+/** Selects a part of the chart by pointer, as shares of its width. */
+async function drag(page: Page, from: number, to: number): Promise<void> {
+  const box = await chart(page).locator('.u-over').boundingBox();
+  if (!box) throw new Error('no chart');
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + from * box.width, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + ((from + to) / 2) * box.width, y);
+  await page.mouse.move(box.x + to * box.width, y);
+  await page.mouse.up();
+}
+
+for (const deviceScaleFactor of [0.5, 1, 1.25]) {
+  test.describe(`at ${deviceScaleFactor} pixels a pixel`, () => {
+    test.use({ deviceScaleFactor });
+
+    test('the chart is drawn without a violation of the policy', async ({ page }) => {
+      const violations: string[] = [];
+      page.on('console', (line) => {
+        if (/Content Security Policy|Trusted/.test(line.text())) violations.push(line.text());
+      });
+      page.on('pageerror', (error) => violations.push(error.message));
+      await open(page);
+      expect((await coloursOf(areas(page))).length).toBeGreaterThan(8);
+      expect(violations).toEqual([]);
+    });
+  });
+}
+
+test('the pointer shows the values of a moment', async ({ page }) => {
+  await open(page);
+  const newest = await clock(page).textContent();
+  const over = await chart(page).locator('.u-over').boundingBox();
+  await page.mouse.move((over?.x ?? 0) + (over?.width ?? 0) / 2, (over?.y ?? 0) + 50);
+  await expect(clock(page)).not.toHaveText(newest ?? '');
+  await expect(chart(page).locator('.u-cursor-x')).toBeVisible();
+  await page.mouse.move(0, 0);
+  await expect(clock(page)).toHaveText(newest ?? '');
+});
+
+test('arrow keys move the cursor, and its values are said', async ({ page }) => {
+  await open(page);
+  await expect(keys(page)).toHaveAttribute('aria-valuetext', 'newest values');
+  await keys(page).focus();
+  await page.keyboard.press('Home');
+  const first = new Date(at_ms - 299_000).toISOString().slice(11, 19);
+  await expect(keys(page)).toHaveAttribute(
+    'aria-valuetext',
+    new RegExp(`^${first}: .*Slow path 1.00 Mbit/s`),
+  );
+  await expect(clock(page)).toHaveText(first);
+  const before = await keys(page).getAttribute('aria-valuenow');
+  await page.keyboard.press('ArrowRight');
+  await expect(keys(page)).toHaveAttribute('aria-valuenow', String(Number(before) + 1));
+  await page.keyboard.press('Escape');
+  await expect(keys(page)).toHaveAttribute('aria-valuetext', 'newest values');
+});
+
+test('a drag zooms; button, double click and Escape show the whole span', async ({ page }) => {
+  await open(page);
+  const ends: (() => Promise<void>)[] = [
+    () => reset(page).click(),
+    () => chart(page).locator('.u-over').dblclick(),
+    () => keys(page).press('Escape'),
+  ];
+  for (const end of ends) {
+    const before = await placeOf(page);
+    await drag(page, 0.25, 0.5);
+    await expect(reset(page)).toBeVisible();
+    await page.mouse.move(0, 0);
+    await keys(page).press('Home');
+    const from = (await clock(page).textContent()) ?? '';
+    const left_ms = at_ms - 300_000 + 75_000;
+    expect(
+      Math.abs(Date.parse(`${new Date(at_ms).toISOString().slice(0, 10)}T${from}Z`) - left_ms),
+    ).toBeLessThan(4000);
+    await end();
+    await expect(reset(page)).toHaveCount(0);
+    expect(await placeOf(page)).toEqual(before);
+  }
+});
+
+/** Size and place of the chart in its panel, which the zoom must not change. */
+async function placeOf(page: Page): Promise<number[]> {
+  const [inner, outer] = await Promise.all([areas(page).boundingBox(), chart(page).boundingBox()]);
+  if (!inner || !outer) throw new Error('no chart');
+  return [inner.x - outer.x, inner.y - outer.y, inner.width, inner.height];
+}
+
+test('keys zoom around the cursor and move the part', async ({ page }) => {
+  await open(page);
+  await keys(page).focus();
+  await page.keyboard.press('+');
+  await expect(reset(page)).toBeVisible();
+  await page.keyboard.press('Home');
+  const first = Number(await keys(page).getAttribute('aria-valuenow'));
+  expect(first).toBeGreaterThan(60);
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Home');
+  expect(Number(await keys(page).getAttribute('aria-valuenow'))).toBeLessThan(first);
+  await page.keyboard.press('-');
+  await page.keyboard.press('-');
+  await expect(reset(page)).toHaveCount(0);
+});
+
+test('the chart shows 5 minutes, an hour or a day', async ({ page }) => {
+  await open(page);
+  const span = (name: string) => chart(page).getByRole('button', { name, exact: true });
+  await expect(span('5 mins')).toHaveAttribute('aria-pressed', 'true');
+  for (const [name, words, number] of [
+    ['1 hr', 'Throughput of the last hour', 360],
+    ['1 day', 'Throughput of the last 24 hours', 1440],
+  ] as const) {
+    await span(name).click();
+    await expect(span(name)).toHaveAttribute('aria-pressed', 'true');
+    await expect(areas(page)).toHaveAccessibleName(new RegExp(`^${words}: now`));
+    await expect(keys(page)).toHaveAttribute('aria-valuemax', String(number - 1));
+  }
+  await keys(page).press('Home');
+  // Of another day, so with its date and its zone.
+  await expect(clock(page)).toHaveText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
+  await span('5 mins').click();
+  await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 5 minutes/);
+});
+
+test('the chart has the colours of the scheme, and follows its width', async ({ page }) => {
+  await open(page);
+  const light = await coloursOf(areas(page));
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expect.poll(() => coloursOf(areas(page))).not.toEqual(light);
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+  await expect.poll(async () => (await coloursOf(areas(page))).length).toBeGreaterThan(8);
+  await page.emulateMedia({ forcedColors: 'none' });
+  await page.setViewportSize({ width: 400, height: 800 });
+  const canvas = areas(page).locator('canvas');
+  await expect
+    .poll(async () => {
+      const [inner, outer] = await Promise.all([canvas.boundingBox(), areas(page).boundingBox()]);
+      return [inner?.width, inner?.height].join() === [outer?.width, outer?.height].join();
+    })
+    .toBe(true);
+});
+
+test('without its library the chart is a table', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await replay(page);
+  await page.route('**/assets/uPlot*', (route) => route.abort());
+  await entered(page);
+  await page.goto('#/overview');
+  await expect(chart(page).getByRole('table')).toBeVisible();
+  await expect(chart(page).getByRole('button', { name: 'Show as chart' })).toBeVisible();
+});

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Geometry of the stacked areas: where a row has a height, the outline of each such piece, top of
+ * the axis (at least 1 Mbit/s). */
+
+type Row = ArrayLike<number | null | undefined>;
+
+/** A small line's axis should not show its noise full size. */
+const SMALLEST_TOP = 1e6;
+
+export function topOf(highest: number | null): number {
+  return Math.max(SMALLEST_TOP, (highest ?? 0) * 1.08);
+}
+
+/**
+ * The ranges in which a row has a height, as pairs of indexes between `first` and `last`. A range
+ * includes the samples next to it, where its edge starts to rise and ends its fall.
+ */
+export function spans(row: Row, below: Row | null, first: number, last: number) {
+  const found: [number, number][] = [];
+  const high = (i: number) => (row[i] ?? 0) > (below?.[i] ?? 0);
+  for (let i = first; i <= last; i += 1) {
+    if (!high(i)) continue;
+    const from = Math.max(first, i - 1);
+    const to = Math.min(last, i + 1);
+    const previous = found.at(-1);
+    if (previous && from < previous[1]) previous[1] = to;
+    else found.push([from, to]);
+  }
+  return found;
+}
+
+/** What an outline is drawn with: a `Path2D` is one. */
+export interface Pen {
+  moveTo: (x: number, y: number) => void;
+  lineTo: (x: number, y: number) => void;
+  closePath: () => void;
+}
+
+/** One row between two samples, and where values are on the chart. */
+export interface Piece {
+  times: Row;
+  row: Row;
+  below: Row | null;
+  x: (at: number) => number;
+  y: (value: number) => number;
+}
+
+/** Draws the outline from sample `from` to `to`: forth along the row, back along the one below. */
+export function outline(pen: Pen, piece: Piece, [from, to]: [number, number]): void {
+  const { times, row, below, x, y } = piece;
+  for (let i = from; i <= to; i += 1) {
+    const at = x(times[i] ?? 0);
+    if (i === from) pen.moveTo(at, y(row[i] ?? 0));
+    else pen.lineTo(at, y(row[i] ?? 0));
+  }
+  for (let i = to; i >= from; i -= 1) pen.lineTo(x(times[i] ?? 0), y(below?.[i] ?? 0));
+  pen.closePath();
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** What uPlot draws and how: axes, areas and their patterns, selection by pointer, colours of the
+ * tokens. */
+
+import type uPlot from 'uplot';
+import type { Path } from '../api/types';
+import { axisRate, text } from '../format/units';
+import { outline, spans, topOf } from './area';
+import { timeMarks } from './marks';
+import { tileOf } from './texture';
+import type { View } from './view';
+
+/** Colours and type of the page, as a canvas takes them. */
+export interface Look {
+  ink: string;
+  line: string;
+  surface: string;
+  areas: Record<string, string>;
+  font: string;
+  /** Pixels of a rem: labels grow with the browser's font size, and so does their space. */
+  rem: number;
+}
+
+export interface Wanted {
+  used: readonly Path[];
+  look: () => Look;
+  /** Up to when the chart goes, in seconds. */
+  newest: () => number;
+  onselect: (view: View) => void;
+  onreset: () => void;
+}
+
+/** The colour of an element marked by `data-colour`: tokens as such are no colours to a canvas. */
+export function lookOf(figure: HTMLElement): Look {
+  const colours: Record<string, string> = {};
+  for (const probe of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
+    colours[probe.dataset['colour'] ?? ''] = getComputedStyle(probe).color;
+  }
+  const { ink = '', line = '', surface = '', ...areas } = colours;
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return { ink, line, surface, areas, rem, font: getComputedStyle(figure).fontFamily };
+}
+
+/** Space right of the newest sample and above the highest mark, in pixels. */
+const EDGE = 8;
+/** Room between two marks of an axis, in pixels of a font of 16. */
+const BETWEEN_ROWS = 40;
+const BETWEEN_TIMES = 80;
+/** A shorter drag is a click. */
+const SHORTEST_DRAG = 6;
+
+export function optionsOf(wanted: Wanted, size: { width: number; height: number }): uPlot.Options {
+  const { used, look, onselect, onreset } = wanted;
+  const fills = new Map<string, CanvasPattern | null>();
+  return {
+    ...size,
+    padding: [EDGE, EDGE, 0, 0],
+    legend: { show: false },
+    scales: { y: { range: (_, __, highest) => [0, topOf(highest)] } },
+    axes: [timeAxis(wanted), rateAxis(look)],
+    series: [{}, ...used.map((path) => area(path, look, fills))],
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false, dist: SHORTEST_DRAG },
+      bind: {
+        dblclick: () => () => {
+          onreset();
+          return null;
+        },
+      },
+    },
+    hooks: {
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < SHORTEST_DRAG) return;
+          const view = { from: plot.posToVal(left, 'x'), to: plot.posToVal(left + width, 'x') };
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onselect(view);
+        },
+      ],
+    },
+  };
+}
+
+function axis(look: () => Look): uPlot.Axis {
+  const { rem, font } = look();
+  return {
+    stroke: () => look().ink,
+    // uPlot reads whole pixels.
+    font: `${Math.round(0.75 * rem)}px ${font}`,
+    grid: { stroke: () => look().line, width: 1 },
+    ticks: { show: false },
+    gap: 0.375 * rem,
+  };
+}
+
+function timeAxis({ look, newest }: Wanted): uPlot.Axis {
+  const { rem } = look();
+  return {
+    ...axis(look),
+    space: (BETWEEN_TIMES * rem) / 16,
+    values: (_, marks, __, ___, step) => timeMarks(marks, step, newest()),
+    size: (_, shown) => (shown?.some((each) => each.includes('\n')) ? 2.75 : 1.625) * rem,
+  };
+}
+
+function rateAxis(look: () => Look): uPlot.Axis {
+  const { rem } = look();
+  return {
+    ...axis(look),
+    space: (BETWEEN_ROWS * rem) / 16,
+    values: (_, marks) => marks.map((value) => text(axisRate(value))),
+    size: 4.5 * rem,
+  };
+}
+
+function area(
+  path: Path,
+  look: () => Look,
+  fills: Map<string, CanvasPattern | null>,
+): uPlot.Series {
+  const colour = () => look().areas[path] ?? '';
+  return {
+    stroke: colour,
+    width: 1,
+    fill: ({ ctx }) => {
+      const lines = look().surface;
+      const key = [path, colour(), lines, devicePixelRatio].join();
+      if (!fills.has(key)) {
+        const tile = tileOf(path, { area: colour(), lines }, devicePixelRatio);
+        fills.set(key, ctx.createPattern(tile, 'repeat'));
+      }
+      return fills.get(key) ?? colour();
+    },
+    points: { show: false },
+    paths: (plot, row, first, last) => {
+      const shape = shapeOf(plot, row, first, last);
+      return { stroke: shape, fill: shape, flags: 0 };
+    },
+  };
+}
+
+/** A row without height has no area: its edge would be a line in the colour of an idle path. */
+function shapeOf(plot: uPlot, number: number, first: number, last: number): Path2D {
+  const shape = new Path2D();
+  const [times, ...rows] = plot.data;
+  const row = rows[number - 1] ?? [];
+  const below = rows[number - 2] ?? null;
+  const place = {
+    x: (at: number) => plot.valToPos(at, 'x', true),
+    y: (value: number) => plot.valToPos(value, 'y', true),
+  };
+  for (const span of spans(row, below, first, last)) {
+    outline(shape, { times, row, below, ...place }, span);
+  }
+  return shape;
+}

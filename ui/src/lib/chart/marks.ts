@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Texts of the marks on the axis of time: seconds only when zoomed, the day when it changes. */
+
+import { clock, dayOf, minute, sameDay } from '../format/time';
+
+/**
+ * A text for each mark, the day in a line below the first one of each day. There is no day where
+ * all marks are of the day of `now`.
+ *
+ * @param marks Unix seconds, ascending
+ * @param step seconds between two of them
+ */
+export function timeMarks(marks: readonly number[], step: number, now: number): string[] {
+  const today = marks.every((at) => sameDay(at * 1000, now * 1000));
+  return marks.map((at, i) => {
+    const time = step < 60 ? clock(at * 1000) : minute(at * 1000);
+    const before = marks[i - 1];
+    const begins = before === undefined || !sameDay(before * 1000, at * 1000);
+    return begins && !today ? `${time}\n${dayOf(at * 1000)}` : time;
+  });
+}

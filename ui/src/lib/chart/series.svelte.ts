@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** The samples of the chosen span: 5 minutes from the live loop; an hour in steps of 10 s and a day
+ * in steps of a minute from the router's history. */
+
+import type { Fastpath } from '../api/fastpath';
+import type { Live } from '../live/live.svelte';
+import { poll } from '../live/poll.svelte';
+import { samplesOf, SPAN_MS, type Sample } from '../live/ring';
+
+/** How far back a chart looks, and how far its samples are apart. */
+export const spans = {
+  minutes: { length_s: SPAN_MS / 1000, step_s: 1 },
+  hour: { length_s: 3600, step_s: 10 },
+  day: { length_s: 86_400, step_s: 60 },
+} as const;
+export type Span = keyof typeof spans;
+export const spanNames = Object.keys(spans) as Span[];
+
+/** The samples of a chart, and the choice of its span. */
+export class Series {
+  span = $state<Span>('minutes');
+  /** Of the longer spans; null until the router has answered. */
+  private older = $state.raw<readonly Sample[] | null>(null);
+
+  constructor(
+    private readonly live: Live,
+    private readonly api: Fastpath,
+  ) {}
+
+  get samples(): readonly Sample[] {
+    return this.span === 'minutes' ? this.live.samples : (this.older ?? []);
+  }
+
+  /** Samples of another span are none of this one. */
+  forget(): void {
+    this.older = null;
+  }
+
+  async ask(step_s: 10 | 60, signal: AbortSignal): Promise<void> {
+    const history = await this.api.call('history', { series: 'rate', step_s }, signal);
+    if (!signal.aborted) this.older = samplesOf(history);
+  }
+}
+
+/** The samples of a chart, asked for while its component is there. */
+export function series(live: Live, api: Fastpath): Series {
+  const made = new Series(live, api);
+  $effect(() => {
+    const { step_s } = spans[made.span];
+    made.forget();
+    if (step_s !== 1) poll(live, step_s * 1000, (signal) => made.ask(step_s, signal));
+  });
+  return made;
+}
