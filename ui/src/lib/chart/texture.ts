@@ -5,7 +5,7 @@ import type { Path } from '../api/types';
 
 /** Side of a tile, in pixels. */
 export const TILE = 8;
-/** How much of what is below shows through the areas and their lines. */
+/** Opacity of the areas, and of their lines. */
 export const AREA_ALPHA = 0.72;
 const LINE_ALPHA = 0.75;
 const LINE_WIDTH = 1.4;

@@ -11,7 +11,7 @@ describe('a zoomed view', () => {
     expect(within({ from: 1290, to: 1390 }, whole, 1)).toEqual({ from: 1200, to: 1300 });
   });
 
-  it('is none when it is the whole', () => {
+  it('does not exist where the whole is shown', () => {
     expect(within({ from: 900, to: 1400 }, whole, 1)).toBeNull();
     expect(within(whole, whole, 1)).toBeNull();
     expect(within({ from: 1100, to: 1101 }, { from: 1099, to: 1102 }, 1)).toBeNull();

@@ -31,7 +31,7 @@ export function shifted({ from, to }: View, share: number): View {
   return { from: from + by, to: to + by };
 }
 
-/** What a key does to the chart; the cursor moves by samples, or to one end. */
+/** The effect of a key; the cursor moves by samples, or to one end. */
 export type Act =
   | { kind: 'move'; by: number }
   | { kind: 'end'; newest: boolean }
