@@ -29,7 +29,7 @@ export function spans(row: Row, below: Row | null, first: number, last: number) 
   return found;
 }
 
-/** What an outline is drawn with: a `Path2D` is one. */
+/** Draws an outline: a `Path2D`, or a record in a test. */
 export interface Pen {
   moveTo: (x: number, y: number) => void;
   lineTo: (x: number, y: number) => void;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** What uPlot draws and how: axes, areas and their patterns, selection by pointer, colours of the
+/** Options of uPlot: axes, areas and their patterns, selection by pointer, colours of the
  * tokens. */
 
 import type uPlot from 'uplot';
@@ -30,7 +30,7 @@ export interface Wanted {
   onreset: () => void;
 }
 
-/** The colour of an element marked by `data-colour`: tokens as such are no colours to a canvas. */
+/** The colour of an element marked by `data-colour`: a canvas does not resolve tokens. */
 export function lookOf(figure: HTMLElement): Look {
   const colours: Record<string, string> = {};
   for (const probe of figure.querySelectorAll<HTMLElement>('[data-colour]')) {

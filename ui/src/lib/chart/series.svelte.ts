@@ -31,7 +31,7 @@ export class Series {
     return this.span === 'minutes' ? this.live.samples : (this.older ?? []);
   }
 
-  /** Samples of another span are none of this one. */
+  /** Drops the samples of the last span. */
   forget(): void {
     this.older = null;
   }
