@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Locator, Page } from '@playwright/test';
+import { CHANGE_MS } from './change';
+import { expect, live } from './fixture';
+
+/** How somebody works with the page. */
+export interface Hands {
+  logIn(): Promise<void>;
+  /** Opens a screen by its name in the navigation. */
+  go(screen: string): Promise<void>;
+  /** Activates a button, a link or a summary. */
+  press(target: Locator): Promise<void>;
+  /** Turns a checkbox on. */
+  tick(box: Locator): Promise<void>;
+  /** Replaces the text of a field. */
+  write(field: Locator, text: string): Promise<void>;
+  /** Selects an entry of a list by its label. */
+  choose(list: Locator, label: string): Promise<void>;
+  /** Opens the search, and takes a result of these words. */
+  search(words: string, result: RegExp): Promise<void>;
+}
+
+const searchDialog = (page: Page) => page.getByRole('dialog', { name: /^Search/ });
+
+async function loggedIn(page: Page): Promise<void> {
+  await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
+  await live(page);
+}
+
+/** Waits until a control can be used; a slow gateway enables it late. */
+async function usable(target: Locator): Promise<void> {
+  await expect(target).toBeVisible({ timeout: CHANGE_MS });
+  await expect(target).toBeEnabled({ timeout: CHANGE_MS });
+}
+
+const isSelect = (list: Locator) => list.evaluate(({ tagName }) => tagName === 'SELECT');
+
+/** Why a user does not see what has the focus; empty if they do. */
+function unseen(): string {
+  const at = document.activeElement;
+  // After the last stop the focus leaves the page.
+  if (!at || at === document.body) return '';
+  const { left, right, top, bottom } = at.getBoundingClientRect();
+  const what = at.outerHTML.slice(0, 160);
+  if (right - left < 1 || bottom - top < 1) return `has no size: ${what}`;
+  const inside = [0.1, 0.5, 0.9].flatMap((x) =>
+    [0.1, 0.5, 0.9].map((y) => [left + (right - left) * x, top + (bottom - top) * y] as const),
+  );
+  const shown = inside.some(([x, y]) => {
+    const there = document.elementFromPoint(x, y);
+    return there && (at.contains(there) || there.contains(at));
+  });
+  if (!shown) return `is covered, or outside the window: ${what}`;
+  // A row of the table is marked as a whole.
+  const marked = [at, at.closest('[role=row]')].some((each) => {
+    if (!each) return false;
+    const { outlineStyle, outlineWidth } = getComputedStyle(each);
+    return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0;
+  });
+  return marked ? '' : `has no outline: ${what}`;
+}
+
+/** Keys alone. Every stop on the way to a control is seen. */
+export class Keyboard implements Hands {
+  /** More stops than this between two steps of a task are too many. */
+  private static readonly STOPS = 60;
+
+  constructor(private readonly page: Page) {}
+
+  private async reach(target: Locator): Promise<void> {
+    await usable(target);
+    const relation = () =>
+      target.evaluate((element) => {
+        const at = document.activeElement ?? document.body;
+        if (element === at) return 'focused' as const;
+        const position = at.compareDocumentPosition(element);
+        return position & Node.DOCUMENT_POSITION_PRECEDING ? 'before' : 'after';
+      });
+    const begin = await relation();
+    const key = begin === 'before' ? 'Shift+Tab' : 'Tab';
+    for (let stop = 0; (await relation()) !== 'focused'; stop += 1) {
+      if (stop === Keyboard.STOPS) throw new Error(`${stop} times ${key} did not reach ${target}`);
+      await this.page.keyboard.press(key);
+      await expect.poll(() => this.page.evaluate(unseen), 'what has the focus').toBe('');
+    }
+  }
+
+  async logIn(): Promise<void> {
+    await this.write(this.page.getByLabel('User name'), 'root');
+    await this.write(this.page.getByLabel('Password'), 'fastpath');
+    await this.page.keyboard.press('Enter');
+    await loggedIn(this.page);
+  }
+
+  async go(screen: string): Promise<void> {
+    await this.search(screen, new RegExp(`^${screen}$`));
+    await expect(this.page.getByRole('heading', { level: 1, name: screen })).toBeVisible();
+  }
+
+  async press(target: Locator): Promise<void> {
+    await this.reach(target);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async tick(box: Locator): Promise<void> {
+    await this.reach(box);
+    await this.page.keyboard.press('Space');
+    await expect(box).toBeChecked();
+  }
+
+  async write(field: Locator, text: string): Promise<void> {
+    await this.reach(field);
+    await this.page.keyboard.press('ControlOrMeta+A');
+    await this.page.keyboard.type(text);
+    await expect(field).toHaveValue(text);
+  }
+
+  async choose(list: Locator, label: string): Promise<void> {
+    await this.reach(list);
+    if (await isSelect(list)) {
+      await this.page.keyboard.type(label);
+      await expect(list.locator('option:checked')).toHaveText(label);
+      return;
+    }
+    await this.page.keyboard.press('Enter');
+    await expect(this.page.getByRole('option', { name: label, exact: true })).toBeVisible();
+    await this.page.keyboard.type(label);
+    await this.page.keyboard.press('Enter');
+    await expect(list).toContainText(label);
+  }
+
+  async search(words: string, result: RegExp): Promise<void> {
+    const dialog = searchDialog(this.page);
+    await this.page.keyboard.press('ControlOrMeta+K');
+    await expect(dialog).toBeVisible();
+    await this.page.keyboard.type(words);
+    const wanted = dialog.getByRole('option', { name: result }).first();
+    await expect(wanted).toBeVisible();
+    const selected = () => wanted.getAttribute('data-selected');
+    for (let down = 0; (await selected()) === null; down += 1) {
+      expect(down, `results before ${result}`).toBeLessThan(10);
+      await this.page.keyboard.press('ArrowDown');
+    }
+    await this.page.keyboard.press('Enter');
+    await expect(dialog).toBeHidden();
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Tasks of somebody who looks after the router, without the keys or taps that do them. */
+
+import type { Locator, Page } from '@playwright/test';
+import { CHANGE_MS, kept, review } from './change';
+import { expect, rowOf } from './fixture';
+import type { Hands } from './hands';
+import { hosts, type Lab, type Lan, type Router } from './lab';
+
+interface Place {
+  page: Page;
+  router: Router;
+  lan: Lan;
+  lab: Lab;
+}
+
+export interface Task {
+  title: string;
+  /** What there is to find, before the page is opened. */
+  prepare?: (place: Place) => Promise<void>;
+  perform: (hands: Hands, place: Place) => Promise<void>;
+}
+
+/** Reviews the draft, consents to what it opens to the Internet, and applies until it is kept. */
+async function applied(hands: Hands, page: Page): Promise<void> {
+  await hands.press(page.getByRole('button', { name: 'Review and apply' }));
+  await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
+  const consents = review(page).locator('[data-exposes]').getByRole('checkbox');
+  for (const consent of await consents.all()) await hands.tick(consent);
+  await hands.press(review(page).getByRole('button', { name: 'Apply', exact: true }));
+  await kept(page);
+}
+
+/** Opens what is folded, if it is. */
+async function unfold(hands: Hands, details: Locator): Promise<void> {
+  await expect(details).toBeVisible({ timeout: CHANGE_MS });
+  const isOpen = () => details.evaluate((each) => (each as HTMLDetailsElement).open);
+  if (!(await isOpen())) await hands.press(details.locator('> summary'));
+  expect(await isOpen()).toBe(true);
+}
+
+const why: Task = {
+  title: 'find why a flow is slow',
+  prepare: async ({ router }) => {
+    await router.run(
+      `printf '\\nconfig exclude\\n\\toption dest 203.0.113.0/24\\n' >>/etc/config/fastpath
+      /etc/init.d/fastpathd reload`,
+    );
+  },
+  perform: async (hands, { page, lan, lab }) => {
+    const port = await lan.download(hosts.isp);
+    await lab.verb('soon', '10', 'on_path', 'slow/excluded', '--proto', 'tcp', '--text', `${port}`);
+    await hands.go('Flows');
+    await hands.write(page.getByRole('searchbox', { name: 'Filter flows' }), `${port}`);
+    await hands.press(rowOf(page, port).getByRole('button'));
+    const panel = page.getByRole('complementary', { name: /^Flow/ });
+    await expect(panel).toContainText('Excluded by configuration');
+    await expect(panel).toContainText('An exclusion in the configuration keeps this flow');
+  },
+};
+
+const vlan: Task = {
+  title: 'add a guest VLAN',
+  perform: async (hands, { page, router }) => {
+    await hands.go('Network');
+    await hands.press(page.getByRole('button', { name: 'Add VLAN' }));
+    const form = page.getByRole('form', { name: 'New VLAN' });
+    await hands.write(form.getByLabel('VLAN ID'), '30');
+    await hands.write(form.getByLabel('Name'), 'guest');
+    await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
+    await hands.press(form.getByRole('button', { name: 'Add to draft' }));
+    await hands.choose(page.getByLabel('lan3 in VLAN 30', { exact: true }), 'untagged');
+    await applied(hands, page);
+    const members = () => router.run('bridge vlan show dev lan3');
+    await expect.poll(members).toMatch(/30 PVID Egress Untagged/);
+    expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
+    expect(await router.run('nft list table inet fw4')).toContain('guest');
+  },
+};
+
+const undo: Task = {
+  title: 'undo a change',
+  perform: async (hands, { page, router }) => {
+    const rules = () => router.run("sed '/^$/d' /etc/config/firewall");
+    const before = await rules();
+    await hands.go('Firewall');
+    await hands.tick(page.getByLabel('iot may open connections to mgmt', { exact: true }));
+    await applied(hands, page);
+    expect(await rules()).not.toBe(before);
+    await hands.press(page.getByRole('button', { name: 'Dismiss' }));
+    await hands.go('System');
+    const last = page.locator('details[data-change]').first();
+    await unfold(hands, last);
+    await hands.press(last.getByRole('button', { name: 'Undo this change' }));
+    await applied(hands, page);
+    expect(await rules()).toBe(before);
+  },
+};
+
+const setting: Task = {
+  title: 'find a setting by search',
+  perform: async (hands, { page, router }) => {
+    await hands.search('first packets', /^First packets on the slow path/);
+    const field = page.getByLabel('First packets on the slow path');
+    await expect(field).toBeFocused();
+    await hands.write(field, '24');
+    await applied(hands, page);
+    expect(await router.run('cat /etc/config/fastpath')).toMatch(/option\s+slow_packets\s+'?24/);
+  },
+};
+
+const engine: Task = {
+  title: 'switch the engine',
+  perform: async (hands, { page, router }) => {
+    await hands.go('Overview');
+    const choice = page.getByRole('group', { name: 'Engine' });
+    await hands.press(choice.getByRole('button', { name: 'Off', exact: true }));
+    await expect(page.getByText('Switched to Off.')).toBeVisible();
+    expect(await router.engine()).toMatchObject({ active: 'off', wanted: 'off' });
+    await hands.press(choice.getByRole('button', { name: 'Flowtable', exact: true }));
+    await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
+    expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
+  },
+};
+
+const forward: Task = {
+  title: 'add a port forward',
+  perform: async (hands, { page, router }) => {
+    await hands.go('Firewall');
+    await hands.press(page.getByRole('button', { name: 'Add port forward' }));
+    const form = page.locator('details[open][data-forward]').last();
+    await hands.write(form.getByRole('textbox', { name: 'Name' }), 'web');
+    await hands.write(form.getByLabel('External port'), '8443');
+    await hands.write(form.getByLabel('Internal host'), hosts.h10);
+    await hands.write(form.getByLabel('Internal port'), '443');
+    await applied(hands, page);
+    const rules = await router.run('nft list table inet fw4');
+    expect(rules).toMatch(/tcp dport 8443 .*dnat ip to 10\.10\.10\.10:443/);
+  },
+};
+
+export const tasks: readonly Task[] = [why, vlan, undo, setting, engine, forward];
