@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, screens, shown } from './screens';
+
+/** The least width and height of what a finger has to hit, in CSS pixels. */
+const LEAST = 44;
+
+test.use({
+  locale: 'en-GB',
+  viewport: { width: 360, height: 740 },
+  hasTouch: true,
+  isMobile: true,
+});
+
+async function open(page: Page, screen: string): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  const { awaited } = await replay(page);
+  await entered(page);
+  await page.goto(`#/${screens[screen] ?? screen}`);
+  await shown(page);
+  const questions = () => awaited(`en ${screen}`);
+  await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
+}
+
+/**
+ * In the page: the controls that are smaller. The label of a control is a part of it. A link in a
+ * sentence has the height of its line: more would push the lines apart (WCAG 2.5.8 has the same
+ * exception).
+ */
+function small(least: number): string[] {
+  const root = document.querySelector('.fastpath')?.getRootNode() as Document;
+  const kinds = 'a[href], button, input, select, textarea, summary, [role=button], [role=option]';
+  const seen = (each: HTMLElement) => {
+    const { width, height } = each.getBoundingClientRect();
+    return each.checkVisibility({ visibilityProperty: true }) && width > 1 && height > 1;
+  };
+  const inSentence = (each: HTMLElement) => {
+    const around = each.closest('p, dd, li')?.textContent?.trim() ?? '';
+    const own = each.textContent?.trim() ?? '';
+    return each.localName === 'a' && around.length > own.length && each.closest('p, dd') !== null;
+  };
+  const size = (each: HTMLElement) => {
+    const labels = each instanceof HTMLInputElement ? [...(each.labels ?? [])] : [];
+    // Only one around it: the text above a field is not the place where one taps.
+    const around = labels.filter((label) => label.contains(each));
+    // A row of flows reacts as a whole; the button in it is for keys and screen readers.
+    const cell = each.closest('[role=cell]');
+    const row = cell ? each.closest('[role=row]') : null;
+    const parts = [each, ...around, ...(row ? [row] : [])];
+    const boxes = parts.map((part) => part.getBoundingClientRect());
+    const of = (way: 'width' | 'height') => Math.max(...boxes.map((box) => box[way]));
+    return [of('width'), of('height')] as const;
+  };
+  return [...root.querySelectorAll<HTMLElement>(kinds)]
+    .filter((each) => seen(each) && !inSentence(each))
+    .flatMap((each) => {
+      const [width, height] = size(each);
+      // A hundredth for rounding of rem.
+      if (width >= least - 0.01 && height >= least - 0.01) return [];
+      const name = each.getAttribute('aria-label') ?? each.textContent?.trim().slice(0, 40);
+      return [`${each.localName} “${name}” ${Math.round(width)}×${Math.round(height)}`];
+    });
+}
+
+test('rows of flows are as high on a tablet', async ({ page }) => {
+  await page.setViewportSize({ width: 900, height: 740 });
+  await open(page, 'flows');
+  expect(await page.evaluate(small, LEAST)).toEqual([]);
+});
+
+for (const screen of Object.keys(screens)) {
+  test(`what is tapped on ${screen} is at least ${LEAST} px`, async ({ page }) => {
+    await open(page, screen);
+    expect(await page.evaluate(small, LEAST)).toEqual([]);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(360);
+  });
+}
