@@ -3,6 +3,7 @@
 
 import './base.css';
 import './app.css';
+import './touch.css';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
