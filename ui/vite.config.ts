@@ -61,6 +61,12 @@ const glance = [
   /src\/lib\/protection\/(StateTag|view)/,
 ];
 
+/** Forms and charts: for most screens but Flows. */
+const parts = [
+  /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/,
+  /src\/lib\/protection\/setup\/(OnOff|StatusSwitch)/,
+];
+
 export default defineConfig({
   base: './',
   plugins: [inlineStyles(), messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
@@ -91,7 +97,7 @@ export default defineConfig({
               priority: 1,
             },
             { name: 'glance', test: (id) => glance.some((each) => each.test(id)) },
-            { name: 'parts', test: /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/ },
+            { name: 'parts', test: (id) => parts.some((each) => each.test(id)) },
             {
               name: 'setup',
               test: /src\/lib\/(network|wan|fastpath|firewall|cpu|system|wizard)\//,
