@@ -8,7 +8,7 @@ export type MessageKey = keyof typeof en;
 /** The messages of policy and rules. */
 export const s = translator<MessageKey>('protection/setup');
 
-/** A place in words: `lan (VLAN 10)`. */
+/** The label of a place: `lan (VLAN 10)`. */
 export function placeWords({ zone, vlan }: Place): string {
   if (vlan === '') return zone || s('policy.any');
   return zone ? s('policy.zone.vlan', { zone, vlan }) : s('policy.vlan', { vlan });

@@ -47,7 +47,7 @@ test('a zone is offered with each of its VLANs, a VLAN of no zone by itself', ()
   expect(keys(known, new Map(), now)).toEqual(['/', '/lan', '/guest', '10/', '20/', '30/']);
 });
 
-test('what is set stays a choice, also if the zone or the VLAN is gone', () => {
+test('a value that is set stays a choice, also if the zone or the VLAN is gone', () => {
   const known = { zones: ['lan'], vlans: [10] };
   const now = { zone: 'attic', vlan: '99' };
   expect(keys(known, vlansByZone(topology), now)).toEqual(['/', '/lan', '10/lan', '99/attic']);
