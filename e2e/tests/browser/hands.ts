@@ -16,7 +16,7 @@ export interface Hands {
   write(field: Locator, text: string): Promise<void>;
   /** Selects an entry of a list by its label. */
   choose(list: Locator, label: string): Promise<void>;
-  /** Opens the search, and takes a result of these words. */
+  /** Opens the search, and takes the result that has this text. */
   search(words: string, result: RegExp): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ async function usable(target: Locator): Promise<void> {
 
 const isSelect = (list: Locator) => list.evaluate(({ tagName }) => tagName === 'SELECT');
 
-/** Why a user does not see what has the focus; empty if they do. */
+/** Why a user does not see the focused element; empty if they do. */
 function unseen(): string {
   const at = document.activeElement;
   // After the last stop the focus leaves the page.
@@ -60,7 +60,7 @@ function unseen(): string {
   return marked ? '' : `has no outline: ${what}`;
 }
 
-/** Keys alone. Every stop on the way to a control is seen. */
+/** Keys alone. Every stop before a control is seen. */
 export class Keyboard implements Hands {
   /** More stops than this between two steps of a task are too many. */
   private static readonly STOPS = 60;
@@ -81,7 +81,7 @@ export class Keyboard implements Hands {
     for (let stop = 0; (await relation()) !== 'focused'; stop += 1) {
       if (stop === Keyboard.STOPS) throw new Error(`${stop} times ${key} did not reach ${target}`);
       await this.page.keyboard.press(key);
-      await expect.poll(() => this.page.evaluate(unseen), 'what has the focus').toBe('');
+      await expect.poll(() => this.page.evaluate(unseen), 'the focused element').toBe('');
     }
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Tasks of somebody who looks after the router, without the keys or taps that do them. */
+/** Tasks of an administrator, without the keys or taps that do them. */
 
 import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS, kept, review } from './change';
@@ -16,12 +16,12 @@ interface Place {
 
 export interface Task {
   title: string;
-  /** What there is to find, before the page is opened. */
+  /** The flow to find, before the page is opened. */
   prepare?: (place: Place) => Promise<void>;
   perform: (hands: Hands, place: Place) => Promise<void>;
 }
 
-/** Reviews the draft, consents to what it opens to the Internet, and applies until it is kept. */
+/** Reviews the draft, consents to its exposures to the Internet, and applies until it is kept. */
 async function applied(hands: Hands, page: Page): Promise<void> {
   await hands.press(page.getByRole('button', { name: 'Review and apply' }));
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
@@ -31,7 +31,7 @@ async function applied(hands: Hands, page: Page): Promise<void> {
   await kept(page);
 }
 
-/** Opens what is folded, if it is. */
+/** Opens a folded part, if it is folded. */
 async function unfold(hands: Hands, details: Locator): Promise<void> {
   await expect(details).toBeVisible({ timeout: CHANGE_MS });
   const isOpen = () => details.evaluate((each) => (each as HTMLDetailsElement).open);

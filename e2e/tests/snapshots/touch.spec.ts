@@ -70,7 +70,7 @@ test('rows of flows are as high on a tablet', async ({ page }) => {
 });
 
 for (const screen of Object.keys(screens)) {
-  test(`what is tapped on ${screen} is at least ${LEAST} px`, async ({ page }) => {
+  test(`tap targets on ${screen} are at least ${LEAST} px`, async ({ page }) => {
     await open(page, screen);
     expect(await page.evaluate(small, LEAST)).toEqual([]);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);

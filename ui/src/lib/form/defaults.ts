@@ -39,7 +39,7 @@ export function defaultOf(type: string, option: string): string {
   return known[type]?.[option] ?? '';
 }
 
-/** What to write for a value: a default is not written where nothing was. */
+/** The value to write: a default is not written where nothing was. */
 export function stored<V extends Value>(
   draft: Draft,
   { config, section, type }: { config: string; section: string; type: string },

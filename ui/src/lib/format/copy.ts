@@ -17,8 +17,8 @@ export async function copy(text: string, near: Element): Promise<boolean> {
   // Next to the button: a dialog or a shadow root keeps the focus within.
   near.after(area);
   area.select();
-  // The only way without TLS.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  // Without TLS this is all that browsers offer.
+   
   const done = document.execCommand('copy');
   area.remove();
   return done;

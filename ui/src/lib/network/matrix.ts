@@ -11,7 +11,7 @@ import { followName, leaveNetwork } from '../wifi/wifi';
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
 export type Member = (typeof members)[number];
 
-/** The membership after one; a rare one, which is not offered, is followed by what is alike. */
+/** The membership after one. After a rare one, which is not offered, comes the closest offered one. */
 export function nextOf(now: Member, offered: readonly Member[]): Member {
   const after: Record<Member, Member> = { '': 'u*', 'u*': 't', u: 't', t: '', 't*': '' };
   const next = after[now];

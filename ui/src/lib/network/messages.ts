@@ -6,7 +6,7 @@ import type { Member } from './matrix';
 /** The messages of the screen Network. */
 export const n = translator<keyof typeof en>('network');
 
-/** A membership in words. */
+/** The name of a membership. */
 export const memberWords = (member: Member): string => n(`member.${member || 'none'}`);
 
 /** The sign of a membership in the table; with a star where it is not the usual one of its kind. */
