@@ -113,7 +113,7 @@ export async function logIn(page: Page, user: User = 'root'): Promise<void> {
     await logInToLuci(page, user, passwords[user]);
   } else {
     await page.getByLabel('User name').fill(user);
-    await page.getByLabel('Password').fill(passwords[user]);
+    await page.getByLabel('Password', { exact: true }).fill(passwords[user]);
     await page.getByRole('button', { name: 'Log in' }).click();
   }
   await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();

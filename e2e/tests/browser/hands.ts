@@ -87,7 +87,7 @@ export class Keyboard implements Hands {
 
   async logIn(): Promise<void> {
     await this.write(this.page.getByLabel('User name'), 'root');
-    await this.write(this.page.getByLabel('Password'), 'fastpath');
+    await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
     await this.page.keyboard.press('Enter');
     await loggedIn(this.page);
   }

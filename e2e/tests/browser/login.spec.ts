@@ -7,10 +7,10 @@ onlyByItself();
 test('a wrong password is refused, the right one logs in', core, async ({ page }) => {
   await page.goto('');
   await page.getByLabel('User name').fill('root');
-  await page.getByLabel('Password').fill('wrong');
+  await page.getByLabel('Password', { exact: true }).fill('wrong');
   await page.getByRole('button', { name: 'Log in' }).click();
   await expect(page.getByRole('alert')).toHaveText('Wrong user name or password.');
-  await expect(page.getByLabel('Password')).toHaveValue('');
+  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('');
   await logIn(page);
   await live(page);
   await expect(page).toHaveTitle(/^(\d+ health findings? · )?Overview · \S+ · fastpath$/);

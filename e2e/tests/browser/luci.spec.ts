@@ -87,7 +87,7 @@ test('neither has rules of style for the other', async ({ page, request }) => {
 
   await page.unrouteAll();
   await page.goto('/fastpath/#/overview');
-  await page.getByLabel('Password').fill('fastpath');
+  await page.getByLabel('Password', { exact: true }).fill('fastpath');
   await page.getByRole('button', { name: 'Log in' }).click();
   await live(page);
   expect([await styleOf('.panel'), await styleOf('nav a'), await styleOf('main h2')]).toEqual(

@@ -149,7 +149,7 @@ test(
     await page.goto('');
     const enter = async (password: string) => {
       await page.getByLabel('User name').fill('viewer');
-      await page.getByLabel('Password').fill(password);
+      await page.getByLabel('Password', { exact: true }).fill(password);
       await page.getByRole('button', { name: 'Log in', exact: true }).click();
     };
     for (let tries = 1; tries <= 5; tries += 1) {

@@ -109,6 +109,17 @@ test('arrow keys move the cursor, and its values are said', async ({ page }) => 
   await expect(keys(page)).toHaveAttribute('aria-valuetext', 'newest values');
 });
 
+test('a drag that ends next to the areas zooms to their end', async ({ page }) => {
+  await open(page);
+  await drag(page, 0.5, 1.02);
+  await expect(reset(page)).toBeVisible();
+  await page.mouse.move(0, 0);
+  await keys(page).press('Home');
+  const from = (await clock(page).textContent()) ?? '';
+  const middle = new Date(at_ms - 150_000).toISOString().slice(11, 16);
+  expect(from.slice(0, 5)).toBe(middle);
+});
+
 test('a drag zooms; button, double click and Escape show the whole span', async ({ page }) => {
   await open(page);
   const ends: (() => Promise<void>)[] = [

@@ -34,7 +34,7 @@ test('the login names the router that this browser knows, and shows the password
   await expect(page.locator('[data-connection=live]')).toBeVisible();
   await page.evaluate(() => sessionStorage.clear());
   await page.reload();
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Log in to gateway');
+  await expect(page.getByText('Last seen at this address: gateway')).toBeVisible();
 });
 
 test.describe('2560 px', () => {
@@ -149,11 +149,20 @@ test('without a rule source, no update is announced', async ({ page }) => {
 test('text that is selected in a flow does not open it', async ({ page }) => {
   await open(page, 'flows');
   const cell = page.locator('[data-index="0"] .c-dst');
-  await cell.selectText();
-  await cell.dispatchEvent('click');
+  const box = await cell.boundingBox();
+  if (!box) throw new Error('no cell');
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + 2, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 60, y);
+  await page.mouse.up();
+  const selected = () => page.evaluate(() => String(getSelection()));
+  expect(await selected()).not.toBe('');
   await expect(page).not.toHaveURL(/flow=/);
-  await page.evaluate(() => getSelection()?.removeAllRanges());
-  await cell.dispatchEvent('click');
+  // Text that is selected does not keep a key from the details.
+  await page.locator('[data-index="0"] button').focus();
+  expect(await selected()).not.toBe('');
+  await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/flow=/);
 });
 
@@ -161,9 +170,10 @@ test('the screen Internet has port and VLAN first, and the newest log entry', as
   await open(page, 'wan');
   const labels = page.getByRole('region', { name: 'Settings of wan' }).locator('.label');
   await expect(labels).toContainText(['Protocol', 'User name', 'Password', 'Port', 'VLAN']);
-  const times = await page.getByRole('list', { name: 'Connection log' }).locator('time').all();
+  const log = page.getByRole('list', { name: 'Connection log' }).locator('time');
+  await expect(log.nth(5)).toBeVisible();
+  const times = await log.all();
   const shownTimes = await Promise.all(times.map((each) => each.textContent()));
-  expect(shownTimes.length).toBeGreaterThan(5);
   expect(shownTimes).toEqual([...shownTimes].sort().reverse());
 });
 

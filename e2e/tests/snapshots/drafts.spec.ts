@@ -34,7 +34,7 @@ test('the last step of the setup says that it applies earlier edits', async ({ p
     await next(page).click();
     await expect(step(page, name)).toBeFocused();
   }
-  await expect(page.getByText('1 earlier edit from another screen is applied too.')).toBeVisible();
+  await expect(page.getByText('1 edit made before is applied too.')).toBeVisible();
 });
 
 test('the last step of the setup says nothing without earlier edits', async ({ page }) => {
@@ -43,7 +43,7 @@ test('the last step of the setup says nothing without earlier edits', async ({ p
     await next(page).click();
     await expect(step(page, name)).toBeFocused();
   }
-  await expect(page.getByText('earlier edit')).toHaveCount(0);
+  await expect(page.getByText('made before')).toHaveCount(0);
 });
 
 test('the setup does not drop a password that was typed', async ({ page }) => {

@@ -30,7 +30,8 @@ async function open(page: Page, screen: string): Promise<void> {
  */
 function small(least: number): string[] {
   const root = document.querySelector('.fastpath')?.getRootNode() as Document;
-  const kinds = 'a[href], button, input, select, textarea, summary, [role=button], [role=option]';
+  const kinds =
+    'a[href], button, input, select, textarea, summary, [role=button], [role=option], label.button';
   const seen = (each: HTMLElement) => {
     const { width, height } = each.getBoundingClientRect();
     return each.checkVisibility({ visibilityProperty: true }) && width > 1 && height > 1;

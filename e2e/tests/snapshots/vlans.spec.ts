@@ -26,14 +26,16 @@ const cell = (page: Page, port: string, vid: number) =>
 test('a cell goes through the memberships, and its name says which', async ({ page }) => {
   await open(page);
   const lan3 = cell(page, 'lan3', 20);
-  for (const [sign, words] of [
-    ['–', 'not a member'],
-    ['U', 'untagged'],
-    ['T', 'tagged'],
-    ['–', 'not a member'],
+  // The membership in the other VLAN goes only when untagged frames change their VLAN.
+  for (const [sign, words, other] of [
+    ['–', 'not a member', 'u*'],
+    ['T', 'tagged', 'u*'],
+    ['U', 'untagged', ''],
+    ['–', 'not a member', ''],
   ] as const) {
     await expect(lan3).toHaveText(sign);
     await expect(lan3).toHaveAccessibleName(`lan3, VLAN 20: ${words}`);
+    await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', other);
     await lan3.click();
   }
   await expect(page.getByRole('status').filter({ hasText: 'lan3, VLAN 20: ' })).toBeAttached();

@@ -42,7 +42,13 @@ export class Cursor {
     if (index === null && !this.zoom) this.held = null;
   }
 
+  /** The sample that was pointed at stays. */
+  hold(): void {
+    if (this.index !== null) this.held ??= this.newest();
+  }
+
   select(view: View): void {
+    if (this.samples.length === 0) return;
     this.held ??= this.newest();
     this.zoom = within(view, this.whole, spans[this.span()].step_s);
     if (!this.zoom && this.index === null) this.held = null;
@@ -62,6 +68,7 @@ export class Cursor {
       case 'end':
         return this.move(act.newest ? this.lastSeen() : this.firstSeen());
       case 'stretch':
+        if (this.samples.length === 0) return false;
         this.select(stretched(this.view, this.middle(), act.times));
         return true;
       case 'shift':

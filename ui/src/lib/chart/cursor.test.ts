@@ -69,7 +69,21 @@ describe('the cursor of the keys', () => {
     live = [];
     expect(move(-1)).toBe(false);
     expect(cursor.shown).toBeUndefined();
+    expect(cursor.act({ kind: 'stretch', times: 0.5 })).toBe(false);
+    cursor.select({ from: 1100, to: 1150 });
+    expect(cursor.zoom).toBeNull();
+    live = seconds(1001, 1300);
+    expect(cursor.shown?.at_ms).toBe(1_300_000);
   });
+});
+
+it('keeps the sample of a finger that was lifted', () => {
+  cursor.point(100);
+  cursor.hold();
+  tick();
+  expect(cursor.shown?.at_ms).toBe(1_101_000);
+  cursor.point(null);
+  expect(cursor.view.to).toBe(1301);
 });
 
 describe('the zoom', () => {

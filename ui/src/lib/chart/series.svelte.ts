@@ -3,6 +3,7 @@
  * in steps of a minute from the router's history. */
 
 import type { Fastpath } from '../api/fastpath';
+import { Question } from '../live/answer.svelte';
 import type { Live } from '../live/live.svelte';
 import { poll } from '../live/poll.svelte';
 import { samplesOf, SPAN_MS, type Sample } from '../live/ring';
@@ -19,8 +20,8 @@ export const spanNames = Object.keys(spans) as Span[];
 /** The samples of a chart, and the choice of its span. */
 export class Series {
   span = $state<Span>('minutes');
-  /** Of the longer spans; null until the router has answered. */
-  private older = $state.raw<readonly Sample[] | null>(null);
+  /** Of the longer spans. */
+  private older = $state.raw<Question<readonly Sample[]> | null>(null);
 
   constructor(
     private readonly live: Live,
@@ -28,17 +29,26 @@ export class Series {
   ) {}
 
   get samples(): readonly Sample[] {
-    return this.span === 'minutes' ? this.live.samples : (this.older ?? []);
+    return this.span === 'minutes' ? this.live.samples : (this.older?.answer ?? []);
   }
 
-  /** Drops the samples of the last span. */
-  forget(): void {
-    this.older = null;
+  /** Whether the router has not answered yet for this span. */
+  get loading(): boolean {
+    return this.span !== 'minutes' && this.older?.answer === null;
   }
 
-  async ask(step_s: 10 | 60, signal: AbortSignal): Promise<void> {
-    const history = await this.api.call('history', { series: 'rate', step_s }, signal);
-    if (!signal.aborted) this.older = samplesOf(history);
+  /** Why the router does not answer; empty if it does. */
+  get trouble(): string {
+    return this.loading ? (this.older?.trouble ?? '') : '';
+  }
+
+  /** Samples in steps of 10 or 60 s; those of the last span are dropped. */
+  follow(step_s: 10 | 60): Question<readonly Sample[]> {
+    const read = async (signal?: AbortSignal) =>
+      samplesOf(await this.api.call('history', { series: 'rate', step_s }, signal));
+    const asked = new Question<readonly Sample[]>(read);
+    this.older = asked;
+    return asked;
   }
 }
 
@@ -47,8 +57,7 @@ export function series(live: Live, api: Fastpath): Series {
   const made = new Series(live, api);
   $effect(() => {
     const { step_s } = spans[made.span];
-    made.forget();
-    if (step_s !== 1) poll(live, step_s * 1000, (signal) => made.ask(step_s, signal));
+    if (step_s !== 1) poll(live, step_s * 1000, made.follow(step_s).ask);
   });
   return made;
 }

@@ -28,7 +28,7 @@ describe('stack', () => {
 describe('digest', () => {
   it('shows the current rate, the peak and the offloaded share', () => {
     const result = digest([sample(1, 10, 90), sample(2, 50, 350), sample(3, 0, 100)]);
-    expect(result).toEqual({ now: 100, peak: 400, peakAt_ms: 2, offloaded: 0.9 });
+    expect(result).toEqual({ peak: 400, peakAt_ms: 2, offloaded: 0.9 });
   });
 
   it('has nothing to say of an idle line', () => {

@@ -31,14 +31,13 @@ export function stack(samples: readonly Sample[], used: readonly Path[]): Stack 
 }
 
 export interface Digest {
-  now: number;
   peak: number;
   peakAt_ms: number;
   /** Share of the span's bits that were offloaded, 0 to 1. */
   offloaded: number;
 }
 
-/** The chart in four numbers; null when nothing was carried. */
+/** The chart in three numbers; null when nothing was carried. */
 export function digest(samples: readonly Sample[]): Digest | null {
   let peak = 0;
   let peakAt_ms = 0;
@@ -53,9 +52,8 @@ export function digest(samples: readonly Sample[]): Digest | null {
     sum += total;
     slow += sample.bps.slow + sample.bps.inspect;
   }
-  const last = samples.at(-1);
-  if (sum === 0 || !last) return null;
-  return { now: totalOf(last), peak, peakAt_ms, offloaded: 1 - slow / sum };
+  if (sum === 0) return null;
+  return { peak, peakAt_ms, offloaded: 1 - slow / sum };
 }
 
 /** About `rows` samples evenly spread, newest first: the chart as a table. */

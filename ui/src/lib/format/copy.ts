@@ -18,7 +18,7 @@ export async function copy(text: string, near: Element): Promise<boolean> {
   near.after(area);
   area.select();
   // Without TLS this is all that browsers offer.
-   
+
   const done = document.execCommand('copy');
   area.remove();
   return done;

@@ -11,11 +11,12 @@ import { followName, leaveNetwork } from '../wifi/wifi';
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
 export type Member = (typeof members)[number];
 
-/** The membership after one. After a rare one, which is not offered, comes the closest offered one. */
+/** The membership after one. Tagged comes first: untagged takes the port out of its other VLAN. */
 export function nextOf(now: Member, offered: readonly Member[]): Member {
-  const after: Record<Member, Member> = { '': 'u*', 'u*': 't', u: 't', t: '', 't*': '' };
+  const after: Record<Member, Member> = { '': 't', t: 'u*', 'u*': '', u: 't', 't*': '' };
   const next = after[now];
-  return offered.includes(next) ? next : '';
+  if (offered.includes(next)) return next;
+  return now === '' ? 'u*' : '';
 }
 
 export interface Bridge {

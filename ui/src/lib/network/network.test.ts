@@ -194,11 +194,12 @@ it('prepares one bridge instead of one for each VLAN', async () => {
 
 it('a toggle goes through the memberships that are offered', () => {
   const offered = ['', 'u*', 't'] as const;
-  expect(nextOf('', offered)).toBe('u*');
-  expect(nextOf('u*', offered)).toBe('t');
-  expect(nextOf('t', offered)).toBe('');
+  expect(nextOf('', offered)).toBe('t');
+  expect(nextOf('t', offered)).toBe('u*');
+  expect(nextOf('u*', offered)).toBe('');
   expect(nextOf('u', offered)).toBe('t');
   expect(nextOf('t*', offered)).toBe('');
   // An SSID is untagged or not in it.
+  expect(nextOf('', ['', 'u*'])).toBe('u*');
   expect(nextOf('u*', ['', 'u*'])).toBe('');
 });

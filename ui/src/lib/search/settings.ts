@@ -45,7 +45,7 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   { screen: 'cpu', catalogue: 'cpu', headings: ['plan', 'options'] },
   { screen: 'health', catalogue: 'health', headings: ['pmtu.title'], writes: true },
   { screen: 'system', catalogue: 'system', headings: ['users', 'backup', 'image', 'more', 'log'] },
-  { screen: 'system', catalogue: 'system', headings: ['reboot'], writes: true },
+  { screen: 'system', catalogue: 'system', headings: ['reboot.title'], writes: true },
   { screen: 'system', catalogue: 'form', headings: ['last'] },
   {
     screen: 'protection',
