@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Page, type Request } from '@playwright/test';
 import { replay, type Recording } from './replay';
 import { entered, screens, shown } from './screens';
 
@@ -176,6 +176,34 @@ test('the screen Internet has port and VLAN first, and the newest log entry', as
   const shownTimes = await Promise.all(times.map((each) => each.textContent()));
   expect(shownTimes).toEqual([...shownTimes].sort().reverse());
 });
+
+for (const [screen, name] of [
+  ['wan', 'Connection log'],
+  ['system', 'System log'],
+] as const) {
+  test(`the ${name} is not called empty before it is read`, async ({ page }) => {
+    await replay(page);
+    let release = () => undefined as void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const asksLog = (request: Request) =>
+      new URL(request.url()).pathname === '/ubus' &&
+      (request.postDataJSON() as { params: unknown[] }).params[1] === 'log';
+    await page.route('**/ubus', async (route) => {
+      if (asksLog(route.request())) await released;
+      await route.fallback();
+    });
+    const asked = page.waitForRequest(asksLog);
+    await entered(page);
+    await page.goto(`#/${screen}`);
+    const log = page.getByRole('list', { name });
+    await asked;
+    await expect(log).toHaveAttribute('aria-busy', 'true');
+    await expect(log.getByRole('listitem')).toHaveCount(0);
+    release();
+    await expect(log.getByRole('listitem').first()).toContainText(/\d\d:\d\d/);
+    await expect(log).toHaveAttribute('aria-busy', 'false');
+  });
+}
 
 test('a change of the engine on Overview is announced as temporary', async ({ page }) => {
   await open(page, 'overview', (answers) => {
