@@ -36,7 +36,10 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   firewall: ['Zone access', 'Port forwards'],
   cpu: ['Current CPU assignment', 'Change the plan'],
-  system: ['Firmware', 'Backup', 'Users', 'System log', 'Recent changes', 'Further settings'],
+  system: [
+    ...['Firmware', 'Backup', 'Users', 'System log', 'Recent changes', 'Reboot'],
+    'Further settings',
+  ],
   wizard: ['Password'],
 };
 
@@ -137,7 +140,12 @@ function lookAtFocus(): Stop | null {
     // Its label counts, too: a click there reaches it.
     return there !== null && (focused.contains(there) || there.closest('label')?.contains(focused));
   };
+  // A point does not find what leaves the pointer to the part below it, as the chart's slider does.
+  const { style } = focused as HTMLElement;
+  const { pointerEvents } = style;
+  style.pointerEvents = 'auto';
   const seen = width > 4 && height > 4 && shares.some((x) => shares.some((y) => hit(x, y)));
+  style.pointerEvents = pointerEvents;
   return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
 }
 
