@@ -23,3 +23,35 @@ for (const width of [320, 1280]) {
     await expect(help).toHaveCount(0);
   });
 }
+
+test('a term has its explanation as description and in a named note', async ({ page }) => {
+  await replay(page);
+  await entered(page);
+  await page.goto('#/network');
+  await shown(page);
+  const term = page.getByRole('button', { name: 'What does “PVID” mean?' }).first();
+  const words = 'The VLAN of untagged frames that arrive on a port; at most one per port.';
+  await expect(term).toHaveAccessibleDescription(words);
+  await term.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('note', { name: 'PVID' })).toContainText(words);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('note', { name: 'PVID' })).toHaveCount(0);
+});
+
+test('only what cannot be undone is asked for with the sign of danger', async ({ page }) => {
+  await replay(page);
+  await entered(page);
+  const yes = page.getByRole('dialog').locator('.buttons button').last();
+  await page.goto('#/system');
+  await shown(page);
+  await page.getByRole('button', { name: 'Reboot', exact: true }).click();
+  await expect(yes).toHaveText(/Reboot/);
+  await expect(yes.locator('svg')).toBeVisible();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.goto('#/fastpath');
+  await shown(page);
+  await page.getByRole('button', { name: 'Re-inspect all' }).click();
+  await expect(yes).toHaveText('Re-inspect all');
+  await expect(yes.locator('svg')).toHaveCount(0);
+});
