@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { afterEach, expect, it } from 'vitest';
+import { setLanguage } from '../i18n/t';
+import { readHash } from '../shell/route.svelte';
+import { spotOf } from './places';
+import type { Section } from './sections';
+
+afterEach(() => setLanguage('en'));
+
+const problem = (config: string, section: string, option: string) => ({
+  ...{ config, section, option, code: 'value', text: '' },
+});
+const section = (type: string, values: Section['values'], anonymous = true): Section => ({
+  ...{ section: 'cfg12', type, anonymous, values },
+});
+
+it('names the screen, the section and the option, and links them', async () => {
+  const vlan = section('bridge-vlan', { vlan: '20' });
+  const at = () => spotOf(problem('network', 'cfg12', 'ports'), vlan, readHash('#/firewall'));
+  expect(at().href).toBe('#/network');
+  expect(at().words).toMatch(/^Network › VLAN 20 · /);
+  await setLanguage('de');
+  expect(at().words).toMatch(/^Netz\S* › VLAN 20 · /);
+});
+
+it('has no link to what is in view', () => {
+  const zone = section('zone', { name: 'guest' });
+  const bad = problem('firewall', 'cfg12', '');
+  expect(spotOf(bad, zone, readHash('#/firewall'))).toEqual({ words: 'Zone guest', href: '' });
+});
+
+it('tells the parts of a screen apart', () => {
+  const policy = section('policy', { name: 'cameras' });
+  const bad = problem('fastpath', 'cfg12', 'action');
+  expect(spotOf(bad, policy, readHash('#/protection?part=policy')).href).toBe('');
+  expect(spotOf(bad, policy, readHash('#/protection?part=rules')).href).toBe(
+    '#/protection?part=policy',
+  );
+});
+
+it('names what no screen has by its file', () => {
+  expect(spotOf(problem('ucitrack', 'x', 'y'), undefined, readHash('#/wan'))).toEqual({
+    words: 'File ucitrack · x · y',
+    href: '',
+  });
+});

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Where the page edits an option that has a problem: its screen, and its place in words. */
+
+import { t } from '../i18n/t';
+import { addressOf, type Place, type Screen } from '../shell/route.svelte';
+import type { Problem } from './change.svelte';
+import { f, maybe } from './messages';
+import { text, type Section } from './sections';
+
+type Shown = readonly [screen: Screen, part?: string];
+
+/** Screens by the type of the section, with the file where another file has the type as well. */
+const byType: Readonly<Record<string, Shown>> = {
+  interface: ['wan'],
+  latency: ['wan'],
+  device: ['network'],
+  'bridge-vlan': ['network'],
+  fastpath: ['fastpath'],
+  exclude: ['fastpath'],
+  port: ['fastpath'],
+  ips: ['protection', 'policy'],
+  policy: ['protection', 'policy'],
+  rules: ['protection', 'rules'],
+  update: ['protection', 'rules'],
+  cpu: ['cpu'],
+};
+
+/** Screens of files with all their sections. */
+const byFile: Readonly<Record<string, Shown>> = {
+  network: ['network'],
+  wireless: ['network'],
+  dhcp: ['network'],
+  firewall: ['firewall'],
+  fastpath: ['fastpath'],
+  rpcd: ['system'],
+};
+
+export interface Spot {
+  /** "Network › VLAN 20 · Ports"; without the screen where it is in view. */
+  words: string;
+  /** Of the screen; empty where it is in view, or no screen has the option. */
+  href: string;
+}
+
+/** The place of a problem in `section`, which a file that was not read does not have. */
+export function spotOf(
+  { config, section: name, option }: Problem,
+  section: Section | undefined,
+  now: Place,
+): Spot {
+  const type = section?.type ?? '';
+  const [screen, part] = byType[type] ?? byFile[config] ?? [];
+  const here = now.screen === screen && (part === undefined || now.params.get('part') === part);
+  const label = maybe(`${config}.${type}.${option}`) || maybe(`${type}.${option}`) || option;
+  const words = [named(config, name, section), label].filter(Boolean).join(' · ');
+  if (screen === undefined || here) return { words, href: '' };
+  const params = part === undefined ? undefined : new URLSearchParams({ part });
+  return {
+    words: f('problem.place', { screen: t(`nav.${screen}`), place: words }),
+    href: addressOf(screen, params),
+  };
+}
+
+/** The section by the noun of its type and its name: "VLAN 20". */
+function named(config: string, name: string, section: Section | undefined): string {
+  if (!section) return [f('diff.file', { config }), name].filter(Boolean).join(' · ');
+  const { type, anonymous } = section;
+  const given = type === 'bridge-vlan' ? text(section, 'vlan') : text(section, 'name');
+  const own = given || (anonymous || name === type ? '' : name);
+  const noun = maybe(`type.${config}.${type}`) || maybe(`type.${type}`) || type;
+  return own === noun ? noun : `${noun} ${own}`.trim();
+}
