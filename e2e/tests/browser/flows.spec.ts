@@ -72,7 +72,7 @@ test('the address after NAT shows on demand', async ({ page, lan }) => {
   await expect(row).toBeVisible();
   const translated = new RegExp(`198\\.51\\.100\\.\\d+:${port}`);
   await expect(row).not.toContainText(translated);
-  await page.getByRole('button', { name: 'NAT', exact: true }).click();
+  await page.getByRole('button', { name: 'NAT addresses' }).click();
   await expect(row).toContainText(translated);
 });
 

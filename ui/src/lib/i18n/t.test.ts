@@ -10,8 +10,8 @@ it('fills parameters and leaves unknown holes visible', () => {
 });
 
 it('chooses the plural form, of formatted numbers too', () => {
-  expect(t('flows.held', { n: 1 })).toBe('1 update held back');
-  expect(t('flows.held', { n: 3 })).toBe('3 updates held back');
+  expect(t('flows.held', { n: 1 })).toBe('1 update held back while you read');
+  expect(t('flows.held', { n: 3 })).toBe('3 updates held back while you read');
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
 });
 
