@@ -23,13 +23,13 @@ it('names the screen, the section and the option, and links them', async () => {
   expect(at().words).toMatch(/^Netz\S* › VLAN 20 · /);
 });
 
-it('has no link to what is in view', () => {
+it('has no link to the screen in view', () => {
   const zone = section('zone', { name: 'guest' });
   const bad = problem('firewall', 'cfg12', '');
   expect(spotOf(bad, zone, readHash('#/firewall'))).toEqual({ words: 'Zone guest', href: '' });
 });
 
-it('tells the parts of a screen apart', () => {
+it('links the part of a screen', () => {
   const policy = section('policy', { name: 'cameras' });
   const bad = problem('fastpath', 'cfg12', 'action');
   expect(spotOf(bad, policy, readHash('#/protection?part=policy')).href).toBe('');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Where the page edits an option that has a problem: its screen, and its place in words. */
+/** Where the page edits an option that has a problem: its screen and a label. */
 
 import { t } from '../i18n/t';
 import { addressOf, type Place, type Screen } from '../shell/route.svelte';
