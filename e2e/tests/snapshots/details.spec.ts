@@ -183,7 +183,7 @@ for (const [screen, name] of [
 ] as const) {
   test(`the ${name} is not called empty before it is read`, async ({ page }) => {
     await replay(page);
-    let release = () => undefined as void;
+    let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const asksLog = (request: Request) =>
       new URL(request.url()).pathname === '/ubus' &&
