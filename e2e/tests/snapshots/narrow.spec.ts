@@ -133,7 +133,10 @@ function lookAtFocus(): Stop | null {
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   if (!focused || focused === document.body) return null;
   const words = focused.getAttribute('aria-label') ?? (focused.textContent || focused.id);
-  const { left, top, width, height } = focused.getBoundingClientRect();
+  // The control of a file is hidden, and its label has the outline of the focus.
+  const label = focused.closest('label');
+  const outlined = label && getComputedStyle(label).outlineStyle !== 'none' ? label : focused;
+  const { left, top, width, height } = outlined.getBoundingClientRect();
   const shares = [0.1, 0.5, 0.9];
   const hit = (x: number, y: number) => {
     const there = document.elementFromPoint(left + width * x, top + height * y);
