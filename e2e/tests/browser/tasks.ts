@@ -78,6 +78,16 @@ const vlan: Task = {
   },
 };
 
+const password: Task = {
+  title: 'change the PPPoE password',
+  perform: async (hands, { page, router }) => {
+    await hands.go('Internet');
+    await hands.write(page.getByLabel('Password', { exact: true }), 'another-1');
+    await applied(hands, page);
+    expect(await router.run('cat /etc/config/network')).toContain(`option password 'another-1'`);
+  },
+};
+
 const undo: Task = {
   title: 'undo a change',
   perform: async (hands, { page, router }) => {
@@ -139,4 +149,4 @@ const forward: Task = {
   },
 };
 
-export const tasks: readonly Task[] = [why, vlan, undo, setting, engine, forward];
+export const tasks: readonly Task[] = [why, vlan, password, undo, setting, engine, forward];
