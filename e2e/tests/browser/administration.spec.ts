@@ -169,7 +169,7 @@ test(
       await page.getByRole('button', { name: 'Add user' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-guest');
       await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect(page.locator('[data-user="e2e-guest"]')).toBeVisible();
       await apply(page);
       expect(await page.content()).not.toContain('correct horse');

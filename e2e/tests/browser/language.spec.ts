@@ -17,10 +17,10 @@ test.describe('for a browser that prefers German', () => {
     await expect(page.getByRole('heading', { name: 'Anmelden' })).toBeVisible();
     await expect(page.locator('html')).toHaveAttribute('lang', 'de');
     await page.getByLabel('Benutzername').fill('root');
-    await page.getByLabel('Passwort').fill('falsch');
+    await page.getByLabel('Passwort', { exact: true }).fill('falsch');
     await page.getByRole('button', { name: 'Anmelden' }).click();
     await expect(page.getByRole('alert')).toHaveText('Benutzername oder Passwort ist falsch.');
-    await page.getByLabel('Passwort').fill('fastpath');
+    await page.getByLabel('Passwort', { exact: true }).fill('fastpath');
     await page.getByRole('button', { name: 'Anmelden' }).click();
     await live(page);
     await expect(page).toHaveTitle(/^(\d+ Befunde? · )?Übersicht · \S+ · fastpath$/);

@@ -22,7 +22,7 @@ async function enter(page: Page, locale: Locale): Promise<void> {
   const { user, password, enter } = words[locale];
   await page.goto('');
   await page.getByLabel(user).fill('root');
-  await page.getByLabel(password).fill(passwords.root);
+  await page.getByLabel(password, { exact: true }).fill(passwords.root);
   await page.getByRole('button', { name: enter, exact: true }).click();
   await expect(page.locator('[data-connection]')).toBeVisible();
 }

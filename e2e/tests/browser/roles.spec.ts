@@ -83,7 +83,7 @@ test(
       await page.getByRole('button', { name: 'Add user' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-made');
       await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
       await looked(page);
       await apply(page);

@@ -92,7 +92,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await page.setViewportSize({ width: 1280, height: 1120 });
   await page.screenshot({ path: docs('protection'), animations: 'disabled' });
   await page.goto('#/protection?part=policy');
-  await expect(page.getByRole('group', { name: '1. cameras' })).toBeVisible();
+  await expect(page.getByRole('row', { name: '1. cameras' })).toBeVisible();
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.screenshot({ path: docs('policy'), animations: 'disabled' });
 });

@@ -32,6 +32,16 @@ async function lettersAreTheSame(page: Page): Promise<boolean> {
   return existsSync(LETTERS) && drawn.equals(readFileSync(LETTERS));
 }
 
+/**
+ * Makes the window as high as the page, and loads it again. Chromium draws what is below the window
+ * early or late, as it has time, and thin lines are then at another fraction of a pixel.
+ */
+async function wholeInView(page: Page, width: number): Promise<void> {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width, height });
+  await page.reload();
+}
+
 /** The whole of a screen, however long. */
 async function picture(page: Page, name: string): Promise<void> {
   // The page draws the last answer when there is nothing else to do.
@@ -78,6 +88,9 @@ for (const { look, locale, colorScheme, width } of looks) {
         const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
         await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
         await shown(page);
+        await wholeInView(page, width);
+        await shown(page);
+        await expect(page.locator('[data-connection=live]')).toBeVisible();
         await picture(page, `${look}-${screen}`);
         expect(unknown, 'questions that were not recorded (run --record)').toEqual([]);
       });
