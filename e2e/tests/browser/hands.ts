@@ -14,8 +14,6 @@ export interface Hands {
   tick(box: Locator): Promise<void>;
   /** Replaces the text of a field. */
   write(field: Locator, text: string): Promise<void>;
-  /** Selects an entry of a list by its label. */
-  choose(list: Locator, label: string): Promise<void>;
   /** Opens the search, and takes the result that has this text. */
   search(words: string, result: RegExp): Promise<void>;
 }
@@ -32,8 +30,6 @@ async function usable(target: Locator): Promise<void> {
   await expect(target).toBeVisible({ timeout: CHANGE_MS });
   await expect(target).toBeEnabled({ timeout: CHANGE_MS });
 }
-
-const isSelect = (list: Locator) => list.evaluate(({ tagName }) => tagName === 'SELECT');
 
 /** Why a user does not see the focused element; empty if they do. */
 function unseen(): string {
@@ -113,20 +109,6 @@ export class Keyboard implements Hands {
     await this.page.keyboard.press('ControlOrMeta+A');
     await this.page.keyboard.type(text);
     await expect(field).toHaveValue(text);
-  }
-
-  async choose(list: Locator, label: string): Promise<void> {
-    await this.reach(list);
-    if (await isSelect(list)) {
-      await this.page.keyboard.type(label);
-      await expect(list.locator('option:checked')).toHaveText(label);
-      return;
-    }
-    await this.page.keyboard.press('Enter');
-    await expect(this.page.getByRole('option', { name: label, exact: true })).toBeVisible();
-    await this.page.keyboard.type(label);
-    await this.page.keyboard.press('Enter');
-    await expect(list).toContainText(label);
   }
 
   async search(words: string, result: RegExp): Promise<void> {

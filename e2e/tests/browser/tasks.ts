@@ -2,7 +2,7 @@
 /** Tasks of an administrator, without the keys or taps that do them. */
 
 import type { Locator, Page } from '@playwright/test';
-import { CHANGE_MS, kept, review } from './change';
+import { CHANGE_MS, cell, kept, review } from './change';
 import { expect, rowOf } from './fixture';
 import type { Hands } from './hands';
 import { hosts, type Lab, type Lan, type Router } from './lab';
@@ -69,7 +69,10 @@ const vlan: Task = {
     await hands.write(form.getByLabel('Name'), 'guest');
     await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
     await hands.press(form.getByRole('button', { name: 'Add to draft' }));
-    await hands.choose(page.getByLabel('lan3 in VLAN 30', { exact: true }), 'untagged');
+    // Tagged, then untagged.
+    await hands.press(cell(page, 'lan3', 30));
+    await hands.press(cell(page, 'lan3', 30));
+    await expect(cell(page, 'lan3', 30)).toHaveAttribute('data-member', 'u*');
     await applied(hands, page);
     const members = () => router.run('bridge vlan show dev lan3');
     await expect.poll(members).toMatch(/30 PVID Egress Untagged/);

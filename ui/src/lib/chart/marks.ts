@@ -4,8 +4,8 @@
 import { clock, dayOf, minute, sameDay } from '../format/time';
 
 /**
- * A text for each mark, the day in a line below the first one of each day. There is no day where
- * all marks are of the day of `now`.
+ * A label for each mark. The first mark of each day has the date on a second line, unless all marks
+ * are from the day of `now`.
  *
  * @param marks Unix seconds, ascending
  * @param step seconds between two of them
