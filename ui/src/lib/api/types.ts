@@ -726,6 +726,9 @@ export interface DoctorFinding {
   accepted: string[];
   evidence: DoctorEvidence[];
   consequence: string;
+  /**
+   * Commands and file names are between backticks.
+   */
   remedy: string;
   gain: DoctorGain;
   fix: DoctorFix;

@@ -14,6 +14,7 @@ export { default as FilterChip } from './FilterChip.svelte';
 export * from './foreign';
 export { default as Foreign } from './Foreign.svelte';
 export { default as Heads } from './Heads.svelte';
+export { default as Marked } from './Marked.svelte';
 export { default as Panel } from './Panel.svelte';
 export { default as Select } from './Select.svelte';
 export { default as Switch } from './Switch.svelte';

@@ -18,7 +18,8 @@
 //! 3. **Table**: a line in that file's `CHECKS` with a stable id, and the group in
 //!    `checks/mod.rs`.
 //! 4. **Texts**: in `texts/en.json` under `GROUP`, `ID`: `about` (the subject of the check), `ok`,
-//!    `title`, `consequence`, `remedy`, and `gain`, `fix` if the finding has them. A finding with
+//!    `title`, `consequence`, `remedy` (commands and files in it between backticks), and `gain`,
+//!    `fix` if the finding has them. A finding with
 //!    a `Finding::case` uses `ID/CASE` first, key by key. `{name}` is filled from
 //!    `Finding::params`. Names of evidence are in `GROUP`, `what`; `{of}` there is its object.
 //!    In German: `ui/src/lib/health/findings/de.json`, key `GROUP.ID.title`; the page's tests
