@@ -53,6 +53,7 @@ test('tile, badge and title count conditions and findings together', async ({ pa
     page.getByRole('navigation').getByRole('link', { name: 'Health' }),
   ).toHaveAccessibleDescription('3 errors and warnings');
   await expect(page).toHaveTitle(/^3 health findings · /);
+  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', './icon-news.svg');
   await tile(page).getByRole('link', { name: 'All findings' }).click();
   await expect(page).toHaveURL(/#\/health$/);
   await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'error');
@@ -78,6 +79,7 @@ test('an accepted finding is counted nowhere, and shown in a group of its own', 
   await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'ok');
   await expect(badge(page)).toHaveCount(0);
   await expect(page).not.toHaveTitle(/health/);
+  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', './icon.svg');
   const accepted = page.locator('[data-group=accepted]');
   await expect(accepted.locator('details[data-finding]').first()).toBeHidden();
   await accepted.getByText('2 accepted findings').click();
