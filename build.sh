@@ -27,6 +27,7 @@ usage: ./build.sh COMMAND
                      --root boots a folder with OpenWrt's userland and installs our packages
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
+  bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, on a clock of instructions
   test [--shuffle SEED] [all|timed|changed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
   fuzz [TARGET|all] [SECONDS]

@@ -21,8 +21,9 @@ bench_programs() {
     gcc -O2 -static -Wall -Wextra "$BENCH/accept.c" -o "$1/accept"
     gcc -O2 -static -Wall -Wextra "$BENCH/dial.c" -o "$1/dial"
     cargo build --release --locked --quiet --manifest-path "$SOURCES/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p fastpath -p topology --bins --example lookups
-    cp "$BUILD/cargo/release/fastpath" "$BUILD/cargo/release/examples/lookups" "$1/"
+        --target-dir "$BUILD/cargo" -p fastpath -p topology -p latency --bins \
+        --example lookups --example limit
+    cp "$BUILD/cargo/release/fastpath" "$BUILD/cargo/release/examples/"{lookups,limit} "$1/"
     ln -sf fastpath "$1/fastpathd"
     ln -sf fastpath "$1/fastpath-bpf"
 }
