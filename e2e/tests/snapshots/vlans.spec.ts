@@ -63,6 +63,37 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await expect(lan3).toBeFocused();
 });
 
+test('the form of a VLAN takes the focus, and returns it', async ({ page }) => {
+  await open(page);
+  for (const [opener, form, field] of [
+    ['Add VLAN', 'New VLAN', 'VLAN ID'],
+    ['Edit iot', 'Edit iot', 'Name'],
+  ] as const) {
+    const button = page.getByRole('button', { name: opener, exact: true });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('form', { name: form }).getByLabel(field)).toBeFocused();
+    await page.getByRole('form', { name: form }).getByRole('button', { name: 'Cancel' }).focus();
+    await page.keyboard.press('Enter');
+    await expect(button).toBeFocused();
+  }
+});
+
+for (const [screen, opener, field] of [
+  ['firewall', 'Add port forward', '[data-forward] input'],
+  ['fastpath', 'Add exclusion', '[data-exclude] input'],
+] as const) {
+  test(`${opener} moves the focus into the new form`, async ({ page }) => {
+    await open(page);
+    await page.goto(`#/${screen}`);
+    const fields = page.locator(field);
+    const before = await fields.count();
+    await page.getByRole('button', { name: opener }).click();
+    await expect.poll(() => fields.count()).toBeGreaterThan(before);
+    await expect(page.locator(`:is(${field}):focus`)).toHaveCount(1);
+  });
+}
+
 test('twelve ports fit into 1280 px, and into 320 px below one another', async ({ page }) => {
   const ports = Array.from({ length: 12 }, (_, i) => `lan${i + 1}`);
   await page.setViewportSize({ width: 1280, height: 800 });
