@@ -22,6 +22,8 @@ export class Doctor {
   busy = $state(false);
   /** Why the last run failed; empty after a successful run. */
   trouble = $state('');
+  /** How many runs have ended with a report. */
+  private runs = 0;
 
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}
 
@@ -32,6 +34,7 @@ export class Doctor {
     try {
       const reply = await this.api.request('fastpath.doctor', 'run', {}, signal, RUN_MS);
       this.report = answerOf(reply) as unknown as Report;
+      this.runs += 1;
       this.trouble = '';
     } catch (fault) {
       if (!signal?.aborted) this.trouble = messageFor(fault);
@@ -43,7 +46,10 @@ export class Doctor {
 
   /** Reads the last report; there may be none since the router started. */
   async load(signal?: AbortSignal): Promise<void> {
+    const { runs } = this;
     const reply = await this.api.request('fastpath.doctor', 'last', {}, signal);
+    // Requested before a run that has ended since: its report may be the older one.
+    if (runs !== this.runs) return;
     try {
       this.report = answerOf(reply) as unknown as Report;
     } catch (fault) {
