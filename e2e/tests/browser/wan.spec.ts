@@ -83,7 +83,7 @@ test(
 test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page, lab, router }) => {
   await openSetup(page, 'wan');
   await page.getByLabel(/^Full-size packets over PPPoE/).check();
-  await expect(page.getByLabel('MTU', { exact: true })).toHaveValue('1500');
+  await expect(page.getByRole('textbox', { name: 'MTU', exact: true })).toHaveValue('1500');
   await looked(page);
   await apply(page);
   await kept(page);

@@ -88,6 +88,25 @@ test('an accepted finding is counted nowhere, and shown in a group of its own', 
   await expect(tile(page).locator('[data-severity=warning]')).toHaveCount(0);
 });
 
+test('a finding that was gone for a while is as the reader left it', async ({ page }) => {
+  let answers: Recording['answers'] = {};
+  await open(page, 'health', (all) => (answers = all));
+  const note = page.locator('details[data-finding][data-severity=info]').first();
+  const id = await note.getAttribute('data-finding');
+  const finding = page.locator(`details[data-finding="${id}"]`);
+  await finding.locator('summary').click();
+  await expect(finding.getByRole('table')).toBeVisible();
+  const next = answer<{ findings: Finding[] }>(answers, 'fastpath.doctor run {}');
+  const { findings } = next;
+  const run = () => page.getByRole('button', { name: 'Run checks again' }).click();
+  next.findings = findings.filter((each) => each.id !== id);
+  await run();
+  await expect(finding).toHaveCount(0);
+  next.findings = findings;
+  await run();
+  await expect(finding.getByRole('table')).toBeVisible();
+});
+
 test('a finding is accepted by a change that names it', async ({ page }) => {
   const asked: unknown[] = [];
   await open(page, 'health', (answers) => {

@@ -22,6 +22,8 @@ export class Doctor {
   busy = $state(false);
   /** Why the last run failed; empty after a successful run. */
   trouble = $state('');
+  /** Which findings the reader opened or closed, by id. */
+  readonly left = new Map<string, boolean>();
   /** How many runs have ended with a report. */
   private runs = 0;
 
