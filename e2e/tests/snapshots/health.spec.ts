@@ -88,6 +88,28 @@ test('an accepted finding is counted nowhere, and shown in a group of its own', 
   await expect(tile(page).locator('[data-severity=warning]')).toHaveCount(0);
 });
 
+/** The page has read the router's state three times. */
+async function polled(page: Page): Promise<void> {
+  for (let answers = 0; answers < 3; answers += 1) {
+    await page.waitForResponse((response) => {
+      const asked: unknown = response.request().postDataJSON();
+      return JSON.stringify(asked).includes('"fastpath","status"');
+    });
+  }
+}
+
+test('a finding stays as the reader left it while the page polls', async ({ page }) => {
+  await open(page, 'health');
+  const details = page.locator('details[data-finding]');
+  const folded = details.and(page.locator('[data-severity=info]')).first();
+  const unfolded = details.and(page.locator('[data-severity=warning]')).first();
+  await folded.locator('summary').click();
+  await unfolded.locator('summary').click();
+  await polled(page);
+  await expect(folded).toHaveAttribute('open');
+  await expect(unfolded).not.toHaveAttribute('open');
+});
+
 test('a finding that was gone for a while is as the reader left it', async ({ page }) => {
   let answers: Recording['answers'] = {};
   await open(page, 'health', (all) => (answers = all));
