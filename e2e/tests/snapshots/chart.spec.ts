@@ -53,6 +53,7 @@ function coloursOf(image: Locator): Promise<string[]> {
 
 /** Selects a part of the chart by pointer, as shares of its width. */
 async function drag(page: Page, from: number, to: number): Promise<void> {
+  await areas(page).scrollIntoViewIfNeeded();
   const box = await chart(page).locator('.u-over').boundingBox();
   if (!box) throw new Error('no chart');
   const y = box.y + box.height / 2;
