@@ -14,68 +14,110 @@
 GONE_MS=100
 NEW_MS=1000
 
+# The metric of the default routes by the second WAN.
+WORSE=2000
+
 # One flow that is carried, and new ones all the time.
 CARRIED=1 NEW=9
 
 line_back() {
-    gw "ip route del default via $H20_4 metric 1000; ip link set wan up
+    gw "ip route del default via $H20_4 metric $WORSE
+        ip -6 route del default via $H20_6 metric $WORSE
+        ip link set wan up
         kill \$(cat /run/e2e/stale.pid); rm -f /run/e2e/stale.*" 2>/dev/null || true
     peers 'rm -f /tmp/e2e/*.pcap'
     servers_back
     gw ubus call network.interface.wan up
     soon 60 wan_is_up
+    soon 20 first_wan_has_ipv6
 }
+first_wan_has_ipv6() { gw "ip -6 route show default dev pppoe-wan | grep -q ."; }
 
-# stale ENGINE: watches the carried flow, see stale.pl.
+# stale ENGINE FAMILY: watches the carried flow, see stale.pl.
 stale() {
     gw 'cat >/run/e2e/stale.pl' <"$VM/lib/stale.pl"
-    gw "perl /run/e2e/stale.pl $1 $PORT >/run/e2e/stale.log 2>&1 </dev/null &
+    gw "perl /run/e2e/stale.pl $1 $2 $PORT >/run/e2e/stale.log 2>&1 </dev/null &
         echo \$! >/run/e2e/stale.pid"
     soon 5 gw grep -q ready /run/e2e/stale.log
 }
-stale_said() { gw sed -n 2p /run/e2e/stale.log; }
-stale_is_over() { [ -n "$(stale_said)" ]; }
+news_at() { gw sed -n 2p /run/e2e/stale.log; }
+gone_ms() { gw sed -n 3p /run/e2e/stale.log; }
+is_gone() { [ -n "$(gone_ms)" ]; }
 
-# goes_down ENGINE COMMAND…: the command takes the first WAN down.
-goes_down() {
-    local engine=$1 at gone_ms new_ms late_ms
-    shift
+# set_up ENGINE FAMILY: a flow to both WANs' server is carried by the first, and others begin.
+set_up() {
+    local engine=$1 family=$2 address
     gw '[ -r /proc/net/nf_conntrack ]' || skip "the kernel does not list its connections in /proc"
     [ "$(lab_port MACHINE)" = uml ] || skip "the gateway and the captures have two clocks"
     trap line_back EXIT
     PORT=$(fresh_port)
     servers
-    begin isp echo-isp "exec /lab/echo 7300 $BOTH_4"
-    gw ip route add default via "$H20_4" metric 1000
+    if [ "$family" = 4 ]; then address=$BOTH_4; else address=$BOTH_6; fi
+    begin isp echo-isp "exec /lab/echo 7300 $address"
+    gw "ip route add default via $H20_4 metric $WORSE
+        ip -6 route add default via $H20_6 metric $WORSE"
     if [ "$engine" = flowtable ]; then use flowtable; else ebpf_at tcx; fi
     soon 30 nothing_reloads
     capture isp.access h20.eth0
     peers rm -f /tmp/e2e/enough
-    begin h10 carried "exec /tmp/e2e/openers $CARRIED $BOTH_4 7300 $PORT"
+    begin h10 carried "exec /tmp/e2e/openers $CARRIED $address 7300 $PORT"
     soon 20 on_path "$engine" --proto udp --text ":$PORT"
-    begin h10 openers "exec /tmp/e2e/openers $NEW $BOTH_4 7300"
-    stale "$engine"
+    begin h10 openers "exec /tmp/e2e/openers $NEW $address 7300"
+    stale "$engine" "$family"
     same "packets by the second WAN before" "$(counted "$SECOND")" 0
+}
+
+# entries_end: in time.
+entries_end() {
+    soon 5 is_gone
+    note "entries gone after $(gone_ms) ms"
+    between "milliseconds until the entries were gone" "$(gone_ms)" 0 "$(in_ms $GONE_MS)"
+}
+
+# goes_down ENGINE FAMILY COMMAND…: the command takes the first WAN down.
+goes_down() {
+    local engine=$1 family=$2 at new_ms late_ms
+    shift 2
+    set_up "$engine" "$family"
     "$@"
-    soon 5 stale_is_over
+    # The kernel puts a connection that goes on into the flowtable again with its next packet.
+    [ "$engine$family" = flowtable6 ] || entries_end
+    # More packets than come within NEW_MS.
     soon 5 more_counted "$SECOND" 20
     peers touch /tmp/e2e/enough
     captured
-    read -r at gone_ms < <(stale_said)
+    at=$(news_at)
     [ "$(first $NEW h20.eth0)" != 0.000000 ] || fail "no new flow left by the second WAN"
     new_ms=$(after "$at" "$(first $NEW h20.eth0)")
     late_ms=$(after "$at" "$(last $CARRIED isp.access)")
-    note "$engine, $*: entries gone after $gone_ms ms, the last packet by the first WAN after" \
-        "$late_ms ms, the first new flow by the second after $new_ms ms"
-    between "milliseconds until the entries were gone" "$gone_ms" 0 "$(in_ms $GONE_MS)"
+    note "$engine, IPv$family, $*: the last packet by the first WAN after $late_ms ms," \
+        "the first new flow by the second after $new_ms ms"
     between "milliseconds until the last packet by the first WAN" "$late_ms" 0 "$(in_ms $GONE_MS)"
     between "milliseconds until a new flow left by the second WAN" "$new_ms" 0 "$(in_ms $NEW_MS)"
+    [ "$family" = 4 ] || goes_on "$at"
+}
+
+# goes_on TIME: without address translation the carried flow itself leaves by the second WAN.
+goes_on() {
+    local moved_ms
+    [ "$(first $CARRIED h20.eth0)" != 0.000000 ] || fail "the carried flow has not moved"
+    moved_ms=$(after "$1" "$(first $CARRIED h20.eth0)")
+    note "the carried flow by the second WAN after $moved_ms ms"
+    between "milliseconds until the carried flow left by the second WAN" "$moved_ms" 0 \
+        "$(in_ms $NEW_MS)"
 }
 
 interface_down() { gw ubus call network.interface.wan down; }
 port_down() { gw ip link set wan down; }
 
-test_the_interface_goes_down_flowtable() { goes_down flowtable interface_down; }
-test_the_interface_goes_down_tcx() { goes_down ebpf interface_down; }
-test_the_port_goes_down_flowtable() { goes_down flowtable port_down; }
-test_the_port_goes_down_tcx() { goes_down ebpf port_down; }
+test_the_interface_goes_down_flowtable() { goes_down flowtable 4 interface_down; }
+test_the_interface_goes_down_tcx() { goes_down ebpf 4 interface_down; }
+test_the_port_goes_down_flowtable() { goes_down flowtable 4 port_down; }
+test_the_port_goes_down_tcx() { goes_down ebpf 4 port_down; }
+
+# The kernel ends masqueraded connections by itself when their device goes down, and the engines'
+# entries end with them. Those of IPv6 go on.
+test_the_interface_goes_down_flowtable_ipv6() { goes_down flowtable 6 interface_down; }
+test_the_interface_goes_down_tcx_ipv6() { goes_down ebpf 6 interface_down; }
+test_the_port_goes_down_flowtable_ipv6() { goes_down flowtable 6 port_down; }
+test_the_port_goes_down_tcx_ipv6() { goes_down ebpf 6 port_down; }
