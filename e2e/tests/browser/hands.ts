@@ -3,7 +3,7 @@ import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS } from './change';
 import { expect, live } from './fixture';
 
-/** How somebody works with the page. */
+/** How somebody works with the page: `Keyboard` or `Touch`. */
 export interface Hands {
   logIn(): Promise<void>;
   /** Opens a screen by its name in the navigation. */
@@ -31,8 +31,8 @@ async function usable(target: Locator): Promise<void> {
   await expect(target).toBeEnabled({ timeout: CHANGE_MS });
 }
 
-/** Why a user does not see the focused element; empty if they do. */
-function unseen(): string {
+/** In the page: why a user does not see the focused element; empty if they do. */
+function covered(): string {
   const at = document.activeElement;
   // After the last stop the focus leaves the page.
   if (!at || at === document.body) return '';
@@ -46,14 +46,20 @@ function unseen(): string {
     const there = document.elementFromPoint(x, y);
     return there && (at.contains(there) || there.contains(at));
   });
-  if (!shown) return `is covered, or outside the window: ${what}`;
+  return shown ? '' : `is covered, or outside the window: ${what}`;
+}
+
+/** In the page: why a user does not recognize the focused element; empty if they do. */
+function unmarked(): string {
+  const at = document.activeElement;
+  if (!at || at === document.body) return '';
   // A row of the table is marked as a whole.
   const marked = [at, at.closest('[role=row]')].some((each) => {
     if (!each) return false;
     const { outlineStyle, outlineWidth } = getComputedStyle(each);
     return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0;
   });
-  return marked ? '' : `has no outline: ${what}`;
+  return marked ? '' : `has no outline: ${at.outerHTML.slice(0, 160)}`;
 }
 
 /** Keys alone. Every stop before a control is seen. */
@@ -77,7 +83,8 @@ export class Keyboard implements Hands {
     for (let stop = 0; (await relation()) !== 'focused'; stop += 1) {
       if (stop === Keyboard.STOPS) throw new Error(`${stop} times ${key} did not reach ${target}`);
       await this.page.keyboard.press(key);
-      await expect.poll(() => this.page.evaluate(unseen), 'the focused element').toBe('');
+      await expect.poll(() => this.page.evaluate(covered), 'the focused element').toBe('');
+      await expect.poll(() => this.page.evaluate(unmarked), 'the focused element').toBe('');
     }
   }
 
@@ -124,6 +131,105 @@ export class Keyboard implements Hands {
       await this.page.keyboard.press('ArrowDown');
     }
     await this.page.keyboard.press('Enter');
+    await expect(dialog).toBeHidden();
+  }
+}
+
+/** The window of a small phone. */
+export const PHONE = { width: 360, height: 740 };
+/** The least width and height of what a finger has to meet, CSS px. */
+const FINGER_PX = 44;
+/** The page has its sizes in rem. */
+const ROUNDING_PX = 0.01;
+/** The height of the phone's own keyboard, which covers the lower part of the window. */
+const KEYBOARD_PX = 300;
+
+/** Taps alone. Each target is large enough, and nothing is wider than the window. */
+export class Touch implements Hands {
+  constructor(private readonly page: Page) {}
+
+  /** Checks the control's size: a label around it is a part of it, and so is a row of the table. */
+  private async large(target: Locator): Promise<void> {
+    await usable(target);
+    await target.scrollIntoViewIfNeeded();
+    const { width, height, what } = await target.evaluate((element) => {
+      const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])] : [];
+      const around = labels.filter((label) => label.contains(element));
+      const row = element.closest('[role=cell]') && element.closest('[role=row]');
+      const boxes = [element, ...around, ...(row ? [row] : [])].map((each) =>
+        each.getBoundingClientRect(),
+      );
+      return {
+        width: Math.max(...boxes.map((box) => box.width)),
+        height: Math.max(...boxes.map((box) => box.height)),
+        what: element.outerHTML.slice(0, 160),
+      };
+    });
+    expect
+      .soft(Math.min(width, height), `${width} × ${height}: ${what}`)
+      .toBeGreaterThanOrEqual(FINGER_PX - ROUNDING_PX);
+  }
+
+  private async fits(): Promise<void> {
+    const wide = await this.page.evaluate(() => document.documentElement.scrollWidth);
+    expect.soft(wide, 'the page’s width').toBeLessThanOrEqual(PHONE.width);
+  }
+
+  async logIn(): Promise<void> {
+    await this.write(this.page.getByLabel('User name'), 'root');
+    await this.write(this.page.getByLabel('Password', { exact: true }), 'fastpath');
+    await this.press(this.page.getByRole('button', { name: 'Log in' }));
+    await loggedIn(this.page);
+  }
+
+  async go(screen: string): Promise<void> {
+    const groups: Record<string, string> = {
+      Overview: 'Overview',
+      Flows: 'Traffic',
+      Topology: 'Traffic',
+      Protection: 'Security',
+    };
+    const bar = this.page.getByRole('navigation', { name: 'Screens' });
+    const group = bar.getByRole('listitem').filter({ hasText: groups[screen] ?? 'Settings' });
+    await this.press(group.locator('> :is(a, button)').first());
+    const entry = bar.getByRole('dialog').getByRole('link', { name: screen });
+    const heading = this.page.getByRole('heading', { level: 1, name: screen });
+    await expect(heading.or(entry).first()).toBeVisible();
+    if (await entry.isVisible()) await this.press(entry);
+    await expect(heading).toBeVisible();
+    await this.fits();
+  }
+
+  async press(target: Locator): Promise<void> {
+    await this.large(target);
+    await target.tap();
+    await this.fits();
+  }
+
+  async tick(box: Locator): Promise<void> {
+    await this.press(box);
+    await expect(box).toBeChecked();
+  }
+
+  async write(field: Locator, text: string): Promise<void> {
+    await this.press(field);
+    await expect(field).toBeFocused();
+    await this.page.setViewportSize({ ...PHONE, height: PHONE.height - KEYBOARD_PX });
+    // As a phone does when its keyboard opens.
+    await field.evaluate((each) => each.scrollIntoView({ block: 'nearest' }));
+    await expect.poll(() => this.page.evaluate(covered), 'the focused field').toBe('');
+    await this.page.keyboard.press('ControlOrMeta+A');
+    await this.page.keyboard.type(text);
+    await expect(field).toHaveValue(text);
+    await this.fits();
+    await this.page.setViewportSize(PHONE);
+  }
+
+  async search(words: string, result: RegExp): Promise<void> {
+    const dialog = searchDialog(this.page);
+    await this.press(this.page.getByRole('banner').getByRole('button', { name: 'Search' }));
+    await this.write(dialog.getByRole('combobox'), words);
+    await this.press(dialog.getByRole('option', { name: result }).first());
     await expect(dialog).toBeHidden();
   }
 }

@@ -16,10 +16,15 @@ interface Place {
 
 export interface Task {
   title: string;
-  /** The flow to find, before the page is opened. */
+  /** With Suricata inline. */
+  inspected?: boolean;
+  /** The state that the task begins with, before the page is opened. */
   prepare?: (place: Place) => Promise<void>;
   perform: (hands: Hands, place: Place) => Promise<void>;
 }
+
+/** The doctor takes samples, and an emulated machine its time. */
+const LOOK_MS = 180_000;
 
 /** Reviews the draft, consents to its exposures to the Internet, and applies until it is kept. */
 async function applied(hands: Hands, page: Page): Promise<void> {
@@ -65,6 +70,7 @@ const vlan: Task = {
     await hands.go('Network');
     await hands.press(page.getByRole('button', { name: 'Add VLAN' }));
     const form = page.getByRole('form', { name: 'New VLAN' });
+    await expect(form.getByLabel('VLAN ID')).toBeFocused();
     await hands.write(form.getByLabel('VLAN ID'), '30');
     await hands.write(form.getByLabel('Name'), 'guest');
     await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
@@ -88,6 +94,27 @@ const password: Task = {
     await hands.write(page.getByLabel('Password', { exact: true }), 'another-1');
     await applied(hands, page);
     expect(await router.run('cat /etc/config/network')).toContain(`option password 'another-1'`);
+  },
+};
+
+const release: Task = {
+  title: 'release an address that an alert has blocked',
+  inspected: true,
+  prepare: async ({ router, lan, lab }) => {
+    await lab.verb('in_line', "\toption block '1'\n\toption block_time '900'");
+    await lan.reachesInternet();
+    await lan.badPage();
+    await expect
+      .poll(() => router.ask('blocks'))
+      .toMatchObject({ blocks: [{ address: hosts.isp }] });
+  },
+  perform: async (hands, { page, router }) => {
+    await hands.go('Protection');
+    await hands.press(page.getByRole('button', { name: `Unblock ${hosts.isp}` }));
+    const dialog = page.getByRole('dialog', { name: `Unblock ${hosts.isp}?` });
+    await hands.press(dialog.getByRole('button', { name: 'Unblock' }));
+    await expect(page.getByText(`${hosts.isp} is unblocked.`)).toBeVisible();
+    expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
   },
 };
 
@@ -122,6 +149,24 @@ const setting: Task = {
   },
 };
 
+const accept: Task = {
+  title: 'accept a finding of the doctor',
+  prepare: async ({ router }) => {
+    await router.run('modprobe nf_nat_ftp');
+  },
+  perform: async (hands, { page, router }) => {
+    await hands.go('Health');
+    await hands.press(page.getByRole('button', { name: 'Run checks again' }));
+    const finding = page.locator('details[data-finding="helpers-global"]');
+    await expect(finding).toBeVisible({ timeout: LOOK_MS });
+    await unfold(hands, finding);
+    await hands.press(finding.getByRole('button', { name: 'Accept', exact: true }));
+    await applied(hands, page);
+    await expect(page.locator('[data-group=accepted]')).toContainText('1 accepted finding');
+    expect(await router.run('cat /etc/config/fastpath')).toContain('helpers-global');
+  },
+};
+
 const engine: Task = {
   title: 'switch the engine',
   perform: async (hands, { page, router }) => {
@@ -152,4 +197,32 @@ const forward: Task = {
   },
 };
 
-export const tasks: readonly Task[] = [why, vlan, password, undo, setting, engine, forward];
+const exclusion: Task = {
+  title: 'keep a host off the fast path',
+  perform: async (hands, { page, lan, lab }) => {
+    const port = await lan.download(hosts.h20);
+    const flow = ['--proto', 'tcp', '--text', `${port}`];
+    await lab.verb('soon', '10', 'on_path', 'flowtable', ...flow);
+    await hands.go('Fast path');
+    await hands.press(page.getByRole('button', { name: 'Add exclusion' }));
+    const form = page.locator('[data-exclude]').last();
+    await expect(form.getByRole('textbox', { name: 'Name' })).toBeFocused();
+    await hands.write(form.getByRole('textbox', { name: 'Name' }), 'h10');
+    await hands.write(form.getByRole('textbox', { name: 'Source' }), hosts.h10);
+    await applied(hands, page);
+    await lab.verb('soon', '20', 'on_path', 'slow/excluded', ...flow);
+  },
+};
+
+export const tasks: readonly Task[] = [
+  why,
+  vlan,
+  password,
+  release,
+  undo,
+  setting,
+  accept,
+  engine,
+  forward,
+  exclusion,
+];

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { test } from './fixture';
+import { PHONE, Touch } from './hands';
+import { onlyByItself } from './place';
+import { tasks } from './tasks';
+
+onlyByItself();
+
+test.use({ viewport: PHONE, hasTouch: true, isMobile: true });
+
+for (const { title, inspected = false, prepare, perform } of tasks) {
+  test.describe(() => {
+    test.use({ inspected });
+    test(`on a phone: ${title}`, async ({ page, router, lan, lab }) => {
+      const place = { page, router, lan, lab };
+      await prepare?.(place);
+      await page.goto('#/overview');
+      const hands = new Touch(page);
+      await hands.logIn();
+      await perform(hands, place);
+    });
+  });
+}
