@@ -126,3 +126,21 @@ test('twelve ports fit into 1280 px, and into 320 px below one another', async (
     expect(inner[0]).toBeLessThanOrEqual(inner[1] ?? 0);
   }
 });
+
+test('a port forward that is unfolded stays so while it is edited', async ({ page }) => {
+  await replay(page);
+  await entered(page);
+  await page.goto('#/firewall');
+  await shown(page);
+  const add = page.getByRole('button', { name: 'Add port forward' });
+  await add.click();
+  const first = page.locator('[data-forward]').last();
+  await first.getByRole('textbox', { name: 'Name' }).fill('web');
+  await add.click();
+  const web = page.locator('[data-forward=web]');
+  if ((await web.getAttribute('open')) === null) await web.locator('summary').click();
+  await web.getByRole('textbox', { name: 'Name' }).fill('mail');
+  const mail = page.locator('[data-forward=mail]');
+  await expect(mail).toHaveAttribute('open');
+  await expect(mail.getByRole('textbox', { name: 'Name' })).toBeFocused();
+});

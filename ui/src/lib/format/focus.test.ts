@@ -14,3 +14,17 @@ it.each(forms)('the focus moves into the form that %s opens', (file) => {
   const source = readFileSync(`${import.meta.dirname}/../${file}`, 'utf8');
   expect(source).toMatch(/\{@attach [^}]*focusFirst\}/);
 });
+
+const sources = import.meta.glob<string>('../**/*.svelte', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+it('no details have an attribute that would fold what the reader opened', () => {
+  expect(Object.keys(sources).length).toBeGreaterThan(100);
+  const folds = Object.entries(sources).filter(([, source]) =>
+    /<details\b[^>]*\s(open=\{|\{open\})/.test(source),
+  );
+  expect(folds.map(([file]) => file)).toEqual([]);
+});
