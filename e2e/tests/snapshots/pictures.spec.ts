@@ -32,23 +32,36 @@ async function lettersAreTheSame(page: Page): Promise<boolean> {
   return existsSync(LETTERS) && drawn.equals(readFileSync(LETTERS));
 }
 
+/** The height of the page once it has drawn its last answer, and nothing moves any more. */
+async function settledHeight(page: Page): Promise<number> {
+  let height = 0;
+  const unchanged = async () => {
+    const before = height;
+    // The page draws the last answer when there is nothing else to do.
+    height = await page.evaluate(async (ms) => {
+      await new Promise((done) => setTimeout(() => requestIdleCallback(done), ms));
+      return document.body.scrollHeight;
+    }, DRAWN_MS);
+    return height === before;
+  };
+  await expect.poll(unchanged, { intervals: [0], timeout: 15_000 }).toBe(true);
+  return height;
+}
+
 /**
  * Makes the window as high as the page, and loads it again. Chromium draws what is below the window
  * early or late, as it has time, and thin lines are then at another fraction of a pixel.
  */
 async function wholeInView(page: Page, width: number): Promise<void> {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  const height = Math.max(HEIGHT, await settledHeight(page));
   await page.setViewportSize({ width, height });
   await page.reload();
 }
 
 /** The whole of a screen, however long. */
 async function picture(page: Page, name: string): Promise<void> {
-  // The page draws the last answer when there is nothing else to do.
-  await page.evaluate(
-    (ms) => new Promise((done) => setTimeout(() => requestIdleCallback(done), ms)),
-    DRAWN_MS,
-  );
+  const window = page.viewportSize()?.height ?? 0;
+  expect(await settledHeight(page), 'the page is in the window').toBeLessThanOrEqual(window);
   const same = () =>
     expect(page).toHaveScreenshot(`${name}.png`, {
       fullPage: true,
