@@ -3,6 +3,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
+import { staticIcons } from './build/static-icons.ts';
 
 // The page's address: only its origin counts.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
@@ -69,7 +70,14 @@ const parts = [
 
 export default defineConfig({
   base: './',
-  plugins: [inlineStyles(), messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
+  plugins: [
+    inlineStyles(),
+    staticIcons(),
+    messages(),
+    svelte(),
+    contentSecurityPolicy(),
+    adoptedStyle(),
+  ],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.
