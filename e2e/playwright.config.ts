@@ -16,6 +16,8 @@ const shells = ['init', 'packages', 'profiles', 'sources', 'vm', 'image', 'kerne
 function specs(): string[] {
   // The pictures in the documents are made with the same setup, but only on request.
   if (process.env['UPDATE_SCREENSHOTS']) return ['screenshots.ts'];
+  // Figures of built pages, see bench/page.
+  if (process.env['PAGES']) return ['speed.ts'];
   if (!process.env['SHUFFLE']) return ['*.spec.ts'];
   const files = readdirSync(`${import.meta.dirname}/tests/browser`);
   return shuffled(files.filter((file) => file.endsWith('.spec.ts')).sort());
