@@ -80,3 +80,33 @@ test('the bar is at the bottom of a telephone', async ({ page }) => {
   const wide = await page.locator('.fastpath').evaluate((node) => node.scrollWidth);
   expect(wide).toBeLessThanOrEqual(360);
 });
+
+/** An answer of the router that makes the header name another state, by that state. */
+const troubles: Record<string, (page: Page) => Promise<void>> = {
+  connecting: (page) => page.route('**/ubus', () => undefined),
+  lost: (page) => page.route('**/ubus', (route) => route.abort()),
+  absent: (page) =>
+    page.route('**/ubus', (route) => {
+      const { id } = route.request().postDataJSON() as { id: number };
+      return route.fulfill({ json: { jsonrpc: '2.0', id, result: [7] } });
+    }),
+};
+
+for (const [state, begin] of Object.entries(troubles)) {
+  test(`the header fits the narrowest telephone: ${state}`, async ({ page }) => {
+    // A theme of LuCI has margins of its own.
+    await page.setViewportSize({ width: 304, height: 640 });
+    await replay(page);
+    await page.route(`**${BASE}/**`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: host.replaceAll('3px dotted', '0px') }),
+    );
+    await begin(page);
+    await page.goto(`http://localhost${BASE}/overview`);
+    await expect(page.locator(`[data-connection=${state}]`)).toBeVisible();
+    const wide = await page.locator('.fastpath').evaluate((node) => node.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(304);
+    for (const name of ['Search', 'Shortcuts and glossary']) {
+      await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 });
+    }
+  });
+}

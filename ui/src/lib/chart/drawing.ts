@@ -41,8 +41,10 @@ export function lookOf(figure: HTMLElement): Look {
   return { ink, line, surface, areas, rem, font: getComputedStyle(figure).fontFamily };
 }
 
-/** Space right of the newest sample and above the highest mark, in pixels. */
+/** Space above the highest mark, in pixels. */
 const EDGE = 8;
+/** Space right of the newest sample, in rem: half of the label of a mark there, with its date. */
+const HALF_LABEL = 1.5;
 /** Room between two marks of an axis, in pixels of a font of 16. */
 const BETWEEN_ROWS = 40;
 const BETWEEN_TIMES = 80;
@@ -54,7 +56,7 @@ export function optionsOf(wanted: Wanted, size: { width: number; height: number 
   const fills = new Map<string, CanvasPattern | null>();
   return {
     ...size,
-    padding: [EDGE, EDGE, 0, 0],
+    padding: [EDGE, HALF_LABEL * look().rem, 0, 0],
     legend: { show: false },
     scales: { y: { range: (_, __, highest) => [0, topOf(highest)] } },
     axes: [timeAxis(wanted), rateAxis(look)],
