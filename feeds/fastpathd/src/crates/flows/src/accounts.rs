@@ -32,6 +32,8 @@ struct Reading {
 pub(crate) struct Accounts {
     flows: ByPath<u64>,
     local: u64,
+    /// Flows by reason, local ones too.
+    reasons: [u64; Reason::ALL.len()],
     bytes: ByPath<u64>,
     packets: ByPath<u64>,
     bps: ByPath<f64>,
@@ -44,12 +46,24 @@ impl Accounts {
     /// `reason`: why it is on this path, which also says whether it is a local flow.
     pub(crate) fn enter(&mut self, path: Path, reason: Option<Reason>) {
         *self.number(path, reason) += 1;
+        if let Some(reason) = reason {
+            self.reasons[reason as usize] += 1;
+        }
     }
 
     /// With the path and the reason that it entered with.
     pub(crate) fn leave(&mut self, path: Path, reason: Option<Reason>) {
         let number = self.number(path, reason);
         *number = number.saturating_sub(1);
+        if let Some(reason) = reason {
+            let number = &mut self.reasons[reason as usize];
+            *number = number.saturating_sub(1);
+        }
+    }
+
+    /// Flows that have each reason now.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.into_iter().zip(self.reasons)
     }
 
     fn number(&mut self, path: Path, reason: Option<Reason>) -> &mut u64 {

@@ -99,13 +99,13 @@ impl<'a> Sums<'a> {
 
     /// A flow between two hosts behind the router counts for both.
     fn add_host(&mut self, flow: &Flow) {
-        let initiator = inside(self.table.side(flow.initiator));
-        let responder = inside(self.table.side(flow.responder));
-        if responder == Some(true) {
+        let [initiator, responder] =
+            [flow.initiator, flow.responder].map(|number| self.table.side(number));
+        let [initiator, responder] = inside_ends(initiator, responder);
+        if responder {
             self.add_to(GroupKey::Host(flow.reply.src), flow, flow.dst_name, true);
         }
-        // Without zones the initiator is taken for the inside.
-        if initiator == Some(true) || (initiator.is_none() && responder != Some(true)) {
+        if initiator {
             self.add_to(GroupKey::Host(flow.orig.src), flow, flow.src_name, false);
         }
     }
@@ -125,6 +125,13 @@ impl<'a> Sums<'a> {
     pub(crate) fn into_list(self) -> Vec<Line> {
         self.lines.into_iter().collect()
     }
+}
+
+/// Which ends of a flow are hosts behind the router: initiator, responder. Without zones the
+/// initiator is taken for the inside.
+pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) -> [bool; 2] {
+    let responder = inside(responder) == Some(true);
+    [inside(initiator).unwrap_or(!responder), responder]
 }
 
 /// Whether a side is behind the router, by its firewall zone; `None`: no zone.

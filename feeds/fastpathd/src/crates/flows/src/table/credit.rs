@@ -12,6 +12,7 @@ use crate::ladder;
 use crate::path::Path;
 use crate::table::FlowTable;
 use crate::time::Millis;
+use crate::traffic::Credit;
 
 /// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
 /// the default.
@@ -39,16 +40,21 @@ impl FlowTable {
         };
         let ours = self.engine.engine != Engine::Off && best == Path::Flowtable;
         let parts = growth.delta.into_iter().zip(inspected).zip(flow.unlisted);
-        for ((whole, inspected), unlisted) in parts {
+        let mut credits = [Credit::default(); 4];
+        for (direction, ((whole, inspected), unlisted)) in parts.enumerate() {
             let rest = less(whole, inspected);
             let path = if ours && unlisted { Path::Slow } else { best };
             if path.offloaded() {
                 flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(rest.bytes);
             }
-            if flow.forwarded() {
-                self.accounts.add(Path::Inspect, inspected);
-                self.accounts.add(path, rest);
+            credits[direction] = Credit { path: Path::Inspect, direction, counters: inspected };
+            credits[2 + direction] = Credit { path, direction, counters: rest };
+        }
+        if flow.forwarded() {
+            for credit in &credits {
+                self.accounts.add(credit.path, credit.counters);
             }
+            self.traffic.add(flow, &self.sides, &credits);
         }
         true
     }

@@ -24,12 +24,15 @@ use crate::engine::EngineState;
 use crate::flow::Flow;
 use crate::handshake::{OffloadRequest, ReadingStart, Rules};
 use crate::history::{History, HistoryQuery, Rings};
+use crate::hosts::HostTraffic;
 use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
 use crate::network::Side;
+use crate::path::Reason;
 use crate::table::places::Places;
 use crate::time::Now;
 use crate::totals::Totals;
+use crate::traffic::{Traffic, ZoneTraffic};
 
 /// The table of all known flows.
 ///
@@ -48,6 +51,7 @@ pub struct FlowTable {
     engine: EngineState,
     inspection: InspectionState,
     accounts: Accounts,
+    traffic: Traffic,
     rings: Rings,
     epoch: u64,
     /// Serial number of the dump under way, or of the last one.
@@ -91,6 +95,7 @@ impl Default for FlowTable {
             engine: EngineState::default(),
             inspection: InspectionState::default(),
             accounts: Accounts::default(),
+            traffic: Traffic::default(),
             rings: Rings::default(),
             epoch: 0,
             dump: 0,
@@ -147,12 +152,40 @@ impl FlowTable {
     pub fn sample(&mut self, now: Now) {
         self.now = now;
         self.rings.push(now.millis(), &self.accounts.bps(), &self.accounts.flows());
+        self.traffic.hosts.second(now.millis());
     }
 
     /// Totals by path and the offload ratio.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.accounts.totals()
+    }
+
+    /// Flows that have each reason now, local ones too.
+    pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
+        self.accounts.reasons()
+    }
+
+    /// Forwarded traffic since the start, by pair of zones.
+    pub fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
+        self.traffic.between_zones()
+    }
+
+    /// The busiest hosts behind the router.
+    #[must_use]
+    pub fn busiest_hosts(&self) -> &[HostTraffic] {
+        self.traffic.hosts.named()
+    }
+
+    /// Bytes that all other hosts behind the router have sent and received.
+    #[must_use]
+    pub fn other_hosts(&self) -> [u64; 2] {
+        self.traffic.hosts.others()
+    }
+
+    /// So many hosts are counted apart as the busiest.
+    pub fn count_hosts(&mut self, most: usize) {
+        self.traffic.hosts.limit(most);
     }
 
     /// A time series, oldest sample first.

@@ -13,6 +13,7 @@ use crate::network::Network;
 use crate::path::{Path, Reason};
 use crate::table::FlowTable;
 use crate::time::Now;
+use crate::traffic::Credit;
 
 impl FlowTable {
     /// Requests since the last call, oldest first. An installation that a removal follows is not
@@ -204,7 +205,10 @@ impl FlowTable {
         if !inherited {
             flow.unrated[direction.min(1)] += grown.bytes;
             if flow.forwarded() {
+                let credit =
+                    Credit { path: Path::Ebpf, direction: direction.min(1), counters: grown };
                 self.accounts.add(Path::Ebpf, grown);
+                self.traffic.add(flow, &self.sides, &[credit]);
             }
         }
         self.epoch += 1;

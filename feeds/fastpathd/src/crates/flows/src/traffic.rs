@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics: of all
+//! flows since the start, ended ones too, so they never decrease. At most 48 pairs are kept apart.
+
+use std::rc::Rc;
+
+use ctnetlink::Counters;
+
+use crate::accounts::{ByPath, PATHS};
+use crate::flow::Flow;
+use crate::groups::inside_ends;
+use crate::hosts::Hosts;
+use crate::intern::{Interner, Number};
+use crate::network::Side;
+use crate::path::Path;
+
+/// Pairs of zones that are counted apart: all of six zones, and more than any firewall has in use.
+const MOST_PAIRS: usize = 48;
+/// The zones of all further pairs.
+const OTHER: &str = "other";
+
+/// A part of a flow's growth.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Credit {
+    pub(crate) path: Path,
+    /// 0: from the initiator, 1: to it.
+    pub(crate) direction: usize,
+    pub(crate) counters: Counters,
+}
+
+/// The traffic from one zone to another.
+#[derive(Debug)]
+struct Pair {
+    /// Of the initiator and of the responder.
+    zones: [Number; 2],
+    sums: ByPath<[Counters; 2]>,
+}
+
+/// The forwarded traffic of one pair of zones.
+#[derive(Debug, Clone, Copy)]
+pub struct ZoneTraffic<'a> {
+    /// Zone of the initiator; empty: none.
+    pub in_zone: &'a str,
+    /// Zone of the responder.
+    pub out_zone: &'a str,
+    /// From the initiator and to it, in the order of [`Path::ALL`].
+    pub paths: &'a [[Counters; 2]; PATHS],
+}
+
+/// Sums of forwarded traffic by pair of zones, and by host.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    zones: Interner<Rc<str>>,
+    /// Zone of the side with this number less one.
+    of_side: Vec<Number>,
+    /// In the order of their first byte; the last one that fits has all further pairs.
+    pairs: Vec<Pair>,
+    pub(crate) hosts: Hosts,
+}
+
+impl Traffic {
+    /// Adds the growth of a forwarded flow.
+    pub(crate) fn add(&mut self, flow: &Flow, sides: &Interner<Side>, credits: &[Credit]) {
+        let mut grown = [0_u64; 2];
+        for Credit { direction, counters, .. } in credits {
+            grown[*direction] = grown[*direction].saturating_add(counters.bytes);
+        }
+        if grown == [0; 2] {
+            return;
+        }
+        let ends = [flow.initiator, flow.responder];
+        let zones = ends.map(|end| self.zone(end, sides));
+        let sums = self.sums(zones);
+        for credit in credits {
+            let sum = &mut sums[credit.path as usize][credit.direction];
+            sum.bytes = sum.bytes.saturating_add(credit.counters.bytes);
+            sum.packets = sum.packets.saturating_add(credit.counters.packets);
+        }
+        let [initiator, responder] = ends.map(|end| sides.get(end));
+        let [initiator, responder] = inside_ends(initiator, responder);
+        let [up, down] = grown;
+        if initiator {
+            self.hosts.add(flow.orig.src, [up, down]);
+        }
+        if responder {
+            self.hosts.add(flow.reply.src, [down, up]);
+        }
+    }
+
+    /// The number of a side's zone; 0: no zone.
+    fn zone(&mut self, side: Number, sides: &Interner<Side>) -> Number {
+        for new in &sides.values()[self.of_side.len()..] {
+            self.of_side.push(self.zones.number(Rc::clone(&new.zone)));
+        }
+        let known = usize::try_from(side).ok().and_then(|side| side.checked_sub(1));
+        known.and_then(|side| self.of_side.get(side)).copied().unwrap_or(0)
+    }
+
+    fn sums(&mut self, zones: [Number; 2]) -> &mut ByPath<[Counters; 2]> {
+        let found = self.pairs.iter().position(|pair| pair.zones == zones);
+        let at = found.unwrap_or_else(|| {
+            if self.pairs.len() < MOST_PAIRS {
+                let full = self.pairs.len() + 1 == MOST_PAIRS;
+                let other = self.zones.number(Rc::from(OTHER));
+                let zones = if full { [other; 2] } else { zones };
+                self.pairs.push(Pair { zones, sums: ByPath::default() });
+            }
+            self.pairs.len() - 1
+        });
+        &mut self.pairs[at].sums
+    }
+
+    /// All pairs of zones with traffic.
+    pub(crate) fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
+        self.pairs.iter().map(|pair| {
+            let [in_zone, out_zone] =
+                pair.zones.map(|zone| self.zones.get(zone).map_or("", |zone| zone));
+            ZoneTraffic { in_zone, out_zone, paths: &pair.sums }
+        })
+    }
+}
