@@ -18,6 +18,7 @@ const order = [
   'cpu',
   'ebpf',
   'ips',
+  'metrics',
   'alerts',
   'blocks',
   'doctor',

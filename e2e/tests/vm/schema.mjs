@@ -60,9 +60,10 @@ for (const series of ['rate', 'flows']) {
 await checkCall('topology', {});
 // The page asks the doctor itself; the daemon only forwards the request.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
-for (const method of ['cpu', 'ebpf', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_update']) {
+for (const method of ['cpu', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks']) {
   await checkCall(method, {});
 }
+for (const method of ['reinspect', 'rules_update']) await checkCall(method, {});
 const refused = await call('block_release', { address: '192.0.2.99' }).catch(
   (error) => error.message,
 );

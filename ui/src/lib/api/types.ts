@@ -225,6 +225,13 @@ export interface FastpathApi {
     reply: Ips;
   };
   /**
+   * All metrics, for a collector that prints them without knowing each one: families in the order of subjects. Values are text, so that 64 bits stay exact. At most 3,000 series.
+   */
+  metrics: {
+    request: {};
+    reply: Metrics;
+  };
+  /**
    * Inspects every connection again that had left inspection, with a new budget: marks and counters in conntrack are reset, the flowtable is flushed.
    */
   reinspect: {
@@ -1516,6 +1523,36 @@ export interface IpsRule {
    */
   dest_vlan: number;
   action: IpsAction;
+}
+export interface Metrics {
+  families: MetricFamily[];
+}
+export interface MetricFamily {
+  /**
+   * by Prometheus' rules: counters end in _total, units are bytes and seconds
+   */
+  name: string;
+  type: 'counter' | 'gauge';
+  /**
+   * in English
+   */
+  help: string;
+  /**
+   * never empty
+   */
+  samples: MetricSample[];
+}
+export interface MetricSample {
+  /**
+   * values as they are, not escaped; the same names in all samples of a family
+   */
+  labels: {
+    [k: string]: string;
+  };
+  /**
+   * a decimal number
+   */
+  value: string;
 }
 export interface ReinspectRequest {}
 export interface Reinspected {

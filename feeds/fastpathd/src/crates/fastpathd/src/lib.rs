@@ -22,6 +22,7 @@ mod fixture;
 pub mod fuzz;
 mod ips;
 mod latency;
+mod metrics;
 mod network;
 mod offload;
 mod rules;

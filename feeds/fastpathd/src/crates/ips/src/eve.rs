@@ -20,6 +20,7 @@ mod rate;
 mod reader;
 mod ring;
 mod saved;
+mod severities;
 mod time;
 mod visible;
 
@@ -32,4 +33,5 @@ pub use listener::{EventListener, ListenError};
 pub use rate::Rate;
 pub use reader::{Batch, Counts, Rates, Reader};
 pub use saved::MOST as MOST_SAVED;
+pub use severities::Severities;
 pub use visible::{Visibility, Visible, Volume};

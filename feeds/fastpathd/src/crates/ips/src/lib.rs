@@ -14,6 +14,7 @@ mod eve;
 mod health;
 mod overlay;
 mod ports;
+mod queue_totals;
 mod queues;
 mod settings;
 mod text;
@@ -27,13 +28,14 @@ pub use counters::SuricataCounters;
 pub use eve::{
     Alert, AlertContext, AlertFilter, AlertRates, Alerts, Batch, Counts, Direction, Event,
     EventListener, Events, FlowEnd, ListenError, MOST_SAVED, Offence, Offender, Page, Rate, Rates,
-    Reader, Row, Visibility, Visible, Volume, read_event,
+    Reader, Row, Severities, Visibility, Visible, Volume, read_event,
 };
 pub use health::{
     Consequence, Health, InspectionCondition, Listening, Observation, Reason, RuleCounts, State,
 };
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
 pub use ports::{CapturePort, check_mode};
+pub use queue_totals::{QueueTotal, QueueTotals};
 pub use queues::{QUEUES, Queue, parse_queues, queues_of};
 pub use settings::Settings;
 pub use threads::Threads;

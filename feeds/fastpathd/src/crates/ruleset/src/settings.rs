@@ -60,6 +60,8 @@ pub struct Settings {
     pub left_out: LeftOut,
     /// Every flow's first packets that stay on the slow path, both directions together; 0: none.
     pub slow_packets: u32,
+    /// Hosts that the metrics count apart: the busiest; all others are one series.
+    pub metrics_hosts: u32,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection policies; the first that matches applies.
@@ -80,6 +82,7 @@ impl Default for Settings {
             ignore_devices: BTreeSet::new(),
             left_out: LeftOut::default(),
             slow_packets: 0,
+            metrics_hosts: 20,
             excludes: Vec::new(),
             policies: Vec::new(),
         }
@@ -144,6 +147,9 @@ impl Settings {
         }
         if let Some(packets) = section.value("slow_packets", number_in(0..=1_000_000)) {
             self.slow_packets = packets;
+        }
+        if let Some(hosts) = section.value("metrics_hosts", number_in(0..=100)) {
+            self.metrics_hosts = hosts;
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");

@@ -44,6 +44,7 @@ fn everything_said() {
 	option vlan '1'
 	option pppoe '0'
 	option slow_packets '12'
+	option metrics_hosts '100'
 
 config exclude
 	option name 'nas backup'
@@ -67,6 +68,7 @@ config exclude
         ignore_devices: ["lan4", "lan5"].map(str::to_owned).into(),
         left_out: LeftOut { vlan: false, pppoe: true },
         slow_packets: 12,
+        metrics_hosts: 100,
         excludes: vec![Exclude {
             name: "nas backup".to_owned(),
             src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
@@ -107,6 +109,8 @@ fn every_error_names_section_option_and_value() {
         ("refresh", "0", "is not a number from 1 to 3600"),
         ("refresh", "1.5", "is not a number from 1 to 3600"),
         ("refresh", "-1", "is not a number from 1 to 3600"),
+        ("metrics_hosts", "101", "is not a number from 0 to 100"),
+        ("metrics_hosts", "all", "is not a number from 0 to 100"),
         ("slow_packets", "1000001", "is not a number from 0 to 1000000"),
         ("slow_packets", "-1", "is not a number from 0 to 1000000"),
         ("slow_packets", "few", "is not a number from 0 to 1000000"),

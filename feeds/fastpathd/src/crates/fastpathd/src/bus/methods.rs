@@ -16,7 +16,7 @@ use ubus::{Blobmsg, EncodeError, Map, Method};
 use crate::bus::status;
 use crate::core::Core;
 use crate::effect::Effect;
-use crate::{ips, network, offload};
+use crate::{ips, metrics, network, offload};
 
 /// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
@@ -50,6 +50,7 @@ pub(crate) const METHODS: &[Method] = &[
     Method { name: "cpu", policy: &[SESSION] },
     Method { name: "ebpf", policy: &[SESSION] },
     Method { name: "ips", policy: &[SESSION] },
+    Method { name: "metrics", policy: &[SESSION] },
     Method {
         name: "alerts",
         policy: &[("filter", Table), ("since", Int64), ("limit", Int32), SESSION],
@@ -106,6 +107,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
         "cpu" => Ok(core.cpu.view().map_or(Outcome::NotFound, |view| reply(&view))),
         "ebpf" => Ok(reply(&offload::answer::view(core.offload.ebpf()))),
         "ips" => Ok(reply(&ips::answer::ips(core))),
+        "metrics" => Ok(reply(&metrics::metrics(core))),
         "alerts" => ips::answer::alerts(core, &args).map(|page| reply(&page)),
         "blocks" => Ok(reply(&ips::answer::blocks(core))),
         "block_release" => release(core, &args),

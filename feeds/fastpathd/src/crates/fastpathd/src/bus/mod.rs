@@ -2,7 +2,7 @@
 //! Events and effects of ubus: connection, calls, subscribers, and answers to held requests.
 
 pub(crate) mod connection;
-mod health;
+pub(crate) mod health;
 pub(crate) mod methods;
 pub(crate) mod notify;
 mod repeat;

@@ -184,6 +184,7 @@ impl Core {
         let inspection = configuration.ips.enabled;
         self.doctor.read_again();
         self.conntrack.set_shortest_refresh(configuration.main.refresh);
+        self.conntrack.flows_mut().count_hosts(configuration.main.metrics_hosts);
         self.configuration.use_settings(configuration.main.clone());
         let mut effects: Vec<AnyEffect> =
             self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();

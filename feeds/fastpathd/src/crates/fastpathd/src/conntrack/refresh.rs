@@ -29,6 +29,9 @@ pub(crate) struct Refresh {
     running: Option<(Duration, Duration)>,
     /// CPU time of the last whole dump.
     took: Duration,
+    /// Whole dumps, and their CPU time.
+    dumps: u64,
+    spent: Duration,
     next: Duration,
     resyncs: u64,
     /// Events were lost: the next dump is due at once.
@@ -66,6 +69,8 @@ impl Refresh {
     pub(crate) fn done(&mut self, cpu: Duration) {
         if let Some((started, cpu_before)) = self.running.take() {
             self.took = cpu.saturating_sub(cpu_before);
+            self.dumps += 1;
+            self.spent += self.took;
             self.next = started + self.interval();
             self.forced_from = started;
             if self.forced {
@@ -93,6 +98,11 @@ impl Refresh {
         (self.took * COST).clamp(self.shortest, SLOWEST.max(self.shortest))
     }
 
+    /// Dumps since the start, and the CPU time of all of them.
+    pub(crate) fn all(&self) -> (u64, Duration) {
+        (self.dumps, self.spent)
+    }
+
     pub(crate) fn took(&self) -> Duration {
         self.took
     }
@@ -117,6 +127,7 @@ mod tests {
         assert!(!refresh.due(ms(1), ms(100)), "one at a time");
         refresh.done(ms(105));
         assert!(!refresh.due(ms(999), ms(105)));
+        assert_eq!(refresh.all(), (1, ms(5)));
         assert!(refresh.due(ms(1000), ms(105)));
     }
 

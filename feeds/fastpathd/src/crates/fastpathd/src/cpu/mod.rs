@@ -179,6 +179,12 @@ impl State {
         Some(View::new(&self.plan, machine, &self.steering, &refused))
     }
 
+    /// Values of the machine that differ from the plan; none before the machine has been read.
+    pub(crate) fn deviations(&self) -> Option<usize> {
+        let machine = self.machine.as_ref()?;
+        Some(cpu::differences(&self.plan, machine).len())
+    }
+
     /// Devices of which the queues matter.
     fn devices(topology: &topology::Topology) -> BTreeSet<String> {
         let lowest = topology.lowest().into_iter().filter(|device| device.eligible);

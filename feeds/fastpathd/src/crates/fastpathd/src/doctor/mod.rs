@@ -90,9 +90,9 @@ pub(crate) struct State {
 /// The last report, as `status` has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Summary {
-    at_ms: u64,
+    pub(crate) at_ms: u64,
     took_ms: u64,
-    counts: Counts,
+    pub(crate) counts: Counts,
     /// The worst findings, without accepted ones and notes.
     worst: Vec<Named>,
 }
@@ -100,13 +100,13 @@ pub(crate) struct Summary {
 /// Checks by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    error: u64,
-    warning: u64,
-    advice: u64,
-    info: u64,
-    unknown: u64,
-    ok: u64,
-    accepted: u64,
+    pub(crate) error: u64,
+    pub(crate) warning: u64,
+    pub(crate) advice: u64,
+    pub(crate) info: u64,
+    pub(crate) unknown: u64,
+    pub(crate) ok: u64,
+    pub(crate) accepted: u64,
 }
 
 /// A finding, without its parts.
@@ -168,6 +168,11 @@ impl State {
         };
         let cause = reason.map(|reason| reason.cause()).unwrap_or_default();
         Doctor { last: self.last.as_ref(), running, why: cause.text.clone(), cause }
+    }
+
+    /// The last report.
+    pub(crate) fn last(&self) -> Option<&Summary> {
+        self.last.as_ref()
     }
 
     /// The configuration was read: it may accept other findings.

@@ -165,7 +165,7 @@ fn suricata(core: &Core) -> Suricata<'_> {
         version: &inspection.version,
         running: seen.running && seen.answered.is_some(),
         uptime_s: if seen.running { inspection.uptime.as_secs() } else { 0 },
-        restarts: inspection.starts.saturating_sub(1),
+        restarts: inspection.restarts(),
         refused: seen.refused.as_deref().unwrap_or_default(),
     }
 }

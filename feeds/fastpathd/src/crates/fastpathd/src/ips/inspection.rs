@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue};
+use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue, QueueTotals};
 use model::{Action, FailPolicy, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
@@ -73,6 +73,7 @@ pub(crate) struct Inspection {
     pub(super) version: String,
     pub(super) uptime: Duration,
     pub(super) counters: ips::SuricataCounters,
+    queue_totals: QueueTotals,
     process: Option<u32>,
     pub(super) starts: u32,
     /// The table that was read last, see [`InForce::table`].
@@ -125,6 +126,7 @@ impl Inspection {
             version: String::new(),
             uptime: Duration::ZERO,
             counters: ips::SuricataCounters::default(),
+            queue_totals: QueueTotals::default(),
             process: None,
             starts: 0,
             table: 0,
@@ -317,6 +319,9 @@ impl Inspection {
         } else {
             Vec::new()
         };
+        for queue in self.seen.queues.iter().flatten() {
+            self.queue_totals.read(*queue);
+        }
         self.judge(now);
         self.condition().gate != before
     }
@@ -353,6 +358,30 @@ impl Inspection {
     /// Whether its event stream is connected.
     pub(super) fn connected(&mut self, connected: bool) {
         self.seen.events = connected;
+    }
+
+    /// Suricata's counters since its start.
+    pub(crate) fn suricata_counters(&self) -> &ips::SuricataCounters {
+        &self.counters
+    }
+
+    /// Empty: not known.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Restarts of Suricata since the daemon started.
+    pub(crate) fn restarts(&self) -> u32 {
+        self.starts.saturating_sub(1)
+    }
+
+    /// Sources that are blocked.
+    pub(crate) fn living_blocks(&self, now: Duration) -> usize {
+        self.blocks.list().into_iter().filter(|block| block.until > now).count()
+    }
+
+    pub(crate) fn queue_totals(&self) -> &QueueTotals {
+        &self.queue_totals
     }
 
     pub(crate) fn seen(&self) -> &Observation {

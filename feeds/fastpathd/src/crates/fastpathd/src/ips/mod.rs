@@ -110,6 +110,10 @@ impl State {
         &self.inspection
     }
 
+    pub(crate) fn events(&self) -> &ips::Events {
+        &self.events
+    }
+
     /// Number of the newest alert.
     pub(crate) fn newest_alert(&self) -> u64 {
         self.events.alerts.last()

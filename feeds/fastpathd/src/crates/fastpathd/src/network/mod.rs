@@ -18,6 +18,7 @@ use change::{change_of, decides_routes};
 use interfaces::{Firewall, parse_dump};
 use moves::Moves;
 use names::Names;
+use reconnects::Reconnects;
 use rerouted::Rerouted;
 use routes::Lookup;
 use stations::Stations;
@@ -29,6 +30,7 @@ mod change;
 pub(crate) mod interfaces;
 pub(crate) mod moves;
 pub(crate) mod names;
+mod reconnects;
 pub(crate) mod rerouted;
 mod routes;
 pub(crate) mod run;
@@ -81,6 +83,7 @@ pub(crate) struct State {
     topology_known: bool,
     stations: Stations,
     moves: Moves,
+    reconnects: Reconnects,
     lookup: Lookup,
     /// The topology has changed since the interfaces were read.
     interfaces_stale: bool,
@@ -108,6 +111,11 @@ impl State {
     /// Moves of hosts within the last hour.
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
+    }
+
+    /// How often an interface has come up again since the daemon started.
+    pub(crate) fn reconnects(&self, interface: &str) -> u64 {
+        self.reconnects.of(interface)
     }
 
     pub(crate) fn firewall(&self) -> &Firewall {
@@ -196,6 +204,7 @@ impl Core {
         network.interfaces_age = 0;
         network.interfaces_seen = self.now;
         let interfaces = parse_dump(dump, &network.firewall);
+        network.reconnects.read(&interfaces, self.now.mono);
         let changed = network.view.set_interfaces(interfaces) || !network.interfaces_known;
         network.interfaces_known = true;
         // Policies name zones, and the devices of a zone may have changed.

@@ -62,6 +62,20 @@ pub(crate) struct Updates {
     offset_s: i64,
 }
 
+config::named! {
+    /// The state of the rules.
+    pub enum RulesSummary {
+        /// Only the built-in rules: nothing was fetched yet.
+        Builtin = "builtin",
+        /// The last update was good.
+        Good = "good",
+        /// One is under way.
+        Updating = "updating",
+        /// The last update was refused; the previous rules are in force.
+        Failed = "failed",
+    }
+}
+
 /// `ips.rules` of the API.
 #[derive(Debug, Serialize)]
 pub(crate) struct RulesView<'a> {
@@ -215,16 +229,24 @@ impl Updates {
         checked.min().unwrap_or(0)
     }
 
-    pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
+    /// When the set in force was made, Unix ms; 0: never.
+    pub(crate) fn updated_ms(&self) -> u64 {
+        self.state.since_ms
+    }
+
+    pub(crate) fn summary(&self) -> RulesSummary {
         let failed = self.failure.is_some()
             || matches!(self.state.outcome, UpdateOutcome::Failed | UpdateOutcome::Partly)
                 && self.state.finished_ms != 0;
-        let state = match () {
-            () if self.running => "updating",
-            () if failed => "failed",
-            () if self.state.version.is_empty() => "builtin",
-            () => "good",
-        };
+        match () {
+            () if self.running => RulesSummary::Updating,
+            () if failed => RulesSummary::Failed,
+            () if self.state.version.is_empty() => RulesSummary::Builtin,
+            () => RulesSummary::Good,
+        }
+    }
+
+    pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
         let own = if self.running { &self.step } else { &self.failure };
         let (message, cause) = match own {
             Some(reason) => (reason.to_string(), reason.cause().into()),
@@ -234,10 +256,10 @@ impl Updates {
         let on = self.settings.sources.iter().map(|source| self.source(source, true));
         let off = self.settings.off.iter().map(|source| self.source(source, false));
         RulesView {
-            state,
+            state: self.summary().name(),
             loaded: counted.loaded,
             failed: counted.failed,
-            updated_ms: self.state.since_ms,
+            updated_ms: self.updated_ms(),
             checked_ms: self.checked_ms(),
             next_ms: self.next_ms,
             message,

@@ -184,8 +184,8 @@ impl FlowTable {
     }
 
     /// So many hosts are counted apart as the busiest.
-    pub fn count_hosts(&mut self, most: usize) {
-        self.traffic.hosts.limit(most);
+    pub fn count_hosts(&mut self, most: u32) {
+        self.traffic.hosts.limit(usize::try_from(most).unwrap_or(usize::MAX));
     }
 
     /// A time series, oldest sample first.

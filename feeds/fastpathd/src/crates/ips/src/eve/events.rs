@@ -9,6 +9,7 @@ use super::alerts::Alerts;
 use super::event::Event;
 use super::log_line::LogLimits;
 use super::reader::{Batch, Counts};
+use super::severities::Severities;
 use super::visible::Visible;
 use crate::counters::SuricataCounters;
 
@@ -31,6 +32,8 @@ pub struct Offender {
 pub struct Events {
     /// The last alerts.
     pub alerts: Alerts,
+    /// Their number by severity and action.
+    pub severities: Severities,
     /// The visible part of the connections that ended.
     pub visible: Visible,
     /// Suricata's counters, once reported.
@@ -80,6 +83,7 @@ impl Events {
                         self.not_offenders += 1;
                     }
                 }
+                self.severities.note(&alert);
                 self.alerts.add(*alert);
             }
             Event::Drop => self.drops += 1,

@@ -21,6 +21,9 @@ fn everything_has_its_place() {
     let mut events = Events::default();
     events.take(Duration::ZERO, recorded());
     assert_eq!(events.alerts.last(), 4);
+    let all = |_: &str, of: [u64; 2]| of[0] + of[1];
+    let counted = events.severities.counted();
+    assert_eq!(counted.map(|(name, of)| all(name, of)).sum::<u64>(), 4);
     assert_eq!(events.drops, 3);
     assert_eq!(events.visible.volume(Visibility::Tls), Volume { flows: 1, bytes: 8748 });
     assert_eq!(events.visible.volume(Visibility::Plain).flows, 3);

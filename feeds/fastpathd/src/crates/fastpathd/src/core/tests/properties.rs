@@ -51,7 +51,7 @@ fn any_job_end() -> impl Strategy<Value = JobEnd> {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    const METHODS: [&str; 12] = [
+    const METHODS: [&str; 13] = [
         "status",
         "flows",
         "top",
@@ -60,6 +60,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         "cpu",
         "ebpf",
         "ips",
+        "metrics",
         "alerts",
         "blocks",
         "rules_update",

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Metrics of forwarding: bytes and packets by path, direction and pair of zones, flows by path and
+//! by reason, busiest hosts, engine, eBPF programs.
+
+use std::borrow::Cow;
+
+use ebpf::layout::Out;
+use ebpf::table::ConnectionTable;
+use flows::{Network, Path, Totals};
+use metrics::{Family, Metrics};
+use model::Engine;
+
+use crate::core::Core;
+
+/// From the initiator of a flow, and to it.
+const DIRECTIONS: [&str; 2] = ["up", "down"];
+
+pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    let each = |family: &mut Family<'a>, number: fn(&ctnetlink::Counters) -> u64| {
+        for pair in core.conntrack.flows().between_zones() {
+            for (path, sums) in Path::ALL.into_iter().zip(pair.paths) {
+                for (direction, sum) in DIRECTIONS.into_iter().zip(sums) {
+                    let labels = [
+                        ("path", path.name()),
+                        ("direction", direction),
+                        ("in_zone", pair.in_zone),
+                        ("out_zone", pair.out_zone),
+                    ];
+                    family.add(labels, number(sum));
+                }
+            }
+        }
+    };
+    let help = "Forwarded bytes by path, direction and zones of initiator and responder.";
+    each(metrics.counter("fastpath_forwarded_bytes_total", help), |sum| sum.bytes);
+    let help = "Forwarded packets by path, direction and zones of initiator and responder.";
+    each(metrics.counter("fastpath_forwarded_packets_total", help), |sum| sum.packets);
+    flows(core, metrics);
+    hosts(core, metrics);
+    engine(core, metrics);
+    programs(core, metrics);
+}
+
+fn flows<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    let Totals { paths, local_flows, .. } = core.conntrack.flows().totals();
+    let family = metrics.gauge("fastpath_flows", "Forwarded flows by path.");
+    for path in Path::ALL {
+        let totals = match path {
+            Path::Slow => paths.slow,
+            Path::Inspect => paths.inspect,
+            Path::Flowtable => paths.flowtable,
+            Path::Hardware => paths.hardware,
+            Path::Ebpf => paths.ebpf,
+        };
+        family.add([("path", path.name())], totals.flows);
+    }
+    metrics
+        .gauge("fastpath_local_flows", "Flows that are not forwarded: local and multicast.")
+        .add([], local_flows);
+    let help = "Flows that are not on the best path, by reason; local ones too.";
+    let family = metrics.gauge("fastpath_flow_reasons", help);
+    for (reason, number) in core.conntrack.flows().reasons() {
+        family.add([("reason", reason.name())], number);
+    }
+    metrics
+        .gauge("fastpath_flows_unlisted", "Connections for which the flow table has no place.")
+        .add([], core.conntrack.flows().unlisted());
+}
+
+fn hosts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    let (flows, network) = (core.conntrack.flows(), core.network.view());
+    let help = "Bytes sent (up) and received (down) by the busiest hosts and by all others, \
+                each from the time it is counted apart.";
+    let family = metrics.counter("fastpath_host_bytes_total", help);
+    for host in flows.busiest_hosts() {
+        let address = host.address.to_string();
+        for (direction, bytes) in DIRECTIONS.into_iter().zip(host.bytes) {
+            let labels = [("host", Cow::Owned(address.clone())), ("direction", direction.into())];
+            family.add_owned(labels, bytes);
+        }
+    }
+    for (direction, bytes) in DIRECTIONS.into_iter().zip(flows.other_hosts()) {
+        family.add([("host", "other"), ("direction", direction)], bytes);
+    }
+    let family = metrics.gauge("fastpath_host_info", "Names of the busiest hosts; always 1.");
+    for host in flows.busiest_hosts() {
+        if let Some(name) = network.name(host.address) {
+            let labels = [("host", Cow::Owned(host.address.to_string())), ("name", name.into())];
+            family.add_owned(labels, 1_u64);
+        }
+    }
+}
+
+fn engine<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    let report = core.offload.report(core.now);
+    let states = [
+        ("fastpath_engine_active", "1 for the engine in force.", report.active),
+        ("fastpath_engine_wanted", "1 for the engine that is configured or set.", report.wanted),
+    ];
+    for (name, help, current) in states {
+        let family = metrics.gauge(name, help);
+        for engine in Engine::ALL {
+            family.add([("engine", engine.name())], engine.name() == current);
+        }
+    }
+    metrics
+        .gauge("fastpath_engine_devices", "Devices that the engine forwards between.")
+        .add([], report.devices.len());
+}
+
+fn programs<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    let (ebpf, exits) = (core.offload.ebpf(), core.offload.ebpf().exits());
+    let help = "Packets that an eBPF program has treated, by verdict: forwarded, dropped, or why \
+                they went to the stack.";
+    let family = metrics.counter("fastpath_ebpf_packets_total", help);
+    for (exit, packets) in Out::ALL.iter().zip(exits.out) {
+        family.add([("exit", exit.name())], packets);
+    }
+    let help = "Hook of the eBPF program of each device; none: it has no program.";
+    let family = metrics.gauge("fastpath_ebpf_device_info", help);
+    for program in ebpf.programs() {
+        let hook = if program.hook_name.is_empty() { "none" } else { program.hook_name };
+        family.add([("device", program.device.as_str()), ("hook", hook)], 1_u64);
+    }
+    let table = ebpf.table();
+    metrics
+        .gauge("fastpath_ebpf_flows", "Connections in the eBPF engine's table.")
+        .add([], table.map_or(0, ConnectionTable::len));
+    let help = "Capacity of the eBPF engine's table in connections, of IPv4 and of IPv6 each.";
+    metrics
+        .gauge("fastpath_ebpf_flows_limit", help)
+        .add([], table.map_or(0, ConnectionTable::capacity) / 2);
+    metrics
+        .counter("fastpath_ebpf_evicted_flows_total", "Connections evicted from a full table.")
+        .add([], table.map_or(0, ConnectionTable::evicted));
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The answer of `metrics`: the daemon's state as metric families, in one file for each subject.
+//! Names and units follow Prometheus' rules, labels the fields of the other methods. The number of
+//! series is bounded: `docs/design/metrics.md`.
+
+use metrics::Metrics;
+
+use crate::core::Core;
+
+mod forwarding;
+mod health;
+mod inspection;
+mod network;
+#[cfg(test)]
+mod tests;
+
+/// All families. Those without a series are absent.
+pub(crate) fn metrics(core: &Core) -> Metrics<'_> {
+    let mut metrics = Metrics::default();
+    daemon(core, &mut metrics);
+    forwarding::add(core, &mut metrics);
+    network::add(core, &mut metrics);
+    inspection::add(core, &mut metrics);
+    health::add(core, &mut metrics);
+    metrics.without_empty()
+}
+
+fn daemon<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    metrics
+        .gauge("fastpath_build_info", "Version of the daemon; always 1.")
+        .add([("version", env!("CARGO_PKG_VERSION"))], 1_u64);
+    let started = seconds(core.now.unix_ms_at(core.sys.machine().started));
+    metrics
+        .gauge("fastpath_start_time_seconds", "Start of the daemon, Unix time.")
+        .add([], started);
+    metrics
+        .counter("fastpath_cpu_seconds_total", "CPU time of the daemon.")
+        .add([], core.cpu_time.as_secs_f64());
+    let refused = !core.configuration.error().is_empty();
+    metrics
+        .gauge("fastpath_configuration_refused", "1 if /etc/config/fastpath cannot be used.")
+        .add([], refused);
+}
+
+/// Seconds of a time in milliseconds.
+#[expect(clippy::cast_precision_loss, reason = "2^53 ms are 285,000 years")]
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1000.0
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Names, types and values of all metrics (`golden.prom`: `GOLDEN_UPDATE=1` renews it, and promtool
+//! checks it), the number of series, and that counters never decrease.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use ctnetlink::{Counters, Entry, Event};
+use flows::Now;
+use serde_json::{Value, json};
+
+use crate::core::Core;
+use crate::fixture::{ask, configuration, established, lab_dump, machine_sample, running};
+use crate::ips::inspection::{CommandReply, ProbeSample};
+use crate::{doctor, ips as inspection};
+
+const GOLDEN: &str = include_str!("golden.prom");
+
+/// As a collector prints it.
+fn text(answer: &Value) -> String {
+    let mut text = String::new();
+    for family in answer["families"].as_array().unwrap() {
+        let word = |field: &str| family[field].as_str().unwrap();
+        let (name, kind) = (word("name"), word("type"));
+        writeln!(text, "# HELP {name} {}\n# TYPE {name} {kind}", word("help")).unwrap();
+        for sample in family["samples"].as_array().unwrap() {
+            let value = sample["value"].as_str().unwrap();
+            writeln!(text, "{name}{} {value}", labels(&sample["labels"])).unwrap();
+        }
+    }
+    text
+}
+
+fn labels(labels: &Value) -> String {
+    let labels = labels.as_object().unwrap().iter();
+    let labels: Vec<_> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+    if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
+}
+
+/// Every series and its value.
+fn series(answer: &Value) -> BTreeMap<String, String> {
+    let text = text(answer);
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.map(|line| line.rsplit_once(' ').unwrap());
+    let found: BTreeMap<String, String> =
+        pairs.map(|(series, value)| (series.to_owned(), value.to_owned())).collect();
+    assert_eq!(found.len(), text.lines().filter(|line| !line.starts_with('#')).count(), "twice");
+    found
+}
+
+fn read(core: &mut Core) -> BTreeMap<String, String> {
+    series(&ask(core, "metrics", json!({})))
+}
+
+/// A dump of these entries.
+fn dump(core: &mut Core, second: u64, entries: &[Entry]) {
+    core.now = Now { mono: Duration::from_secs(second), unix_ms: 1_000_000 + second * 1000 };
+    core.conntrack.flows_mut().dump_begin(core.now);
+    core.entries_read(entries);
+    core.dump_ended(true);
+    core.conntrack.flows_mut().sweep(usize::MAX);
+}
+
+fn grown(entry: Entry, times: u64) -> Entry {
+    let grown = |counters: Option<Counters>| {
+        let Counters { packets, bytes } = counters.unwrap();
+        Some(Counters { packets: packets * times, bytes: bytes * times })
+    };
+    Entry {
+        orig_counters: grown(entry.orig_counters),
+        reply_counters: grown(entry.reply_counters),
+        ..entry
+    }
+}
+
+/// A gateway on which every family has a series.
+fn busy() -> Core {
+    let mut core = running();
+    let mut values = configuration("flowtable");
+    values["ips"] = json!({".type": "ips", ".name": "ips", ".index": 1, "enabled": "1"});
+    core.configuration_read(&values);
+    core.machine_read(machine_sample());
+    core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
+    dump(&mut core, 1, &[]);
+    dump(&mut core, 2, &[established(1, false), established(2, false)]);
+    dump(&mut core, 3, &[grown(established(1, true), 3)]);
+    let queue = ips::Queue { number: 0, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
+    let sample = ProbeSample { queues: vec![queue], process: Some(7), ..ProbeSample::default() };
+    core.ips_event(inspection::Event::Probed(sample));
+    core.replied(CommandReply::Version("8.0.2".to_owned()));
+    let report = json!({
+        "at_ms": 900_500, "took_ms": 100, "findings": [],
+        "summary": {"error": 1, "warning": 2, "advice": 3, "info": 4, "unknown": 0, "ok": 50,
+            "accepted": 1},
+    });
+    core.doctor_event(doctor::Event::Read(Ok(report)));
+    core
+}
+
+#[test]
+fn golden_output() {
+    let answer = ask(&mut busy(), "metrics", json!({}));
+    let text = text(&answer).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    if std::env::var_os("GOLDEN_UPDATE").is_some() {
+        std::fs::write("src/metrics/golden.prom", &text).unwrap();
+        return;
+    }
+    assert_eq!(text, GOLDEN, "GOLDEN_UPDATE=1 renews it");
+}
+
+/// The rules of Prometheus, as promtool checks them.
+#[test]
+fn names_follow_the_rules() {
+    let answer = ask(&mut busy(), "metrics", json!({}));
+    let mut seen = BTreeSet::new();
+    for family in answer["families"].as_array().unwrap() {
+        let word = |field: &str| family[field].as_str().unwrap();
+        let name = word("name");
+        assert!(seen.insert(name.to_owned()), "{name}: twice");
+        let usual = |c: char| c.is_ascii_lowercase() || c == '_';
+        assert!(name.starts_with("fastpath_") && name.chars().all(usual), "{name}");
+        assert_eq!(name.ends_with("_total"), word("type") == "counter", "{name}");
+        assert!(word("help").ends_with('.'), "{name}");
+        let of_values = ["_ms", "_s", "_bps", "_milliseconds", "_kilobytes"];
+        assert!(!of_values.iter().any(|unit| name.ends_with(unit)), "{name}: not a base unit");
+        let samples = family["samples"].as_array().unwrap();
+        assert!(!samples.is_empty(), "{name}");
+        let names = |sample: &Value| -> Vec<String> {
+            sample["labels"].as_object().unwrap().keys().cloned().collect()
+        };
+        for sample in samples {
+            assert_eq!(names(sample), names(&samples[0]), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_restarted_line_counts_as_a_reconnect() {
+    let mut core = running();
+    let reconnects = r#"fastpath_wan_reconnects_total{interface="wan"}"#;
+    assert_eq!(read(&mut core)[reconnects], "0");
+    core.now = Now { mono: Duration::from_secs(100), ..core.now };
+    let mut dump = lab_dump();
+    dump["interface"][1]["uptime"] = 5.into();
+    core.interfaces_read(&dump);
+    assert_eq!(read(&mut core)[reconnects], "1");
+}
+
+/// A download by one of 254 hosts, in 100,000 variants.
+fn one_of_many(id: u32) -> Entry {
+    let mut entry = established(id, false);
+    let host = IpAddr::V4(Ipv4Addr::from_bits(0x0a0a_0a02 + id % 253));
+    let port = u16::try_from(1024 + id % 60_000).unwrap();
+    (entry.orig.src, entry.orig.sport, entry.reply.dport) = (host, port, port);
+    entry
+}
+
+#[test]
+fn a_hundred_thousand_flows_are_a_bounded_number_of_series_that_never_decrease() {
+    let mut core = busy();
+    let mut values = configuration("flowtable");
+    values["main"]["metrics_hosts"] = "100".into();
+    core.configuration_read(&values);
+    let all: Vec<Entry> = (0..100_000).map(one_of_many).collect();
+    dump(&mut core, 4, &all);
+    let before = read(&mut core);
+    assert_eq!(core.conntrack.flows().len(), 100_000);
+    // Zones at their most, with the ports of a large switch and a queue for each CPU.
+    let zones = before.keys().filter(|name| name.starts_with("fastpath_forwarded")).count();
+    let most = before.len() - zones + 48 * 5 * 2 * 2 + 63 * 16 + 63 * 4 + 31 * 5;
+    println!("{} series, {most} at most", before.len());
+    assert!(most <= 3000, "{most} series");
+    // A third ends by an event with its last bytes, a third without one, a third goes on.
+    let (third, ends) = (all.len() / 3, all.len() / 3 * 2);
+    let ended = all[..third].iter().map(|entry| Event::Destroy(grown(*entry, 2)));
+    core.entries_changed(&ended.collect::<Vec<_>>());
+    dump(&mut core, 6, &all[ends..].iter().map(|entry| grown(*entry, 2)).collect::<Vec<_>>());
+    let after = read(&mut core);
+    let counters = || before.iter().filter(|(series, _)| series.contains("_total"));
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    for (series, value) in counters() {
+        let now = after.get(series).unwrap_or_else(|| panic!("{series}: gone"));
+        assert!(number(now) >= number(value), "{series}: {now} after {value}");
+    }
+    let sum = |of: &BTreeMap<String, String>, family: &str| -> u64 {
+        let all = of.iter().filter(|(series, _)| series.starts_with(family));
+        all.map(|(_, value)| value.parse::<u64>().unwrap()).sum()
+    };
+    let bytes = "fastpath_forwarded_bytes_total";
+    let grown = 151_000 * (third + all.len() - ends) as u64;
+    assert_eq!(sum(&after, bytes) - sum(&before, bytes), grown);
+    let hosts = "fastpath_host_bytes_total";
+    assert_eq!(sum(&after, hosts) - sum(&before, hosts), grown);
+    assert_eq!(sum(&after, "fastpath_flows{"), (all.len() - ends) as u64);
+}

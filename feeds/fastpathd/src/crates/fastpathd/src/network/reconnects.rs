@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How often each interface has come up again since the daemon started: a PPPoE session that
+//! reconnected, a DHCP lease after a lost link. netifd reports uptimes, so an interface that was
+//! down between two readings counts too.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::network::interfaces::Interface;
+
+/// netifd's uptimes are whole seconds: starts that differ by less are one.
+const ROUNDING: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// When it came up last; none: it has not been up yet.
+    up_since: Option<Duration>,
+    times: u64,
+}
+
+/// Reconnects of all interfaces.
+#[derive(Debug, Default)]
+pub(crate) struct Reconnects(BTreeMap<String, Known>);
+
+impl Reconnects {
+    /// Interfaces as netifd reports them at `now`. Those that are gone are forgotten.
+    pub(crate) fn read(&mut self, interfaces: &[Interface], now: Duration) {
+        self.0.retain(|name, _| interfaces.iter().any(|interface| interface.name == *name));
+        for interface in interfaces {
+            let known = self.0.entry(interface.name.clone()).or_default();
+            if !interface.up {
+                continue;
+            }
+            // It may have been up before the daemon was.
+            let since = now.saturating_sub(Duration::from_secs(interface.uptime_s));
+            match known.up_since {
+                Some(before) if since < before + ROUNDING => {}
+                Some(_) => {
+                    known.times += 1;
+                    known.up_since = Some(since);
+                }
+                None => known.up_since = Some(since),
+            }
+        }
+    }
+
+    /// Of this interface.
+    pub(crate) fn of(&self, name: &str) -> u64 {
+        self.0.get(name).map_or(0, |known| known.times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::network::interfaces::{Firewall, parse_dump};
+
+    fn read(reconnects: &mut Reconnects, second: u64, uptime_s: Option<u64>) -> u64 {
+        let dump = json!({"interface": [{
+            "interface": "wan", "up": uptime_s.is_some(), "uptime": uptime_s, "proto": "pppoe",
+        }]});
+        let interfaces = parse_dump(&dump, &Firewall::default());
+        reconnects.read(&interfaces, Duration::from_millis(second * 1000 + 700));
+        reconnects.of("wan")
+    }
+
+    #[test]
+    fn a_shorter_uptime_is_a_reconnect() {
+        let mut reconnects = Reconnects::default();
+        assert_eq!(read(&mut reconnects, 5, Some(3600)), 0, "up before the daemon");
+        assert_eq!(read(&mut reconnects, 15, Some(3610)), 0);
+        assert_eq!(read(&mut reconnects, 25, Some(4)), 1);
+        assert_eq!(read(&mut reconnects, 35, Some(13)), 1, "rounded");
+        assert_eq!(read(&mut reconnects, 45, Some(24)), 1);
+    }
+
+    #[test]
+    fn an_interface_that_was_seen_down_counts_once() {
+        let mut reconnects = Reconnects::default();
+        assert_eq!(read(&mut reconnects, 5, None), 0);
+        assert_eq!(read(&mut reconnects, 15, Some(3)), 0, "the first connection");
+        assert_eq!(read(&mut reconnects, 25, None), 0);
+        assert_eq!(read(&mut reconnects, 35, Some(5)), 1);
+        assert_eq!(read(&mut reconnects, 45, Some(15)), 1);
+        reconnects.read(&[], Duration::from_secs(50));
+        assert_eq!(reconnects.of("wan"), 0);
+    }
+}
