@@ -183,7 +183,8 @@ test_contract() {
 }
 
 test_packages() {
-    need_packages "the packages' tests" busybox-static jq make openssl shellcheck
+    need_packages "the packages' tests" busybox-static jq lua5.1 make openssl shellcheck
+    need_promtool
     # Configurations are tried with the daemon that the lab runs.
     "$TOP/build.sh" programs
     # A router is given the page, where OPENWRT_ROOT names one.
@@ -451,6 +452,8 @@ test_emulated() {
 test_machines() {
     need_node
     need_packages "comparing frames" tshark
+    need_packages "printing metrics" lua5.1
+    need_promtool
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"
     on_machines "$1" "$CHOSEN"

@@ -70,6 +70,25 @@ npm_ready() {
     fi
 }
 
+# need_promtool: only that program, in BUILD. Debian's package would start a server here.
+need_promtool() {
+    if command -v promtool >/dev/null || [ -x "$BUILD/promtool" ]; then return 0; fi
+    mkdir -p "$BUILD"
+    step "promtool" flock "$BUILD/packages.lock" bash -c "set -e; $(declare -f fetch_promtool)
+        BUILD=$(printf '%q' "$BUILD") fetch_promtool"
+}
+
+fetch_promtool() {
+    local work=$BUILD/promtool.new
+    rm -rf "$work"
+    mkdir "$work"
+    apt-get update -q
+    (cd "$work" && apt-get download -q prometheus)
+    dpkg-deb -x "$work"/prometheus_*.deb "$work"
+    mv "$work/usr/bin/promtool" "$BUILD/promtool"
+    rm -rf "$work"
+}
+
 need_lab_tools() {
     local packages
     packages=$(grep -v '^#' "$TOP/e2e/lab/packages")

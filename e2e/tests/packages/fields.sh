@@ -63,7 +63,8 @@ test_licences_are_one() {
     licence=$(sed -n '/^\[workspace.package\]/,/^\[/s/^license = "\(.*\)"/\1/p' \
         "$TOP/feeds/fastpathd/src/Cargo.toml")
     [ "$licence" = "$(jq -r .license "$TOP/ui/package.json")" ] || fail "the page's is another"
-    for folder in feeds/fastpathd feeds/fastpath-base feeds/fastpath luci-app-fastpath; do
+    for folder in feeds/fastpathd feeds/fastpath-base feeds/fastpath feeds/fastpath-metrics \
+        luci-app-fastpath; do
         grep -qx "PKG_LICENSE:=$licence" "$TOP/$folder/Makefile" || fail "$folder is not $licence"
     done
     cmp "$TOP/LICENSE" "$TOP/feeds/fastpathd/src/LICENSE" || fail "the licence's texts differ"

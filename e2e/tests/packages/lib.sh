@@ -4,7 +4,8 @@
 SHIM=$TOP/e2e/lab/openwrt
 # Folders of our packages; for the subjects.
 # shellcheck disable=SC2034
-FOLDERS="feeds/fastpathd feeds/fastpath-base feeds/fastpath suricata-pkg luci-app-fastpath"
+FOLDERS="feeds/fastpathd feeds/fastpath-base feeds/fastpath feeds/fastpath-metrics suricata-pkg
+    luci-app-fastpath"
 ROOT=$WORK/root
 
 fail() {

@@ -31,6 +31,7 @@ recipes() {
 test_fastpathd() { recipes feeds/fastpathd fastpathd fastpathd-ebpf; }
 test_fastpath_base() { recipes feeds/fastpath-base fastpath-base; }
 test_fastpath() { recipes feeds/fastpath fastpath fastpath-ips; }
+test_fastpath_metrics() { recipes feeds/fastpath-metrics fastpath-metrics; }
 test_suricata() { recipes suricata-pkg suricata suricata-tools; }
 test_luci_app_fastpath() { recipes luci-app-fastpath luci-app-fastpath; }
 

@@ -194,8 +194,8 @@ ours() {
     local name
     rm -rf "$NOW/ours"
     mkdir -p "$NOW/ours"
-    for name in fastpath fastpath-ips fastpath-base fastpathd fastpathd-ebpf luci-app-fastpath \
-        suricata suricata-tools; do
+    for name in fastpath fastpath-ips fastpath-base fastpath-metrics fastpathd fastpathd-ebpf \
+        luci-app-fastpath suricata suricata-tools; do
         echo "$name" >"$NOW/ours/$name-0.1.0-r$1.apk"
     done
 }

@@ -3,15 +3,17 @@
 # Many connections at once: entries written into conntrack on the gateway, as UDP of hosts of
 # the LAN with the Internet. They are of one kind and last ten minutes unless sent home.
 
-# crowd_in NUMBER: at most 60,000.
+# crowd_in NUMBER: at most 600,000.
 crowd_in() {
-    gw "sysctl -qw net.netfilter.nf_conntrack_max=65536
+    gw "sysctl -qw net.netfilter.nf_conntrack_max=$(($1 > 60000 ? $1 + 5536 : 65536))
         awk 'BEGIN {
-            for (i = 0; i < $1; i++)
+            for (i = 0; i < $1; i++) {
+                port = 1024 + i % 60000; server = 100 + i % 7 + 7 * int(i / 60000)
                 printf \"-I -s 10.10.10.%d -d 203.0.113.%d -p udp --sport %d --dport 53 \" \
                     \"-r 203.0.113.%d -q 198.51.100.10 --reply-port-src 53 \" \
                     \"--reply-port-dst %d -t 600 -u SEEN_REPLY,ASSURED\\n\",
-                    100 + i % 100, 100 + i % 7, 1024 + i, 100 + i % 7, 1024 + i
+                    100 + i % 100, server, port, server, port
+            }
         }' >/tmp/crowd; conntrack -R /tmp/crowd 2>&1 | tail -n 3"
 }
 

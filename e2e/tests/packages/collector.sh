@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The collector of package fastpath-metrics prints the daemon's answer as Prometheus reads it.
+DOUBLES=$HERE/doubles
+COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
+GOLDEN=$TOP/feeds/fastpathd/src/crates/fastpathd/src/metrics/golden.prom
+
+PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
+
+need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
+
+# collect JSON: the collector's text for this answer of the daemon.
+collect() {
+    jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
+    lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua"
+}
+
+# checked FILE: promtool has no complaint.
+checked() {
+    local said
+    said=$("$PROMTOOL" check metrics <"$1" 2>&1) || fail "promtool: $said"
+    same <(printf '%s' "$said") /dev/null "promtool's answer"
+}
+
+# families FILE: the daemon's answer that its test has as text.
+families() {
+    jq -R -s '{families: (split("# HELP ")[1:] | map(split("\n") | map(select(. != "")) | {
+        name: (.[0] | split(" ")[0]),
+        help: (.[0] | sub("^[^ ]* "; "")),
+        type: (.[1] | split(" ")[3]),
+        samples: (.[2:] | map(capture("^[a-z_]*(\\{(?<labels>.*)\\})? (?<value>.*)$") | {
+            labels: ((.labels // "") | [scan("([a-z_]+)=\"([^\"]*)\"")]
+                | map({(.[0]): .[1]}) | add // {}),
+            value: .value
+        }))
+    }))}' "$1"
+}
+
+# in_order FILE: its lines with the labels of each in alphabetical order.
+in_order() {
+    lua5.1 -e 'for line in io.lines() do
+        local name, labels, rest = line:match("^([a-z_]+){(.*)}( .*)$")
+        if name then
+            local list = {}
+            for label in labels:gmatch("[^,]+") do list[#list + 1] = label end
+            table.sort(list)
+            line = name .. "{" .. table.concat(list, ",") .. "}" .. rest
+        end
+        print(line)
+    end' <"$1"
+}
+
+test_every_metric_is_printed_as_the_daemon_reports_it() {
+    need_lua
+    families "$GOLDEN" >"$WORK/answer"
+    collect "$WORK/answer" >"$WORK/text"
+    in_order "$GOLDEN" >"$WORK/wanted"
+    same "$WORK/text" "$WORK/wanted" "the metrics"
+}
+
+test_promtool_has_no_complaint() {
+    need_lua
+    [ -x "$PROMTOOL" ] || skip "there is no promtool"
+    families "$GOLDEN" >"$WORK/answer"
+    collect "$WORK/answer" >"$WORK/text"
+    checked "$WORK/text"
+    # It would find a mistake.
+    sed 's/_bytes_total/_bytes/' "$WORK/text" >"$WORK/wrong"
+    ! "$PROMTOOL" check metrics <"$WORK/wrong" >/dev/null 2>&1 || fail "promtool finds nothing"
+}
+
+# hostile VALUE: an answer with a host of this name.
+hostile() {
+    jq -n --arg name "$1" '{families: [{name: "fastpath_host_info", type: "gauge",
+        help: "A \\ and a\nline.", samples: [{labels: {name: $name}, value: "1"}]}]}'
+}
+
+test_names_of_hosts_are_escaped() {
+    need_lua
+    hostile $'a"} 1\nevil_total{x="\\' >"$WORK/answer"
+    collect "$WORK/answer" >"$WORK/text"
+    cat >"$WORK/wanted" <<'END'
+# HELP fastpath_host_info A \\ and a\nline.
+# TYPE fastpath_host_info gauge
+fastpath_host_info{name="a\"} 1\nevil_total{x=\"\\"} 1
+END
+    same "$WORK/text" "$WORK/wanted" "the metrics"
+    [ ! -x "$PROMTOOL" ] || checked "$WORK/text"
+}
+
+test_no_digit_is_lost() {
+    need_lua
+    jq -n '{families: [{name: "fastpath_x_total", type: "counter", help: "X.",
+        samples: [{labels: {}, value: "18446744073709551615"}]}]}' >"$WORK/answer"
+    [[ $(collect "$WORK/answer") == *$'\nfastpath_x_total 18446744073709551615' ]] ||
+        fail "$(collect "$WORK/answer")"
+}
+
+test_without_the_daemon_the_collector_fails() {
+    need_lua
+    ! lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/none" >"$WORK/text" 2>"$WORK/said" ||
+        fail "it succeeds"
+    same "$WORK/text" /dev/null "its text"
+    same "$WORK/said" <(echo "fastpath: ubus call fastpath metrics: status 4") "its message"
+}

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# JSON as a file of Lua that returns it.
+def lua:
+    if type == "object" then
+        "{" + (to_entries | map("[" + (.key | tojson) + "]=" + (.value | lua)) | join(",")) + "}"
+    elif type == "array" then "{" + (map(lua) | join(",")) + "}"
+    else tojson end;
+"return " + lua

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`, and
+-- knows none of the metrics. Values are text and are printed unchanged: as Lua's numbers they would
+-- lose digits. The exporter provides the globals `metric` and `out`.
+
+local ubus = require "ubus"
+
+-- The daemon answers within milliseconds. Prometheus gives up after ten seconds.
+local TIMEOUT_S = 5
+
+-- Text in label values and help texts; the exporter prints them as they are. Names of hosts are
+-- chosen by the hosts.
+local ESCAPES = { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }
+
+local function escaped(labels)
+  local texts
+  for name, text in pairs(labels) do
+    texts = texts or {}
+    texts[name] = text:gsub('[\\\n"]', ESCAPES)
+  end
+  return texts
+end
+
+local function answer()
+  local connection = ubus.connect(nil, TIMEOUT_S)
+  if not connection then
+    error("fastpath: no connection to ubusd", 0)
+  end
+  local metrics, status = connection:call("fastpath", "metrics", {})
+  connection:close()
+  if not metrics then
+    error("fastpath: ubus call fastpath metrics: status " .. tostring(status), 0)
+  end
+  return metrics
+end
+
+-- An error ends this collector alone: the exporter logs it and reports
+-- node_scrape_collector_success 0.
+local function scrape()
+  for _, family in ipairs(answer().families) do
+    out:write("# HELP ", family.name, " ", (family.help:gsub("[\\\n]", ESCAPES)), "\n")
+    local add = metric(family.name, family.type)
+    for _, sample in ipairs(family.samples) do
+      add(escaped(sample.labels), sample.value)
+    end
+  end
+end
+
+return { scrape = scrape }
