@@ -36,13 +36,18 @@ text() {
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$RUN/answer.lua" >"$1"
 }
 
-# @core
-test_promtool_reads_the_metrics_of_a_gateway() {
+# checked: promtool has no complaint about the metrics, which are in $RUN/metrics then.
+checked() {
     local said
     [ -x "$PROMTOOL" ] || skip "this machine has no promtool"
     text "$RUN/metrics"
     said=$("$PROMTOOL" check metrics <"$RUN/metrics" 2>&1) || fail "promtool: $said"
     same "promtool's answer" "$said" ""
+}
+
+# @core
+test_promtool_reads_the_metrics_of_a_gateway() {
+    checked
     has "the metrics" "$(cat "$RUN/metrics")" 'fastpath_engine_active{engine="flowtable"} 1'
     has "the metrics" "$(cat "$RUN/metrics")" 'fastpath_wan_up{interface="wan"} 1'
     note "$(grep -vc '^#' "$RUN/metrics") series, $(wc -c <"$RUN/metrics") bytes"
@@ -97,6 +102,30 @@ test_a_reconnect_of_the_wan_is_counted() {
     soon 10 wan_is_down
     soon 30 wan_is_up
     soon 15 sum_is $((before + 1)) fastpath_wan_reconnects_total interface=wan
+}
+
+# exits_of DEVICE: packets that its program has treated.
+exits_of() { sum fastpath_ebpf_packets_total "device=$1"; }
+
+# reaches NUMBER DEVICE: so many at the least.
+reaches() {
+    local found
+    found=$(exits_of "$2")
+    [ "$found" -ge "$1" ] || { echo "$2: $found"; return 1; }
+}
+
+# lan1 is h10's port, wan the ISP's.
+test_verdicts_of_programs_are_counted_by_port() {
+    local before lan2
+    ebpf_at auto
+    before=$(exits_of lan1)
+    lan2=$(exits_of lan2)
+    h10 "ping -c 20 -i 0.05 -W 2 $ISP_4" >/dev/null
+    soon 5 reaches $((before + 20)) lan1
+    soon 5 reaches 20 wan
+    between "packets at a port without traffic" $(($(exits_of lan2) - lan2)) 0 15
+    says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
+    checked
 }
 
 # spent: CPU time of the daemon besides its readings of conntrack, in microseconds.

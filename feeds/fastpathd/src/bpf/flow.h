@@ -7,12 +7,11 @@
 #include "maps.h"
 #include "rewrite.h"
 
-/* The key of maps of one element: in the object, it need not be put on the stack each time. */
-const __u32 zero = 0;
-
-always void count_out(int out)
+/* `ifindex`: of the port that the packet came in at. */
+always void count_out(int out, __u32 ifindex)
 {
-	struct exits *n = bpf_map_lookup_elem(&exits, (void *)&zero);
+	__u32 port = likely(ifindex < EXIT_PORTS) ? ifindex : 0;
+	struct exits *n = bpf_map_lookup_elem(&exits, &port);
 
 	if (!n)
 		return;

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /* Grows when anything below changes its place or its meaning. */
-#define LAYOUT 4
+#define LAYOUT 5
 
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
@@ -161,6 +161,9 @@ enum verdict {
 	OUT_NO_ROOM,
 	OUT_NUMBER,
 };
+
+/* Ports whose packets are counted apart: those with a lower ifindex. Element 0 has the others. */
+#define EXIT_PORTS 64
 
 struct exits {
 	__u64 seen;

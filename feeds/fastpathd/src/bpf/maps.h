@@ -34,7 +34,7 @@ struct control control;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, EXIT_PORTS);
 	__type(key, __u32);
 	__type(value, struct exits);
 } exits SEC(".maps");

@@ -402,9 +402,9 @@ always int tc_any(struct __sk_buff *skb)
 	return out == IS_FLOW ? tc_flow(skb, &p) : out;
 }
 
-always int tc_sent(int out)
+always int tc_sent(const struct __sk_buff *skb, int out)
 {
-	count_out(OUT_FORWARDED);
+	count_out(OUT_FORWARDED, skb->ifindex);
 	return bpf_redirect(out - SENT, 0);
 }
 
@@ -415,13 +415,13 @@ int fastpath_tc(struct __sk_buff *skb)
 
 	/* Asked twice, so that the compiler sees that most packets need not be asked at all. */
 	if (likely(out > SENT))
-		return tc_sent(out);
+		return tc_sent(skb, out);
 	if (is_unsure(out)) {
 		out = tc_any(skb);
 		if (out > SENT)
-			return tc_sent(out);
+			return tc_sent(skb, out);
 	}
-	count_out(out);
+	count_out(out, skb->ifindex);
 	/* Not "OK", which would keep the packet from everybody else at this hook: policers, an ifb. */
 	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }

@@ -193,7 +193,7 @@ int fastpath_xdp(struct xdp_md *ctx)
 
 	if (is_unsure(out))
 		out = xdp_any(ctx);
-	count_out(out);
+	count_out(out, ctx->ingress_ifindex);
 	return xdp_verdict(out);
 }
 

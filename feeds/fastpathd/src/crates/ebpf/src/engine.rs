@@ -13,7 +13,7 @@ use model::Connection;
 use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Position, Timeouts};
 use crate::dependency::{DependencyChange, Endpoint, Place};
 use crate::entry::{Entry, InstallRefusal, Key, TCP};
-use crate::layout::Exits;
+use crate::exits::PortExits;
 use crate::table::{ConnectionTable, Slot};
 
 /// Programs run for so long after a heartbeat. Heartbeats come every second, and a busy router may
@@ -60,11 +60,11 @@ pub trait Maps: std::fmt::Debug {
     /// The kernel refuses.
     fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError>;
 
-    /// Exit counters of the programs, summed over all CPUs.
+    /// Exit counters of the programs by port.
     ///
     /// # Errors
     /// The kernel refuses.
-    fn exits(&mut self) -> Result<Exits, MapError>;
+    fn exits(&mut self) -> Result<PortExits, MapError>;
 }
 
 /// Why a map of the kernel could not be used.
@@ -395,11 +395,11 @@ impl OffloadEngine {
         gone.count()
     }
 
-    /// Exit counters of the programs, summed over all CPUs.
+    /// Exit counters of the programs by port.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn exits(&mut self) -> Result<Exits, MapError> {
+    pub fn exits(&mut self) -> Result<PortExits, MapError> {
         self.maps.exits()
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::connection::EntryReading;
 use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
-use crate::layout::Exits;
+use crate::exits::PortExits;
 
 /// The contents of the maps.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Inside {
     pub beats: usize,
     /// The kernel refuses entries for this destination port.
     pub refused: Option<u16>,
+    /// Counters of the programs.
+    pub exits: PortExits,
     /// Entries that fit; 0: any number.
     pub room: usize,
 }
@@ -83,7 +85,7 @@ impl Maps for Fake {
         Ok(())
     }
 
-    fn exits(&mut self) -> Result<Exits, MapError> {
-        Ok(Exits::default())
+    fn exits(&mut self) -> Result<PortExits, MapError> {
+        Ok(self.with(|inside| inside.exits.clone()))
     }
 }

@@ -9,7 +9,7 @@
 use aya::Pod;
 
 /// Version of everything here: `control.layout` of maps that may be adopted.
-pub const LAYOUT: u64 = 4;
+pub const LAYOUT: u64 = 5;
 
 /// Bit of a tag in a [`Encap`]: present. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
@@ -202,6 +202,8 @@ config::named! {
     }
 }
 
+/// Ports whose packets are counted apart: those with a lower ifindex.
+pub const EXIT_PORTS: u32 = 64;
 /// Number of exits.
 pub const OUT_NUMBER: usize = 16;
 

@@ -11,6 +11,7 @@ mod elements;
 pub mod engine;
 pub mod entry;
 pub mod entry_side;
+pub mod exits;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 pub mod folder;

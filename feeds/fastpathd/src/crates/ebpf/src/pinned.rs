@@ -13,8 +13,11 @@ use crate::connection::{EntryReading, Position};
 use crate::elements;
 use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
+use crate::exits::PortExits;
 use crate::folder::Folder;
-use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
+use crate::layout::{
+    self, Control, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING,
+};
 use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second};
 use crate::sys;
 
@@ -204,16 +207,13 @@ impl Maps for Pinned {
         self.beat_for(patience).map(drop).map_err(|BeatError(error)| MapError::Heartbeat(error))
     }
 
-    fn exits(&mut self) -> Result<Exits, MapError> {
-        let each = elements::each_cpu::<Exits>(self.exits.as_fd(), 0, self.cpus);
-        let mut sum = Exits::default();
-        for one in each.map_err(MapError::Exits)? {
-            sum.seen = sum.seen.saturating_add(one.seen);
-            for (sum, one) in sum.out.iter_mut().zip(one.out) {
-                *sum = sum.saturating_add(one);
-            }
+    fn exits(&mut self) -> Result<PortExits, MapError> {
+        let mut exits = PortExits::default();
+        for port in 0..EXIT_PORTS {
+            let each = elements::each_cpu::<Exits>(self.exits.as_fd(), port, self.cpus);
+            each.map_err(MapError::Exits)?.iter().for_each(|one| exits.add(port, one));
         }
-        Ok(sum)
+        Ok(exits)
     }
 }
 

@@ -151,7 +151,7 @@ fn the_programs_hear_of_the_daemon() {
     let Some(loaded) = Loaded::new("beat", 64) else { return };
     let mut maps = loaded.open();
     maps.heartbeat(Duration::from_secs(5)).expect("beats");
-    assert_eq!(maps.exits().expect("counters").seen, 0);
+    assert_eq!(maps.exits().expect("counters").total().seen, 0);
 }
 
 #[test]

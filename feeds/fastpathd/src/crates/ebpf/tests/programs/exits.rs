@@ -62,7 +62,13 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     let exits = kernel.exits();
     assert!(exits.seen > 0);
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
+    // The kernel runs them as if the packets had come in at this device.
+    let ports: Vec<_> = kernel.port_exits().ports().map(|(port, _)| port).collect();
+    assert_eq!(ports, [LOOPBACK], "counted by the port they came in at");
 }
+
+/// Ifindex of the device `lo`.
+const LOOPBACK: u32 = 1;
 
 fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {
     let ran = kernel.run(c.hook, frame, Metadata::default());

@@ -11,7 +11,8 @@ use aya::Ebpf;
 use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
-use ebpf::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
+use ebpf::exits::PortExits;
+use ebpf::layout::{Control, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
 use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
 
 use crate::flow::Pair;
@@ -154,16 +155,18 @@ impl Kernel {
         }
     }
 
-    /// The sum over all CPUs.
+    /// The sum over all CPUs and ports.
     pub(crate) fn exits(&self) -> Exits {
-        let mut sum = Exits::default();
-        for one in self.exits.get(&0, 0).expect("there").iter() {
-            sum.seen += one.seen;
-            for (sum, one) in sum.out.iter_mut().zip(one.out) {
-                *sum += one;
-            }
+        self.port_exits().total()
+    }
+
+    pub(crate) fn port_exits(&self) -> PortExits {
+        let mut exits = PortExits::default();
+        for port in 0..EXIT_PORTS {
+            let each = self.exits.get(&port, 0).expect("there");
+            each.iter().for_each(|one| exits.add(port, one));
         }
-        sum
+        exits
     }
 
     pub(crate) fn run(&mut self, hook: Hook, frame: &[u8], metadata: Metadata) -> Ran {

@@ -11,7 +11,7 @@ use aya::programs::{SchedClassifier, TcAttachType};
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::devices::Sendable;
 use ebpf::folder::Folder;
-use ebpf::layout::{Exits, Out};
+use ebpf::layout::{EXIT_PORTS, Exits, Out};
 use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
 
 use crate::dissect::{Expected, check};
@@ -222,8 +222,8 @@ impl Wire {
     }
 
     fn count(&self, out: Out) -> u64 {
-        let each = self.exits.get(&0, 0).expect("there");
-        each.iter().map(|one| one.out[out as usize]).sum()
+        let each = (0..EXIT_PORTS).map(|port| self.exits.get(&port, 0).expect("there"));
+        each.map(|each| each.iter().map(|one| one.out[out as usize]).sum::<u64>()).sum()
     }
 
     /// The verdicts of packets, as text.

@@ -3,7 +3,9 @@
 //! by reason, busiest hosts, engine, eBPF programs.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use ebpf::exits::PortExits;
 use ebpf::layout::Out;
 use ebpf::table::ConnectionTable;
 use flows::{Network, Path, Totals};
@@ -108,13 +110,26 @@ fn engine<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], report.devices.len());
 }
 
+/// Exits by device; those of ports that are gone or not counted apart as `other`.
+fn exits(core: &Core) -> BTreeMap<&str, PortExits> {
+    let mut devices: BTreeMap<&str, PortExits> = BTreeMap::new();
+    for (ifindex, exits) in core.offload.ebpf().exits().ports() {
+        let link = core.network.topology().link(ifindex);
+        let device = link.map_or("other", |link| &link.name);
+        devices.entry(device).or_default().add(0, exits);
+    }
+    devices
+}
+
 fn programs<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let (ebpf, exits) = (core.offload.ebpf(), core.offload.ebpf().exits());
-    let help = "Packets that an eBPF program has treated, by verdict: forwarded, dropped, or why \
-                they went to the stack.";
+    let ebpf = core.offload.ebpf();
+    let help = "Packets that an eBPF program has treated, by port and verdict: forwarded, \
+                dropped, or why they went to the stack.";
     let family = metrics.counter("fastpath_ebpf_packets_total", help);
-    for (exit, packets) in Out::ALL.iter().zip(exits.out) {
-        family.add([("exit", exit.name())], packets);
+    for (device, exits) in exits(core) {
+        for (exit, packets) in Out::ALL.iter().zip(exits.total().out) {
+            family.add([("device", device), ("exit", exit.name())], packets);
+        }
     }
     let help = "Hook of the eBPF program of each device; none: it has no program.";
     let family = metrics.gauge("fastpath_ebpf_device_info", help);

@@ -45,7 +45,7 @@ struct DroppedView {
 }
 
 pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
-    let (table, counted) = (engine.table(), engine.exits());
+    let (table, counted) = (engine.table(), engine.exits().total());
     let devices = engine.programs().iter();
     let exits = Out::ALL.iter().zip(counted.out);
     let dropped = table.map(ConnectionTable::dropped).unwrap_or_default().iter();

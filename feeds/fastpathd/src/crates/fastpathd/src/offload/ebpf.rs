@@ -12,7 +12,7 @@ use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{DependencyChange, Endpoint, Place};
 use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
-use ebpf::layout::Exits;
+use ebpf::exits::PortExits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
 use model::Connection;
@@ -100,7 +100,7 @@ pub(crate) struct EbpfEngine {
     shaped: Vec<QueueingDiscipline>,
     /// Devices whose clsact has our filters for CAKE.
     feeds_cake: BTreeSet<u32>,
-    exits: Exits,
+    exits: PortExits,
     dumps: u8,
 }
 
@@ -193,8 +193,8 @@ impl EbpfEngine {
     }
 
     /// How packets have left the programs since these were loaded.
-    pub(crate) fn exits(&self) -> Exits {
-        self.exits
+    pub(crate) fn exits(&self) -> &PortExits {
+        &self.exits
     }
 
     /// Why not every device that was to get a program has one; empty: every one has.

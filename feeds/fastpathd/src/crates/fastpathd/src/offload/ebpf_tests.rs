@@ -9,6 +9,7 @@ use ebpf::devices::NotNative;
 use ebpf::entry::Key;
 use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
+use ebpf::layout::{Exits, Out};
 use flows::Now;
 use model::Engine;
 use ruleset::Applied;
@@ -388,6 +389,31 @@ fn the_engine_says_where_and_what_it_carries() {
     assert_eq!(answer["devices"][2], wan);
     assert_eq!((&answer["flows"], &answer["capacity"]), (&json!(0), &json!(32)));
     assert_eq!(answer["exits"].as_array().map(Vec::len), Some(16));
+}
+
+/// Ports 1 and 3 are lan1 and wan; 99 has no element of its own, 9 no device any more.
+#[test]
+fn exits_are_summed_up_and_shown_by_port() {
+    let (mut core, maps) = (asking(), Fake::default());
+    core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
+    for (ifindex, packets) in [(1, 5), (3, 7), (9, 1), (99, 2)] {
+        let mut one = Exits { seen: packets, ..Exits::default() };
+        one.out[Out::Ttl as usize] = packets;
+        maps.with(|inside| inside.exits.add(ifindex, &one));
+    }
+    core.second(&Readings::default());
+    let answer = ask(&mut core, "ebpf", json!({}));
+    assert_eq!(
+        (&answer["seen"], &answer["exits"][Out::Ttl as usize]["packets"]),
+        (&json!(15), &json!(15))
+    );
+    let answer = ask(&mut core, "metrics", json!({}));
+    let families = answer["families"].as_array().unwrap();
+    let packets = families.iter().find(|family| family["name"] == "fastpath_ebpf_packets_total");
+    let samples = packets.unwrap()["samples"].as_array().unwrap();
+    let ttl = samples.iter().filter(|sample| sample["labels"]["exit"] == "ttl");
+    let ttl: Vec<_> = ttl.map(|sample| [&sample["labels"]["device"], &sample["value"]]).collect();
+    assert_eq!(json!(ttl), json!([["lan1", "5"], ["other", "3"], ["wan", "7"]]));
 }
 
 #[test]

@@ -17,8 +17,8 @@ use ebpf::devices::NotNative;
 use ebpf::engine::{MapError, Maps};
 use ebpf::entry::{Entry as MapEntry, Key};
 use ebpf::entry_side::Hook;
+use ebpf::exits::PortExits;
 use ebpf::fake::Fake;
-use ebpf::layout::Exits;
 use model::Engine;
 use ruleset::{Applied, Plan, render};
 use serde_json::{Map, Value, json};
@@ -95,7 +95,7 @@ impl Maps for Mapped {
         self.fake.heartbeat(patience)
     }
 
-    fn exits(&mut self) -> Result<Exits, MapError> {
+    fn exits(&mut self) -> Result<PortExits, MapError> {
         self.fake.exits()
     }
 }
