@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The elements of our records, in the order of the templates: number, length, name, and for our
+//! own ones type and description. `docs/ipfix.csv` is made of them.
+
+/// Length of a field whose length is in the record (RFC 7011, 7).
+pub(crate) const VARIABLE: u16 = u16::MAX;
+/// Numbers of elements that the enterprise number of RFC 5103 marks as those of the other direction.
+pub(crate) const REVERSE: u32 = 29305;
+
+/// Whose number an element has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// IANA's registry.
+    Iana,
+    /// The same element of IANA's registry, for packets to the initiator (RFC 5103).
+    Reverse,
+    /// Our own, under the enterprise number of the configuration.
+    Enterprise {
+        /// Abstract data type (RFC 7012).
+        kind: &'static str,
+        /// Its semantics (RFC 7012).
+        semantics: &'static str,
+        /// Meaning of the value.
+        text: &'static str,
+    },
+}
+
+/// An information element as our templates list it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Element {
+    /// Whose number it has.
+    pub owner: Owner,
+    /// Its number.
+    pub id: u16,
+    /// Bytes of the field; 65535: variable.
+    pub length: u16,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// A template of our messages.
+#[derive(Debug)]
+pub struct Template {
+    /// Its number, which is that of the sets of its records.
+    pub id: u16,
+    /// How many of the first fields are the scope; 0: it is not a template of options.
+    pub scope: u16,
+    /// Its fields.
+    pub fields: &'static [Element],
+}
+
+const fn iana(id: u16, length: u16, name: &'static str) -> Element {
+    Element { owner: Owner::Iana, id, length, name }
+}
+
+const fn reverse(id: u16, length: u16, name: &'static str) -> Element {
+    Element { owner: Owner::Reverse, id, length, name }
+}
+
+const fn text(id: u16, name: &'static str, text: &'static str) -> Element {
+    let owner = Owner::Enterprise { kind: "string", semantics: "default", text };
+    Element { owner, id, length: VARIABLE, name }
+}
+
+const OFFLOADED: Element = Element {
+    owner: Owner::Enterprise {
+        kind: "unsigned64",
+        semantics: "deltaCounter",
+        text: "The octets of both directions that an engine has forwarded past the network stack. \
+               They are contained in octetDeltaCount and its reverse element.",
+    },
+    id: 1,
+    length: 8,
+    name: "offloadedOctetDeltaCount",
+};
+
+/// The fields of a record with addresses of this length.
+macro_rules! fields {
+    ($length:literal, $src:literal $src_name:literal, $dst:literal $dst_name:literal,
+     $post_src:literal $post_src_name:literal, $post_dst:literal $post_dst_name:literal) => {
+        &[
+            iana(152, 8, "flowStartMilliseconds"),
+            iana(153, 8, "flowEndMilliseconds"),
+            iana(1, 8, "octetDeltaCount"),
+            iana(2, 8, "packetDeltaCount"),
+            reverse(1, 8, "reverseOctetDeltaCount"),
+            reverse(2, 8, "reversePacketDeltaCount"),
+            iana($src, $length, $src_name),
+            iana($dst, $length, $dst_name),
+            iana(7, 2, "sourceTransportPort"),
+            iana(11, 2, "destinationTransportPort"),
+            iana(4, 1, "protocolIdentifier"),
+            iana(136, 1, "flowEndReason"),
+            iana(239, 1, "biflowDirection"),
+            iana($post_src, $length, $post_src_name),
+            iana($post_dst, $length, $post_dst_name),
+            iana(227, 2, "postNAPTSourceTransportPort"),
+            iana(228, 2, "postNAPTDestinationTransportPort"),
+            iana(10, 4, "ingressInterface"),
+            iana(14, 4, "egressInterface"),
+            iana(58, 2, "vlanId"),
+            iana(59, 2, "postVlanId"),
+            iana(148, 8, "flowId"),
+            OFFLOADED,
+            text(
+                2,
+                "forwardingPath",
+                "The best path that packets of the flow have taken since the last record: slow, \
+                 inspect, flowtable, hardware or ebpf.",
+            ),
+            text(3, "offloadReason", "Why the flow was not offloaded; empty: it was."),
+            text(
+                4,
+                "inspectionStatus",
+                "The state of inspection by Suricata: none, inspecting, always, bypassed, spent, \
+                 uninspected or stopped.",
+            ),
+            text(5, "ingressZone", "The initiator's firewall zone; empty: none."),
+            text(6, "egressZone", "The responder's firewall zone; empty: none."),
+        ]
+    };
+}
+
+/// Records of IPv4.
+pub static V4: Template = Template {
+    id: 256,
+    scope: 0,
+    fields: fields!(
+        4,
+        8 "sourceIPv4Address",
+        12 "destinationIPv4Address",
+        225 "postNATSourceIPv4Address",
+        226 "postNATDestinationIPv4Address"
+    ),
+};
+
+/// Records of IPv6.
+pub static V6: Template = Template {
+    id: 257,
+    scope: 0,
+    fields: fields!(
+        16,
+        27 "sourceIPv6Address",
+        28 "destinationIPv6Address",
+        281 "postNATSourceIPv6Address",
+        282 "postNATDestinationIPv6Address"
+    ),
+};
+
+/// Names of interfaces: an options record for each.
+pub static INTERFACE: Template = Template {
+    id: 258,
+    scope: 1,
+    fields: &[iana(10, 4, "ingressInterface"), iana(82, VARIABLE, "interfaceName")],
+};
+
+/// Our own elements as a table, with the columns of IANA's registry and the enterprise number.
+#[must_use]
+pub fn csv(enterprise: u32) -> String {
+    let rows = V4.fields.iter().filter_map(|Element { owner, id, name, .. }| {
+        let Owner::Enterprise { kind, semantics, text } = owner else { return None };
+        let units = if *kind == "string" { "" } else { "octets" };
+        Some(format!("{id},{name},{kind},{semantics},current,\"{text}\",{units},{enterprise}\n"))
+    });
+    let columns = "ElementID,Name,Abstract Data Type,Data Type Semantics,Status,Description,\
+                   Units,Enterprise Number\n";
+    std::iter::once(columns.to_owned()).chain(rows).collect()
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Encoded records that wait for their message, in one ring of bytes of limited size.
+
+use std::collections::VecDeque;
+
+use crate::element::INTERFACE;
+use crate::flow::{self, Flow};
+
+/// Before each record: the number of its template and its length, 16 bits each.
+const HEAD: usize = 4;
+
+/// A queue of records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Queue {
+    bytes: VecDeque<u8>,
+    records: usize,
+    /// Reused, so that a record allocates nothing.
+    scratch: Vec<u8>,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Bytes of all records.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds a record about a flow.
+    pub fn push(&mut self, flow: &Flow<'_>) {
+        self.add(flow.template().id, |out| flow.write(out));
+    }
+
+    /// Adds the name of an interface.
+    pub fn push_interface(&mut self, index: u32, name: &str) {
+        self.add(INTERFACE.id, |out| {
+            out.extend(index.to_be_bytes());
+            flow::text(name, out);
+        });
+    }
+
+    fn add(&mut self, template: u16, write: impl FnOnce(&mut Vec<u8>)) {
+        self.scratch.clear();
+        write(&mut self.scratch);
+        let length = u16::try_from(self.scratch.len()).unwrap_or(u16::MAX);
+        self.bytes.extend(template.to_be_bytes());
+        self.bytes.extend(length.to_be_bytes());
+        self.bytes.extend(&self.scratch);
+        self.records += 1;
+    }
+
+    /// Appends the records of `other`, as many as fit below `most` bytes. Returns how many do not.
+    pub fn append(&mut self, other: &Self, most: usize) -> usize {
+        let mut at = 0;
+        let mut records = 0;
+        while let Some((_, length)) = other.head(at) {
+            if self.bytes.len() + at + HEAD + length > most {
+                break;
+            }
+            at += HEAD + length;
+            records += 1;
+        }
+        self.bytes.extend(other.bytes.range(..at));
+        self.records += records;
+        other.records - records
+    }
+
+    /// The template and the length of the first record.
+    pub(crate) fn first(&self) -> Option<(u16, usize)> {
+        self.head(0)
+    }
+
+    fn head(&self, at: usize) -> Option<(u16, usize)> {
+        let byte = |offset: usize| self.bytes.get(at + offset).copied();
+        let template = u16::from_be_bytes([byte(0)?, byte(1)?]);
+        let length = u16::from_be_bytes([byte(2)?, byte(3)?]);
+        Some((template, usize::from(length)))
+    }
+
+    /// Moves the first record to the end of `out`.
+    pub(crate) fn pop(&mut self, out: &mut Vec<u8>) {
+        let Some((_, length)) = self.first() else { return };
+        out.extend(self.bytes.range(HEAD..HEAD + length));
+        self.bytes.drain(..HEAD + length);
+        self.records -= 1;
+    }
+}
