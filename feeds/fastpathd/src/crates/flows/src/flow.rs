@@ -14,6 +14,7 @@ use crate::inspection::InspectionStatus;
 use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
+use crate::report::Reported;
 use crate::time::Millis;
 
 /// Readings closer together than this give no rate: the entry came twice in one dump.
@@ -127,6 +128,8 @@ pub(crate) struct Flow {
     pub(crate) rules: Passed,
     /// Bytes carried by eBPF since the rates were made, from and to the initiator.
     pub(crate) unrated: [u64; 2],
+    /// What the records sent about it have reported; none: there was none yet.
+    pub(crate) reported: Option<Box<Reported>>,
 }
 
 impl Flow {
@@ -173,6 +176,7 @@ impl Flow {
             offload: OffloadState::Idle,
             rules: Passed::default(),
             unrated: [0; 2],
+            reported: None,
         }
     }
 
@@ -191,21 +195,21 @@ impl Flow {
     /// Addresses and ports as the initiator sends them. ICMP: id and type.
     pub(crate) fn near(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.orig;
-        let dport = if self.icmp() { dport >> 8 } else { dport };
+        let dport = if self.is_icmp() { dport >> 8 } else { dport };
         Ends { src, sport, dst, dport }
     }
 
     /// Addresses and ports as the other side sees them. ICMP: id and type.
     pub(crate) fn far(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.reply;
-        if self.icmp() {
+        if self.is_icmp() {
             // The id is in the same place both ways; the type of the answer is another one.
             return Ends { src: dst, sport, dst: src, dport: self.orig.dport >> 8 };
         }
         Ends { src: dst, sport: dport, dst: src, dport: sport }
     }
 
-    fn icmp(&self) -> bool {
+    pub(crate) fn is_icmp(&self) -> bool {
         matches!(self.orig.proto, ICMP | ICMPV6)
     }
 

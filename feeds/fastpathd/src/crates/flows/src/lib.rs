@@ -24,6 +24,7 @@ mod parse;
 mod path;
 mod proto;
 mod query;
+mod report;
 mod rows;
 mod table;
 mod text;
@@ -44,6 +45,7 @@ pub use page::{FlowDetail, FlowPage, GroupRow, HostMove, MoveKind, Rows, Top, To
 pub use parse::{QueryError, Request};
 pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
+pub use report::{FlowRecord, RecordEnd, RecordSide, RecordTimeouts};
 pub use rows::FlowEvent;
 pub use table::FlowTable;
 pub use time::Now;

@@ -24,6 +24,7 @@ impl FlowTable {
         let flow = &mut self.flows[position];
         if flow.reading == Reading::Foreign {
             flow.baseline(entry, at);
+            self.begin_records(position, at);
             return true;
         }
         let mixed = flow.inspected && flow.carried.is_some();

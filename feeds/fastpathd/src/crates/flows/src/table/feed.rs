@@ -42,7 +42,7 @@ impl FlowTable {
     fn merge_since(&mut self, start: ReadingStart, entry: &Entry, now: Now, net: &dyn Network) {
         let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
-                self.remove(position);
+                self.end(position, now.millis());
                 self.insert(entry, now, true)
             }
             // Read before its counters were reset, passed in after the reset was reported.
@@ -101,7 +101,7 @@ impl FlowTable {
         let rest = unswept.saturating_sub(most);
         for position in (rest..unswept).rev() {
             if self.flows[position].seen != self.dump {
-                self.remove(position);
+                self.end(position, self.now.millis());
             }
         }
         self.epoch += 1;
@@ -202,10 +202,12 @@ impl FlowTable {
             self.gone.insert((entry.id, entry.zone));
         }
         let Some(position) = self.known(entry) else { return };
-        self.flows[position].mark |= entry.mark;
+        let flow = &mut self.flows[position];
+        flow.mark |= entry.mark;
+        flow.tcp_state = entry.tcp_state.or(flow.tcp_state);
         self.note_paths(position);
         self.count(position, entry, at, true);
-        self.remove(position);
+        self.end(position, at);
         self.epoch += 1;
     }
 
@@ -218,7 +220,14 @@ impl FlowTable {
         let counted = self.count(position, entry, at, last);
         self.judge(position, at);
         if counted {
+            self.record_if_due(position, at);
             self.flows[position].credited();
         }
+    }
+
+    /// The connection has ended.
+    fn end(&mut self, position: usize, at: Millis) {
+        self.record_end(position, at);
+        self.remove(position);
     }
 }

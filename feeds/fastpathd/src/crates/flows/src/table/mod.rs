@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The table of all known flows. Its fields are private to this module and its children, one for
-//! each kind of change: feed, judge, credit, index, offload; `answer` and `find` only read.
+//! each kind of change: feed, judge, credit, index, offload, record; `answer` and `find` only read.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod answer;
@@ -11,6 +11,7 @@ mod index;
 mod judge;
 mod offload;
 mod places;
+mod record;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -29,6 +30,7 @@ use crate::inspection::InspectionState;
 use crate::intern::{Interner, Number};
 use crate::network::Side;
 use crate::path::Reason;
+use crate::report::{FlowRecord, RecordTimeouts};
 use crate::table::places::Places;
 use crate::time::Now;
 use crate::totals::Totals;
@@ -75,6 +77,10 @@ pub struct FlowTable {
     requests: Vec<OffloadRequest>,
     /// Versions of the firewall's rules.
     rules: Rules,
+    /// When records about flows are due; none: none are wanted.
+    timeouts: Option<RecordTimeouts>,
+    /// Records that were not fetched yet.
+    records: Vec<FlowRecord>,
     /// How many flows have a place, and how many entries had none.
     places: Places,
     /// No dump has been complete yet: counters found are from before our time.
@@ -109,6 +115,8 @@ impl Default for FlowTable {
             strayed: false,
             requests: Vec::new(),
             rules: Rules::default(),
+            timeouts: None,
+            records: Vec::new(),
             places: Places::default(),
             first: true,
             twins: 0,

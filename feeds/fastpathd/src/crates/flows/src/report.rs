@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Records about flows for collectors: their values, and what earlier records have reported of a
+//! flow. Which path and reason a record has: of the best path since the last one, and there the
+//! last reason that lasts.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ctnetlink::Counters;
+
+use crate::flow::{Ends, Flow, PathStep};
+use crate::inspection::InspectionStatus;
+use crate::path::{Path, Reason};
+use crate::time::Millis;
+
+/// When a record about a flow that goes on is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordTimeouts {
+    /// Time after the last record of a flow with packets.
+    pub active: Duration,
+    /// Time without packets.
+    pub idle: Duration,
+}
+
+/// Why a record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordEnd {
+    /// No packets for the timeout, or until conntrack removed the flow.
+    Idle,
+    /// The flow goes on.
+    Active,
+    /// The end of the connection was seen.
+    End,
+}
+
+/// One end of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordSide {
+    /// Its address and port as the initiator's packets have it.
+    pub sent: (IpAddr, u16),
+    /// The same behind NAT.
+    pub received: (IpAddr, u16),
+    /// Device of layer 3; empty: unknown.
+    pub device: Rc<str>,
+    /// VLAN; 0: none.
+    pub vlan: u16,
+    /// Firewall zone; empty: none.
+    pub zone: Rc<str>,
+}
+
+/// A record about a flow: its growth since the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Number of the flow.
+    pub id: u64,
+    /// Protocol of layer 4.
+    pub proto: u8,
+    /// Begin of the time that it reports, Unix ms.
+    pub start_ms: u64,
+    /// Its end.
+    pub end_ms: u64,
+    /// The initiator, and the responder. ICMP: port 0, and type and code.
+    pub sides: [RecordSide; 2],
+    /// From the initiator, and to it.
+    pub grown: [Counters; 2],
+    /// Bytes of both directions that an engine has forwarded.
+    pub offloaded: u64,
+    /// Why it ends.
+    pub end: RecordEnd,
+    /// The best path that its packets have taken.
+    pub path: Path,
+    /// Why it was not offloaded.
+    pub reason: Option<Reason>,
+    /// State of inspection.
+    pub inspection: InspectionStatus,
+}
+
+/// What the records about a flow have reported.
+#[derive(Debug, Clone)]
+pub(crate) struct Reported {
+    pub(crate) counters: [Counters; 2],
+    pub(crate) offloaded: u64,
+    /// Until when.
+    pub(crate) until: Millis,
+    /// The last record said that the flow is idle, or no record is needed for the time before.
+    pub(crate) closed: bool,
+}
+
+impl Reported {
+    /// Everything of `flow` until now.
+    pub(crate) fn all(flow: &Flow, until: Millis, closed: bool) -> Self {
+        let counters = [flow.up, flow.down];
+        Self { counters, offloaded: flow.offloaded_bytes, until, closed }
+    }
+}
+
+impl Flow {
+    /// Growth since the last record, and bytes of it that an engine has forwarded.
+    pub(crate) fn unreported(&self) -> ([Counters; 2], u64) {
+        let (before, offloaded) = self
+            .reported
+            .as_ref()
+            .map_or_else(Default::default, |before| (before.counters, before.offloaded));
+        let less = |now: Counters, before: Counters| Counters {
+            packets: now.packets.saturating_sub(before.packets),
+            bytes: now.bytes.saturating_sub(before.bytes),
+        };
+        let grown = [less(self.up, before[0]), less(self.down, before[1])];
+        (grown, self.offloaded_bytes.saturating_sub(offloaded))
+    }
+
+    /// Path and reason of a record about the time since then.
+    pub(crate) fn best_since(&self, since: Millis) -> (Path, Option<Reason>) {
+        let first = self.life.iter().rposition(|step| step.at <= since).unwrap_or(0);
+        let steps = &self.life[first..];
+        let taken = steps.iter().map(|step| step.path).max();
+        let path = taken.max(self.carried).unwrap_or(self.path);
+        if path.offloaded() {
+            return (path, None);
+        }
+        let on_it = || steps.iter().rev().filter(|step| step.path == path);
+        let lasting = |step: &&PathStep| step.reason.is_some_and(|reason| !passes(reason));
+        let open = |step: &&PathStep| step.reason != Some(Reason::Closing);
+        let step = on_it().find(lasting).or_else(|| on_it().find(open)).or_else(|| on_it().next());
+        (path, step.and_then(|step| step.reason))
+    }
+
+    /// The ends of a record, the initiator first: as sent, and behind NAT.
+    pub(crate) fn record_ends(&self) -> [[(IpAddr, u16); 2]; 2] {
+        let of = |Ends { src, sport, dst, dport }| [(src, sport), (dst, dport)];
+        let ([from, to], [post_from, post_to]) = (of(self.near()), of(self.far()));
+        if self.is_icmp() {
+            // Type and code take the place of the responder's port, as collectors expect it.
+            let kind = self.orig.dport;
+            return [[(from.0, 0), (post_from.0, 0)], [(to.0, kind), (post_to.0, kind)]];
+        }
+        [[from, post_from], [to, post_to]]
+    }
+}
+
+/// Reasons of the begin and the end of each flow.
+fn passes(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::NotEstablished
+            | Reason::Closing
+            | Reason::FirstPackets
+            | Reason::Pending
+            | Reason::Idle
+    )
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Makes the records about flows: at the end of a flow, at the active timeout and when it is idle,
+//! as the counters are read. Without a collector there are none.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ctnetlink::{Counters, TcpState};
+
+use crate::report::{FlowRecord, RecordEnd, RecordSide, RecordTimeouts, Reported};
+use crate::table::FlowTable;
+use crate::time::{Millis, Now};
+
+impl FlowTable {
+    /// When records are due from now on; none: no records. The counters of flows that are known
+    /// when records begin are not reported: an earlier daemon has, or nobody wanted them.
+    pub fn record(&mut self, timeouts: Option<RecordTimeouts>, now: Now) {
+        let begin = self.timeouts.is_none() && timeouts.is_some();
+        self.timeouts = timeouts;
+        if begin {
+            for position in 0..self.flows.len() {
+                self.begin_records(position, now.millis());
+            }
+        }
+        if timeouts.is_none() {
+            self.records = Vec::new();
+        }
+    }
+
+    /// Records since the last call, oldest first.
+    pub fn records(&mut self) -> Vec<FlowRecord> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Records report the growth from here on.
+    pub(super) fn begin_records(&mut self, position: usize, at: Millis) {
+        if self.timeouts.is_some() {
+            let flow = &mut self.flows[position];
+            flow.reported = Some(Box::new(Reported::all(flow, at, false)));
+        }
+    }
+
+    /// The counters have been read: makes a record if one is due.
+    pub(super) fn record_if_due(&mut self, position: usize, at: Millis) {
+        let Some(RecordTimeouts { active, idle }) = self.timeouts else { return };
+        let flow = &mut self.flows[position];
+        if flow.unreported().0 == <[Counters; 2]>::default() {
+            return;
+        }
+        let since = match &mut flow.reported {
+            // Packets again after a record of an idle flow.
+            Some(reported) if reported.closed => {
+                (reported.until, reported.closed) = (flow.active, false);
+                reported.until
+            }
+            Some(reported) => reported.until,
+            None => flow.born,
+        };
+        if at - since >= millis(active) {
+            self.make_record(position, at, RecordEnd::Active);
+        } else if at - flow.active >= millis(idle) {
+            self.make_record(position, at, RecordEnd::Idle);
+        }
+    }
+
+    /// The connection has ended, and its last counters are known. A flow of whose end a record has
+    /// been made needs no further one.
+    pub(super) fn record_end(&mut self, position: usize, at: Millis) {
+        if self.timeouts.is_none() {
+            return;
+        }
+        let flow = &self.flows[position];
+        let closed = flow.reported.as_ref().is_some_and(|reported| reported.closed);
+        if closed && flow.unreported().0 == <[Counters; 2]>::default() {
+            return;
+        }
+        let ended = flow.tcp_state.is_some_and(|state| state > TcpState::Established);
+        let end = if ended { RecordEnd::End } else { RecordEnd::Idle };
+        self.make_record(position, at, end);
+    }
+
+    fn make_record(&mut self, position: usize, at: Millis, end: RecordEnd) {
+        let flow = &self.flows[position];
+        let since = flow.reported.as_ref().map_or(flow.born, |reported| reported.until);
+        let (grown, offloaded) = flow.unreported();
+        let (path, reason) = flow.best_since(since);
+        let until = flow.active.max(since);
+        let unix = |moment: Millis| self.now.unix_ms_of(moment);
+        let [from, to] = flow.record_ends();
+        let side = |ends: [_; 2], number| {
+            let [sent, received] = ends;
+            let side = self.sides.get(number);
+            RecordSide {
+                sent,
+                received,
+                device: side.map_or_else(|| Rc::from(""), |side| side.device.clone()),
+                vlan: side.map_or(0, |side| side.vlan),
+                zone: side.map_or_else(|| Rc::from(""), |side| side.zone.clone()),
+            }
+        };
+        let record = FlowRecord {
+            id: flow.id,
+            proto: flow.orig.proto,
+            start_ms: unix(since),
+            end_ms: unix(until),
+            sides: [side(from, flow.initiator), side(to, flow.responder)],
+            grown,
+            offloaded,
+            end,
+            path,
+            reason,
+            inspection: flow.inspection,
+        };
+        self.records.push(record);
+        let flow = &mut self.flows[position];
+        let closed = end != RecordEnd::Active;
+        flow.reported = Some(Box::new(Reported::all(flow, at, closed)));
+    }
+}
+
+fn millis(duration: Duration) -> Millis {
+    Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
+}
