@@ -28,8 +28,10 @@ crate::coded! {
     NoType = "no-type", "has no type";
     UnknownType = "unknown-type", "has an unknown type, ignored";
     TypeTwice = "type-twice", "is a duplicate of its type, ignored";
+    NotOption = "not-an-option", "is not an option of this section";
     UnknownOption = "unknown-option", "is an unknown option, ignored";
     // The network.
+    NotAddress = "not-an-address", "is not an address of a host; names are not resolved";
     NotNetwork = "not-a-network", "is not an address or network such as 10.0.0.0/24";
     PrefixLength { longest: u8 } = "prefix-length",
         "has a prefix length that is not 0 to {longest}";

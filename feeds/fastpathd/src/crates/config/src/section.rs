@@ -148,6 +148,13 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Notes an error for each option that nothing has read so far.
+    pub fn refuse_left_over(&mut self) {
+        for Problem { option, value, .. } in self.left_over() {
+            self.error(&option, &value, Fault::NotOption);
+        }
+    }
+
     /// Warnings about options that nothing has read: most often misspelt ones.
     pub(crate) fn left_over(&self) -> Vec<Problem> {
         let unknown = |name: &&String| {

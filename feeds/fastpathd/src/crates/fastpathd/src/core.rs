@@ -8,7 +8,9 @@ use flows::Now;
 
 use crate::effect::Effect;
 use crate::sys::kernel::{Machine, Readings};
-use crate::{configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules, sys};
+use crate::{
+    configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules, sys,
+};
 
 /// The state of the gateway.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub(crate) struct Core {
     pub(crate) rules: rules::Updates,
     pub(crate) cpu: cpu::State,
     pub(crate) doctor: doctor::State,
+    pub(crate) export: export::State,
 }
 
 impl Core {
@@ -43,6 +46,7 @@ impl Core {
             rules: rules::Updates::default(),
             cpu: cpu::State::default(),
             doctor: doctor::State::default(),
+            export: export::State::default(),
         }
     }
 
@@ -61,6 +65,7 @@ impl Core {
         effects.extend(self.rules_second(readings.offset_s));
         effects.extend(self.ips_second());
         effects.extend(self.doctor_second(readings.doctor));
+        effects.extend(self.export_second());
         effects
     }
 }

@@ -2,7 +2,9 @@
 //! Effects: orders of the core to the outside. One variant for each subsystem, which matches
 //! its own effects whole.
 
-use crate::{bus, configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules};
+use crate::{
+    bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
+};
 
 /// Something to be done outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,7 @@ pub(crate) enum Effect {
     Conntrack(conntrack::Effect),
     Cpu(cpu::Effect),
     Doctor(doctor::Effect),
+    Export(export::Effect),
     Ips(ips::Effect),
     Latency(latency::Effect),
     Network(network::Effect),

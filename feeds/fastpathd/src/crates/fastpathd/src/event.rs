@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events of the daemon's loop: one variant for each subsystem, which matches its own events whole.
 
-use crate::{bus, configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules};
+use crate::{
+    bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
+};
 
 /// Something that has happened outside.
 #[derive(Debug)]
@@ -11,6 +13,7 @@ pub(crate) enum Event {
     Conntrack(conntrack::Event),
     Cpu(cpu::Event),
     Doctor(doctor::Event),
+    Export(export::Event),
     Ips(ips::Event),
     Latency(latency::Event),
     Network(network::Event),

@@ -16,6 +16,7 @@ mod daemon;
 mod doctor;
 mod effect;
 mod event;
+mod export;
 #[cfg(test)]
 mod fixture;
 #[cfg(feature = "fuzz")]

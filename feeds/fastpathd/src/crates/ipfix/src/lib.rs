@@ -6,8 +6,10 @@ mod element;
 mod flow;
 mod queue;
 mod session;
+mod settings;
 
 pub use element::{Element, INTERFACE, Owner, Template, V4, V6, csv};
 pub use flow::{EndReason, Ends, Flow};
 pub use queue::Queue;
 pub use session::{MESSAGE_MOST, Session};
+pub use settings::{Protocol, Settings};

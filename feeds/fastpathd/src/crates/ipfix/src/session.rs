@@ -76,6 +76,14 @@ impl Session {
         usize::try_from(records).unwrap_or_default()
     }
 
+    /// Makes a message of another session with this many data records the next one of this session.
+    pub fn adopt(&mut self, message: &mut [u8], records: usize) {
+        if let Some(sequence) = message.get_mut(8..12) {
+            sequence.copy_from_slice(&self.sequence.to_be_bytes());
+        }
+        self.sequence = self.sequence.wrapping_add(u32::try_from(records).unwrap_or_default());
+    }
+
     fn begin(&self, unix_s: u32, out: &mut Vec<u8>) {
         out.clear();
         out.extend(VERSION.to_be_bytes());

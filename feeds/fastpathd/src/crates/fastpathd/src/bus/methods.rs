@@ -16,7 +16,7 @@ use ubus::{Blobmsg, EncodeError, Map, Method};
 use crate::bus::status;
 use crate::core::Core;
 use crate::effect::Effect;
-use crate::{ips, metrics, network, offload};
+use crate::{export, ips, metrics, network, offload};
 
 /// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
@@ -56,6 +56,7 @@ pub(crate) const METHODS: &[Method] = &[
         policy: &[("filter", Table), ("since", Int64), ("limit", Int32), SESSION],
     },
     Method { name: "blocks", policy: &[SESSION] },
+    Method { name: "exports", policy: &[SESSION] },
     Method { name: "block_release", policy: &[("address", Text), SESSION] },
     Method { name: "reinspect", policy: &[SESSION] },
     Method { name: "rules_update", policy: &[SESSION] },
@@ -110,6 +111,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
         "metrics" => Ok(reply(&metrics::metrics(core))),
         "alerts" => ips::answer::alerts(core, &args).map(|page| reply(&page)),
         "blocks" => Ok(reply(&ips::answer::blocks(core))),
+        "exports" => Ok(reply(&export::answer::exports(core))),
         "block_release" => release(core, &args),
         "reinspect" => Ok(Outcome::Reinspect),
         "rules_update" => {

@@ -191,6 +191,7 @@ impl Core {
         self.cpu.configure(&configuration.cpu, inspection);
         self.latency.configure(&configuration.latency);
         self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
+        effects.extend(self.configure_export(&configuration.exports));
         effects.extend(self.replan());
         effects
     }

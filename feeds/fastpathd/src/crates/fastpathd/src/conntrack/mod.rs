@@ -132,6 +132,7 @@ impl Core {
             Event::EventsRead(version) => self.earlier_events_read(version),
         };
         effects.extend(self.ask_routes());
+        effects.extend(self.export_records());
         effects
     }
 

@@ -19,7 +19,9 @@ use crate::ips::ProbeControl;
 use crate::sys::error::chain;
 use crate::sys::kernel;
 use crate::sys::task::spawn_local;
-use crate::{bus, configuration, conntrack, cpu, doctor, ips, latency, network, offload, rules};
+use crate::{
+    bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
+};
 
 mod inbox;
 mod io;
@@ -44,6 +46,7 @@ pub(crate) struct Daemon {
     pub(crate) unread: bool,
     pub(crate) alerts_notified: AlertsNotified,
     probe: ProbeControl,
+    exporters: export::run::Exporters,
     offset_s: i64,
     ticks: u64,
 }
@@ -99,6 +102,7 @@ impl Daemon {
             unread: false,
             alerts_notified: AlertsNotified::default(),
             probe: ProbeControl::default(),
+            exporters: export::run::Exporters::default(),
             offset_s: 0,
             ticks: 0,
         }
@@ -129,6 +133,7 @@ impl Daemon {
             Event::Conntrack(event) => self.core.conntrack_event(event),
             Event::Cpu(event) => self.core.cpu_event(event),
             Event::Doctor(event) => self.core.doctor_event(event),
+            Event::Export(event) => self.core.export_event(event),
             Event::Ips(event) => self.core.ips_event(event),
             Event::Latency(event) => self.core.latency_event(event),
             Event::Network(event) => self.core.network_event(event),
@@ -175,6 +180,7 @@ impl Daemon {
                 Effect::Conntrack(effect) => conntrack::run::execute(effect, &self.io),
                 Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
                 Effect::Doctor(effect) => doctor::run::execute(&effect, &self.io),
+                Effect::Export(effect) => self.exporters.execute(effect, &self.io),
                 Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
                 Effect::Latency(effect) => latency::run::execute(effect, &self.io),
                 Effect::Network(effect) => network::run::execute(effect, &self.io),
@@ -239,7 +245,8 @@ impl Daemon {
     }
 }
 
-fn unix_ms() -> u64 {
+/// The present in Unix milliseconds.
+pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! IPFIX export: which collectors are served, the records they get, and their progress. The tasks
+//! that hold the sockets are in `run.rs`, `udp.rs` and `tcp.rs`.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use flows::RecordTimeouts;
+use ipfix::{Queue, Settings};
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+
+pub(crate) mod answer;
+mod outbox;
+mod progress;
+mod record;
+pub(crate) mod run;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod udp;
+
+pub(crate) use progress::{ExportReason, ExportState, Progress};
+
+/// An event of an exporter.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Counts, state or reason have changed.
+    Progress(Serial, Progress),
+}
+
+/// An order to the exporters.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Exporters that are to run; all others end.
+    Run(Vec<(Serial, Settings)>),
+    /// Records for all of them.
+    Send(Queue),
+    /// Numbers and names of the devices.
+    Interfaces(Interfaces),
+}
+
+/// Distinguishes an exporter from earlier ones with other settings.
+pub(crate) type Serial = u64;
+
+/// Numbers and names of devices.
+pub(crate) type Interfaces = Rc<[(u32, Rc<str>)]>;
+
+/// A collector of the configuration.
+#[derive(Debug)]
+struct Export {
+    serial: Serial,
+    settings: Settings,
+    progress: Progress,
+}
+
+/// The collectors of the configuration.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    exports: Vec<Export>,
+    /// Serial number of the last exporter.
+    last: Serial,
+    /// As the exporters know them.
+    interfaces: Interfaces,
+}
+
+impl State {
+    fn is_used(&self) -> bool {
+        self.exports.iter().any(|export| export.settings.enabled)
+    }
+
+    /// The same records go to all collectors, so the shortest timeouts count.
+    fn timeouts(&self) -> Option<RecordTimeouts> {
+        let used = || self.exports.iter().filter(|export| export.settings.enabled);
+        let seconds = |of: fn(&Settings) -> u32| {
+            used().map(|export| of(&export.settings)).min().map(|s| Duration::from_secs(s.into()))
+        };
+        let active = seconds(|settings| settings.active_timeout)?;
+        let idle = seconds(|settings| settings.idle_timeout)?;
+        Some(RecordTimeouts { active, idle })
+    }
+}
+
+impl Core {
+    pub(crate) fn export_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Progress(serial, progress) => {
+                let mut exports = self.export.exports.iter_mut();
+                if let Some(export) = exports.find(|export| export.serial == serial) {
+                    export.progress = progress;
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Exporters whose settings stay are kept, with their counts.
+    pub(crate) fn configure_export(&mut self, settings: &[Settings]) -> Option<AnyEffect> {
+        let state = &mut self.export;
+        if state.exports.iter().map(|export| &export.settings).eq(settings) {
+            return None;
+        }
+        let mut before = std::mem::take(&mut state.exports);
+        for wanted in settings {
+            let same = before.iter().position(|export| export.settings == *wanted);
+            state.exports.push(same.map_or_else(
+                || {
+                    state.last += 1;
+                    let (serial, settings) = (state.last, wanted.clone());
+                    let progress = Progress::begin(settings.enabled, self.now.unix_ms);
+                    Export { serial, settings, progress }
+                },
+                |at| before.swap_remove(at),
+            ));
+        }
+        let timeouts = state.timeouts();
+        self.conntrack.flows_mut().record(timeouts, self.now);
+        let used = self.export.exports.iter().filter(|export| export.settings.enabled);
+        let run = used.map(|export| (export.serial, export.settings.clone())).collect();
+        Some(AnyEffect::Export(Effect::Run(run)))
+    }
+
+    /// The records that conntrack's entries and events have caused.
+    pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
+        let records = self.conntrack.flows_mut().records();
+        if records.is_empty() {
+            return None;
+        }
+        let topology = self.network.view().topology();
+        let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
+        let mut queue = Queue::new();
+        for one in &records {
+            queue.push(&record::flow(one, index));
+        }
+        Some(AnyEffect::Export(Effect::Send(queue)))
+    }
+
+    pub(crate) fn export_second(&mut self) -> Option<AnyEffect> {
+        if !self.export.is_used() {
+            return None;
+        }
+        let links = self.network.view().topology().links();
+        let current = || links.map(|link| (link.index, Rc::from(&*link.name)));
+        let interfaces: Interfaces = current().collect();
+        if interfaces == self.export.interfaces {
+            return None;
+        }
+        self.export.interfaces = interfaces.clone();
+        Some(AnyEffect::Export(Effect::Interfaces(interfaces)))
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The messages of an exporter in their order: templates, names of interfaces, records. How long a
+//! message may still be refused, and which of its records are lost then.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ipfix::{MESSAGE_MOST, Queue, Session, Settings};
+
+use crate::export::Interfaces;
+
+/// A collector that is not there answers within this time, if it answers at all.
+const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
+
+/// Which messages may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permit {
+    /// Templates and names: the collector has not been reached yet.
+    Templates,
+    /// Records too, once they fill a message.
+    Full,
+    /// All records.
+    All,
+}
+
+/// The messages of an exporter.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    domain: u32,
+    enterprise: u32,
+    session: Session,
+    /// The message being sent, its bytes that are sent, and its flow records.
+    message: Vec<u8>,
+    at: usize,
+    records: u64,
+    /// A message with records that the last session has not sent.
+    held: Option<(Vec<u8>, u64)>,
+    templates_due: bool,
+    names: Queue,
+    /// Records of messages that may still be refused, with the time they were sent.
+    unconfirmed: VecDeque<(Duration, u64)>,
+    /// Records that nobody has refused.
+    pub(super) sent: u64,
+    /// Records of messages that were refused.
+    pub(super) lost: u64,
+}
+
+impl Outbox {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let Settings { domain, enterprise, .. } = *settings;
+        Self {
+            domain,
+            enterprise,
+            session: Session::new(domain, enterprise),
+            message: Vec::new(),
+            at: 0,
+            records: 0,
+            held: None,
+            templates_due: true,
+            names: Queue::new(),
+            unconfirmed: VecDeque::new(),
+            sent: 0,
+            lost: 0,
+        }
+    }
+
+    /// Begins another session. A message that was not sent whole is repeated in it.
+    pub(super) fn restart(&mut self, interfaces: &Interfaces) {
+        if self.records > 0 {
+            self.held = Some((std::mem::take(&mut self.message), self.records));
+        }
+        self.message.clear();
+        (self.at, self.records) = (0, 0);
+        self.session = Session::new(self.domain, self.enterprise);
+        self.introduce(interfaces);
+    }
+
+    /// Templates and names are sent next.
+    pub(super) fn introduce(&mut self, interfaces: &Interfaces) {
+        self.templates_due = true;
+        self.name(interfaces);
+    }
+
+    /// Names are sent next.
+    pub(super) fn name(&mut self, interfaces: &Interfaces) {
+        self.names = Queue::new();
+        for (index, name) in &**interfaces {
+            self.names.push_interface(*index, name);
+        }
+    }
+
+    /// The bytes to be sent next; none: there are none for now.
+    pub(super) fn next(&mut self, queue: &mut Queue, unix_s: u32, permit: Permit) -> Option<&[u8]> {
+        if self.at == self.message.len() && !self.write(queue, unix_s, permit) {
+            return None;
+        }
+        Some(&self.message[self.at..])
+    }
+
+    fn write(&mut self, queue: &mut Queue, unix_s: u32, permit: Permit) -> bool {
+        (self.at, self.records) = (0, 0);
+        if std::mem::take(&mut self.templates_due) {
+            self.session.templates(unix_s, &mut self.message);
+            return true;
+        }
+        if self.session.data(unix_s, &mut self.names, &mut self.message) > 0 {
+            return true;
+        }
+        self.message.clear();
+        let ready = match permit {
+            Permit::Templates => return false,
+            Permit::Full => queue.size() >= MESSAGE_MOST,
+            Permit::All => !queue.is_empty(),
+        };
+        if let Some((message, records)) = self.held.take() {
+            (self.message, self.records) = (message, records);
+            let records = usize::try_from(records).unwrap_or_default();
+            self.session.adopt(&mut self.message, records);
+            return true;
+        }
+        if ready {
+            self.records = self.session.data(unix_s, queue, &mut self.message) as u64;
+        }
+        ready
+    }
+
+    /// So many bytes of the message are sent.
+    pub(super) fn written(&mut self, bytes: usize, now: Duration) {
+        self.at = (self.at + bytes).min(self.message.len());
+        if self.at == self.message.len() {
+            if self.records > 0 {
+                self.unconfirmed.push_back((now, self.records));
+            }
+            self.message.clear();
+            (self.at, self.records) = (0, 0);
+        }
+    }
+
+    /// Messages of some time ago are not refused any more.
+    pub(super) fn confirm(&mut self, now: Duration) {
+        while let Some((at, records)) = self.unconfirmed.front().copied()
+            && now >= at + CONFIRMED_AFTER
+        {
+            self.sent += records;
+            self.unconfirmed.pop_front();
+        }
+    }
+
+    /// The collector was not there for the last messages.
+    pub(super) fn refused(&mut self, now: Duration) {
+        self.confirm(now);
+        self.lost += self.unconfirmed.drain(..).map(|(_, records)| records).sum::<u64>();
+    }
+
+    /// Records that are in no count yet.
+    pub(super) fn open(&self) -> u64 {
+        let held = self.held.as_ref().map_or(0, |(_, records)| *records);
+        self.records + held + self.unconfirmed.iter().map(|(_, records)| records).sum::<u64>()
+    }
+}

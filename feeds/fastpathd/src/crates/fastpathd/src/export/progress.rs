@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The progress of an exporter: its states, counts, and why the collector gets nothing.
+
+use std::io;
+
+config::named! {
+    /// State of an exporter.
+    pub enum ExportState {
+        /// Disabled.
+        Off = "off",
+        /// The collector is being reached.
+        Connecting = "connecting",
+        /// It gets records.
+        Up = "up",
+        /// It cannot be reached.
+        Down = "down",
+    }
+}
+
+config::coded! {
+    /// Why a collector gets no records. `why` is the kernel's.
+    pub(crate) enum ExportReason {
+        Refused = "refused", "nothing listens on the collector's port";
+        Closed = "closed", "the collector has closed the connection";
+        Stalled = "stalled", "the collector does not read what it is sent";
+        Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
+    }
+}
+
+impl From<io::Error> for ExportReason {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            return Self::Refused;
+        }
+        Self::Unreachable { why: error.to_string() }
+    }
+}
+
+/// The progress of an exporter since it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) state: ExportState,
+    /// Begin of the state, Unix ms.
+    pub(crate) since_ms: u64,
+    /// Records that were sent.
+    pub(crate) sent: u64,
+    /// Records that are lost: the queue was full, or the collector was not there.
+    pub(crate) lost: u64,
+    /// Records that wait.
+    pub(crate) queued: u64,
+    /// The last failure; none: there was none since the collector was last reached.
+    pub(crate) reason: Option<ExportReason>,
+}
+
+impl Progress {
+    pub(crate) fn begin(enabled: bool, unix_ms: u64) -> Self {
+        let state = if enabled { ExportState::Connecting } else { ExportState::Off };
+        Self { state, since_ms: unix_ms, sent: 0, lost: 0, queued: 0, reason: None }
+    }
+}

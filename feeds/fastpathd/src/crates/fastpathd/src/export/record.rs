@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A record of the flow table as an IPFIX record.
+
+use flows::{FlowRecord, Reason, RecordEnd};
+use ipfix::{EndReason, Ends, Flow};
+
+/// `index`: the number of a device, 0 if there is none.
+pub(super) fn flow(record: &FlowRecord, index: impl Fn(&str) -> u32) -> Flow<'_> {
+    let [from, to] = &record.sides;
+    let ends = |(src, sport), (dst, dport)| Ends { src, dst, sport, dport };
+    Flow {
+        start_ms: record.start_ms,
+        end_ms: record.end_ms,
+        octets: record.grown.map(|one| one.bytes),
+        packets: record.grown.map(|one| one.packets),
+        offloaded: record.offloaded,
+        protocol: record.proto,
+        sent: ends(from.sent, to.sent),
+        received: ends(from.received, to.received),
+        end_reason: match record.end {
+            RecordEnd::Idle => EndReason::Idle,
+            RecordEnd::Active => EndReason::Active,
+            RecordEnd::End => EndReason::End,
+        },
+        interfaces: [index(&from.device), index(&to.device)],
+        vlans: [from.vlan, to.vlan],
+        id: record.id,
+        path: record.path.name(),
+        reason: record.reason.map_or("", Reason::name),
+        inspection: record.inspection.name(),
+        zones: [&from.zone, &to.zone],
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Starts and ends the exporters, fills their queues, and reports their progress. Size of a queue,
+//! and the pause before a collector is tried again.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ipfix::{MESSAGE_MOST, Protocol, Queue, Settings};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, sleep_until};
+
+use crate::daemon::{Io, unix_ms};
+use crate::event::Event as AnyEvent;
+use crate::export::outbox::Outbox;
+use crate::export::{
+    Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, tcp, udp,
+};
+use crate::sys::task::spawn_local;
+
+/// Bytes of records that wait for a collector: some 14,000.
+const QUEUE_MOST: usize = 2 << 20;
+/// Until a collector that is not there is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+/// How often records that fill no message are sent, and progress is reported.
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// The loop's side of an exporter.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) queue: RefCell<Queue>,
+    /// Records that had no place in the queue.
+    dropped: Cell<u64>,
+    pub(super) interfaces: RefCell<Interfaces>,
+    /// The names were changed since the exporter last sent them.
+    pub(super) renamed: Cell<bool>,
+    pub(super) stopped: Cell<bool>,
+    /// A message is full, or the exporter is to end.
+    pub(super) ready: Notify,
+}
+
+impl Shared {
+    fn send(&self, records: &Queue) {
+        let mut queue = self.queue.borrow_mut();
+        let dropped = queue.append(records, QUEUE_MOST);
+        self.dropped.set(self.dropped.get() + dropped as u64);
+        if queue.size() >= MESSAGE_MOST {
+            self.ready.notify_one();
+        }
+    }
+
+    fn stop(&self) {
+        self.stopped.set(true);
+        self.ready.notify_one();
+    }
+}
+
+/// The exporters that run.
+#[derive(Debug, Default)]
+pub(crate) struct Exporters {
+    running: Vec<(Serial, Rc<Shared>)>,
+    interfaces: Interfaces,
+}
+
+impl Exporters {
+    pub(crate) fn execute(&mut self, effect: Effect, io: &Io) {
+        match effect {
+            Effect::Run(wanted) => self.run(wanted, &io.events),
+            Effect::Send(records) => {
+                for (_, shared) in &self.running {
+                    shared.send(&records);
+                }
+            }
+            Effect::Interfaces(interfaces) => {
+                for (_, shared) in &self.running {
+                    shared.interfaces.replace(interfaces.clone());
+                    shared.renamed.set(true);
+                }
+                self.interfaces = interfaces;
+            }
+        }
+    }
+
+    fn run(&mut self, wanted: Vec<(Serial, Settings)>, events: &Sender<AnyEvent>) {
+        let before = std::mem::take(&mut self.running);
+        let (kept, ended): (Vec<_>, Vec<_>) = before
+            .into_iter()
+            .partition(|(serial, _)| wanted.iter().any(|(other, _)| other == serial));
+        for (_, shared) in ended {
+            shared.stop();
+        }
+        self.running = kept;
+        for (serial, settings) in wanted {
+            if self.running.iter().any(|(other, _)| *other == serial) {
+                continue;
+            }
+            let shared = Rc::new(Shared::default());
+            shared.interfaces.replace(self.interfaces.clone());
+            self.running.push((serial, shared.clone()));
+            spawn_local(Exporter::new(serial, settings, shared, events.clone()).run());
+        }
+    }
+}
+
+/// How a connection to a collector ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The exporter is not wanted any more.
+    Stopped,
+    /// The router has another address towards the collector.
+    Moved,
+    /// The collector is not there.
+    Failed(ExportReason),
+}
+
+/// A task that serves one collector.
+pub(super) struct Exporter {
+    serial: Serial,
+    pub(super) settings: Settings,
+    pub(super) shared: Rc<Shared>,
+    pub(super) outbox: Outbox,
+    events: Sender<AnyEvent>,
+    started: Instant,
+    progress: Progress,
+    reported: Option<Progress>,
+}
+
+impl Exporter {
+    pub(super) fn new(
+        serial: Serial,
+        settings: Settings,
+        shared: Rc<Shared>,
+        events: Sender<AnyEvent>,
+    ) -> Self {
+        Self {
+            serial,
+            outbox: Outbox::new(&settings),
+            settings,
+            shared,
+            events,
+            started: Instant::now(),
+            progress: Progress::begin(true, unix_ms()),
+            reported: None,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            let end = match self.settings.protocol {
+                Protocol::Udp => udp::serve(&mut self).await,
+                Protocol::Tcp => tcp::serve(&mut self).await,
+            };
+            let reason = match end {
+                End::Stopped => return,
+                End::Moved => continue,
+                End::Failed(reason) => reason,
+            };
+            let now = self.now();
+            self.outbox.refused(now);
+            self.change(ExportState::Down, Some(reason));
+            let again = Instant::now() + RETRY;
+            while Instant::now() < again {
+                if self.report().await {
+                    return;
+                }
+                sleep_until(again.min(Instant::now() + SECOND)).await;
+            }
+        }
+    }
+
+    /// Time since the exporter began.
+    pub(super) fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The collector gets records from now on.
+    pub(super) fn reached(&mut self) {
+        self.change(ExportState::Up, None);
+    }
+
+    /// The collector is there and does not read, or reads again.
+    pub(super) fn set_stalled(&mut self, stalled: bool) {
+        let reason = stalled.then_some(ExportReason::Stalled);
+        if self.progress.reason != reason {
+            self.change(ExportState::Up, reason);
+        }
+    }
+
+    fn change(&mut self, state: ExportState, reason: Option<ExportReason>) {
+        let progress = &mut self.progress;
+        if progress.state != state || progress.reason != reason {
+            let name = &self.settings.name;
+            match &reason {
+                Some(reason) => log::warn!("export {name}: {reason}"),
+                None => log::info!("export {name}: the collector gets records"),
+            }
+        }
+        if progress.state != state {
+            (progress.state, progress.since_ms) = (state, unix_ms());
+        }
+        progress.reason = reason;
+    }
+
+    /// Reports the progress if it has changed. True: the exporter is to end.
+    pub(super) async fn report(&mut self) -> bool {
+        let now = self.now();
+        self.outbox.confirm(now);
+        let waiting = self.shared.queue.borrow().len() as u64;
+        self.progress.sent = self.outbox.sent;
+        self.progress.lost = self.outbox.lost + self.shared.dropped.get();
+        self.progress.queued = waiting + self.outbox.open();
+        if self.reported.as_ref() != Some(&self.progress) {
+            self.reported = Some(self.progress.clone());
+            let event = Event::Progress(self.serial, self.progress.clone());
+            if self.events.send(AnyEvent::Export(event)).await.is_err() {
+                return true;
+            }
+        }
+        self.shared.stopped.get()
+    }
+
+    /// New names of interfaces go to the collector.
+    pub(super) fn rename(&mut self) {
+        if self.shared.renamed.take() {
+            self.outbox.name(&self.shared.interfaces.borrow());
+        }
+    }
+}
+
+/// Unix time of a message.
+pub(super) fn unix_s() -> u32 {
+    u32::try_from(unix_ms() / 1000).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+#[path = "socket_tests.rs"]
+mod tests;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Exporters and collectors over the loopback device.
+
+use std::net::SocketAddr;
+
+use ipfix::{EndReason, Ends, Flow};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+
+/// More than any step takes on a loaded machine.
+const LONG: Duration = Duration::from_secs(60);
+
+fn in_loop(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, test);
+}
+
+fn batch(records: u64) -> Queue {
+    let ends = Ends {
+        src: "10.10.10.10".parse().unwrap(),
+        dst: "203.0.113.1".parse().unwrap(),
+        sport: 40_000,
+        dport: 80,
+    };
+    let mut queue = Queue::new();
+    for id in 0..records {
+        queue.push(&Flow {
+            start_ms: 1,
+            end_ms: 2,
+            octets: [1, 2],
+            packets: [1, 2],
+            offloaded: 0,
+            protocol: 6,
+            sent: ends,
+            received: ends,
+            end_reason: EndReason::End,
+            interfaces: [5, 8],
+            vlans: [10, 0],
+            id,
+            path: "slow",
+            reason: "closing",
+            inspection: "none",
+            zones: ["lan", "wan"],
+        });
+    }
+    queue
+}
+
+/// Exporters with one of them, and its reports.
+struct Bench {
+    exporters: Exporters,
+    reports: Receiver<AnyEvent>,
+    last: Progress,
+}
+
+impl Bench {
+    fn new(protocol: Protocol, collector: SocketAddr) -> Self {
+        let settings = Settings {
+            name: "store".to_owned(),
+            enabled: true,
+            protocol,
+            collector,
+            active_timeout: 60,
+            idle_timeout: 15,
+            template_refresh: 1,
+            domain: 7,
+            enterprise: 32473,
+        };
+        let (events, reports) = tokio::sync::mpsc::channel(1);
+        let mut exporters = Exporters::default();
+        exporters.run(vec![(1, settings)], &events);
+        Self { exporters, reports, last: Progress::begin(true, 0) }
+    }
+
+    fn send(&self, records: u64) {
+        self.exporters.running[0].1.send(&batch(records));
+    }
+
+    async fn until(&mut self, what: &str, reached: impl Fn(&Progress) -> bool) {
+        while !reached(&self.last) {
+            let report = timeout(LONG, self.reports.recv()).await;
+            match report.unwrap_or_else(|_| panic!("{what}: {:?}", self.last)) {
+                Some(AnyEvent::Export(Event::Progress(1, progress))) => self.last = progress,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    async fn up(&mut self) {
+        self.until("up", |progress| progress.state == ExportState::Up).await;
+    }
+}
+
+/// What a collector has received in one session.
+#[derive(Debug, Default)]
+struct Received {
+    templates: u32,
+    records: u64,
+}
+
+impl Received {
+    /// One whole message; its set of records holds only those of flows.
+    fn read(&mut self, message: &[u8]) {
+        let short = |at: usize| usize::from(u16::from_be_bytes([message[at], message[at + 1]]));
+        assert_eq!((short(0), short(2)), (10, message.len()));
+        match short(16) {
+            2 => self.templates += 1,
+            256 => {
+                assert!(self.templates > 0, "records before the templates");
+                // All records of this test are of one length.
+                let length = batch(1).size() - 4;
+                assert_eq!((short(18) - 4) % length, 0);
+                self.records += ((short(18) - 4) / length) as u64;
+            }
+            other => panic!("set {other}"),
+        }
+    }
+}
+
+async fn receive(socket: &UdpSocket, received: &mut Received, records: u64) {
+    let mut message = [0; 2048];
+    while received.records < records || received.templates == 0 {
+        let read = timeout(LONG, socket.recv(&mut message)).await;
+        let read = read.unwrap_or_else(|_| panic!("{received:?}")).unwrap();
+        received.read(&message[..read]);
+    }
+}
+
+async fn receive_tcp(stream: &mut TcpStream, received: &mut Received, records: u64) {
+    while received.records < records || received.templates == 0 {
+        let mut head = [0; 4];
+        let read = timeout(LONG, stream.read_exact(&mut head)).await;
+        read.unwrap_or_else(|_| panic!("{received:?}")).unwrap();
+        let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
+        let mut message = head.to_vec();
+        message.resize(length, 0);
+        stream.read_exact(&mut message[4..]).await.unwrap();
+        received.read(&message);
+    }
+}
+
+#[test]
+fn datagrams_have_templates_before_records() {
+    in_loop(async {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Udp, socket.local_addr().unwrap());
+        bench.send(1000);
+        let mut received = Received::default();
+        receive(&socket, &mut received, 1000).await;
+        bench.until("sent", |progress| progress.sent == 1000).await;
+        assert_eq!((bench.last.state, bench.last.lost), (ExportState::Up, 0));
+        let templates = received.templates;
+        while received.templates < templates + 2 {
+            let mut message = [0; 2048];
+            let read = timeout(LONG, socket.recv(&mut message)).await.unwrap().unwrap();
+            received.read(&message[..read]);
+        }
+    });
+}
+
+/// Records wait for it, and the templates come first.
+#[test]
+fn a_collector_that_starts_later_gets_everything() {
+    in_loop(async {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        drop(socket);
+        let mut bench = Bench::new(Protocol::Udp, address);
+        bench.send(50);
+        bench.until("down", |progress| progress.state == ExportState::Down).await;
+        assert_eq!(bench.last.reason, Some(ExportReason::Refused));
+        let socket = UdpSocket::bind(address).await.unwrap();
+        receive(&socket, &mut Received::default(), 50).await;
+        bench.until("sent", |progress| progress.sent == 50).await;
+        assert_eq!(bench.last.lost, 0);
+    });
+}
+
+#[test]
+fn datagrams_to_a_collector_that_has_ended_are_lost() {
+    in_loop(async {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut bench = Bench::new(Protocol::Udp, address);
+        bench.send(5);
+        let mut received = Received::default();
+        receive(&socket, &mut received, 5).await;
+        bench.until("sent", |progress| progress.sent == 5).await;
+        drop(socket);
+        bench.send(3);
+        bench.until("down", |progress| progress.state == ExportState::Down).await;
+        let socket = UdpSocket::bind(address).await.unwrap();
+        bench.send(4);
+        let mut after = Received::default();
+        bench.until("back", |progress| progress.sent + progress.lost == 12).await;
+        receive(&socket, &mut after, bench.last.sent - 5).await;
+        // Whether the templates or the records met the closed port first.
+        assert!([0, 3].contains(&bench.last.lost), "{:?}", bench.last);
+        assert_eq!(received.records + after.records + bench.last.lost, 12);
+    });
+}
+
+#[test]
+fn a_connection_carries_records_whatever_the_collector_sends() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        bench.send(100);
+        let mut received = Received::default();
+        receive_tcp(&mut stream, &mut received, 100).await;
+        timeout(LONG, stream.write_all(&vec![0xa5; 1 << 20])).await.unwrap().unwrap();
+        bench.send(100);
+        receive_tcp(&mut stream, &mut received, 200).await;
+        bench.until("sent", |progress| progress.sent == 200).await;
+        assert_eq!((received.templates, bench.last.lost), (1, 0));
+    });
+}
+
+#[test]
+fn a_connection_is_made_again_with_its_templates() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        bench.send(10);
+        receive_tcp(&mut stream, &mut Received::default(), 10).await;
+        bench.until("sent", |progress| progress.sent == 10).await;
+        drop(stream);
+        bench.until("down", |progress| progress.state == ExportState::Down).await;
+        assert_eq!(bench.last.reason, Some(ExportReason::Closed));
+        bench.send(20);
+        let (mut stream, _) = listener.accept().await.unwrap();
+        receive_tcp(&mut stream, &mut Received::default(), 20).await;
+        bench.until("sent", |progress| progress.sent == 30).await;
+        assert_eq!(bench.last.lost, 0);
+    });
+}
+
+/// The loop goes on, and each record is counted once.
+#[test]
+fn a_collector_that_does_not_read_loses_records() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        bench.up().await;
+        let mut made = 0;
+        while bench.last.lost == 0 {
+            bench.send(1000);
+            made += 1000;
+            assert!(made < 10_000_000);
+            let before = Instant::now();
+            sleep(Duration::from_millis(1)).await;
+            // A task that blocked would take the loop along until the collector reads.
+            assert!(before.elapsed() < LONG);
+            if let Ok(Some(AnyEvent::Export(Event::Progress(_, progress)))) =
+                timeout(Duration::from_millis(1), bench.reports.recv()).await
+            {
+                bench.last = progress;
+            }
+        }
+        assert!(bench.exporters.running[0].1.queue.borrow().size() <= QUEUE_MOST);
+        bench.until("stalled", |progress| progress.reason == Some(ExportReason::Stalled)).await;
+        let lost = bench.last.lost;
+        receive_tcp(&mut stream, &mut Received::default(), made - lost).await;
+        bench.until("sent", |progress| progress.sent + progress.lost == made).await;
+        assert_eq!((bench.last.lost, bench.last.queued), (lost, 0));
+        assert_eq!(bench.last.reason, None, "it reads again");
+    });
+}
+
+#[test]
+fn an_exporter_ends_with_its_section() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        bench.up().await;
+        let events = tokio::sync::mpsc::channel(1).0;
+        bench.exporters.run(Vec::new(), &events);
+        let read = timeout(LONG, stream.read_to_end(&mut Vec::new())).await;
+        read.unwrap().unwrap();
+    });
+}
+
+/// The path to the collector may come later, as with a WAN that dials.
+#[test]
+fn a_path_that_the_kernel_refuses_is_reported() {
+    in_loop(async {
+        // The kernel refuses broadcasts of a socket that has not asked for them.
+        let mut bench = Bench::new(Protocol::Udp, "255.255.255.255:4739".parse().unwrap());
+        bench.send(1);
+        bench.until("down", |progress| progress.state == ExportState::Down).await;
+        assert!(matches!(bench.last.reason, Some(ExportReason::Unreachable { .. })));
+        assert_eq!((bench.last.lost, bench.last.queued), (0, 1));
+    });
+}

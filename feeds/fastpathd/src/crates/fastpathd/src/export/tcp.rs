@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Export over TCP. A collector that does not read fills its queue, and nothing waits for it. Time
+//! limits of connecting and of acknowledgements.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rustix::net::sockopt::set_tcp_user_timeout;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::export::ExportReason;
+use crate::export::outbox::Permit;
+use crate::export::run::{End, Exporter, SECOND, unix_s};
+
+const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
+/// Of data that was sent; the kernel's own limit is some 15 minutes.
+const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
+/// Without progress for this time the collector does not read.
+const STALLED_AFTER: Duration = Duration::from_secs(5);
+/// Messages or readings until other tasks have their turn.
+const BURST: usize = 32;
+/// Between readings, so that a collector that sends without pause is slowed down by TCP.
+const READ_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves the collector until it is not there.
+pub(super) async fn serve(exporter: &mut Exporter) -> End {
+    let connected = match timeout(CONNECTED_WITHIN, connect(exporter.settings.collector)).await {
+        Ok(connected) => connected,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    };
+    match connected {
+        Ok(stream) => {
+            exporter.reached();
+            follow(exporter, &stream).await.unwrap_or_else(|error| End::Failed(error.into()))
+        }
+        Err(error) => End::Failed(error.into()),
+    }
+}
+
+async fn connect(collector: SocketAddr) -> io::Result<TcpStream> {
+    let socket = match collector {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    let stream = socket.connect(collector).await?;
+    set_tcp_user_timeout(&stream, ACKNOWLEDGED_WITHIN_MS)?;
+    Ok(stream)
+}
+
+async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> {
+    let shared = exporter.shared.clone();
+    exporter.outbox.restart(&shared.interfaces.borrow());
+    let mut second = Instant::now() + SECOND;
+    let mut blocked_since: Option<Instant> = None;
+    let (mut more, mut flush) = (true, true);
+    let mut read_at = Instant::now();
+    loop {
+        let blocked = blocked_since.is_some();
+        tokio::select! {
+            readable = read_again(stream, read_at) => {
+                readable?;
+                match discard(stream)? {
+                    Discarded::All => {}
+                    Discarded::Some => read_at = Instant::now() + READ_PAUSE,
+                    Discarded::End => return Ok(End::Failed(ExportReason::Closed)),
+                }
+            }
+            writable = stream.writable(), if blocked || more => writable?,
+            () = shared.ready.notified(), if !blocked => {}
+            () = sleep_until(second) => {}
+        }
+        let now = Instant::now();
+        if now >= second {
+            second = now + SECOND;
+            flush = true;
+            exporter.rename();
+            exporter.set_stalled(blocked_since.is_some_and(|at| now >= at + STALLED_AFTER));
+            if exporter.report().await {
+                return Ok(End::Stopped);
+            }
+        }
+        let written = write(exporter, stream, if flush { Permit::All } else { Permit::Full })?;
+        blocked_since = match written {
+            Written::Blocked { some: false } => blocked_since.or(Some(now)),
+            Written::Blocked { some: true } => Some(now),
+            Written::Paused | Written::All => None,
+        };
+        more = matches!(written, Written::Paused);
+        flush &= !matches!(written, Written::All);
+    }
+}
+
+/// The outcome of writing messages.
+enum Written {
+    /// Whatever there was.
+    All,
+    /// Some, and other tasks have their turn.
+    Paused,
+    /// The socket takes no more; `some`: it has taken bytes before.
+    Blocked { some: bool },
+}
+
+fn write(exporter: &mut Exporter, stream: &TcpStream, permit: Permit) -> io::Result<Written> {
+    let mut queue = exporter.shared.queue.borrow_mut();
+    let now = exporter.now();
+    for round in 0..BURST {
+        let Some(message) = exporter.outbox.next(&mut queue, unix_s(), permit) else {
+            return Ok(Written::All);
+        };
+        match stream.try_write(message) {
+            Ok(bytes) => exporter.outbox.written(bytes, now),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(Written::Blocked { some: round > 0 });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Written::Paused)
+}
+
+async fn read_again(stream: &TcpStream, at: Instant) -> io::Result<()> {
+    sleep_until(at).await;
+    stream.readable().await
+}
+
+/// What has been discarded of the bytes that the collector sent.
+enum Discarded {
+    All,
+    /// There are more.
+    Some,
+    /// Everything: it has closed the connection.
+    End,
+}
+
+/// Discards what the collector sends.
+fn discard(stream: &TcpStream) -> io::Result<Discarded> {
+    let mut discarded = [0; 4096];
+    for _ in 0..BURST {
+        match stream.try_read(&mut discarded) {
+            Ok(0) => return Ok(Discarded::End),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Discarded::All),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Discarded::Some)
+}

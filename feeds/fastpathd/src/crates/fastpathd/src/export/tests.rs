@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use ctnetlink::{Counters, Entry, TcpState};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::conntrack::Event as ConntrackEvent;
+use crate::fixture::{ask, configuration, established, running};
+
+fn exporting(options: Value) -> Value {
+    let mut values = configuration("flowtable");
+    values["store"] = json!({".type": "export", ".name": "store", "host": "192.0.2.10"});
+    if let (Some(section), Value::Object(options)) = (values["store"].as_object_mut(), options) {
+        section.extend(options);
+    }
+    values
+}
+
+fn exports(effects: Vec<AnyEffect>) -> Vec<Effect> {
+    let export = |effect| match effect {
+        AnyEffect::Export(effect) => Some(effect),
+        _ => None,
+    };
+    effects.into_iter().filter_map(export).collect()
+}
+
+fn serials(effects: Vec<AnyEffect>) -> Vec<Vec<Serial>> {
+    let serials = |effect| match effect {
+        Effect::Run(wanted) => wanted.into_iter().map(|(serial, _)| serial).collect(),
+        other => panic!("{other:?}"),
+    };
+    exports(effects).into_iter().map(serials).collect()
+}
+
+#[test]
+fn exporters_run_as_the_configuration_says() {
+    let mut core = running();
+    assert_eq!(serials(core.configuration_read(&exporting(json!({})))), [[1]]);
+    assert!(exports(core.configuration_read(&exporting(json!({})))).is_empty(), "the same");
+    let other = exporting(json!({"port": "2055"}));
+    assert_eq!(serials(core.configuration_read(&other)), [[2]]);
+    let mut two = other.clone();
+    two["second"] = json!({".type": "export", ".name": "second", "host": "192.0.2.11"});
+    assert_eq!(serials(core.configuration_read(&two)), [[2, 3]], "the first one goes on");
+    assert_eq!(serials(core.configuration_read(&configuration("flowtable"))), [[0; 0]]);
+    assert_eq!(ask(&mut core, "exports", json!({})), json!({"exports": []}));
+}
+
+#[test]
+fn a_bad_export_changes_nothing() {
+    let mut core = running();
+    core.configuration_read(&exporting(json!({})));
+    for bad in [json!({"host": "store.example"}), json!({"port": "0"}), json!({"hots": "x"})] {
+        assert!(core.configuration_read(&exporting(bad.clone())).is_empty());
+        let problem = ask(&mut core, "status", json!({}))["problems"][0].take();
+        let option = bad.as_object().unwrap().keys().next().unwrap();
+        assert_eq!((&problem["section"], &problem["option"]), (&json!("store"), &json!(option)));
+        assert_eq!(ask(&mut core, "exports", json!({}))["exports"][0]["host"], "192.0.2.10");
+    }
+}
+
+#[test]
+fn an_ended_connection_becomes_a_record() {
+    let mut core = running();
+    core.configuration_read(&exporting(json!({})));
+    let begin = Entry { orig_counters: None, reply_counters: None, ..established(1, false) };
+    let events = vec![ctnetlink::Event::New(begin)];
+    assert!(exports(core.conntrack_event(ConntrackEvent::Changed(events))).is_empty());
+    let end = Entry {
+        tcp_state: Some(TcpState::TimeWait),
+        orig_counters: Some(Counters { packets: 10, bytes: 1000 }),
+        ..established(1, false)
+    };
+    let events = vec![ctnetlink::Event::Destroy(end)];
+    let effects = exports(core.conntrack_event(ConntrackEvent::Changed(events)));
+    let [Effect::Send(queue)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(queue.len(), 1);
+    // The records of the flow table are tested there, their bytes in crate `ipfix`: here the
+    // numbers of the devices, br-lan.10 and pppoe-wan.
+    let topology = core.network.view().topology();
+    let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
+    assert_eq!([index("br-lan.10"), index("pppoe-wan"), index("gone")], [5, 8, 0]);
+}
+
+#[test]
+fn the_shortest_timeouts_count() {
+    let mut core = running();
+    let mut values = exporting(json!({"active_timeout": "300", "idle_timeout": "20"}));
+    values["second"] = json!({".type": "export", ".name": "second", "host": "192.0.2.11",
+        "active_timeout": "120", "idle_timeout": "30"});
+    values["third"] = json!({".type": "export", ".name": "third", "host": "192.0.2.12",
+        "active_timeout": "5", "enabled": "0"});
+    core.configuration_read(&values);
+    let seconds = Duration::from_secs;
+    let expected = RecordTimeouts { active: seconds(120), idle: seconds(20) };
+    assert_eq!(core.export.timeouts(), Some(expected));
+    core.configuration_read(&configuration("flowtable"));
+    assert_eq!(core.export.timeouts(), None);
+}
+
+#[test]
+fn devices_are_named_when_they_change() {
+    let mut core = running();
+    assert_eq!(core.export_second(), None, "nobody wants them");
+    core.configuration_read(&exporting(json!({})));
+    let effects = exports(core.export_second().into_iter().collect());
+    let [Effect::Interfaces(interfaces)] = &effects[..] else { panic!("{effects:?}") };
+    assert!(interfaces.contains(&(8, Rc::from("pppoe-wan"))), "{interfaces:?}");
+    assert_eq!(core.export_second(), None);
+}
+
+#[test]
+fn progress_is_answered() {
+    let mut core = running();
+    core.configuration_read(&exporting(json!({})));
+    let row = |core: &mut Core| ask(core, "exports", json!({}))["exports"][0].take();
+    let expected = json!({"name": "store", "protocol": "udp", "host": "192.0.2.10", "port": 4739,
+        "state": "connecting", "since_ms": 1_000_000, "sent": 0, "lost": 0, "queued": 0,
+        "why": "", "cause": {"code": "", "params": {}}});
+    assert_eq!(row(&mut core), expected);
+    let progress = Progress {
+        state: ExportState::Down,
+        since_ms: 1_060_000,
+        sent: 2000,
+        lost: 3,
+        queued: 4,
+        reason: Some(ExportReason::Unreachable { why: "No route to host".to_owned() }),
+    };
+    core.export_event(Event::Progress(0, progress.clone()));
+    assert_eq!(row(&mut core), expected, "of an exporter that was ended");
+    core.export_event(Event::Progress(1, progress));
+    let row = row(&mut core);
+    assert_eq!(row["why"], "the collector cannot be reached: No route to host");
+    let cause = json!({"code": "unreachable", "params": {"why": "No route to host"}});
+    assert_eq!((&row["cause"], &row["lost"]), (&cause, &json!(3)));
+}

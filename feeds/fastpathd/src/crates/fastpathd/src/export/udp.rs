@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Export over UDP. No acknowledgement comes back: templates are sent first, and records follow if
+//! no ICMP error has answered them. How many datagrams follow each other without a pause.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until};
+
+use crate::export::outbox::Permit;
+use crate::export::run::{End, Exporter, SECOND, unix_s};
+
+/// Time in which an ICMP error answers the first templates.
+const PROBE: Duration = Duration::from_secs(1);
+/// A collector's receive buffer holds some 90 datagrams by default (`net.core.rmem_default`).
+const BURST: usize = 32;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Serves the collector until it is not there.
+pub(super) async fn serve(exporter: &mut Exporter) -> End {
+    match open(exporter.settings.collector).await {
+        Ok(socket) => follow(exporter, &socket).await.unwrap_or_else(|error| {
+            // The kernel reports the error of an earlier datagram.
+            End::Failed(error.into())
+        }),
+        Err(error) => End::Failed(error.into()),
+    }
+}
+
+async fn open(collector: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr = match collector {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).await?;
+    socket.connect(collector).await?;
+    Ok(socket)
+}
+
+async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> {
+    let shared = exporter.shared.clone();
+    exporter.outbox.restart(&shared.interfaces.borrow());
+    let refresh = Duration::from_secs(exporter.settings.template_refresh.into());
+    let mut reached = false;
+    let (mut more, mut flush) = (false, false);
+    let (mut second, mut wake) = (Instant::now() + SECOND, Instant::now());
+    let probed = wake + PROBE;
+    let mut refresh_at = wake + refresh;
+    // Whatever the collector sends is discarded.
+    let mut discarded = [0; 64];
+    loop {
+        tokio::select! {
+            received = socket.recv(&mut discarded) => {
+                received?;
+                // A collector that sends without pause must not keep other tasks waiting.
+                yield_now().await;
+                continue;
+            }
+            () = shared.ready.notified(), if !more => {}
+            () = sleep_until(wake) => {}
+        }
+        let now = Instant::now();
+        if !reached && now >= probed {
+            reached = true;
+            exporter.reached();
+        }
+        if now >= second {
+            second = now + SECOND;
+            flush = true;
+            exporter.rename();
+            if exporter.report().await {
+                return Ok(End::Stopped);
+            }
+            if now >= refresh_at {
+                refresh_at = now + refresh;
+                if moved(socket, exporter.settings.collector).await? {
+                    return Ok(End::Moved);
+                }
+                exporter.outbox.introduce(&shared.interfaces.borrow());
+            }
+        }
+        let permit = match (reached, flush) {
+            (false, _) => Permit::Templates,
+            (true, false) => Permit::Full,
+            (true, true) => Permit::All,
+        };
+        more = send(exporter, socket, permit)?;
+        flush &= more;
+        wake = if more { now + PAUSE } else { second };
+    }
+}
+
+/// True: there is more to be sent after a pause.
+fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Result<bool> {
+    let mut queue = exporter.shared.queue.borrow_mut();
+    let now = exporter.now();
+    for _ in 0..BURST {
+        let Some(message) = exporter.outbox.next(&mut queue, unix_s(), permit) else {
+            return Ok(false);
+        };
+        match socket.try_send(message) {
+            Ok(_) => {
+                let bytes = message.len();
+                exporter.outbox.written(bytes, now);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Whether packets to the collector have another source address than those of the socket.
+async fn moved(socket: &UdpSocket, collector: SocketAddr) -> io::Result<bool> {
+    Ok(open(collector).await?.local_addr()?.ip() != socket.local_addr()?.ip())
+}

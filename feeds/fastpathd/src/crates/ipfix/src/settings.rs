@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Sections `export` of `/etc/config/fastpath`: options, defaults, limits. A misspelt option is an
+//! error here: a collector would silently get other records than the administrator expects.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use config::{Fault, Package, Section, label, number, number_in, switch};
+
+/// IANA's port of IPFIX.
+const PORT: u16 = 4739;
+/// Seconds.
+const ACTIVE_TIMEOUT: u32 = 60;
+const IDLE_TIMEOUT: u32 = 15;
+/// Seconds. A collector that starts can read records only after the next templates.
+const TEMPLATE_REFRESH: u32 = 10;
+/// The enterprise number of examples (RFC 5612): none is registered for fastpath.
+const ENTERPRISE: u32 = 32473;
+const TIMEOUTS: std::ops::RangeInclusive<u32> = 1..=3600;
+const REFRESHES: std::ops::RangeInclusive<u32> = 1..=86_400;
+
+config::named! {
+    /// Transport to a collector.
+    #[derive(Default)]
+    pub enum Protocol from text {
+        /// Datagrams.
+        #[default]
+        Udp = "udp",
+        /// One connection.
+        Tcp = "tcp",
+    }
+}
+
+/// A section `export`: a collector, and what it gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Option `name`, else the name of the section.
+    pub name: String,
+    /// It is used.
+    pub enabled: bool,
+    /// Transport.
+    pub protocol: Protocol,
+    /// The collector.
+    pub collector: SocketAddr,
+    /// Seconds after which a flow with packets has another record.
+    pub active_timeout: u32,
+    /// Seconds without packets after which a flow has a record.
+    pub idle_timeout: u32,
+    /// Seconds between templates over UDP.
+    pub template_refresh: u32,
+    /// Observation domain.
+    pub domain: u32,
+    /// Enterprise number of our own elements.
+    pub enterprise: u32,
+}
+
+impl Settings {
+    /// Takes the sections out of the package, which notes their problems.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Vec<Self> {
+        let mut found = Vec::new();
+        let mut names = BTreeSet::new();
+        for mut section in package.take("export") {
+            let settings = Self::of(&mut section);
+            section.refuse_left_over();
+            if !names.insert(settings.name.clone()) {
+                section.error("name", &settings.name, Fault::Duplicate);
+            }
+            package.close(section);
+            found.push(settings);
+        }
+        found
+    }
+
+    fn of(section: &mut Section<'_>) -> Self {
+        let name = section.value("name", label);
+        if section.text("host").is_none() {
+            section.error("host", "", Fault::Missing);
+        }
+        let host = section.value("host", host).unwrap_or(IpAddr::from([0; 4]));
+        let port = section.value("port", number_in(1..=u16::MAX.into()));
+        let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
+        let seconds = |section: &mut Section<'_>, option, range, default| {
+            section.value(option, number_in(range)).unwrap_or(default)
+        };
+        Self {
+            name: name.unwrap_or_else(|| section.label().to_owned()),
+            enabled: section.value("enabled", switch).unwrap_or(true),
+            protocol: section.value("protocol", str::parse).unwrap_or_default(),
+            collector: SocketAddr::new(host, port),
+            active_timeout: seconds(section, "active_timeout", TIMEOUTS, ACTIVE_TIMEOUT),
+            idle_timeout: seconds(section, "idle_timeout", TIMEOUTS, IDLE_TIMEOUT),
+            template_refresh: seconds(section, "template_refresh", REFRESHES, TEMPLATE_REFRESH),
+            domain: section.value("domain", number).unwrap_or_default(),
+            enterprise: section.value("enterprise", number).unwrap_or(ENTERPRISE),
+        }
+    }
+}
+
+/// An address of one host. The daemon resolves no names: a resolver would add an untrusted answer
+/// to a process that may change the network.
+fn host(text: &str) -> Result<IpAddr, Fault> {
+    let address: IpAddr = text.parse().map_err(|_| Fault::NotAddress)?;
+    let broadcast = address == IpAddr::from([255; 4]);
+    if address.is_unspecified() || address.is_multicast() || broadcast {
+        return Err(Fault::NotAddress);
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::parse_uci;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Settings>, String> {
+        let values = parse_uci(text).expect(text);
+        let mut package = Package::new(&values).expect(text);
+        let settings = Settings::read(&mut package);
+        package.finish().map_err(|error| error.to_string())?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn an_address_is_enough() {
+        let found = read("config export 'collector'\n\toption host '192.0.2.10'\n");
+        let expected = Settings {
+            name: "collector".to_owned(),
+            enabled: true,
+            protocol: Protocol::Udp,
+            collector: "192.0.2.10:4739".parse().expect("an address"),
+            active_timeout: 60,
+            idle_timeout: 15,
+            template_refresh: 10,
+            domain: 0,
+            enterprise: 32473,
+        };
+        assert_eq!(found, Ok(vec![expected]));
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let found = read(
+            "config export\n\toption name 'flow store'\n\toption enabled '0'\n\
+             \toption protocol 'tcp'\n\toption host '2001:db8::10'\n\toption port '2055'\n\
+             \toption active_timeout '300'\n\toption idle_timeout '30'\n\
+             \toption template_refresh '60'\n\toption domain '4294967295'\n\
+             \toption enterprise '64512'\n",
+        );
+        let expected = Settings {
+            name: "flow store".to_owned(),
+            enabled: false,
+            protocol: Protocol::Tcp,
+            collector: "[2001:db8::10]:2055".parse().expect("an address"),
+            active_timeout: 300,
+            idle_timeout: 30,
+            template_refresh: 60,
+            domain: u32::MAX,
+            enterprise: 64512,
+        };
+        assert_eq!(found, Ok(vec![expected]));
+    }
+
+    #[test]
+    fn values_that_cannot_be_used_are_named() {
+        for (line, text) in [
+            ("option host 'collector.example'", "is not an address of a host; names are not"),
+            ("option host '224.0.0.1'", "is not an address of a host"),
+            ("option host '0.0.0.0'", "is not an address of a host"),
+            ("option port '0'", "is not a number from 1 to 65535"),
+            ("option port '65536'", "is not a number from 1 to 65535"),
+            ("option protocol 'sctp'", "is not one of udp, tcp"),
+            ("option active_timeout '0'", "is not a number from 1 to 3600"),
+            ("option idle_timeout '3601'", "is not a number from 1 to 3600"),
+            ("option template_refresh '0'", "is not a number from 1 to 86400"),
+            ("option domain '4294967296'", "is too large"),
+            ("option hots '192.0.2.1'", "is not an option of this section"),
+        ] {
+            let file = format!("config export 'store'\n\toption host '192.0.2.10'\n\t{line}\n");
+            let error = read(&file).unwrap_err();
+            let option = line.split(' ').nth(1).expect("a name");
+            let named = format!("section 'store', option '{option}', value ");
+            assert!(error.contains(&named) && error.contains(text), "{error}");
+        }
+        let error = read("config export 'store'\n").unwrap_err();
+        assert_eq!(error, "section 'store', option 'host', value '': is missing");
+    }
+
+    #[test]
+    fn two_exports_have_different_names() {
+        let one = "config export\n\toption name 'store'\n\toption host '192.0.2.1'\n";
+        let error = read(&one.repeat(2)).unwrap_err();
+        assert_eq!(error, "section '@export[1]', option 'name', value 'store': is there twice");
+        let named = "config export 'store'\n\toption host '192.0.2.2'\n";
+        assert!(read(&format!("{one}{named}")).is_err());
+    }
+}
