@@ -21,6 +21,7 @@ const order = [
   'metrics',
   'alerts',
   'blocks',
+  'exports',
   'doctor',
   'engine',
   'flush',

@@ -60,7 +60,7 @@ for (const series of ['rate', 'flows']) {
 await checkCall('topology', {});
 // The page asks the doctor itself; the daemon only forwards the request.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
-for (const method of ['cpu', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks']) {
+for (const method of ['cpu', 'ebpf', 'ips', 'metrics', 'alerts', 'blocks', 'exports']) {
   await checkCall(method, {});
 }
 for (const method of ['reinspect', 'rules_update']) await checkCall(method, {});

@@ -347,6 +347,8 @@ export interface Problem {
     | 'not-a-port'
     | 'not-a-section'
     | 'not-a-switch'
+    | 'not-an-address'
+    | 'not-an-option'
     | 'not-listed'
     | 'other-family'
     | 'out-of-range'

@@ -190,6 +190,13 @@ export interface FastpathApi {
     reply: EngineState;
   };
   /**
+   * Collectors of flow records (IPFIX), of sections export in /etc/config/fastpath. Counts are since the exporter began: with the daemon, or with its settings.
+   */
+  exports: {
+    request: {};
+    reply: Exports;
+  };
+  /**
    * One flow with its history. Status 4 (not found) when it has ended.
    */
   flow: {
@@ -953,6 +960,53 @@ export interface RevocationCause {
   params: {
     [k: string]: string;
   };
+}
+export interface Exports {
+  /**
+   * in the order of the configuration
+   */
+  exports: Export[];
+}
+export interface Export {
+  name: string;
+  protocol: 'udp' | 'tcp';
+  /**
+   * address
+   */
+  host: string;
+  port: number;
+  /**
+   * off: disabled; connecting: not reached yet; down: it cannot be reached
+   */
+  state: 'off' | 'connecting' | 'up' | 'down';
+  /**
+   * begin of the state, Unix ms
+   */
+  since_ms: number;
+  /**
+   * records sent; over UDP: that nothing has refused for half a second
+   */
+  sent: number;
+  /**
+   * records lost: the queue was full, or the collector has refused them
+   */
+  lost: number;
+  /**
+   * records that wait
+   */
+  queued: number;
+  /**
+   * the last failure, in English; empty: there was none since the collector was last reached
+   */
+  why: string;
+  cause: ExportCause;
+}
+export interface ExportCause {
+  code: '' | 'refused' | 'closed' | 'stalled' | 'unreachable';
+  /**
+   * values of the text; why is the kernel's text
+   */
+  params: {};
 }
 export interface FlowQuery {
   id: number;
@@ -1953,7 +2007,9 @@ export interface ConfigurationProblem {
     | 'no-type'
     | 'unknown-type'
     | 'type-twice'
+    | 'not-an-option'
     | 'unknown-option'
+    | 'not-an-address'
     | 'not-a-network'
     | 'prefix-length'
     | 'host-bits'

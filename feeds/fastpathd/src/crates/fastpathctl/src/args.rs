@@ -9,7 +9,7 @@ use lexopt::ValueExt;
 use serde_json::{Map, Value, json};
 
 use crate::doctor::Request;
-use crate::{cpu_plan, ebpf, protection, show};
+use crate::{cpu_plan, ebpf, export, protection, show};
 
 /// The command.
 #[derive(Debug)]
@@ -85,6 +85,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
                          accepted findings: 0 no problems, 1 recommendations or
                          warnings, 2 errors, 3 failed to run
   ebpf                   eBPF hooks and packet verdicts
+  exports                collectors of flow records, records sent and lost
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
         --family 4|6  --text TEXT  --sort COLUMN  --ascending  --limit N  --offset N
@@ -179,6 +180,7 @@ impl Seen {
             "ips" => ask("ips", json!({}), protection::ips),
             "alerts" => ask("alerts", self.request(), protection::alerts),
             "blocks" => ask("blocks", json!({}), protection::blocks),
+            "exports" => ask("exports", json!({}), export::exports),
             "reinspect" => ask("reinspect", json!({}), protection::reinspected),
             "update-rules" => ask("rules_update", json!({}), protection::rules_update),
             "cpu" => ask("cpu", json!({}), cpu_plan::cpu),

@@ -7,6 +7,7 @@ mod cpu_plan;
 mod doctor;
 mod ebpf;
 mod examination;
+mod export;
 mod json;
 mod persist;
 mod protection;

@@ -90,6 +90,7 @@ fn an_empty_answer_is_not_a_panic() {
 /// Names come from the network: from DHCP clients, and from devices of a PPPoE session.
 #[test]
 fn no_name_steers_a_terminal() {
+    use crate::export::exports;
     use crate::protection::{alerts, blocks, ips, plain_answer};
 
     let evil = "evil\u{1b}[2J\u{202e}\nforged";
@@ -100,10 +101,11 @@ fn no_name_steers_a_terminal() {
     });
     let answer = plain_answer(json!({
         "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
-        "alerts": [row], "blocks": [row], "flow": row, "events": [row], "ports": [evil],
+        "alerts": [row], "blocks": [row], "exports": [row], "flow": row, "events": [row], "ports": [evil],
         "engine": row, "ips": row, "state": evil, "why": evil, evil: evil,
     }));
-    for show in [top, topology, status, flows, flow, engine, flushed, alerts, blocks, ips] {
+    for show in [top, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports]
+    {
         let said = show(&answer);
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
         assert!(!said.lines().any(|line| line.starts_with("forged")), "{said:?}");

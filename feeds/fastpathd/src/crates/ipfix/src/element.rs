@@ -62,6 +62,8 @@ const fn text(id: u16, name: &'static str, text: &'static str) -> Element {
     Element { owner, id, length: VARIABLE, name }
 }
 
+/// Our own numbers begin at 101: pmacct 1.7 does not distinguish elements of one number in a template
+/// by their enterprise.
 const OFFLOADED: Element = Element {
     owner: Owner::Enterprise {
         kind: "unsigned64",
@@ -69,7 +71,7 @@ const OFFLOADED: Element = Element {
         text: "The octets of both directions that an engine has forwarded past the network stack. \
                They are contained in octetDeltaCount and its reverse element.",
     },
-    id: 1,
+    id: 101,
     length: 8,
     name: "offloadedOctetDeltaCount",
 };
@@ -103,20 +105,20 @@ macro_rules! fields {
             iana(148, 8, "flowId"),
             OFFLOADED,
             text(
-                2,
+                102,
                 "forwardingPath",
                 "The best path that packets of the flow have taken since the last record: slow, \
                  inspect, flowtable, hardware or ebpf.",
             ),
-            text(3, "offloadReason", "Why the flow was not offloaded; empty: it was."),
+            text(103, "offloadReason", "Why the flow was not offloaded; empty: it was."),
             text(
-                4,
+                104,
                 "inspectionStatus",
                 "The state of inspection by Suricata: none, inspecting, always, bypassed, spent, \
                  uninspected or stopped.",
             ),
-            text(5, "ingressZone", "The initiator's firewall zone; empty: none."),
-            text(6, "egressZone", "The responder's firewall zone; empty: none."),
+            text(105, "ingressZone", "The initiator's firewall zone; empty: none."),
+            text(106, "egressZone", "The responder's firewall zone; empty: none."),
         ]
     };
 }

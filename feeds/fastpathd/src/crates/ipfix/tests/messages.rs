@@ -147,9 +147,9 @@ fn check(record: &Record, flow: &Flow<'_>) {
     assert_eq!([number((0, 10)), number((0, 14))], flow.interfaces.map(u64::from));
     assert_eq!([number((0, 58)), number((0, 59))], flow.vlans.map(u64::from));
     assert_eq!(number((0, 148)), flow.id);
-    assert_eq!(number((ENTERPRISE, 1)), flow.offloaded);
+    assert_eq!(number((ENTERPRISE, 101)), flow.offloaded);
     let [from, to] = flow.zones;
-    for (id, whole) in (2..).zip([flow.path, flow.reason, flow.inspection, from, to]) {
+    for (id, whole) in (102..).zip([flow.path, flow.reason, flow.inspection, from, to]) {
         let read = text(id);
         assert!(whole.starts_with(&read), "{read} {whole}");
         assert!(read == whole || read.len() > 60, "{read} {whole}");

@@ -66,6 +66,8 @@ fn the_schema_lists_all_reasons() {
     let ips = include_str!("../../../../schema/ips.json");
     let rules = "/properties/reply/properties/rules/properties";
     let ebpf = ProgramsReason::all_codes();
+    let exports = include_str!("../../../../schema/exports.json");
+    let export = crate::export::ExportReason::CODES;
     for (schema, at, codes) in [
         (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
         (types, "/$defs/LatencyCause", &latency::LatencyReason::CODES[..]),
@@ -75,6 +77,7 @@ fn the_schema_lists_all_reasons() {
         (ips, &format!("{rules}/cause"), &rules::UpdateReason::CODES),
         (ips, &format!("{rules}/sources/items/properties/cause"), &rules::SourceReason::CODES),
         (cpu, "/properties/reply/properties/cause", &cpu::PlanReason::CODES),
+        (exports, "/properties/reply/properties/exports/items/properties/cause", &export),
     ] {
         assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
     }

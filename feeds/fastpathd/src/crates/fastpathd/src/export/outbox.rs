@@ -72,13 +72,13 @@ impl Outbox {
         self.message.clear();
         (self.at, self.records) = (0, 0);
         self.session = Session::new(self.domain, self.enterprise);
-        self.introduce(interfaces);
-    }
-
-    /// Templates and names are sent next.
-    pub(super) fn introduce(&mut self, interfaces: &Interfaces) {
         self.templates_due = true;
         self.name(interfaces);
+    }
+
+    /// Templates are sent next.
+    pub(super) fn repeat_templates(&mut self) {
+        self.templates_due = true;
     }
 
     /// Names are sent next.

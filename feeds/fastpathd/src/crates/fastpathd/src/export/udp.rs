@@ -15,6 +15,8 @@ use crate::export::run::{End, Exporter, SECOND, unix_s};
 
 /// Time in which an ICMP error answers the first templates.
 const PROBE: Duration = Duration::from_secs(1);
+/// Not with each template: nfdump does not read them, and counts a gap in the sequence numbers.
+const NAMES_EVERY: Duration = Duration::from_secs(600);
 /// A collector's receive buffer holds some 90 datagrams by default (`net.core.rmem_default`).
 const BURST: usize = 32;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -48,7 +50,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     let (mut more, mut flush) = (false, false);
     let (mut second, mut wake) = (Instant::now() + SECOND, Instant::now());
     let probed = wake + PROBE;
-    let mut refresh_at = wake + refresh;
+    let (mut refresh_at, mut names_at) = (wake + refresh, wake + NAMES_EVERY);
     // Whatever the collector sends is discarded.
     let mut discarded = [0; 64];
     loop {
@@ -70,6 +72,10 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
         if now >= second {
             second = now + SECOND;
             flush = true;
+            if now >= names_at {
+                names_at = now + NAMES_EVERY;
+                shared.renamed.set(true);
+            }
             exporter.rename();
             if exporter.report().await {
                 return Ok(End::Stopped);
@@ -79,7 +85,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
                 if moved(socket, exporter.settings.collector).await? {
                     return Ok(End::Moved);
                 }
-                exporter.outbox.introduce(&shared.interfaces.borrow());
+                exporter.outbox.repeat_templates();
             }
         }
         let permit = match (reached, flush) {

@@ -111,7 +111,7 @@ fn record(set: &mut Bytes<'_>, fields: &[Field]) -> Record {
                 4 => IpAddr::from(<[u8; 4]>::try_from(value).expect("4")),
                 _ => IpAddr::from(<[u8; 16]>::try_from(value).expect("16")),
             })
-        } else if (own && *element > 1) || (*enterprise == 0 && STRINGS.contains(element)) {
+        } else if (own && *element > 101) || (*enterprise == 0 && STRINGS.contains(element)) {
             Value::Text(String::from_utf8(value.to_vec()).expect("UTF-8"))
         } else {
             assert!(value.len() <= 8, "{element}");
