@@ -454,6 +454,7 @@ test_machines() {
     need_packages "comparing frames" tshark
     need_packages "printing metrics" lua5.1
     need_promtool
+    need_packages "reading flow records" nfdump pmacct tshark
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"
     on_machines "$1" "$CHOSEN"

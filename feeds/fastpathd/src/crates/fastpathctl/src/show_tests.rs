@@ -101,8 +101,9 @@ fn no_name_steers_a_terminal() {
     });
     let answer = plain_answer(json!({
         "rows": [row], "links": [row], "pppoe": [row], "wan": [row], "health": [row],
-        "alerts": [row], "blocks": [row], "exports": [row], "flow": row, "events": [row], "ports": [evil],
-        "engine": row, "ips": row, "state": evil, "why": evil, evil: evil,
+        "alerts": [row], "blocks": [row], "exports": [row], "flow": row,
+        "events": [row], "ports": [evil], "engine": row, "ips": row, "state": evil, "why": evil,
+        evil: evil,
     }));
     for show in [top, topology, status, flows, flow, engine, flushed, alerts, blocks, ips, exports]
     {

@@ -128,7 +128,7 @@ pub(crate) struct Flow {
     pub(crate) rules: Passed,
     /// Bytes carried by eBPF since the rates were made, from and to the initiator.
     pub(crate) unrated: [u64; 2],
-    /// What the records sent about it have reported; none: there was none yet.
+    /// The sums that records have reported; none: there was no record yet.
     pub(crate) reported: Option<Box<Reported>>,
 }
 

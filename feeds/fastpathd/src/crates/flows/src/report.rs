@@ -76,7 +76,7 @@ pub struct FlowRecord {
     pub inspection: InspectionStatus,
 }
 
-/// What the records about a flow have reported.
+/// The sums that records about a flow have reported.
 #[derive(Debug, Clone)]
 pub(crate) struct Reported {
     pub(crate) counters: [Counters; 2],

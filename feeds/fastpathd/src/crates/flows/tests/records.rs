@@ -162,7 +162,7 @@ fn a_record_has_the_reason_that_lasts() {
     assert_eq!(found, expected);
 }
 
-/// A daemon that starts anew reports only growth: the earlier one has reported the rest.
+/// A daemon that starts reports only growth: the earlier one has reported the rest.
 #[test]
 fn bytes_from_before_are_not_reported() {
     let mut table = FlowTable::new();

@@ -4,7 +4,7 @@
 
 /// Length of a field whose length is in the record (RFC 7011, 7).
 pub(crate) const VARIABLE: u16 = u16::MAX;
-/// Numbers of elements that the enterprise number of RFC 5103 marks as those of the other direction.
+/// The enterprise number of reverse elements (RFC 5103).
 pub(crate) const REVERSE: u32 = 29305;
 
 /// Whose number an element has.
@@ -62,8 +62,8 @@ const fn text(id: u16, name: &'static str, text: &'static str) -> Element {
     Element { owner, id, length: VARIABLE, name }
 }
 
-/// Our own numbers begin at 101: pmacct 1.7 does not distinguish elements of one number in a template
-/// by their enterprise.
+/// Our own numbers begin at 101: pmacct 1.7 does not distinguish elements of one number by their
+/// enterprise.
 const OFFLOADED: Element = Element {
     owner: Owner::Enterprise {
         kind: "unsigned64",

@@ -31,7 +31,7 @@ config::named! {
     }
 }
 
-/// A section `export`: a collector, and what it gets.
+/// A section `export`: a collector and its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Option `name`, else the name of the section.

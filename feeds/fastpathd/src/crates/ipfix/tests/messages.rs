@@ -241,7 +241,10 @@ proptest! {
 
     /// A queue of limited size keeps the oldest records whole, and counts the others.
     #[test]
-    fn a_full_queue_counts_losses(flows in prop::collection::vec(made(), 1..24), most in 0_usize..5000) {
+    fn a_full_queue_counts_losses(
+        flows in prop::collection::vec(made(), 1..24),
+        most in 0_usize..5000,
+    ) {
         let mut batch = Queue::new();
         for flow in &flows {
             batch.push(&flow.flow());

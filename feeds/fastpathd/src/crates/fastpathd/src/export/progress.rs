@@ -22,7 +22,7 @@ config::coded! {
     pub(crate) enum ExportReason {
         Refused = "refused", "nothing listens on the collector's port";
         Closed = "closed", "the collector has closed the connection";
-        Stalled = "stalled", "the collector does not read what it is sent";
+        Stalled = "stalled", "the collector does not read its messages";
         Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
     }
 }

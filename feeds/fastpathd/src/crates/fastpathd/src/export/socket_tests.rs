@@ -95,7 +95,7 @@ impl Bench {
     }
 }
 
-/// What a collector has received in one session.
+/// Templates and records that a collector has received in one session.
 #[derive(Debug, Default)]
 struct Received {
     templates: u32,

@@ -125,7 +125,7 @@ async fn read_again(stream: &TcpStream, at: Instant) -> io::Result<()> {
     stream.readable().await
 }
 
-/// What has been discarded of the bytes that the collector sent.
+/// Bytes that were discarded.
 enum Discarded {
     All,
     /// There are more.

@@ -1,0 +1,252 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Flow records: nfdump, pmacct and tshark read the same bytes as the hosts and conntrack have,
+# losses are counted, and a bad section changes nothing.
+
+COLLECTOR=10.10.10.10
+HERE=$RUN/export
+
+# exports OPTION VALUE…: to h10, after the usual sections.
+exports() {
+    {
+        gw cat "/run/e2e/$CONFIG"
+        printf "\nconfig export 'store'\n"
+        printf "\toption %s '%s'\n" host $COLLECTOR active_timeout 5 idle_timeout 3 "$@"
+    } | configure
+}
+
+collector_is() { says ".exports[0] | .state == \"$1\"" exports; }
+nothing_waits() { says '.exports[0].queued == 0' exports; }
+
+# listen NAME: a collector that appends its messages to a file: an IPFIX file (RFC 5655).
+listen() {
+    begin h10 "$1" "exec socat -u UDP-RECV:4739 CREATE:/tmp/e2e/$1.ipfix"
+}
+
+# capture_export: all datagrams to the collector, whether it is there or not.
+capture_export() {
+    begin h10 export "exec tcpdump --immediate-mode -U -i eth0 -w /tmp/e2e/export.pcap" \
+        "udp dst port 4739"
+    soon 5 peers grep -q listening /tmp/e2e/export.log
+}
+
+# take FILE: here, from the peers.
+take() { peers "cat /tmp/e2e/$1" >"$HERE/$1"; }
+
+# read_tshark FILE: a line for each record.
+read_tshark() { node "$VM/records.mjs" read "$1"; }
+
+need_readers() {
+    local program
+    for program in tshark nfcapd nfdump nfacctd; do
+        command -v "$program" >/dev/null || skip "this machine has no $program"
+    done
+    rm -rf "$HERE"
+    mkdir -p "$HERE"
+}
+
+# sums_of PORT…: lines "PORT UP DOWN" of all records with these ports, from lines that begin so.
+sums_of() {
+    awk -v ports="$*" '
+        BEGIN { n = split(ports, wanted, " ") }
+        { up[$1] += $2; down[$1] += $3 }
+        END {
+            for (i = 1; i <= n; i++) {
+                port = wanted[i]
+                printf "%d %d %d\n", port, up[port], down[port]
+            }
+        }'
+}
+
+by_tshark() {
+    take export.pcap
+    read_tshark "$HERE/export.pcap" | awk '{ print $1, $3, $4 }' | sums_of "$@"
+}
+
+by_nfdump() {
+    local port=19739 pid
+    rm -rf "$HERE/nfdump"
+    mkdir "$HERE/nfdump"
+    nfcapd -w "$HERE/nfdump" -p $port -b 127.0.0.1 -t 3600 >"$HERE/nfcapd.log" 2>&1 &
+    pid=$!
+    soon 10 grep -q Startup "$HERE/nfcapd.log"
+    node "$VM/records.mjs" replay "$HERE/export.pcap" $port
+    # It writes the file at its end, after the datagrams before.
+    kill "$pid"
+    wait "$pid"
+    nfdump -R "$HERE/nfdump" -o json |
+        jq -r '.[] | "\(.src_port) \(.in_bytes) \(.out_bytes // 0)"' | sums_of "$@"
+}
+
+by_pmacct() {
+    rm -f "$HERE/pmacct.json"
+    printf 'name=%s field_type=%s len=%s semantics=%s\n' \
+        rev_bytes 29305:1 8 u_int flow_path 32473:102 vlen str >"$HERE/primitives"
+    printf '%s: %s\n' daemonize false pcap_savefile "$HERE/export.pcap" plugins print \
+        aggregate src_port,rev_bytes,flow_path,flows aggregate_primitives "$HERE/primitives" \
+        print_refresh_time 3600 print_output json print_output_file "$HERE/pmacct.json" \
+        >"$HERE/nfacctd.conf"
+    timeout 60 nfacctd -f "$HERE/nfacctd.conf" >"$HERE/nfacctd.log" 2>&1 </dev/null
+    jq -r '"\(.port_src) \(.bytes) \((.rev_bytes | tonumber) * .flows)"' "$HERE/pmacct.json" |
+        sums_of "$@"
+}
+
+# by_conntrack PORT…: the kernel's own counts, which include offloaded packets.
+by_conntrack() {
+    local port
+    for port; do echo "$port $(conntrack_bytes "$port")"; done
+}
+
+records_are_whole() {
+    local wanted found
+    wanted=$(by_conntrack "$@")
+    found=$(by_tshark "$@")
+    [ "$wanted" = "$found" ] || { echo "conntrack: $wanted, records: $found"; return 1; }
+}
+
+# 50 MiB each.
+PAYLOAD=52428800
+# @long
+test_bytes_of_offloaded_flows_are_exact() {
+    local address port ports=() sums line wan lan
+    need_readers
+    listen sink
+    capture_export
+    exports
+    soon 20 collector_is up
+    for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do
+        port=$(fresh_port)
+        same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
+            --local-port $port -w '%{size_download}' http://$(bracketed "$address")/256.bin")" \
+            $PAYLOAD
+        ports+=("$port")
+    done
+    soon 30 records_are_whole "${ports[@]}"
+    sums=$(by_tshark "${ports[@]}")
+    same "nfdump" "$(by_nfdump "${ports[@]}")" "$sums"
+    same "pmacct" "$(by_pmacct "${ports[@]}")" "$sums"
+    read_tshark "$HERE/export.pcap" >"$HERE/records"
+    wan=$(gw cat /sys/class/net/pppoe-wan/ifindex)
+    lan=$(gw cat /sys/class/net/br-lan.10/ifindex)
+    # Headers of IP and TCP with its timestamps, in each packet as the kernel counts them.
+    awk -v payload=$PAYLOAD -v ports="${ports[*]}" '
+        BEGIN { n = split(ports, wanted, " ") }
+        { down[$1] += $4; packets[$1] += $6; carried[$1] += $7; all[$1] += $3 + $4 }
+        END {
+            for (i = 1; i <= n; i++) {
+                port = wanted[i]
+                net = down[port] - packets[port] * (i % 2 ? 52 : 72)
+                printf "note: %s: %d bytes in %d packets, %.5f of the payload, %.4f offloaded\n",
+                    port, down[port], packets[port], net / payload, carried[port] / all[port]
+                if (net < payload * 0.999 || net > payload * 1.001) exit 1
+                if (carried[port] < all[port] * 0.95) exit 1
+            }
+        }' "$HERE/records"
+    # The record with most of the bytes.
+    line=$(grep "^${ports[0]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
+    same "port, path, reason, zones, NAT, devices, VLANs" \
+        "$(awk '{ print $2, $8, $9, $10, $11, $12, $13, $14, $15, $16 }' <<<"$line")" \
+        "80 flowtable - lan wan $(wan_address) $ISP_4 $lan $wan 10"
+    line=$(grep "^${ports[3]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
+    same "path, reason, zones, VLANs" "$(awk '{ print $8, $9, $10, $11, $16, $17 }' <<<"$line")" \
+        "flowtable - lan iot 10 20"
+}
+
+# records_in FILE: of flows.
+records_in() { read_tshark "$1" | wc -l; }
+
+# counted: the records sent and lost are those of the datagrams, and those received were sent.
+counted() {
+    local sent lost seen=0 file
+    read -r sent lost < <(said '.exports[0] | "\(.sent) \(.lost)"' exports)
+    for file in "$@"; do
+        take "$file"
+        seen=$((seen + $(records_in "$HERE/$file")))
+    done
+    take export.pcap
+    [ "$(records_in "$HERE/export.pcap") $seen" = "$((sent + lost)) $sent" ] || {
+        echo "sent $sent, lost $lost, received $seen"
+        return 1
+    }
+}
+
+begins_with_templates() {
+    local bytes
+    read -ra bytes < <(peers "od -A n -t x1 -N 18 /tmp/e2e/$1" | xargs)
+    # Version 10 at 0, the first set's number at 16: 2 is templates.
+    [ "${bytes[*]:0:2} ${bytes[*]:16:2}" = "00 0a 00 02" ]
+}
+
+end_of() {
+    end "$1"
+    soon 10 peers "! ss -Hlnu -N h10 sport = :4739 | grep -q ."
+}
+
+# questions NUMBER: flows of UDP without answers, which end at once.
+questions() {
+    crowd_in "$1"
+    gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'
+}
+
+# @fault:collector-restarts @long
+test_losses_are_counted_when_a_collector_restarts() {
+    need_readers
+    at_the_end crowd_out
+    listen first
+    capture_export
+    exports template_refresh 3600
+    soon 20 collector_is up
+    questions 1000
+    soon 20 counted first.ipfix
+    end_of first
+    questions 40
+    soon 20 collector_is down
+    says '.exports[0].cause.code == "refused"' exports
+    between "records lost" "$(said '.exports[0].lost' exports)" 1 100
+    questions 500
+    listen second
+    soon 20 collector_is up
+    soon 5 begins_with_templates second.ipfix
+    soon 20 counted first.ipfix second.ipfix
+    note "$(said '.exports[0] | "sent \(.sent), lost \(.lost)"' exports)"
+}
+
+# @long
+test_no_record_of_ten_thousand_is_lost() {
+    local round
+    need_readers
+    at_the_end crowd_out
+    listen sink
+    capture_export
+    exports
+    soon 20 collector_is up
+    for round in 1 2 3 4 5; do
+        questions 2000
+        note "round $round: $(said '.exports[0] | "sent \(.sent), queued \(.queued)"' exports)"
+    done
+    soon 30 says '.exports[0] | .sent > 10000 and .lost == 0' exports
+    soon 30 counted sink.ipfix
+}
+
+# @fault:collector-section
+test_a_bad_section_is_named_and_changes_nothing() {
+    local base line
+    exports
+    soon 10 says '.exports | length == 1' exports
+    base=$(gw cat "/run/e2e/$CONFIG")
+    for line in "host store.example" "port 0" "port 70000" "hots 10.10.10.10"; do
+        refused "$base
+config export 'store'
+    option host '10.10.10.11'
+    option $line" store "${line% *}"
+        says ".exports[0] | .host == \"$COLLECTOR\" and .port == 4739" exports
+    done
+    line="
+config export
+    option name 'twin'
+    option host '10.10.10.11'"
+    refused "$base$line$line" "@export[1]" name twin
+    cp_config_back
+    soon 10 healthy
+    soon 10 says '.exports | length == 0' exports
+}
