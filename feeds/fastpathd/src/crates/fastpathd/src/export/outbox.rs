@@ -158,3 +158,7 @@ impl Outbox {
         self.records + held + self.unconfirmed.iter().map(|(_, records)| records).sum::<u64>()
     }
 }
+
+#[cfg(test)]
+#[path = "outbox_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::rc::Rc;
+
+use ipfix::{EndReason, Ends, Flow, Protocol};
+
+use super::*;
+
+fn settings() -> Settings {
+    Settings {
+        name: "store".to_owned(),
+        enabled: true,
+        protocol: Protocol::Udp,
+        collector: "192.0.2.10:4739".parse().unwrap(),
+        active_timeout: 60,
+        idle_timeout: 15,
+        template_refresh: 10,
+        domain: 7,
+        enterprise: 32473,
+    }
+}
+
+fn queue(records: u64) -> Queue {
+    let address = "192.0.2.1".parse().unwrap();
+    let ends = Ends { src: address, dst: address, sport: 1, dport: 2 };
+    let mut queue = Queue::new();
+    for id in 0..records {
+        queue.push(&Flow {
+            start_ms: 1,
+            end_ms: 2,
+            octets: [1, 2],
+            packets: [1, 2],
+            offloaded: 0,
+            protocol: 6,
+            sent: ends,
+            received: ends,
+            end_reason: EndReason::End,
+            interfaces: [0; 2],
+            vlans: [0; 2],
+            id,
+            path: "slow",
+            reason: "",
+            inspection: "none",
+            zones: [""; 2],
+        });
+    }
+    queue
+}
+
+fn names() -> Interfaces {
+    Rc::new([(8, Rc::from("pppoe-wan"))])
+}
+
+/// Number of the first set, and the sequence number.
+fn head(message: &[u8]) -> (u16, u32) {
+    let sequence = message[8..12].try_into().unwrap();
+    (u16::from_be_bytes([message[16], message[17]]), u32::from_be_bytes(sequence))
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Sends all messages at this time, and returns their heads.
+fn send(outbox: &mut Outbox, queue: &mut Queue, permit: Permit, at: Duration) -> Vec<(u16, u32)> {
+    let mut heads = Vec::new();
+    while let Some(message) = outbox.next(queue, 1, permit) {
+        heads.push(head(message));
+        let bytes = message.len();
+        outbox.written(bytes, at);
+    }
+    heads
+}
+
+#[test]
+fn templates_and_names_come_before_records() {
+    let (mut outbox, mut queue) = (Outbox::new(&settings()), queue(3));
+    outbox.restart(&names());
+    assert_eq!(send(&mut outbox, &mut queue, Permit::Templates, ms(0)), [(2, 0), (258, 0)]);
+    assert_eq!(send(&mut outbox, &mut queue, Permit::Full, ms(0)), [], "no message is full");
+    assert_eq!(send(&mut outbox, &mut queue, Permit::All, ms(0)), [(256, 1)]);
+    outbox.repeat_templates();
+    assert_eq!(send(&mut outbox, &mut queue, Permit::Full, ms(0)), [(2, 4)]);
+    outbox.name(&names());
+    assert_eq!(send(&mut outbox, &mut queue, Permit::Full, ms(0)), [(258, 4)]);
+}
+
+#[test]
+fn a_full_message_needs_no_permit_for_all() {
+    let (mut outbox, mut queue) = (Outbox::new(&settings()), queue(30));
+    outbox.restart(&names());
+    let heads = send(&mut outbox, &mut queue, Permit::Full, ms(0));
+    assert!(heads.len() > 3, "{heads:?}");
+    assert!(queue.len() < 12 && !queue.is_empty(), "{}", queue.len());
+}
+
+/// Only the records of the last half second: the others would have been refused before.
+#[test]
+fn refused_records_are_lost() {
+    let mut outbox = Outbox::new(&settings());
+    outbox.restart(&names());
+    send(&mut outbox, &mut queue(5), Permit::All, ms(0));
+    send(&mut outbox, &mut queue(3), Permit::All, ms(400));
+    assert_eq!((outbox.sent, outbox.lost, outbox.open()), (0, 0, 8));
+    outbox.refused(ms(600));
+    assert_eq!((outbox.sent, outbox.lost, outbox.open()), (5, 3, 0));
+    send(&mut outbox, &mut queue(2), Permit::All, ms(700));
+    outbox.confirm(ms(1200));
+    assert_eq!((outbox.sent, outbox.lost, outbox.open()), (7, 3, 0));
+}
+
+/// A message that was not sent, or in part, is the first one of the next session.
+#[test]
+fn an_unsent_message_is_not_lost() {
+    let (mut outbox, mut queue) = (Outbox::new(&settings()), queue(3));
+    outbox.restart(&names());
+    send(&mut outbox, &mut queue, Permit::Templates, ms(0));
+    let whole = outbox.next(&mut queue, 1, Permit::All).unwrap().to_vec();
+    outbox.written(100, ms(0));
+    outbox.refused(ms(0));
+    assert_eq!((outbox.lost, outbox.open(), queue.len()), (0, 3, 0));
+    outbox.restart(&names());
+    assert_eq!(send(&mut outbox, &mut queue, Permit::Templates, ms(1)), [(2, 0), (258, 0)]);
+    let again = outbox.next(&mut queue, 1, Permit::Full).unwrap().to_vec();
+    assert_eq!(again[12..], whole[12..]);
+    assert_eq!(head(&again), (256, 1));
+    outbox.written(again.len(), ms(1));
+    queue = super::tests::queue(1);
+    assert_eq!(send(&mut outbox, &mut queue, Permit::All, ms(1)), [(256, 4)]);
+    outbox.confirm(ms(501));
+    assert_eq!((outbox.sent, outbox.lost, outbox.open()), (4, 0, 0));
+}
+
+/// The sequence number of a repeated message is that of the new session, which had names first.
+#[test]
+fn a_repeated_message_follows_the_names() {
+    let (mut outbox, mut first) = (Outbox::new(&settings()), queue(2));
+    outbox.restart(&(Rc::new([]) as Interfaces));
+    send(&mut outbox, &mut first, Permit::Templates, ms(0));
+    assert_eq!(head(outbox.next(&mut first, 1, Permit::All).unwrap()), (256, 0));
+    outbox.restart(&names());
+    let heads = send(&mut outbox, &mut first, Permit::All, ms(0));
+    assert_eq!(heads, [(2, 0), (258, 0), (256, 1)]);
+}
