@@ -106,30 +106,17 @@ records_are_whole() {
 
 # 50 MiB each.
 PAYLOAD=52428800
-# @long
-test_bytes_of_offloaded_flows_are_exact() {
-    local address port ports=() sums line wan lan
-    need_readers
-    listen sink
-    capture_export
-    exports
-    soon 20 collector_is up
-    for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do
-        port=$(fresh_port)
-        same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
-            --local-port $port -w '%{size_download}' http://$(bracketed "$address")/256.bin")" \
-            $PAYLOAD
-        ports+=("$port")
-    done
-    soon 30 records_are_whole "${ports[@]}"
-    sums=$(by_tshark "${ports[@]}")
-    same "nfdump" "$(by_nfdump "${ports[@]}")" "$sums"
-    same "pmacct" "$(by_pmacct "${ports[@]}")" "$sums"
-    read_tshark "$HERE/export.pcap" >"$HERE/records"
-    wan=$(gw cat /sys/class/net/pppoe-wan/ifindex)
-    lan=$(gw cat /sys/class/net/br-lan.10/ifindex)
-    # Headers of IP and TCP with its timestamps, in each packet as the kernel counts them.
-    awk -v payload=$PAYLOAD -v ports="${ports[*]}" '
+
+# fetch ADDRESS PORT: from the web server there.
+fetch() {
+    same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
+        --local-port $2 -w '%{size_download}' http://$(bracketed "$1")/256.bin")" $PAYLOAD
+}
+
+# payload_is_whole PORT…: by turns of IPv4 and IPv6, within 0.1 %. Without the headers of IP and
+# TCP with its timestamps, in each packet as it was counted.
+payload_is_whole() {
+    awk -v payload=$PAYLOAD -v ports="$*" '
         BEGIN { n = split(ports, wanted, " ") }
         { down[$1] += $4; packets[$1] += $6; carried[$1] += $7; all[$1] += $3 + $4 }
         END {
@@ -142,6 +129,29 @@ test_bytes_of_offloaded_flows_are_exact() {
                 if (carried[port] < all[port] * 0.95) exit 1
             }
         }' "$HERE/records"
+}
+
+# @long
+test_bytes_of_offloaded_flows_are_exact() {
+    local address port ports=() sums line wan lan
+    need_readers
+    listen sink
+    capture_export
+    exports
+    soon 20 collector_is up
+    for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do
+        port=$(fresh_port)
+        fetch "$address" "$port"
+        ports+=("$port")
+    done
+    soon 30 records_are_whole "${ports[@]}"
+    sums=$(by_tshark "${ports[@]}")
+    same "nfdump" "$(by_nfdump "${ports[@]}")" "$sums"
+    same "pmacct" "$(by_pmacct "${ports[@]}")" "$sums"
+    read_tshark "$HERE/export.pcap" >"$HERE/records"
+    wan=$(gw cat /sys/class/net/pppoe-wan/ifindex)
+    lan=$(gw cat /sys/class/net/br-lan.10/ifindex)
+    payload_is_whole "${ports[@]}"
     # The record with most of the bytes.
     line=$(grep "^${ports[0]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
     same "port, path, reason, zones, NAT, devices, VLANs" \
@@ -150,6 +160,34 @@ test_bytes_of_offloaded_flows_are_exact() {
     line=$(grep "^${ports[3]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
     same "path, reason, zones, VLANs" "$(awk '{ print $8, $9, $10, $11, $16, $17 }' <<<"$line")" \
         "flowtable - lan iot 10 20"
+}
+
+records_are_read() {
+    take export.pcap
+    read_tshark "$HERE/export.pcap" >"$HERE/records"
+    payload_is_whole "$@"
+}
+
+# Conntrack counts none of these packets: the daemon adds the programs' counts, the last ones too
+# when the connection is ended while a program carries it.
+# @long
+test_bytes_that_programs_carry_are_exact() {
+    local port ports
+    need_readers
+    listen sink
+    capture_export
+    exports
+    engine_ebpf
+    soon 20 collector_is up
+    ports=("$(fresh_port)" "$(fresh_port)")
+    fetch "$ISP_4" "${ports[0]}"
+    fetch "$H20_6" "${ports[1]}"
+    soon 30 records_are_read "${ports[@]}"
+    payload_is_whole "${ports[@]}"
+    for port in "${ports[@]}"; do
+        same "path" "$(awk -v port="$port" '$1 == port { print $8 }' "$HERE/records" | sort -u)" \
+            ebpf
+    done
 }
 
 # records_in FILE: of flows.
