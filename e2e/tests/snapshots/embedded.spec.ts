@@ -82,7 +82,7 @@ test('the bar is at the bottom of a telephone', async ({ page }) => {
 });
 
 /** An answer of the router that makes the header name another state, by that state. */
-const troubles: Record<string, (page: Page) => Promise<void>> = {
+const troubles: Record<string, (page: Page) => Promise<unknown>> = {
   connecting: (page) => page.route('**/ubus', () => undefined),
   lost: (page) => page.route('**/ubus', (route) => route.abort()),
   absent: (page) =>
