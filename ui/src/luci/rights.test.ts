@@ -67,6 +67,9 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
+/** Methods of the daemon that monitoring calls with a reader's rights, and the page does not. */
+const monitoring = ['fastpath exports', 'fastpath metrics'];
+
 /** Objects that are whole interfaces: scripts of the same rights use more of them than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');
 
@@ -106,7 +109,13 @@ describe('luci-app-fastpath.json', () => {
   it('lets a reader make the calls that only read, and no others', () => {
     const reads = [...called].filter((call) => !writes.includes(call) && !open.includes(call));
     expect(granted(group.read)).toEqual(expect.arrayContaining(reads));
-    const more = granted(group.read).filter((call) => !reads.includes(call));
+    expect(
+      reads.filter((call) => monitoring.includes(call)),
+      'the page calls it',
+    ).toEqual([]);
+    expect(granted(group.read)).toEqual(expect.arrayContaining(monitoring));
+    const known = [...reads, ...monitoring];
+    const more = granted(group.read).filter((call) => !known.includes(call));
     expect(more.filter((call) => !whole(call) || writes.includes(call))).toEqual([]);
   });
 

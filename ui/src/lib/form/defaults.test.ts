@@ -19,7 +19,7 @@ function installed(): Record<string, Record<string, string>> {
 }
 
 /** Options that no screen shows. */
-const unseen = ['fastpath.mark_mask', 'fastpath.refresh'];
+const unseen = ['fastpath.mark_mask', 'fastpath.metrics_hosts', 'fastpath.refresh'];
 /** Options that the file leaves out. */
 const absent = [
   ...['ips.budget_packets', 'policy.enabled', 'policy.action', 'rules.enabled', 'cpu.profile'],
