@@ -60,7 +60,7 @@ test_every_metric_is_printed_as_the_daemon_reports_it() {
 
 test_promtool_has_no_complaint() {
     need_lua
-    [ -x "$PROMTOOL" ] || skip "there is no promtool"
+    [ -x "$PROMTOOL" ] || skip "promtool is not installed"
     families "$GOLDEN" >"$WORK/answer"
     collect "$WORK/answer" >"$WORK/text"
     checked "$WORK/text"

@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Writes a message with the first records of `queue` into `out`, as many as fit, and takes
-    /// them from the queue. Returns how many; 0: there are none, and no message.
+    /// them from the queue. Returns their number; do not send a message of 0.
     pub fn data(&mut self, unix_s: u32, queue: &mut Queue, out: &mut Vec<u8>) -> usize {
         self.begin(unix_s, out);
         let mut records: u32 = 0;

@@ -89,7 +89,7 @@ impl Outbox {
         }
     }
 
-    /// The bytes to be sent next; none: there are none for now.
+    /// The bytes to send next, or `None` if nothing is due.
     pub(super) fn next(&mut self, queue: &mut Queue, unix_s: u32, permit: Permit) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue, unix_s, permit) {
             return None;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Makes the records about flows: at the end of a flow, at the active timeout and when it is idle,
-//! as the counters are read. Without a collector there are none.
+//! Makes the export records of flows whenever counters are read: at the end of a flow, at the
+//! active timeout and at the idle timeout. Makes none without a collector.
 
 use std::rc::Rc;
 use std::time::Duration;
