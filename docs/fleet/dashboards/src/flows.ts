@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Traffic by zones and hosts, and why flows are on the slow path. */
+
+import { OFFLOADED, bits, of, rate, sumBy } from './metrics.js';
+import { board, chart, list, units } from './panels.js';
+
+const hostBytes = rate('fastpath_host_bytes_total');
+const hostInfo = sumBy('instance, host, name', of('fastpath_host_info'));
+const hostBits = `8 * ${sumBy('instance, host', hostBytes)}`;
+
+const zones = {
+  title: 'Zones',
+  panels: [
+    chart(
+      'Forwarded, by zones of initiator and responder',
+      [[bits('in_zone, out_zone'), '{{in_zone}} → {{out_zone}}']],
+      { unit: 'bps', stacked: true },
+    ),
+    chart('Forwarded, by direction', [[bits('direction'), '{{direction}}']], { unit: 'bps' }),
+    chart(
+      'Offloaded, by zones',
+      [[bits('in_zone, out_zone', OFFLOADED), '{{in_zone}} → {{out_zone}}']],
+      { unit: 'bps', stacked: true },
+    ),
+    chart(
+      'On the slow path and inspected, by zones',
+      [[bits('in_zone, out_zone', 'path=~"slow|inspect"'), '{{in_zone}} → {{out_zone}}']],
+      { unit: 'bps', stacked: true },
+    ),
+  ],
+};
+
+const hosts = {
+  title: 'Hosts',
+  panels: [
+    chart('Busiest hosts', [[`topk(20, ${hostBits})`, '{{instance}} {{host}}']], {
+      unit: 'bps',
+      stacked: true,
+      span: 24,
+      height: 12,
+    }),
+    units(
+      list('Busiest hosts of a day', [
+        [`topk(50, ${hostInfo})`, 'Host'],
+        [
+          `topk(50, ${sumBy(
+            'instance, host',
+            `increase(${of('fastpath_host_bytes_total', 'direction="down"')}[1d])`,
+          )})`,
+          'Received',
+        ],
+        [
+          `topk(50, ${sumBy(
+            'instance, host',
+            `increase(${of('fastpath_host_bytes_total', 'direction="up"')}[1d])`,
+          )})`,
+          'Sent',
+        ],
+      ]),
+      { Received: 'bytes', Sent: 'bytes' },
+    ),
+  ],
+};
+
+const reasons = {
+  title: 'Flows',
+  panels: [
+    chart('Flows, by path', [[sumBy('path', of('fastpath_flows')), '{{path}}']], {
+      stacked: true,
+    }),
+    chart(
+      'Flows that are not on the best path, by reason',
+      [[`${sumBy('reason', of('fastpath_flow_reasons'))} > 0`, '{{reason}}']],
+      { stacked: true },
+    ),
+    chart('Local flows', [[of('fastpath_local_flows'), '{{instance}}']]),
+    chart('Connections without a place in the flow table', [
+      [of('fastpath_flows_unlisted'), '{{instance}}'],
+    ]),
+  ],
+};
+
+export const flows = board('fastpath-flows', 'fastpath: flows', false, [zones, hosts, reasons]);
