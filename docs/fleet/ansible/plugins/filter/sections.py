@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Filter `sections`: the role's variables as sections of UCI, for the module `change`."""
+
+from __future__ import annotations
+
+from ansible.errors import AnsibleFilterError
+
+VLAN = {"vlan", "ports", "interface", "proto", "ipaddr", "ip6addr", "ip6assign", "dhcp"}
+WAN = {"interface", "port", "vlan", "proto", "username", "password", "mtu", "ipv6", "values"}
+ZONE = {"name", "network", "input", "output", "forward", "masq", "mtu_fix", "forward_to"}
+POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
+
+
+def known(what, entry, names, required):
+    """Refuses a misspelt or a missing variable, which would otherwise have no effect."""
+    for name in required:
+        if entry.get(name) in (None, ""):
+            raise AnsibleFilterError(f"{what}: {name} is missing in {entry}")
+    unknown = set(entry) - names
+    if unknown:
+        raise AnsibleFilterError(f"{what}: unknown: {', '.join(sorted(unknown))}")
+
+
+def given(entry, names):
+    return {name: entry[name] for name in names if name in entry}
+
+
+def section(config, kind, name=None, match=None, values=None):
+    found = {"config": config, "type": kind}
+    if name:
+        found["section"] = name
+    if match:
+        found["match"] = match
+    found["values"] = values or {}
+    return found
+
+
+def vlans(entries, bridge):
+    """A VLAN-aware bridge, an interface for each VLAN that has one, and its pool of leases."""
+    ports = []
+    for entry in entries:
+        known("fastpath_vlans", entry, VLAN, ["vlan", "ports"])
+        ports += [port.partition(":")[0] for port in entry["ports"]]
+    ports = list(dict.fromkeys(ports))
+    yield section("network", "device", None, {"name": bridge}, {"type": "bridge", "ports": ports})
+    for entry in entries:
+        match = {"device": bridge, "vlan": entry["vlan"]}
+        yield section("network", "bridge-vlan", None, match, {"ports": entry["ports"]})
+        if entry.get("interface"):
+            yield from interface(entry, f"{bridge}.{entry['vlan']}")
+
+
+def interface(entry, device):
+    values = {"device": device, "proto": entry.get("proto", "static")}
+    values.update(given(entry, ["ipaddr", "ip6addr", "ip6assign"]))
+    yield section("network", "interface", entry["interface"], None, values)
+    if entry.get("dhcp"):
+        values = {"interface": entry["interface"], **entry["dhcp"]}
+        yield section("dhcp", "dhcp", entry["interface"], None, values)
+
+
+def wan(entry):
+    known("fastpath_wan", entry, WAN, ["port", "proto"])
+    device = entry["port"]
+    if entry.get("vlan"):
+        device = f"{entry['port']}.{entry['vlan']}"
+        values = {"type": "8021q", "ifname": entry["port"], "vid": entry["vlan"]}
+        yield section("network", "device", None, {"name": device}, values)
+    values = {"device": device, "proto": entry["proto"]}
+    values.update(given(entry, ["username", "password", "mtu", "ipv6"]))
+    values.update(entry.get("values", {}))
+    yield section("network", "interface", entry.get("interface", "wan"), None, values)
+
+
+def zones(entries):
+    for entry in entries:
+        known("fastpath_zones", entry, ZONE, ["name"])
+        values = given(entry, ["network", "input", "output", "forward", "masq", "mtu_fix"])
+        yield section("firewall", "zone", None, {"name": entry["name"]}, values)
+    for entry in entries:
+        for dest in entry.get("forward_to", []):
+            match = {"src": entry["name"], "dest": dest}
+            yield section("firewall", "forwarding", None, match)
+
+
+def policies(entries):
+    for entry in entries:
+        known("fastpath_policies", entry, POLICY, ["name", "action"])
+        values = {name: value for name, value in entry.items() if name != "name"}
+        # Conditions that a policy no longer has.
+        for name in sorted(POLICY - {"name"}):
+            values.setdefault(name, None)
+        yield section("fastpath", "policy", None, {"name": entry["name"]}, values)
+
+
+def sections(wanted):
+    """`{sections, only}` for the module, from the role's variables; those not given stay."""
+    found, only = [], []
+    if wanted.get("vlans"):
+        bridge = wanted.get("bridge") or "br-lan"
+        found += vlans(wanted["vlans"], bridge)
+        only.append({"config": "network", "type": "bridge-vlan", "where": {"device": [bridge]}})
+    if wanted.get("wan"):
+        found += wan(wanted["wan"])
+    if wanted.get("zones"):
+        found += zones(wanted["zones"])
+        names = [zone["name"] for zone in wanted["zones"]]
+        only.append({"config": "firewall", "type": "forwarding", "where": {"src": names}})
+    for kind, name in (("fastpath", "main"), ("ips", "ips"), ("latency", "latency")):
+        if wanted.get(name):
+            found.append(section("fastpath", kind, name, None, wanted[name]))
+    if wanted.get("policies") is not None:
+        found += policies(wanted["policies"])
+        only.append({"config": "fastpath", "type": "policy", "ordered": True})
+    if wanted.get("exports") is not None:
+        for name, values in wanted["exports"].items():
+            found.append(section("fastpath", "export", name, None, values))
+        only.append({"config": "fastpath", "type": "export"})
+    return {"sections": found + (wanted.get("sections") or []), "only": only}
+
+
+class FilterModule:
+    def filters(self):
+        return {"sections": sections}

@@ -1,0 +1,273 @@
+#!/usr/bin/python
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Module fastpath.gateway.change."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: change
+short_description: Changes the configuration of a gateway with fastpath, in one transaction
+description:
+  - Compares the wanted sections of UCI with those of the gateway, has the gateway check the
+    difference, applies it and confirms it once it is in force.
+  - The gateway restores the old configuration by itself unless it is confirmed, as when the change
+    cuts the controller off, and after a loss of power.
+  - Speaks JSON-RPC with the gateway's web server. There is no Python on the gateway, so the
+    module runs on the controller (C(connection=local) or C(delegate_to=localhost)).
+options:
+  url:
+    description: Where the page answers, such as C(https://192.168.1.1).
+    type: str
+    required: true
+  confirm_url:
+    description: Where it answers after the change, if the change moves it. Default is I(url).
+    type: str
+  username:
+    type: str
+    default: root
+    description: An account that may write.
+  password:
+    type: str
+    required: true
+    description: Its password.
+  validate_certs:
+    type: bool
+    default: true
+    description: Whether the certificate is verified.
+  ca_path:
+    type: path
+    description: A certificate, or a file of certificates, to verify it with.
+  timeout:
+    type: float
+    default: 10
+    description: Seconds that one call may take.
+  sections:
+    description:
+      - Sections of UCI. One is found by I(section), or by the options in I(match) among those of
+        its type, or is the only one of its type. Options that are not mentioned stay.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      config:
+        description: The file.
+        type: str
+        required: true
+        choices: [dhcp, fastpath, firewall, network, rpcd, sqm, suricata, system, wireless]
+      type:
+        description: The type of the section.
+        type: str
+        required: true
+      section:
+        description: Its name; a section without one is anonymous.
+        type: str
+      match:
+        description: Options by which an anonymous section is found.
+        type: dict
+      values:
+        description: Its options. A list is a list of UCI; null removes an option.
+        type: dict
+      state:
+        description: Whether there is such a section.
+        type: str
+        choices: [present, absent]
+        default: present
+  only:
+    description:
+      - Removes the sections of a type that I(sections) does not name. I(where) limits this to
+        those whose options have one of the values.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      config:
+        type: str
+        required: true
+        description: The file.
+      type:
+        type: str
+        required: true
+        description: The type of the sections.
+      where:
+        type: dict
+        description: Options and their values.
+      ordered:
+        type: bool
+        default: false
+        description: Whether the sections have to be in the order of I(sections).
+  seconds:
+    description: Seconds after which the gateway rolls back a change that is not confirmed.
+    type: int
+    default: 60
+  confirm:
+    description:
+      - C(in_force) confirms when the gateway reports that network, firewall and daemon work by the
+        change; C(reachable) also confirms a change of which a part cannot be in force yet, such as
+        an interface on a port without a cable.
+    type: str
+    choices: [in_force, reachable]
+    default: in_force
+  cut_ok:
+    description: Apply a change that may disconnect a client of the page.
+    type: bool
+    default: false
+  accept_exposure:
+    description: Zones that the change may open to the Internet.
+    type: list
+    elements: str
+    default: []
+  note:
+    description: A note in the gateway's list of changes.
+    type: str
+    default: Ansible
+author: fastpath developers
+"""
+
+EXAMPLES = r"""
+- name: The engine
+  delegate_to: localhost
+  fastpath.gateway.change:
+    url: https://{{ ansible_host }}
+    password: "{{ fastpath_password }}"
+    sections:
+      - config: fastpath
+        type: fastpath
+        section: main
+        values: {engine: ebpf}
+"""
+
+RETURN = r"""
+id:
+  description: Number of the change, for I(undo) on the page.
+  type: int
+  returned: when a change was applied
+state:
+  description: How it ended. C(confirmed), C(reverted), C(expired), C(power-cut), C(unknown).
+  type: str
+  returned: when a change was applied
+access:
+  description: Access between zones that it grants or withdraws.
+  type: list
+  returned: when there is a difference
+exposes:
+  description: Zones that it opens to the Internet.
+  type: list
+  returned: when there is a difference
+cuts:
+  description: Clients of the page that it may disconnect.
+  type: list
+  returned: when there is a difference
+"""
+
+import re  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible_collections.fastpath.gateway.plugins.module_utils.edits import (  # noqa: E402
+    Ambiguous,
+)
+from ansible_collections.fastpath.gateway.plugins.module_utils.transaction import (  # noqa: E402
+    Failed,
+    Transaction,
+)
+from ansible_collections.fastpath.gateway.plugins.module_utils.ubus import (  # noqa: E402
+    Denied,
+    Gateway,
+    Refused,
+    Unreachable,
+    tls,
+)
+
+CONFIGS = [
+    "dhcp",
+    "fastpath",
+    "firewall",
+    "network",
+    "rpcd",
+    "sqm",
+    "suricata",
+    "system",
+    "wireless",
+]
+SECTION = {
+    "config": {"type": "str", "required": True, "choices": CONFIGS},
+    "type": {"type": "str", "required": True},
+    "section": {"type": "str"},
+    "match": {"type": "dict"},
+    "values": {"type": "dict"},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+}
+ONLY = {
+    "config": {"type": "str", "required": True},
+    "type": {"type": "str", "required": True},
+    "where": {"type": "dict"},
+    "ordered": {"type": "bool", "default": False},
+}
+ARGUMENTS = {
+    "url": {"type": "str", "required": True},
+    "confirm_url": {"type": "str"},
+    "username": {"type": "str", "default": "root"},
+    "password": {"type": "str", "required": True, "no_log": True},
+    "validate_certs": {"type": "bool", "default": True},
+    "ca_path": {"type": "path"},
+    "timeout": {"type": "float", "default": 10},
+    "sections": {"type": "list", "elements": "dict", "default": [], "options": SECTION},
+    "only": {"type": "list", "elements": "dict", "default": [], "options": ONLY},
+    "seconds": {"type": "int", "default": 60},
+    "confirm": {"type": "str", "choices": ["in_force", "reachable"], "default": "in_force"},
+    "cut_ok": {"type": "bool", "default": False},
+    "accept_exposure": {"type": "list", "elements": "str", "default": []},
+    "note": {"type": "str", "default": "Ansible"},
+}
+
+
+# Options of UCI whose values are not shown.
+SECRET = re.compile(r"(^|_)(password|passwd|secret|psk|token|private_key|preshared_key|key)$")
+
+
+class QuietModule(AnsibleModule):
+    """Writes no arguments to the controller's log: sections have passwords."""
+
+    def _log_invocation(self):
+        pass
+
+
+def secrets(sections):
+    for section in sections:
+        for option, value in (section.get("values") or {}).items():
+            if SECRET.search(option) and isinstance(value, str) and value:
+                yield value
+
+
+def main():
+    module = QuietModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    given = module.params
+    module.no_log_values.update(secrets(given["sections"]))
+    context = tls(given["validate_certs"], given["ca_path"])
+
+    def at(url):
+        return Gateway(url, given["username"], given["password"], given["timeout"], context)
+
+    later = at(given["confirm_url"]) if given["confirm_url"] else None
+    change = Transaction(at(given["url"]), later)
+    try:
+        result = change.run(
+            given["sections"],
+            given["only"],
+            apply=not module.check_mode,
+            seconds=given["seconds"],
+            confirm=given["confirm"],
+            cut_ok=given["cut_ok"],
+            accept_exposure=given["accept_exposure"],
+            note=given["note"],
+        )
+    except Failed as failed:
+        module.fail_json(msg=str(failed), **failed.facts)
+    except Refused as refused:
+        module.fail_json(msg=str(refused), refusal=refused.error)
+    except (Denied, Unreachable, Ambiguous) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Edits from the present sections to the wanted ones, and the role's variables as sections."""
+
+import unittest
+
+import collection
+
+collection.ready()
+
+from ansible.errors import AnsibleFilterError  # noqa: E402
+from ansible_collections.fastpath.gateway.plugins.filter import sections as role  # noqa: E402
+from ansible_collections.fastpath.gateway.plugins.module_utils import edits  # noqa: E402
+
+import gateway  # noqa: E402
+
+
+def planned(*sections, only=(), present=None):
+    return edits.plan(present or gateway.factory(), sections, only)
+
+
+def wanted(kind, config="network", **more):
+    return {"config": config, "type": kind, **more}
+
+
+class Edits(unittest.TestCase):
+    def test_a_present_section_needs_none(self):
+        lan = wanted("interface", section="lan", values={"ipaddr": ["192.168.1.1/24"]})
+        self.assertEqual(planned(lan), [])
+
+    def test_values_that_differ_are_set_and_others_stay(self):
+        lan = wanted("interface", section="lan", values={"device": "br-lan.10", "proto": "static"})
+        edit = {"config": "network", "op": "set", "section": "lan",
+                "values": {"device": "br-lan.10"}}
+        self.assertEqual(planned(lan), [edit])
+
+    def test_numbers_and_booleans_are_texts(self):
+        main = wanted("fastpath", "fastpath", section="main", values={"enabled": True})
+        self.assertEqual(planned(main), [])
+        main["values"] = {"slow_packets": 5, "enabled": False}
+        self.assertEqual(planned(main)[0]["values"], {"slow_packets": "5", "enabled": "0"})
+
+    def test_null_removes_an_option_that_is_there(self):
+        main = wanted("fastpath", "fastpath", section="main", values={"enabled": None})
+        self.assertEqual(planned(main)[0]["values"], {"enabled": None})
+        main["values"] = {"hook": None, "device": []}
+        self.assertEqual(planned(main), [])
+
+    def test_an_anonymous_section_is_found_by_options(self):
+        match = {"name": "lan"}
+        zone = wanted("zone", "firewall", match=match, values={"input": "REJECT"})
+        self.assertEqual(planned(zone)[0]["section"], "cfg02dc81")
+
+    def test_a_new_section_has_its_match_and_its_values(self):
+        vlan = wanted("bridge-vlan", match={"device": "br-lan", "vlan": 20},
+                      values={"ports": ["lan3:t"], "local": None})
+        self.assertEqual(planned(vlan), [
+            {"config": "network", "op": "add", "type": "bridge-vlan", "id": "new1",
+             "values": {"device": "br-lan", "vlan": "20", "ports": ["lan3:t"]}},
+        ])
+
+    def test_two_that_fit_are_refused(self):
+        present = gateway.factory()
+        present["firewall"].append(dict(present["firewall"][1], section="cfg09"))
+        with self.assertRaisesRegex(edits.Ambiguous, "2 sections of type zone"):
+            planned(wanted("zone", "firewall", match={"name": "lan"}), present=present)
+
+    def test_absent(self):
+        gone = wanted("interface", section="wan", state="absent")
+        self.assertEqual(planned(gone), [{"config": "network", "op": "delete", "section": "wan"}])
+        gone["section"] = "wan9"
+        self.assertEqual(planned(gone), [])
+
+    def test_only_removes_the_others_of_its_kind(self):
+        vlan = wanted("bridge-vlan", match={"device": "br-lan", "vlan": "20"})
+        rule = {"config": "network", "type": "bridge-vlan", "where": {"device": ["br-lan"]}}
+        self.assertEqual([edit["op"] for edit in planned(vlan, only=[rule])], ["add", "delete"])
+        rule["where"] = {"device": ["br-other"]}
+        self.assertEqual([edit["op"] for edit in planned(vlan, only=[rule])], ["add"])
+
+    def test_order_counts_where_it_is_asked_for(self):
+        present = gateway.factory()
+        present["fastpath"] += [
+            gateway.section("policy", name, {"name": name}) for name in ("one", "two")
+        ]
+        policies = [wanted("policy", "fastpath", match={"name": name})
+                    for name in ("two", "new", "one")]
+        rule = {"config": "fastpath", "type": "policy", "ordered": True}
+        found = planned(*policies, only=[rule], present=present)
+        self.assertEqual(found[-1],
+                         {"config": "fastpath", "op": "order", "sections": ["two", "new1", "one"]})
+        after, _ = gateway.changed(present, found)
+        self.assertEqual(edits.plan(after, policies, [rule]), [])
+
+    def test_a_secret_is_always_compared_by_the_gateway(self):
+        present = gateway.factory()
+        present["network"][-1]["values"]["password"] = edits.MASK
+        wan = wanted("interface", section="wan", values={"password": "secret"})
+        self.assertEqual(planned(wan, present=present)[0]["values"], {"password": "secret"})
+
+    def test_lines_of_a_diff(self):
+        line = {"config": "network", "section": "lan", "label": "lan", "type": "interface",
+                "what": "set", "option": "ipaddr", "from": None, "to": ["a", "b"]}
+        gone = dict(line, what="remove", option=None, to=None)
+        self.assertEqual(edits.lines([line, gone]), {
+            "before": "network.lan=interface\n", "after": "network.lan.ipaddr='a' 'b'\n"})
+
+
+class Role(unittest.TestCase):
+    def test_nothing_is_wanted_without_variables(self):
+        empty = {"vlans": None, "wan": None, "main": {}, "policies": None, "exports": None}
+        self.assertEqual(role.sections(empty), {"sections": [], "only": []})
+
+    def test_vlans_share_a_bridge(self):
+        vlans = [{"vlan": 10, "ports": ["lan1:u*", "lan3:u*"], "interface": "lan"},
+                 {"vlan": 20, "ports": ["lan2:t", "lan1:t"]}]
+        found = role.sections({"vlans": vlans})["sections"]
+        self.assertEqual(found[0]["values"]["ports"], ["lan1", "lan3", "lan2"])
+        self.assertEqual([one["type"] for one in found],
+                         ["device", "bridge-vlan", "interface", "bridge-vlan"])
+        self.assertEqual(found[2]["values"]["device"], "br-lan.10")
+
+    def test_a_misspelt_variable_is_refused(self):
+        for wanted_ in ({"vlans": [{"vlan": 1, "ports": [], "prots": []}]},
+                        {"policies": [{"name": "x"}]},
+                        {"wan": {"port": "wan", "proto": "dhcp", "vid": 7}},
+                        {"zones": [{"nam": "lan"}]}):
+            with self.assertRaises(AnsibleFilterError, msg=wanted_):
+                role.sections(wanted_)
+
+    def test_a_policy_loses_conditions_that_it_had(self):
+        policy = {"name": "guests", "src": "guest", "action": "always"}
+        found = role.sections({"policies": [policy]})["sections"][0]
+        self.assertIsNone(found["values"]["dest"])
+        self.assertEqual(found["values"]["src"], "guest")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A change of a small gateway: confirmed, refused, rolled back."""
+
+import unittest
+
+import collection
+
+collection.ready()
+
+from ansible_collections.fastpath.gateway.plugins.module_utils import (  # noqa: E402
+    transaction,
+    ubus,
+)
+
+import gateway  # noqa: E402
+
+ENGINE = [{"config": "fastpath", "type": "fastpath", "section": "main",
+           "values": {"engine": "ebpf"}}]
+PROBLEM = {"config": "fastpath", "section": "main", "option": "engine", "code": "value",
+           "params": {}, "text": "not an engine"}
+
+
+class Transactions(unittest.TestCase):
+    def setUp(self):
+        self.gateway = gateway.Gateway(gateway.factory())
+        self.gateway.__enter__()
+        self.addCleanup(self.gateway.__exit__)
+        self.state = self.gateway.state
+
+    def account(self, password=gateway.PASSWORD):
+        return ubus.Gateway(self.gateway.url, "root", password, timeout=2)
+
+    def run_change(self, sections=None, password=gateway.PASSWORD, **options):
+        options.setdefault("seconds", 5)
+        change = transaction.Transaction(self.account(password))
+        return change.run(ENGINE if sections is None else sections, **options)
+
+    def engine(self):
+        return self.state.configs["fastpath"][0]["values"]["engine"]
+
+    def failed(self, expression, **options):
+        with self.assertRaisesRegex(transaction.Failed, expression) as raised:
+            self.run_change(**options)
+        return raised.exception.facts
+
+    def test_it_is_confirmed(self):
+        result = self.run_change()
+        self.assertEqual((result["changed"], result["state"]), (True, "confirmed"))
+        self.assertEqual(self.engine(), "ebpf")
+        self.assertIn("engine='ebpf'", result["diff"]["after"])
+        self.assertEqual(self.state.last["state"], "confirmed")
+
+    def test_the_second_run_changes_nothing(self):
+        self.run_change()
+        self.state.calls.clear()
+        self.assertFalse(self.run_change()["changed"])
+        self.assertNotIn("fastpath.change apply", self.state.calls)
+
+    def test_a_check_changes_nothing(self):
+        result = self.run_change(apply=False)
+        self.assertTrue(result["changed"])
+        self.assertEqual(self.engine(), "off")
+        self.assertNotIn("fastpath.change apply", self.state.calls)
+
+    def test_a_secret_that_is_the_same_changes_nothing(self):
+        wan = [{"config": "network", "type": "interface", "section": "wan",
+                "values": {"password": "line"}}]
+        self.assertTrue(self.run_change(wan)["changed"])
+        again = self.run_change(wan)
+        self.assertEqual((again["changed"], again["diff"]["after"]), (False, ""))
+        wan[0]["values"]["password"] = "other"
+        self.assertNotIn("other", str(self.run_change(wan)["diff"]))
+
+    def test_problems_are_reported_with_their_place(self):
+        self.state.problems = [PROBLEM]
+        facts = self.failed("fastpath.main.engine: not an engine")
+        self.assertEqual(facts["problems"], [PROBLEM])
+        self.assertEqual(self.engine(), "off")
+
+    def test_a_loss_of_connectivity_needs_consent(self):
+        self.state.cuts = [{"code": "interface", "params": {}, "text": "lan is gone"}]
+        self.failed("lan is gone")
+        self.assertEqual(self.run_change(cut_ok=True)["state"], "confirmed")
+
+    def test_an_exposure_needs_consent(self):
+        self.state.exposes = [{"code": "input", "zone": "wan", "to": "", "text": "wan is open"}]
+        self.failed("wan is open")
+        self.failed("wan is open", accept_exposure=["lan"])
+        self.assertTrue(self.run_change(accept_exposure=["wan"])["changed"])
+
+    def test_values_that_the_daemon_refuses_are_rolled_back(self):
+        self.state.daemon_problems = [PROBLEM]
+        self.assertEqual(self.failed("fastpathd refuses")["state"], "reverted")
+        self.assertEqual(self.engine(), "off")
+
+    def test_a_change_that_cuts_the_controller_off_is_rolled_back(self):
+        self.state.deaf_after_apply = True
+        facts = self.failed("could not be reached after the change.*expired", seconds=2)
+        self.assertEqual(facts["state"], "expired")
+        self.assertEqual((self.engine(), self.state.last["state"]), ("off", "expired"))
+
+    def test_a_change_whose_answer_is_lost_is_confirmed(self):
+        self.state.lose_answer = True
+        self.assertEqual(self.run_change()["state"], "confirmed")
+        self.assertEqual(self.engine(), "ebpf")
+
+    def test_a_change_that_does_not_come_into_force_is_rolled_back(self):
+        self.state.in_force = False
+        facts = self.failed("did not come into force in time", seconds=2)
+        self.assertEqual(facts["state"], "expired")
+        self.assertEqual(self.engine(), "off")
+
+    def test_a_session_that_ends_is_renewed(self):
+        account = self.account()
+        transaction.Transaction(account).run(ENGINE, apply=False)
+        self.state.sessions.clear()
+        self.assertTrue(transaction.Transaction(account).run(ENGINE)["changed"])
+
+    def test_another_pending_change_is_reported(self):
+        self.state.number = 6
+        self.state.pending = {"id": 6, "until": float("inf")}
+        with self.assertRaisesRegex(ubus.Refused, "another change is pending"):
+            self.run_change()
+
+    def test_a_wrong_password(self):
+        with self.assertRaisesRegex(ubus.Refused, "wrong name or password"):
+            self.run_change(password="wrong")
+
+    def test_another_server(self):
+        account = ubus.Gateway("http://127.0.0.1:9", "root", "", timeout=1)
+        with self.assertRaises(ubus.Unreachable):
+            transaction.Transaction(account).run(ENGINE)
+
+
+if __name__ == "__main__":
+    unittest.main()
