@@ -220,6 +220,23 @@ test_sources() {
     lab_tests sources "$TOP/e2e/tests/run" sources
 }
 
+# Dashboards, alert rules, the Ansible collection, the template for OpenWISP, and the schema for
+# flow records; the last one's engine is too large to be fetched for each commit.
+test_fleet() {
+    local python=$TOP/e2e/tests/fleet wanted
+    need_node
+    npm_ready "$TOP/docs/fleet/dashboards"
+    need_promtool
+    wanted=("$python/requirements.txt")
+    if [ "$CHOSEN" != @core ]; then
+        need_packages "reading flow records" pmacct
+        wanted+=("$python/requirements-flows.txt")
+    fi
+    need_python "$BUILD/fleet/venv" "${wanted[@]}"
+    check "dashboards as generated" npm --prefix "$TOP/docs/fleet/dashboards" run --silent check
+    lab_tests fleet "$python/run"
+}
+
 test_page() {
     need_node
     npm_ready "$TOP/ui"

@@ -95,3 +95,19 @@ need_lab_tools() {
     # shellcheck disable=SC2086 # one package a word
     need_packages "the lab's machines" $packages
 }
+
+# need_python VENV REQUIREMENTS…: a virtual environment with the packages that the files name,
+# installed when one of them has changed.
+need_python() {
+    local venv=$1 file stamp
+    shift
+    need_packages "tests in Python" python3 python3-venv
+    [ -x "$venv/bin/python" ] || step "Python's packages" python3 -m venv "$venv"
+    for file; do
+        stamp=$venv/.${file##*/}
+        [ ! -e "$stamp" ] || [ "$file" -nt "$stamp" ] || continue
+        step "Python's packages of ${file##*/}" "$venv/bin/pip" install -q \
+            --disable-pip-version-check --no-input --no-deps -r "$file"
+        touch "$stamp"
+    done
+}

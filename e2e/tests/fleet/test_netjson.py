@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The template for OpenWISP renders to UCI that fastpath knows. `--renew` writes gateway.uci."""
+
+import json
+import re
+import sys
+import unittest
+
+import series
+
+try:
+    from netjsonconfig import OpenWrt
+except ImportError:
+    OpenWrt = None
+
+FOLDER = series.TOP / "docs/fleet/netjson"
+GOLDEN = series.HERE / "gateway.uci"
+
+
+def template():
+    return json.loads((FOLDER / "gateway.json").read_text())
+
+
+def rendered():
+    context = json.loads((FOLDER / "context.json").read_text())
+    backend = OpenWrt(template(), context=context)
+    backend.validate()
+    return backend.render().rstrip("\n") + "\n"
+
+
+def sections(text):
+    """Package, type, name and options of each section."""
+    package = ""
+    found = []
+    for line in text.splitlines():
+        words = re.findall(r"'[^']*'|\S+", line)
+        words = [word.strip("'") for word in words]
+        if words[:1] == ["package"]:
+            package = words[1]
+        elif words[:1] == ["config"]:
+            found.append((package, words[1], words[2], {}))
+        elif words:
+            found[-1][3].setdefault(words[1], []).append(words[2])
+    return found
+
+
+@unittest.skipIf(OpenWrt is None, "this machine has no netjsonconfig")
+class Template(unittest.TestCase):
+    def test_it_renders_as_kept(self):
+        self.assertEqual(rendered(), GOLDEN.read_text())
+
+    def test_each_variable_has_an_example(self):
+        names = set(re.findall(r"\{\{ (\w+) \}\}", (FOLDER / "gateway.json").read_text()))
+        self.assertEqual(names, set(json.loads((FOLDER / "context.json").read_text())))
+        self.assertNotIn("{{", rendered())
+
+    def test_options_are_those_of_the_daemon(self):
+        page = (series.TOP / "docs/design/configuration.md").read_text()
+        kinds, kind = {}, None
+        for line in page.splitlines():
+            if match := re.match(r"config (\w+)", line):
+                kind = kinds.setdefault(match.group(1), {"name", "enabled"})
+            elif kind is not None and (match := re.match(r"\s(?:option|list) (\w+)", line)):
+                kind.add(match.group(1))
+        # Its options are a table of their own.
+        table = re.findall(r"^\| `(\w+)` \| `?", (series.TOP / "docs/ipfix.md").read_text(), re.M)
+        kinds["export"] = set(table)
+        ours = [each for each in sections(rendered()) if each[0] == "fastpath"]
+        self.assertGreaterEqual(len(ours), 5)
+        for _, kind, name, options in ours:
+            self.assertIn(kind, kinds)
+            self.assertLessEqual(set(options), kinds[kind], name)
+
+    def test_zones_have_networks_that_exist(self):
+        found = sections(rendered())
+        interfaces = {name for package, kind, name, _ in found if kind == "interface"}
+        zones = {options["name"][0] for _, kind, _, options in found if kind == "zone"}
+        for _, kind, name, options in found:
+            if kind == "zone":
+                self.assertLessEqual(set(options["network"]), interfaces, name)
+            if kind in ("forwarding", "policy"):
+                self.assertLessEqual({*options["src"], *options["dest"]}, zones, name)
+
+
+if __name__ == "__main__":
+    if "--renew" in sys.argv:
+        GOLDEN.write_text(rendered())
+    else:
+        unittest.main()
