@@ -227,6 +227,7 @@ test_fleet() {
     need_node
     npm_ready "$TOP/docs/fleet/dashboards"
     need_promtool
+    need_stores
     wanted=("$python/requirements.txt")
     if [ "$CHOSEN" != @core ]; then
         need_packages "reading flow records" pmacct

@@ -96,6 +96,27 @@ need_lab_tools() {
     need_packages "the lab's machines" $packages
 }
 
+# need_stores: Prometheus and VictoriaMetrics, only their programs, in BUILD/fleet/programs. Debian's
+# packages would start servers here. Tests say which is missing.
+need_stores() {
+    local programs=$BUILD/fleet/programs package
+    mkdir -p "$programs"
+    for package in prometheus victoria-metrics; do
+        if [ -x "$programs/usr/bin/$package" ]; then continue; fi
+        if ! apt-cache show "$package" >/dev/null 2>&1; then continue; fi
+        step "$package" flock "$BUILD/packages.lock" bash -c "set -e; $(declare -f fetch_programs)
+            fetch_programs $(printf '%q' "$programs") $package"
+    done
+}
+
+# fetch_programs FOLDER PACKAGE: the package's files there.
+fetch_programs() {
+    cd "$1"
+    apt-get download -q "$2"
+    dpkg-deb -x "$2"_*.deb .
+    rm "$2"_*.deb
+}
+
 # need_python VENV REQUIREMENTS…: a virtual environment with the packages that the files name,
 # installed when one of them has changed.
 need_python() {

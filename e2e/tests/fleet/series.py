@@ -30,6 +30,8 @@ HEALTHY = [
     ("fastpath_doctor_findings", {"severity": "error"}, 0),
     ("fastpath_flow_reasons", {"reason": "first-packets"}, 3),
 ]
+# About the time of golden.prom and further.prom.
+GOLDEN_NOW = 1000
 # Counters of defects: they stand still on a healthy gateway.
 STILL = re.compile(
     r"_(refused|resyncs|evicted_flows|reconnects|restarts|dropped_packets|unread)_total$"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real Prometheus and VictoriaMetrics, which scrape an exporter here."""
+
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import series
+
+PROGRAMS = series.TOP / "build/fleet/programs/usr/bin"
+# Seconds within which a store starts and has scraped, on a busy machine.
+PATIENCE = 120
+
+
+def program(name):
+    found = PROGRAMS / name
+    return str(found) if os.access(found, os.X_OK) else shutil.which(name)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Exporter(http.server.ThreadingHTTPServer):
+    """Answers as a gateway's exporter: FOUND with counters that grow at each scrape."""
+
+    def __init__(self, found):
+        self.found = found
+        self.scrapes = 0
+        self.queries = set()
+        super().__init__(("127.0.0.1", 0), Answer)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def target(self):
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    def text(self):
+        self.scrapes += 1
+        lines = []
+        for name, labels, value in self.found:
+            if name == "up":
+                continue
+            value += self.scrapes * series.growth(name)
+            if name.endswith("_timestamp_seconds"):
+                value += time.time() - series.GOLDEN_NOW
+            pairs = ",".join(f'{label}="{text}"' for label, text in labels.items())
+            lines.append(f"{name}{{{pairs}}} {value:g}\n")
+        return "".join(lines)
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.queries.add(urllib.parse.unquote(self.path))
+        body = self.server.text().encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Store:
+    """A store's HTTP interface."""
+
+    def __init__(self, port):
+        self.url = f"http://127.0.0.1:{port}"
+
+    def get(self, path, **arguments):
+        query = urllib.parse.urlencode(arguments)
+        with urllib.request.urlopen(f"{self.url}{path}?{query}", timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def query(self, expression):
+        return self.get("/api/v1/query", query=expression)["data"]["result"]
+
+    def ready(self, least):
+        """Whether it answers, and a counter has so many samples."""
+        with contextlib.suppress(OSError, ValueError):
+            found = self.query("count_over_time(fastpath_cpu_seconds_total[10m])")
+            return bool(found) and float(found[0]["value"][1]) >= least
+        return False
+
+
+def configuration(folder, name, target):
+    """docs/fleet/NAME for a target here, scraped each second."""
+    text = (series.TOP / "docs/fleet" / name).read_text()
+    text = text.replace("/etc/fastpath/gateways", str(folder / "gateways"))
+    rules = series.TOP / "docs/fleet/alerts/fastpath.rules.yml"
+    text = text.replace("/etc/fastpath/fastpath.rules.yml", str(rules))
+    text = text.replace(": 30s", ": 1s")
+    (folder / "gateways").mkdir(exist_ok=True)
+    gateways = [{"targets": [target], "labels": {"instance": "gw1"}}]
+    (folder / "gateways/site.yml").write_text(json.dumps(gateways))
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def arguments(name, folder, path, port):
+    if name == "prometheus":
+        return [f"--config.file={path}", f"--storage.tsdb.path={folder}/tsdb",
+                f"--web.listen-address=127.0.0.1:{port}"]
+    return [f"-promscrape.config={path}", f"-storageDataPath={folder}/store",
+            f"-httpListenAddr=127.0.0.1:{port}", "-memory.allowedBytes=200MB",
+            # It shows a sample to queries after half a minute otherwise.
+            "-search.latencyOffset=1s"]
+
+
+CONFIGURATIONS = {"prometheus": "prometheus.yml", "victoria-metrics": "victoria.yml"}
+
+
+@contextlib.contextmanager
+def running(name, exporter, folder, samples=5):
+    """The store of this name, once it has so many samples."""
+    folder = pathlib.Path(folder)
+    path = configuration(folder, CONFIGURATIONS[name], exporter.target)
+    port = free_port()
+    log = folder / f"{name}.log"
+    with log.open("w") as output:
+        process = subprocess.Popen([program(name), *arguments(name, folder, path, port)],
+                                   stdout=output, stderr=subprocess.STDOUT)
+    try:
+        store = Store(port)
+        until = time.monotonic() + PATIENCE
+        while not store.ready(samples):
+            if process.poll() is not None or time.monotonic() > until:
+                raise AssertionError(f"{name} does not scrape:\n{log.read_text()[-3000:]}")
+            time.sleep(0.2)
+        yield store
+    finally:
+        process.kill()
+        process.wait()
