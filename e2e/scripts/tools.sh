@@ -96,7 +96,7 @@ need_lab_tools() {
     need_packages "the lab's machines" $packages
 }
 
-# need_stores: Prometheus and VictoriaMetrics, only their programs, in BUILD/fleet/programs. Debian's
+# need_stores: Prometheus and VictoriaMetrics, only programs, in BUILD/fleet/programs: Debian's
 # packages would start servers here. Tests say which is missing.
 need_stores() {
     local programs=$BUILD/fleet/programs package
@@ -111,7 +111,7 @@ need_stores() {
 
 # fetch_programs FOLDER PACKAGE: the package's files there.
 fetch_programs() {
-    cd "$1"
+    cd "$1" || exit
     apt-get download -q "$2"
     dpkg-deb -x "$2"_*.deb .
     rm "$2"_*.deb

@@ -127,6 +127,7 @@ class Collector(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             text = (FOLDER / "nfacctd.conf").read_text()
             text = text.replace("nfacctd_port: 4739", f"pcap_savefile: {series.HERE}/records.pcap")
+            text = text.replace("daemonize: true", "daemonize: false")
             text = text.replace("/etc/fastpath/primitives", str(FOLDER / "primitives"))
             text = text.replace("/var/spool/fastpath/", f"{folder}/")
             text = re.sub(r"^print_trigger_exec.*", "", text, flags=re.MULTILINE)
