@@ -32,7 +32,7 @@ class State:
         self.last = None
         self.number = 0
         self.calls = []
-        # What a test has the gateway do.
+        # Behaviour that a test chooses.
         self.problems = []
         self.cuts = []
         self.exposes = []

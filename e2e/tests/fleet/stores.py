@@ -3,6 +3,7 @@
 
 import contextlib
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -34,11 +35,10 @@ def free_port():
 
 
 class Exporter(http.server.ThreadingHTTPServer):
-    """Answers as a gateway's exporter: FOUND with counters that grow at each scrape."""
+    """Answers as a gateway's exporter: TEXT is called at each scrape."""
 
-    def __init__(self, found):
-        self.found = found
-        self.scrapes = 0
+    def __init__(self, text):
+        self.text = text
         self.queries = set()
         super().__init__(("127.0.0.1", 0), Answer)
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -47,18 +47,26 @@ class Exporter(http.server.ThreadingHTTPServer):
     def target(self):
         return f"127.0.0.1:{self.server_address[1]}"
 
-    def text(self):
-        self.scrapes += 1
+
+
+def growing(found):
+    """The text of these series, with counters that grow at each call."""
+    calls = itertools.count(1)
+
+    def text():
+        number = next(calls)
         lines = []
-        for name, labels, value in self.found:
+        for name, labels, value in found:
             if name == "up":
                 continue
-            value += self.scrapes * series.growth(name)
+            value += number * series.growth(name)
             if name.endswith("_timestamp_seconds"):
                 value += time.time() - series.GOLDEN_NOW
             pairs = ",".join(f'{label}="{text}"' for label, text in labels.items())
-            lines.append(f"{name}{{{pairs}}} {value:g}\n")
+            lines.append(f"{name}{{{pairs}}} {value:.15g}\n")
         return "".join(lines)
+
+    return text
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
@@ -97,13 +105,13 @@ class Store:
         return False
 
 
-def configuration(folder, name, target):
-    """docs/fleet/NAME for a target here, scraped each second."""
+def configuration(folder, name, target, interval=1):
+    """docs/fleet/NAME for a target here, scraped every INTERVAL seconds."""
     text = (series.TOP / "docs/fleet" / name).read_text()
     text = text.replace("/etc/fastpath/gateways", str(folder / "gateways"))
     rules = series.TOP / "docs/fleet/alerts/fastpath.rules.yml"
     text = text.replace("/etc/fastpath/fastpath.rules.yml", str(rules))
-    text = text.replace(": 30s", ": 1s")
+    text = text.replace(": 30s", f": {interval}s")
     (folder / "gateways").mkdir(exist_ok=True)
     gateways = [{"targets": [target], "labels": {"instance": "gw1"}}]
     (folder / "gateways/site.yml").write_text(json.dumps(gateways))
@@ -126,10 +134,10 @@ CONFIGURATIONS = {"prometheus": "prometheus.yml", "victoria-metrics": "victoria.
 
 
 @contextlib.contextmanager
-def running(name, exporter, folder, samples=5):
+def running(name, exporter, folder, samples=5, interval=1):
     """The store of this name, once it has so many samples."""
     folder = pathlib.Path(folder)
-    path = configuration(folder, CONFIGURATIONS[name], exporter.target)
+    path = configuration(folder, CONFIGURATIONS[name], exporter.target, interval)
     port = free_port()
     log = folder / f"{name}.log"
     with log.open("w") as output:

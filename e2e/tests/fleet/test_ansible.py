@@ -17,7 +17,7 @@ BIN = pathlib.Path(sys.executable).parent
 SECRET = "the-line-s-own"
 VARIABLES = {
     "fastpath_password": gateway.PASSWORD,
-    "fastpath_seconds": 5,
+    "fastpath_seconds": 600,
     "fastpath_vlans": [
         {"vlan": 10, "ports": ["lan1:u*", "lan3:u*"], "interface": "lan",
          "ipaddr": ["10.10.10.1/24"], "dhcp": {"start": 100, "limit": 50}},

@@ -27,7 +27,7 @@ class Stores(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.exporter = stores.Exporter(series.healthy())
+        self.exporter = stores.Exporter(stores.growing(series.healthy()))
         self.addCleanup(self.exporter.server_close)
         self.addCleanup(self.exporter.shutdown)
 

@@ -28,10 +28,10 @@ class Transactions(unittest.TestCase):
         self.state = self.gateway.state
 
     def account(self, password=gateway.PASSWORD):
-        return ubus.Gateway(self.gateway.url, "root", password, timeout=2)
+        return ubus.Gateway(self.gateway.url, "root", password, timeout=30)
 
     def run_change(self, sections=None, password=gateway.PASSWORD, **options):
-        options.setdefault("seconds", 5)
+        options.setdefault("seconds", 600)
         change = transaction.Transaction(self.account(password))
         return change.run(ENGINE if sections is None else sections, **options)
 
@@ -93,7 +93,7 @@ class Transactions(unittest.TestCase):
         self.assertEqual(self.failed("fastpathd refuses")["state"], "reverted")
         self.assertEqual(self.engine(), "off")
 
-    def test_a_change_that_cuts_the_controller_off_is_rolled_back(self):
+    def test_a_change_that_disconnects_the_controller_is_rolled_back(self):
         self.state.deaf_after_apply = True
         facts = self.failed("could not be reached after the change.*expired", seconds=2)
         self.assertEqual(facts["state"], "expired")

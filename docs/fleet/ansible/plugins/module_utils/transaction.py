@@ -115,7 +115,7 @@ class Transaction:
         try:
             change = self.gateway.call(OBJECT, "apply", arguments)["id"]
         except Unreachable:
-            # The change may have cut the connection before the answer.
+            # The change may have ended the connection before the answer.
             change = self._lost(before["id"] if before else 0, begun + seconds)
         # A session from before may be lost with the services that restart.
         self.later.session = None
@@ -148,8 +148,8 @@ class Transaction:
 
     def _confirm(self, change, begun, seconds, confirm):
         until = begun + seconds
-        reachable = False
-        while self.clock() < until:
+        # At least once, however slow the controller is.
+        while True:
             answer = self._pending()
             reachable = answer is not None
             pending = answer and answer["pending"]
@@ -166,6 +166,8 @@ class Transaction:
             if pending and self._ready(pending["in_force"], self.clock() - begun, confirm):
                 if self._confirmed(change):
                     return "confirmed"
+            if self.clock() >= until:
+                break
             self.sleep(PAUSE)
         raise self._ended(change, until, reachable)
 

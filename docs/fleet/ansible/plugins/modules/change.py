@@ -11,7 +11,7 @@ description:
   - Compares the wanted sections of UCI with those of the gateway, has the gateway check the
     difference, applies it and confirms it once it is in force.
   - The gateway restores the old configuration by itself unless it is confirmed, as when the change
-    cuts the controller off, and after a loss of power.
+    disconnects the controller, and after a loss of power.
   - Speaks JSON-RPC with the gateway's web server. There is no Python on the gateway, so the
     module runs on the controller (C(connection=local) or C(delegate_to=localhost)).
 options:
