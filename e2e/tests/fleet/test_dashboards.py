@@ -64,6 +64,8 @@ class Dashboards(unittest.TestCase):
 
     def test_each_panel_has_a_source_and_a_title(self):
         for board in boards():
+            numbers = [panel["id"] for panel in panels(board)]
+            self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
             for panel in panels(board):
                 with self.subTest(f"{board.stem}: {panel['title']}"):
                     self.assertTrue(panel["title"])

@@ -40,7 +40,7 @@ const GREEN = 'green';
 function steps(limits: Look['limits']): dashboard.ThresholdsConfigBuilder {
   const [warning, error] = limits ?? [];
   const all: dashboard.Threshold[] = [{ value: null, color: GREEN }];
-  if (warning !== undefined) all.push({ value: warning, color: YELLOW });
+  if (warning !== undefined && warning !== error) all.push({ value: warning, color: YELLOW });
   if (error !== undefined) all.push({ value: error, color: RED });
   return new dashboard.ThresholdsConfigBuilder().mode(dashboard.ThresholdsMode.Absolute).steps(all);
 }
@@ -88,6 +88,7 @@ export function figure(title: string, query: Query, look: Look = {}) {
     .thresholds(steps(look.limits))
     .colorMode(common.BigValueColorMode.Value)
     .graphMode(common.BigValueGraphMode.None)
+    .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']))
     .textMode(look.named ? common.BigValueTextMode.Name : common.BigValueTextMode.Auto)
     .targets([target(query, 0).instant()]);
   if (look.description !== undefined) panel.description(look.description);
@@ -176,7 +177,10 @@ export function board(uid: string, title: string, one: boolean, sections: readon
     builder.withRow(new dashboard.RowBuilder(section.title));
     for (const panel of section.panels) builder.withPanel(panel);
   }
-  return builder.build();
+  const built = builder.build();
+  // Links to a panel name its number.
+  built.panels?.forEach((panel, at) => (panel.id = at + 1));
+  return built;
 }
 
 const ALL: dashboard.VariableOption = { selected: true, text: 'All', value: '$__all' };
