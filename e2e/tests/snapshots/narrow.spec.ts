@@ -192,6 +192,24 @@ for (const width of [320, 900, 1280]) {
   });
 }
 
+for (const width of [640, 768, 1280]) {
+  test(`the state of the Overview leaves no hole, ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await open(page, 'overview');
+    const ends = new Map<number, number>();
+    for (const name of ['Internet', 'Protection', 'Health']) {
+      const region = page.locator('main').getByRole('region', { name, exact: true });
+      const box = await region.boundingBox();
+      if (box) ends.set(box.y, box.x + box.width);
+    }
+    const summary = await page.getByRole('region', { name: 'Summary' }).boundingBox();
+    const edge = (summary?.x ?? 0) + (summary?.width ?? 0);
+    expect(ends.size, 'rows').toBe({ 640: 2, 768: 2, 1280: 1 }[width]);
+    for (const end of ends.values())
+      expect(Math.abs(end - edge), 'empty at the end').toBeLessThan(1);
+  });
+}
+
 test('flows are sorted at 320 px by a visible control', async ({ page }) => {
   await open(page, 'flows');
   const sort = page.getByRole('combobox', { name: 'Sort' });
