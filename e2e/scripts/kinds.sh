@@ -231,6 +231,7 @@ test_fleet() {
     wanted=("$python/requirements.txt")
     if [ "$CHOSEN" != @core ]; then
         need_packages "reading flow records" pmacct
+        need_packages "an empty machine" mmdebstrap
         wanted+=("$python/requirements-flows.txt")
     fi
     need_python "$BUILD/fleet/venv" "${wanted[@]}"

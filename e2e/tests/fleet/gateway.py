@@ -210,11 +210,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Gateway:
     """`with Gateway(configs) as gateway`: its `url`, its `state`."""
 
-    def __init__(self, configs):
+    def __init__(self, configs, address="127.0.0.1"):
         self.state = State(configs)
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer((address, 0), Handler)
         self.server.state = self.state
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.url = f"http://{address}:{self.server.server_address[1]}"
 
     def __enter__(self):
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -37,16 +37,15 @@ def free_port():
 class Exporter(http.server.ThreadingHTTPServer):
     """Answers as a gateway's exporter: TEXT is called at each scrape."""
 
-    def __init__(self, text):
+    def __init__(self, text, address=("127.0.0.1", 0)):
         self.text = text
         self.queries = set()
-        super().__init__(("127.0.0.1", 0), Answer)
+        super().__init__(address, Answer)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
     def target(self):
         return f"127.0.0.1:{self.server_address[1]}"
-
 
 
 def growing(found):

@@ -208,10 +208,12 @@ class Load(unittest.TestCase):
         self.run_load("! grep -q 1.json")
         self.assertEqual([path.exists() for path in files], [True, False])
 
-    def test_a_file_that_is_being_printed_waits(self):
+    def test_a_file_that_is_being_printed_waits_and_is_loaded_without_another_run(self):
         path = self.file("1.json", age=0)
-        self.run_load("true")
-        self.assertTrue(path.exists())
+        age = self.folder / "age"
+        self.run_load(f'echo $(($(date +%s) - $(stat -L -c %Y /proc/self/fd/0))) >"{age}"')
+        self.assertGreaterEqual(int(age.read_text()), 5)
+        self.assertFalse(path.exists())
 
 
 if __name__ == "__main__":
