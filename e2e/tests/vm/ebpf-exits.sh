@@ -115,3 +115,24 @@ END
         1000000000
     soon 10 accounted "$apart"
 }
+
+# bench_agrees FUNCTION: the bench reads as many forwarded packets in the map as the daemon reports.
+bench_agrees() {
+    local found
+    found=$(gw "$1; forwarded /sys/fs/bpf/fastpath/exits")
+    if [ "$found" -le 100 ] || [ "$found" != "$(exits forwarded)" ]; then
+        echo "$found"
+        return 1
+    fi
+}
+
+# @core
+# Its rows count only if their packets took the path that they are for.
+test_the_bench_counts_forwarded_packets_of_all_ports() {
+    local counter
+    # shellcheck source=e2e/bench/guest/lib.sh
+    counter=$(. "$TOP/e2e/bench/guest/lib.sh" && declare -f forwarded)
+    engine_ebpf
+    h10 "curl -sS -o /dev/null http://$ISP_4/32.bin"
+    soon 10 bench_agrees "$counter"
+}
