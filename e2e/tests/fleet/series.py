@@ -5,7 +5,6 @@ import pathlib
 import re
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-HERE = pathlib.Path(__file__).resolve().parent
 DAEMON = TOP / "feeds/fastpathd/src/crates/fastpathd/src/metrics"
 LINE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -25,12 +24,10 @@ HEALTHY = [
     ("fastpath_ebpf_flows_limit", {}, 65536),
     ("fastpath_ips_state", {"state": "starting"}, 0),
     ("fastpath_ips_state", {"state": "inline"}, 1),
-    ("fastpath_rules_state", {"state": "builtin"}, 0),
-    ("fastpath_rules_state", {"state": "good"}, 1),
     ("fastpath_doctor_findings", {"severity": "error"}, 0),
     ("fastpath_flow_reasons", {"reason": "first-packets"}, 3),
 ]
-# About the time of golden.prom and further.prom.
+# About the time of golden.prom.
 GOLDEN_NOW = 1000
 # Counters of defects: they stand still on a healthy gateway.
 STILL = re.compile(
@@ -53,12 +50,8 @@ def golden():
     return read(DAEMON / "golden.prom")
 
 
-def further():
-    return read(HERE / "further.prom")
-
-
 def every():
-    return golden() + further() + EXPORTER
+    return golden() + EXPORTER
 
 
 def labels_by_name():

@@ -87,17 +87,6 @@ class Dashboards(unittest.TestCase):
         self.assertEqual(status, 0, said)
 
 
-class Series(unittest.TestCase):
-    def test_further_series_are_of_metrics_of_the_daemon(self):
-        sources = "".join(path.read_text() for path in series.DAEMON.glob("*.rs"))
-        golden = {name for name, _, _ in series.golden()}
-        for name, labels, _ in series.further():
-            self.assertIn(f'"{name}"', sources)
-            self.assertNotIn(name, golden)
-            for label in labels:
-                self.assertIn(f'("{label}"', sources)
-
-
 class Parser(unittest.TestCase):
     def test_metrics_labels_and_groups(self):
         query = (

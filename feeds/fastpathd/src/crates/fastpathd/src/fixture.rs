@@ -4,6 +4,9 @@
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+use ebpf::devices::NotNative;
+use ebpf::entry_side::Hook;
+use ebpf::fake::Fake;
 use flows::Now;
 use ruleset::Applied;
 use serde_json::{Value, json};
@@ -17,7 +20,8 @@ use crate::bus::methods::{Outcome, call};
 use crate::core::Core;
 use crate::cpu::Sample;
 use crate::effect::Effect as AnyEffect;
-use crate::offload::{self, flowtable::Job};
+use crate::offload::ebpf::{AttachOutcome, OpenMaps};
+use crate::offload::{self, Program, flowtable::Job};
 use crate::sys::kernel::Machine;
 
 fn link(index: u32, name: &str, kind: LinkKind) -> Link {
@@ -199,6 +203,23 @@ pub(crate) fn running() -> Core {
     );
     assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Bus(bus::Effect::AnswerEngine)]);
     core
+}
+
+/// Programs at TC on `held`, none on `bare`.
+pub(crate) fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
+    let mut programs = Vec::new();
+    let mut add = |device: &str, hook, hook_name| {
+        let why = NotNative::NoXdp { device: device.to_owned() }.cause();
+        programs.push(Program { device: device.to_owned(), hook, hook_name, why });
+    };
+    for device in held {
+        add(device, Some(Hook::Tc), "tcx");
+    }
+    for device in bare {
+        add(device, None, "");
+    }
+    let opened = OpenMaps { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
+    AttachOutcome { programs, opened: (!held.is_empty()).then_some(opened) }
 }
 
 pub(crate) fn ask(core: &mut Core, method: &str, args: Value) -> Value {

@@ -8,13 +8,17 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Event};
+use ebpf::fake::Fake;
+use ebpf::layout::{Exits, Out};
 use flows::Now;
+use ruleset::Applied;
 use serde_json::{Value, json};
 
 use crate::core::Core;
-use crate::fixture::{ask, configuration, established, lab_dump, machine_sample, running};
+use crate::fixture::{ask, configuration, established, lab_dump, machine_sample, outcome, running};
 use crate::ips::inspection::{CommandReply, ProbeSample};
-use crate::{doctor, ips as inspection};
+use crate::sys::kernel::Readings;
+use crate::{doctor, ips as inspection, rules};
 
 const GOLDEN: &str = include_str!("golden.prom");
 
@@ -75,6 +79,17 @@ fn grown(entry: Entry, times: u64) -> Entry {
     }
 }
 
+/// Programs on its ports, one of which has treated packets.
+fn attach(core: &mut Core) {
+    let maps = Fake::default();
+    let mut one = Exits { seen: 110, ..Exits::default() };
+    (one.out[Out::Forwarded as usize], one.out[Out::Unknown as usize]) = (100, 10);
+    maps.with(|inside| inside.exits.add(1, &one));
+    core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
+    core.applied(Ok(Applied::Removed));
+    core.second(&Readings::default());
+}
+
 /// A gateway on which every family has a series.
 fn busy() -> Core {
     let mut core = running();
@@ -82,7 +97,6 @@ fn busy() -> Core {
     values["ips"] = json!({".type": "ips", ".name": "ips", ".index": 1, "enabled": "1"});
     core.configuration_read(&values);
     core.machine_read(machine_sample());
-    core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
     dump(&mut core, 1, &[]);
     dump(&mut core, 2, &[established(1, false), established(2, false)]);
     dump(&mut core, 3, &[grown(established(1, true), 3)]);
@@ -96,6 +110,16 @@ fn busy() -> Core {
             "accepted": 1},
     });
     core.doctor_event(doctor::Event::Read(Ok(report)));
+    let state = json!({
+        "outcome": "updated", "version": "0123456789ab", "since_ms": 900_000, "rules": 40_000,
+        "sources": [{"name": "et", "rules": 40_000, "checked_ms": 950_000}],
+    });
+    core.rules_event(rules::Event::Done(Ok(state)));
+    core.applied(Ok(Applied::Replaced));
+    values["main"]["engine"] = "ebpf".into();
+    core.configuration_read(&values);
+    attach(&mut core);
+    core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
     core
 }
 
@@ -108,6 +132,25 @@ fn golden_output() {
         return;
     }
     assert_eq!(text, GOLDEN, "GOLDEN_UPDATE=1 renews it");
+}
+
+/// All names in the sources here.
+#[test]
+fn every_family_has_a_series_in_the_golden_output() {
+    let has = |name: &str| GOLDEN.contains(&format!("# TYPE {name} "));
+    let mut names = BTreeSet::new();
+    for file in std::fs::read_dir("src/metrics").unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(path).unwrap();
+            let quoted = text.split('"').skip(1).step_by(2);
+            let ours = quoted.filter(|text| text.starts_with("fastpath_"));
+            names.extend(ours.map(str::to_owned));
+        }
+    }
+    assert!(names.len() > 40, "{names:?}");
+    let missing: Vec<_> = names.into_iter().filter(|name| !has(name)).collect();
+    assert_eq!(missing, [""; 0], "no series in golden.prom");
 }
 
 /// The rules of Prometheus, as promtool checks them.
@@ -168,8 +211,10 @@ fn a_hundred_thousand_flows_are_a_bounded_number_of_series_that_never_decrease()
     let before = read(&mut core);
     assert_eq!(core.conntrack.flows().len(), 100_000);
     // Zones at their most, with the ports of a large switch and a queue for each CPU.
-    let zones = before.keys().filter(|name| name.starts_with("fastpath_forwarded")).count();
-    let most = before.len() - zones + 48 * 5 * 2 * 2 + 64 * 16 + 63 * 4 + 31 * 5;
+    let of = |family: &str| before.keys().filter(|name| name.starts_with(family)).count();
+    let zones = of("fastpath_forwarded");
+    let ports = of("fastpath_ebpf_packets_total") + of("fastpath_ebpf_device_info");
+    let most = before.len() - zones - ports + 48 * 5 * 2 * 2 + 64 * 17 + 63 * 4 + 31 * 5;
     println!("{} series, {most} at most", before.len());
     assert!(most <= 3000, "{most} series");
     // A third ends by an event with its last bytes, a third without one, a third goes on.

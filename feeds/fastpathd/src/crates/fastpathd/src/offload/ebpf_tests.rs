@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
-use ebpf::devices::NotNative;
 use ebpf::entry::Key;
 use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
@@ -17,10 +16,9 @@ use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
 
 use super::*;
-use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
-use crate::offload::Program;
+use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, outcome};
 use crate::offload::attach::ProgramsReason;
-use crate::offload::ebpf::{AttachRequest, OpenMaps};
+use crate::offload::ebpf::AttachRequest;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 use crate::{bus, conntrack, offload};
@@ -45,23 +43,6 @@ fn attach(devices: &[&str]) -> AnyEffect {
         devices: names(devices),
         hook: None,
     }))
-}
-
-/// Programs at TC on `held`, none on `bare`.
-fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
-    let mut programs = Vec::new();
-    let mut add = |device: &str, hook, hook_name| {
-        let why = NotNative::NoXdp { device: device.to_owned() }.cause();
-        programs.push(Program { device: device.to_owned(), hook, hook_name, why });
-    };
-    for device in held {
-        add(device, Some(Hook::Tc), "tcx");
-    }
-    for device in bare {
-        add(device, None, "");
-    }
-    let opened = OpenMaps { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
-    AttachOutcome { programs, opened: (!held.is_empty()).then_some(opened) }
 }
 
 /// A core that asks for programs on the lab's ports.
