@@ -12,6 +12,8 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 
 pub(crate) mod answer;
+#[cfg(test)]
+mod fixture;
 mod outbox;
 mod progress;
 mod record;

@@ -2,49 +2,13 @@
 
 use std::rc::Rc;
 
-use ipfix::{EndReason, Ends, Flow, Protocol};
+use ipfix::Protocol;
 
 use super::*;
+use crate::export::fixture::{self, queue};
 
 fn settings() -> Settings {
-    Settings {
-        name: "store".to_owned(),
-        enabled: true,
-        protocol: Protocol::Udp,
-        collector: "192.0.2.10:4739".parse().unwrap(),
-        active_timeout: 60,
-        idle_timeout: 15,
-        template_refresh: 10,
-        domain: 7,
-        enterprise: 32473,
-    }
-}
-
-fn queue(records: u64) -> Queue {
-    let address = "192.0.2.1".parse().unwrap();
-    let ends = Ends { src: address, dst: address, sport: 1, dport: 2 };
-    let mut queue = Queue::new();
-    for id in 0..records {
-        queue.push(&Flow {
-            start_ms: 1,
-            end_ms: 2,
-            octets: [1, 2],
-            packets: [1, 2],
-            offloaded: 0,
-            protocol: 6,
-            sent: ends,
-            received: ends,
-            end_reason: EndReason::End,
-            interfaces: [0; 2],
-            vlans: [0; 2],
-            id,
-            path: "slow",
-            reason: "",
-            inspection: "none",
-            zones: [""; 2],
-        });
-    }
-    queue
+    fixture::settings(Protocol::Udp, "192.0.2.10:4739".parse().unwrap())
 }
 
 fn names() -> Interfaces {

@@ -3,13 +3,13 @@
 
 use std::net::SocketAddr;
 
-use ipfix::{EndReason, Ends, Flow};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{sleep, timeout};
 
 use super::*;
+use crate::export::fixture;
 
 /// More than any step takes on a loaded machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -17,37 +17,6 @@ const LONG: Duration = Duration::from_secs(60);
 fn in_loop(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, test);
-}
-
-fn batch(records: u64) -> Queue {
-    let ends = Ends {
-        src: "10.10.10.10".parse().unwrap(),
-        dst: "203.0.113.1".parse().unwrap(),
-        sport: 40_000,
-        dport: 80,
-    };
-    let mut queue = Queue::new();
-    for id in 0..records {
-        queue.push(&Flow {
-            start_ms: 1,
-            end_ms: 2,
-            octets: [1, 2],
-            packets: [1, 2],
-            offloaded: 0,
-            protocol: 6,
-            sent: ends,
-            received: ends,
-            end_reason: EndReason::End,
-            interfaces: [5, 8],
-            vlans: [10, 0],
-            id,
-            path: "slow",
-            reason: "closing",
-            inspection: "none",
-            zones: ["lan", "wan"],
-        });
-    }
-    queue
 }
 
 /// Exporters with one of them, and its reports.
@@ -59,17 +28,7 @@ struct Bench {
 
 impl Bench {
     fn new(protocol: Protocol, collector: SocketAddr) -> Self {
-        let settings = Settings {
-            name: "store".to_owned(),
-            enabled: true,
-            protocol,
-            collector,
-            active_timeout: 60,
-            idle_timeout: 15,
-            template_refresh: 1,
-            domain: 7,
-            enterprise: 32473,
-        };
+        let settings = fixture::settings(protocol, collector);
         let (events, reports) = tokio::sync::mpsc::channel(1);
         let mut exporters = Exporters::default();
         exporters.run(vec![(1, settings)], &events);
@@ -77,7 +36,7 @@ impl Bench {
     }
 
     fn send(&self, records: u64) {
-        self.exporters.running[0].1.send(&batch(records));
+        self.exporters.running[0].1.send(&fixture::queue(records));
     }
 
     async fn until(&mut self, what: &str, reached: impl Fn(&Progress) -> bool) {
@@ -112,7 +71,7 @@ impl Received {
             256 => {
                 assert!(self.templates > 0, "records before the templates");
                 // All records of this test are of one length.
-                let length = batch(1).size() - 4;
+                let length = fixture::queue(1).size() - 4;
                 assert_eq!((short(18) - 4) % length, 0);
                 self.records += ((short(18) - 4) / length) as u64;
             }
