@@ -3,65 +3,8 @@
 # Flow records: nfdump, pmacct and tshark read the same bytes as the hosts and conntrack have,
 # losses are counted, and a bad section changes nothing.
 
-COLLECTOR=10.10.10.10
-HERE=$RUN/export
-
-# exports OPTION VALUE…: to h10, after the usual sections.
-exports() {
-    {
-        gw cat "/run/e2e/$CONFIG"
-        printf "\nconfig export 'store'\n"
-        printf "\toption %s '%s'\n" host $COLLECTOR active_timeout 5 idle_timeout 3 "$@"
-    } | configure
-}
-
-collector_is() { says ".exports[0] | .state == \"$1\"" exports; }
-nothing_waits() { says '.exports[0].queued == 0' exports; }
-
-# listen NAME: a collector that appends its messages to a file: an IPFIX file (RFC 5655).
-listen() {
-    begin h10 "$1" "exec socat -u UDP-RECV:4739 CREATE:/tmp/e2e/$1.ipfix"
-}
-
-# capture_export: all datagrams to the collector, whether it is there or not.
-capture_export() {
-    begin h10 export "exec tcpdump --immediate-mode -U -i eth0 -w /tmp/e2e/export.pcap" \
-        "udp dst port 4739"
-    soon 5 peers grep -q listening /tmp/e2e/export.log
-}
-
-# take FILE: here, from the peers.
-take() { peers "cat /tmp/e2e/$1" >"$HERE/$1"; }
-
-# read_tshark FILE: a line for each record.
-read_tshark() { node "$VM/records.mjs" read "$1"; }
-
-need_readers() {
-    local program
-    for program in tshark nfcapd nfdump nfacctd; do
-        command -v "$program" >/dev/null || skip "this machine has no $program"
-    done
-    rm -rf "$HERE"
-    mkdir -p "$HERE"
-}
-
-# sums_of PORT…: lines "PORT UP DOWN" of all records with these ports, from lines that begin so.
-sums_of() {
-    awk -v ports="$*" '
-        BEGIN { n = split(ports, wanted, " ") }
-        { up[$1] += $2; down[$1] += $3 }
-        END {
-            for (i = 1; i <= n; i++) {
-                port = wanted[i]
-                printf "%d %d %d\n", port, up[port], down[port]
-            }
-        }'
-}
-
-by_tshark() {
-    take export.pcap
-    read_tshark "$HERE/export.pcap" | awk '{ print $1, $3, $4 }' | sums_of "$@"
-}
+# shellcheck source=e2e/tests/vm/lib/export.sh
+. "$VM/lib/export.sh"
 
 by_nfdump() {
     local port=19739 pid
@@ -89,46 +32,6 @@ by_pmacct() {
     timeout 60 nfacctd -f "$HERE/nfacctd.conf" >"$HERE/nfacctd.log" 2>&1 </dev/null
     jq -r '"\(.port_src) \(.bytes) \((.rev_bytes | tonumber) * .flows)"' "$HERE/pmacct.json" |
         sums_of "$@"
-}
-
-# by_conntrack PORT…: the kernel's own counts, which include offloaded packets.
-by_conntrack() {
-    local port
-    for port; do echo "$port $(conntrack_bytes "$port")"; done
-}
-
-records_are_whole() {
-    local wanted found
-    wanted=$(by_conntrack "$@")
-    found=$(by_tshark "$@")
-    [ "$wanted" = "$found" ] || { echo "conntrack: $wanted, records: $found"; return 1; }
-}
-
-# 50 MiB each.
-PAYLOAD=52428800
-
-# fetch ADDRESS PORT: from the web server there.
-fetch() {
-    same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
-        --local-port $2 -w '%{size_download}' http://$(bracketed "$1")/256.bin")" $PAYLOAD
-}
-
-# payload_is_whole PORT…: by turns of IPv4 and IPv6, within 0.1 %. Without the headers of IP and
-# TCP with its timestamps, in each packet as it was counted.
-payload_is_whole() {
-    awk -v payload=$PAYLOAD -v ports="$*" '
-        BEGIN { n = split(ports, wanted, " ") }
-        { down[$1] += $4; packets[$1] += $6; carried[$1] += $7; all[$1] += $3 + $4 }
-        END {
-            for (i = 1; i <= n; i++) {
-                port = wanted[i]
-                net = down[port] - packets[port] * (i % 2 ? 52 : 72)
-                printf "note: %s: %d bytes in %d packets, %.5f of the payload, %.4f offloaded\n",
-                    port, down[port], packets[port], net / payload, carried[port] / all[port]
-                if (net < payload * 0.999 || net > payload * 1.001) exit 1
-                if (carried[port] < all[port] * 0.95) exit 1
-            }
-        }' "$HERE/records"
 }
 
 # @long
@@ -162,12 +65,6 @@ test_bytes_of_offloaded_flows_are_exact() {
         "flowtable - lan iot 10 20"
 }
 
-records_are_read() {
-    take export.pcap
-    read_tshark "$HERE/export.pcap" >"$HERE/records"
-    payload_is_whole "$@"
-}
-
 # Conntrack counts none of these packets: the daemon adds the programs' counts, the last ones too
 # when the connection is ended while a program carries it.
 # @long
@@ -190,40 +87,11 @@ test_bytes_that_programs_carry_are_exact() {
     done
 }
 
-# records_in FILE: of flows.
-records_in() { read_tshark "$1" | wc -l; }
-
-# counted: the records sent and lost are those of the datagrams, and those received were sent.
-counted() {
-    local sent lost seen=0 file
-    read -r sent lost < <(said '.exports[0] | "\(.sent) \(.lost)"' exports)
-    for file in "$@"; do
-        take "$file"
-        seen=$((seen + $(records_in "$HERE/$file")))
-    done
-    take export.pcap
-    [ "$(records_in "$HERE/export.pcap") $seen" = "$((sent + lost)) $sent" ] || {
-        echo "sent $sent, lost $lost, received $seen"
-        return 1
-    }
-}
-
 begins_with_templates() {
     local bytes
     read -ra bytes < <(peers "od -A n -t x1 -N 18 /tmp/e2e/$1" | xargs)
     # Version 10 at 0, the first set's number at 16: 2 is templates.
     [ "${bytes[*]:0:2} ${bytes[*]:16:2}" = "00 0a 00 02" ]
-}
-
-end_of() {
-    end "$1"
-    soon 10 peers "! ss -Hlnu -N h10 sport = :4739 | grep -q ."
-}
-
-# questions NUMBER: flows of UDP without answers, which end at once.
-questions() {
-    crowd_in "$1"
-    gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'
 }
 
 # @fault:collector-restarts @long

@@ -2,6 +2,7 @@
 // records.mjs read FILE: of each flow record in a capture or an IPFIX file, as tshark decodes it,
 // ports, bytes and packets of both directions, bytes offloaded, path, reason, zones, addresses
 // behind NAT, devices and VLANs; a word each, - for an empty one.
+// records.mjs count FILE: how many flow records.
 // records.mjs replay FILE PORT: sends the datagrams of a capture to a port of this machine.
 
 import { execFileSync } from 'node:child_process';
@@ -59,6 +60,12 @@ function read() {
   for (const flow of flows) if (flow.sport !== undefined) console.log(row(flow));
 }
 
+function count() {
+  // A line for each message, with the ports of its records.
+  const ports = tshark('-T', 'fields', '-e', 'cflow.srcport').join(',').split(/[,\n]/);
+  console.log(ports.filter(Boolean).length);
+}
+
 async function replay() {
   const socket = createSocket('udp4');
   for (const payload of tshark('-T', 'fields', '-e', 'udp.payload').filter(Boolean)) {
@@ -68,4 +75,4 @@ async function replay() {
   socket.close();
 }
 
-await { read, replay }[task]();
+await { read, count, replay }[task]();

@@ -24,7 +24,7 @@ use crate::offload::ebpf::{AttachOutcome, OpenMaps};
 use crate::offload::{self, Program, flowtable::Job};
 use crate::sys::kernel::Machine;
 
-fn link(index: u32, name: &str, kind: LinkKind) -> Link {
+pub(crate) fn link(index: u32, name: &str, kind: LinkKind) -> Link {
     let ppp = kind == LinkKind::Ppp;
     Link {
         index,
@@ -42,7 +42,7 @@ fn link(index: u32, name: &str, kind: LinkKind) -> Link {
     }
 }
 
-fn route(network: &str, prefix: u8, index: u32, gateway: Option<&str>) -> Change {
+pub(crate) fn route(network: &str, prefix: u8, index: u32, gateway: Option<&str>) -> Change {
     Change::Route(Route {
         network: network.parse().unwrap(),
         prefix,

@@ -20,6 +20,9 @@ use crate::ips::inspection::{CommandReply, ProbeSample};
 use crate::sys::kernel::Readings;
 use crate::{doctor, ips as inspection, rules};
 
+#[path = "most_tests.rs"]
+mod most;
+
 const GOLDEN: &str = include_str!("golden.prom");
 
 /// As a collector prints it.
@@ -201,7 +204,7 @@ fn one_of_many(id: u32) -> Entry {
 }
 
 #[test]
-fn a_hundred_thousand_flows_are_a_bounded_number_of_series_that_never_decrease() {
+fn a_hundred_thousand_flows_have_counters_that_never_decrease() {
     let mut core = busy();
     let mut values = configuration("flowtable");
     values["main"]["metrics_hosts"] = "100".into();
@@ -210,13 +213,6 @@ fn a_hundred_thousand_flows_are_a_bounded_number_of_series_that_never_decrease()
     dump(&mut core, 4, &all);
     let before = read(&mut core);
     assert_eq!(core.conntrack.flows().len(), 100_000);
-    // Zones at their most, with the ports of a large switch and a queue for each CPU.
-    let of = |family: &str| before.keys().filter(|name| name.starts_with(family)).count();
-    let zones = of("fastpath_forwarded");
-    let ports = of("fastpath_ebpf_packets_total") + of("fastpath_ebpf_device_info");
-    let most = before.len() - zones - ports + 48 * 5 * 2 * 2 + 64 * 17 + 63 * 4 + 31 * 5;
-    println!("{} series, {most} at most", before.len());
-    assert!(most <= 3000, "{most} series");
     // A third ends by an event with its last bytes, a third without one, a third goes on.
     let (third, ends) = (all.len() / 3, all.len() / 3 * 2);
     let ended = all[..third].iter().map(|entry| Event::Destroy(grown(*entry, 2)));

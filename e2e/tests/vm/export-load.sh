@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Flow records in number: none is lost, and what they cost in memory.
+# @long
+
+# shellcheck source=e2e/tests/vm/lib/export.sh
+. "$VM/lib/export.sh"
+
+# begin_and_end SECONDS NUMBER: so many flows in each second of the gateway's clock, which begin and
+# end there. Prints how long it took in seconds.
+begin_and_end() {
+    crowd_in "$2" >/dev/null
+    gw "now() { cut -d . -f 1 /proc/uptime; }
+        start=\$(now)
+        round=0
+        while [ \$((round += 1)) -le $1 ]; do
+            conntrack -D -p udp --dport 53 >/dev/null 2>&1
+            conntrack -R /tmp/crowd >/dev/null 2>&1
+            until [ \$(now) -ge \$((start + round)) ]; do busybox usleep 20000; done
+        done
+        conntrack -D -p udp --dport 53 >/dev/null 2>&1
+        echo \$((\$(now) - start))"
+}
+
+# As many a second as this machine's one CPU makes, 2,000 at the most.
+test_two_thousand_records_a_second_are_received() {
+    local seconds
+    need_readers
+    at_the_end crowd_out
+    listen sink
+    exports
+    soon 20 collector_is up
+    seconds=$(begin_and_end 60 2000)
+    soon 30 says '.exports[0] | .sent >= 120000 and .lost == 0 and .queued == 0' exports
+    soon 30 arrived sink.ipfix
+    same "lost events" "$(said .conntrack.resyncs status)" 0
+    note "$(said '.exports[0] | "sent \(.sent), lost \(.lost)"' exports) in $seconds s"
+}
+
+# The counters that the last record of each flow reported.
+test_memory_at_two_hundred_thousand_flows() {
+    local flows=210000 before after
+    at_the_end crowd_out
+    same "conntrack's complaints" "$(crowd_in "$flows" | grep -i -E 'error|fail' || true)" ""
+    soon 120 says ".conntrack.count >= $flows" status
+    until_still 20 daemon_kib
+    before=$(daemon_kib)
+    exports
+    soon 20 says '.exports | length == 1' exports
+    until_still 20 daemon_kib
+    after=$(daemon_kib)
+    note "$flows flows: $before KiB, with an exporter $after KiB"
+    between "KiB more" $((after - before)) 1000 20000
+}

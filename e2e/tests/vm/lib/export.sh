@@ -1,0 +1,159 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # names are for the tests
+# Flow records: a collector on h10, and the counts of its records.
+
+COLLECTOR=10.10.10.10
+HERE=$RUN/export
+
+# exports OPTION VALUE…: to h10, after the usual sections.
+exports() {
+    {
+        gw cat "/run/e2e/$CONFIG"
+        printf "\nconfig export 'store'\n"
+        printf "\toption %s '%s'\n" host $COLLECTOR active_timeout 5 idle_timeout 3 "$@"
+    } | configure
+}
+
+collector_is() { says ".exports[0] | .state == \"$1\"" exports; }
+nothing_waits() { says '.exports[0].queued == 0' exports; }
+
+# listen NAME: a collector that appends its messages to a file: an IPFIX file (RFC 5655).
+listen() {
+    begin h10 "$1" "exec socat -u UDP-RECV:4739 CREATE:/tmp/e2e/$1.ipfix"
+}
+
+# listen_tcp NAME: the same over one connection.
+listen_tcp() {
+    begin h10 "$1" "exec socat -u TCP-LISTEN:4739 CREATE:/tmp/e2e/$1.ipfix"
+}
+
+# The file of by_tshark and records_are_read, at the peers.
+RECORDS=export.pcap
+
+# capture_export: all datagrams to the collector, whether it is there or not.
+capture_export() {
+    begin h10 export "exec tcpdump --immediate-mode -U -i eth0 -w /tmp/e2e/export.pcap" \
+        "udp dst port 4739"
+    soon 5 peers grep -q listening /tmp/e2e/export.log
+}
+
+# take FILE: here, from the peers.
+take() { peers "cat /tmp/e2e/$1" >"$HERE/$1"; }
+
+# read_tshark FILE: a line for each record.
+read_tshark() { node "$VM/records.mjs" read "$1"; }
+
+need_readers() {
+    local program
+    for program in tshark nfcapd nfdump nfacctd; do
+        command -v "$program" >/dev/null || skip "this machine has no $program"
+    done
+    rm -rf "$HERE"
+    mkdir -p "$HERE"
+}
+
+# sums_of PORT…: lines "PORT UP DOWN" of all records with these ports, from lines that begin so.
+sums_of() {
+    awk -v ports="$*" '
+        BEGIN { n = split(ports, wanted, " ") }
+        { up[$1] += $2; down[$1] += $3 }
+        END {
+            for (i = 1; i <= n; i++) {
+                port = wanted[i]
+                printf "%d %d %d\n", port, up[port], down[port]
+            }
+        }'
+}
+
+by_tshark() {
+    take $RECORDS
+    read_tshark "$HERE/$RECORDS" | awk '{ print $1, $3, $4 }' | sums_of "$@"
+}
+
+# by_conntrack PORT…: the kernel's own counts, which include offloaded packets.
+by_conntrack() {
+    local port
+    for port; do echo "$port $(conntrack_bytes "$port")"; done
+}
+
+records_are_whole() {
+    local wanted found
+    wanted=$(by_conntrack "$@")
+    found=$(by_tshark "$@")
+    [ "$wanted" = "$found" ] || { echo "conntrack: $wanted, records: $found"; return 1; }
+}
+
+# 50 MiB each.
+PAYLOAD=52428800
+
+# fetch ADDRESS PORT: from the web server there.
+fetch() {
+    same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
+        --local-port $2 -w '%{size_download}' http://$(bracketed "$1")/256.bin")" $PAYLOAD
+}
+
+# payload_is_whole PORT…: by turns of IPv4 and IPv6, within 0.1 %. Without the headers of IP and
+# TCP with its timestamps, in each packet as it was counted.
+payload_is_whole() {
+    awk -v payload=$PAYLOAD -v ports="$*" '
+        BEGIN { n = split(ports, wanted, " ") }
+        { down[$1] += $4; packets[$1] += $6; carried[$1] += $7; all[$1] += $3 + $4 }
+        END {
+            for (i = 1; i <= n; i++) {
+                port = wanted[i]
+                net = down[port] - packets[port] * (i % 2 ? 52 : 72)
+                printf "note: %s: %d bytes in %d packets, %.5f of the payload, %.4f offloaded\n",
+                    port, down[port], packets[port], net / payload, carried[port] / all[port]
+                if (net < payload * 0.999 || net > payload * 1.001) exit 1
+                if (carried[port] < all[port] * 0.95) exit 1
+            }
+        }' "$HERE/records"
+}
+
+records_are_read() {
+    take $RECORDS
+    read_tshark "$HERE/$RECORDS" >"$HERE/records"
+    payload_is_whole "$@"
+}
+
+# records_in FILE: of flows.
+records_in() { node "$VM/records.mjs" count "$1"; }
+
+# counted: the records sent and lost are those of the datagrams, and those received were sent.
+counted() {
+    local sent lost seen=0 file
+    read -r sent lost < <(said '.exports[0] | "\(.sent) \(.lost)"' exports)
+    for file in "$@"; do
+        take "$file"
+        seen=$((seen + $(records_in "$HERE/$file")))
+    done
+    take export.pcap
+    [ "$(records_in "$HERE/export.pcap") $seen" = "$((sent + lost)) $sent" ] || {
+        echo "sent $sent, lost $lost, received $seen"
+        return 1
+    }
+}
+
+# arrived FILE: the records of this file are all that were made, and none is lost or waits.
+arrived() {
+    local sent lost queued seen
+    read -r sent lost queued < <(said '.exports[0] | "\(.sent) \(.lost) \(.queued)"' exports)
+    take "$1"
+    seen=$(records_in "$HERE/$1")
+    [ "$seen $lost $queued" = "$sent 0 0" ] || {
+        echo "sent $sent, lost $lost, queued $queued, received $seen"
+        return 1
+    }
+}
+
+end_of() {
+    end "$1"
+    soon 10 peers "! ss -Hlnu -N h10 sport = :4739 | grep -q ."
+}
+
+# questions NUMBER: flows of UDP without answers, which end at once.
+questions() {
+    crowd_in "$1"
+    gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'
+}
