@@ -40,6 +40,7 @@ class State:
         self.daemon_problems = []
         self.deaf_after_apply = False
         self.lose_answer = False
+        self.early = 0
         self.deaf = False
 
     def expire(self):
@@ -151,7 +152,7 @@ class Methods:
         state.number += 1
         state.old, state.configs = state.configs, after
         seconds = arguments["seconds"]
-        state.pending = {"id": state.number, "until": time.monotonic() + seconds}
+        state.pending = {"id": state.number, "until": time.monotonic() + seconds - state.early}
         state.deaf = state.deaf_after_apply
         return {"id": state.number, "seconds": seconds, "until_ms": 0}
 
@@ -182,7 +183,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if state.deaf:
                 return
             answer = self.answer(state, *request["params"])
-            if state.deaf or (state.lose_answer and request["params"][2] == "apply"):
+            applied = request["params"][2] == "apply"
+            if state.lose_answer if applied else state.deaf:
                 return
         body = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode()
         self.send_response(200)

@@ -99,6 +99,17 @@ class Transactions(unittest.TestCase):
         self.assertEqual(facts["state"], "expired")
         self.assertEqual((self.engine(), self.state.last["state"]), ("off", "expired"))
 
+    def test_a_change_that_disconnects_the_controller_before_its_answer_is_rolled_back(self):
+        self.state.deaf_after_apply = self.state.lose_answer = True
+        facts = self.failed("could not be reached after the change.*expired", seconds=2)
+        self.assertEqual(facts["state"], "expired")
+
+    def test_a_gateway_that_has_rolled_back_before_the_controller_gives_up(self):
+        self.state.deaf_after_apply = True
+        self.state.early = 1
+        facts = self.failed("could not be reached after the change.*expired", seconds=4)
+        self.assertEqual(facts["state"], "expired")
+
     def test_a_change_whose_answer_is_lost_is_confirmed(self):
         self.state.lose_answer = True
         self.assertEqual(self.run_change()["state"], "confirmed")

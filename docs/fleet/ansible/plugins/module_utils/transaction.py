@@ -148,13 +148,15 @@ class Transaction:
 
     def _confirm(self, change, begun, seconds, confirm):
         until = begun + seconds
+        reachable = True
         # At least once, however slow the controller is.
         while True:
             answer = self._pending()
-            reachable = answer is not None
             pending = answer and answer["pending"]
-            if reachable and (pending is None or pending["id"] != change):
+            # It has ended. After a rollback the gateway answers again, whatever the change did.
+            if answer and (pending is None or pending["id"] != change):
                 break
+            reachable = answer is not None
             if pending and pending["problems"]:
                 self._revert(change)
                 raise Failed(
