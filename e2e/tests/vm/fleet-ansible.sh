@@ -160,13 +160,13 @@ test_check_mode_changes_nothing() {
 }
 
 test_a_change_that_disconnects_the_controller_is_rolled_back() {
-    local texts address='{"config": "network", "type": "interface", "section": "mgmt",
-        "values": {"ipaddr": ["10.99.99.15/24"]}}'
+    local texts closed='{"config": "firewall", "type": "zone", "match": {"name": "mgmt"},
+        "values": {"input": "REJECT"}}'
     [ -x "$VENV/bin/ansible-playbook" ] || skip "this machine has no Ansible"
     texts=$(gw "$TEXTS")
     VARIABLES='{"fastpath_password": "fastpath"}'
-    MORE=$(jq -nc --argjson address "$address" --argjson seconds "$(patient 2)" \
-        '{fastpath_sections: [$address], fastpath_cut_ok: true, fastpath_seconds: $seconds}')
+    MORE=$(jq -nc --argjson closed "$closed" --argjson seconds "$(patient 2)" \
+        '{fastpath_sections: [$closed], fastpath_cut_ok: true, fastpath_seconds: $seconds}')
     if play; then fail "the run succeeds: $(cat "$RUN/play")"; fi
     has "the reason" "$(cat "$RUN/play")" 'could not be reached after the change'
     has "the reason" "$(cat "$RUN/play")" 'it has expired'
