@@ -48,7 +48,7 @@ ticks_go_on() {
 
 # The collector accepts, and its process is stopped: the kernel's buffers are filled, then the queue.
 stop_reading() { peers "kill -STOP -- -\$(cat /tmp/e2e/$1.pid)"; }
-read_again() { peers "kill -CONT -- -\$(cat /tmp/e2e/$1.pid)"; }
+run_again() { peers "kill -CONT -- -\$(cat /tmp/e2e/$1.pid)" 2>/dev/null || true; }
 
 stalled() { says '.exports[0] | .state == "up" and .cause.code == "stalled"' exports; }
 
@@ -60,7 +60,7 @@ more_until() {
 
 # @fault:collector-does-not-read
 test_a_collector_that_does_not_read_delays_nothing() {
-    at_the_end 'crowd_out; read_again sink'
+    at_the_end 'crowd_out; run_again sink'
     listen_tcp sink
     exports protocol tcp
     soon 20 collector_is up
@@ -74,7 +74,10 @@ test_a_collector_that_does_not_read_delays_nothing() {
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost), queued \(.queued)"' exports)"
     ticks_go_on
     end_flood
-    read_again sink
+    # The next one gets what waits.
+    run_again sink
+    end sink
+    listen_tcp second
     soon 20 says '.exports[0] | .state == "up" and .why == "" and .queued < 1000' exports
 }
 

@@ -25,7 +25,7 @@ listen() {
 
 # listen_tcp NAME: the same over one connection.
 listen_tcp() {
-    begin h10 "$1" "exec socat -u TCP-LISTEN:4739 CREATE:/tmp/e2e/$1.ipfix"
+    begin h10 "$1" "exec socat -u TCP-LISTEN:4739,reuseaddr CREATE:/tmp/e2e/$1.ipfix"
 }
 
 # The file of by_tshark and records_are_read, at the peers.
