@@ -28,6 +28,7 @@ usage: ./build.sh COMMAND
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, on a clock of instructions
+  bench fleet        5 to 50 gateways against nfcapd and VictoriaMetrics: sums, CPU, memory
   test [--shuffle SEED] [all|timed|changed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
   fuzz [TARGET|all] [SECONDS]
@@ -137,6 +138,8 @@ cmd_fuzz() {
 }
 
 cmd_bench() {
+    # It needs no machine of the lab.
+    [ "${1-}" != fleet ] || exec "$TOP/e2e/bench/fleet/run"
     need_packages "the bench" gcc libc6-dev
     need_bpf_tools
     need_lab_tools

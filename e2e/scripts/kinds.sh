@@ -220,8 +220,9 @@ test_sources() {
     lab_tests sources "$TOP/e2e/tests/run" sources
 }
 
-# Dashboards, alert rules, the Ansible collection, the template for OpenWISP, and the schema for
-# flow records; the last one's engine is too large to be fetched for each commit.
+# Dashboards, alert rules, the Ansible collection, the template for OpenWISP, two gateways of the
+# fleet bench, and the schema for flow records, whose engine is too large to be fetched for each
+# commit.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted
     need_node
@@ -235,6 +236,11 @@ test_fleet() {
         wanted+=("$python/requirements-flows.txt")
     fi
     need_python "$BUILD/fleet/venv" "${wanted[@]}"
+    need_build_tools
+    need_packages "the fleet bench" nfdump jq lua5.1
+    check "gateways of the fleet bench" with_clippy cargo build --locked \
+        --manifest-path "$SRC/Cargo.toml" --target-dir "$BUILD/cargo" -p fastpathd \
+        --features bench --example fleet
     check "dashboards as generated" npm --prefix "$TOP/docs/fleet/dashboards" run --silent check
     lab_tests fleet "$python/run"
 }

@@ -83,15 +83,20 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 class Store:
-    """A store's HTTP interface."""
+    """A store's HTTP interface, and its process."""
 
-    def __init__(self, port):
+    def __init__(self, port, process, log):
         self.url = f"http://127.0.0.1:{port}"
+        self.process = process
+        self.log = log
 
-    def get(self, path, **arguments):
+    def text(self, path, **arguments):
         query = urllib.parse.urlencode(arguments)
         with urllib.request.urlopen(f"{self.url}{path}?{query}", timeout=30) as answer:
-            return json.loads(answer.read())
+            return answer.read().decode()
+
+    def get(self, path, **arguments):
+        return json.loads(self.text(path, **arguments))
 
     def query(self, expression):
         return self.get("/api/v1/query", query=expression)["data"]["result"]
@@ -104,15 +109,16 @@ class Store:
         return False
 
 
-def configuration(folder, name, target, interval=1):
-    """docs/fleet/NAME for a target here, scraped every INTERVAL seconds."""
+def configuration(folder, name, targets, interval=1):
+    """docs/fleet/NAME for these targets, by their instance, scraped every INTERVAL seconds."""
     text = (series.TOP / "docs/fleet" / name).read_text()
     text = text.replace("/etc/fastpath/gateways", str(folder / "gateways"))
     rules = series.TOP / "docs/fleet/alerts/fastpath.rules.yml"
     text = text.replace("/etc/fastpath/fastpath.rules.yml", str(rules))
     text = text.replace(": 30s", f": {interval}s")
     (folder / "gateways").mkdir(exist_ok=True)
-    gateways = [{"targets": [target], "labels": {"instance": "gw1"}}]
+    gateways = [{"targets": [target], "labels": {"instance": instance}}
+                for instance, target in targets.items()]
     (folder / "gateways/site.yml").write_text(json.dumps(gateways))
     path = folder / name
     path.write_text(text)
@@ -124,7 +130,7 @@ def arguments(name, folder, path, port):
         return [f"--config.file={path}", f"--storage.tsdb.path={folder}/tsdb",
                 f"--web.listen-address=127.0.0.1:{port}"]
     return [f"-promscrape.config={path}", f"-storageDataPath={folder}/store",
-            f"-httpListenAddr=127.0.0.1:{port}", "-memory.allowedBytes=200MB",
+            f"-httpListenAddr=127.0.0.1:{port}",
             # It shows a sample to queries after half a minute otherwise.
             "-search.latencyOffset=1s"]
 
@@ -133,23 +139,32 @@ CONFIGURATIONS = {"prometheus": "prometheus.yml", "victoria-metrics": "victoria.
 
 
 @contextlib.contextmanager
-def running(name, exporter, folder, samples=5, interval=1):
-    """The store of this name, once it has so many samples."""
+def started(name, targets, folder, interval=1, environment=None, further=()):
+    """The store of this name, which may not answer yet. FURTHER: more of its arguments."""
     folder = pathlib.Path(folder)
-    path = configuration(folder, CONFIGURATIONS[name], exporter.target, interval)
+    path = configuration(folder, CONFIGURATIONS[name], targets, interval)
     port = free_port()
     log = folder / f"{name}.log"
     with log.open("w") as output:
-        process = subprocess.Popen([program(name), *arguments(name, folder, path, port)],
-                                   stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([program(name), *arguments(name, folder, path, port), *further],
+                                   stdout=output, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **(environment or {})})
     try:
-        store = Store(port)
-        until = time.monotonic() + PATIENCE
-        while not store.ready(samples):
-            if process.poll() is not None or time.monotonic() > until:
-                raise AssertionError(f"{name} does not scrape:\n{log.read_text()[-3000:]}")
-            time.sleep(0.2)
-        yield store
+        yield Store(port, process, log)
     finally:
         process.kill()
         process.wait()
+
+
+@contextlib.contextmanager
+def running(name, exporter, folder, samples=5, interval=1):
+    """The store of this name, once it has so many samples."""
+    few = ["-memory.allowedBytes=200MB"] if name == "victoria-metrics" else []
+    with started(name, {"gw1": exporter.target}, folder, interval, further=few) as store:
+        until = time.monotonic() + PATIENCE
+        while not store.ready(samples):
+            if store.process.poll() is not None or time.monotonic() > until:
+                said = store.log.read_text()[-3000:]
+                raise AssertionError(f"{name} does not scrape:\n{said}")
+            time.sleep(0.2)
+        yield store

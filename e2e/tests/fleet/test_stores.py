@@ -61,7 +61,8 @@ class Configurations(unittest.TestCase):
     @unittest.skipUnless(promtool.available(), "this machine has no promtool")
     def test_prometheus_reads_its_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = stores.configuration(stores.pathlib.Path(folder), "prometheus.yml", "x:1")
+            folder = stores.pathlib.Path(folder)
+            path = stores.configuration(folder, "prometheus.yml", {"gw1": "x:1"})
             status, said = promtool.run("check", "config", path)
         self.assertEqual(status, 0, said)
 

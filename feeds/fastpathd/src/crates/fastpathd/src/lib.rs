@@ -7,6 +7,8 @@
     deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)
 )]
 
+#[cfg(feature = "bench")]
+pub mod bench;
 mod bus;
 mod configuration;
 mod conntrack;
@@ -22,6 +24,8 @@ mod fixture;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod ips;
+#[cfg(any(test, feature = "bench"))]
+mod lab;
 mod latency;
 mod metrics;
 mod network;

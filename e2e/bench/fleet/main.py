@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""main.py REPORT FOLDER: runs with 5 to 50 gateways, and with more targets; table and goals.
+
+Fails if a sum of the collector or of the store is not that of the gateways, or if a gateway costs
+more among many than among few.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/fleet"))
+
+import phase
+import usage
+
+NUMBERS = (5, 10, 25, 50)
+FLOWS = 2000
+# Each flow has several records, and there are a dozen scrapes.
+SECONDS = 60
+INTERVAL = 5
+ACTIVE_TIMEOUT, IDLE_TIMEOUT = 10, 5
+# The interval of docs/fleet.
+DOCUMENTED_INTERVAL = 30
+# Names that each of the 50 gateways is scraped under then, for a store alone.
+COPIES = (10, 40)
+DAY = 86400
+# The fixed part of a process is shared by all gateways, so a gateway costs less among many. Each
+# part alone varies by a quarter between runs on a shared machine; a cost that grows with the square
+# of their number would be ten times as much.
+GROWTH = 1.5
+
+
+def each(figures, part, what):
+    """The part's CPU share or memory for each gateway."""
+    return figures[part][what] / (figures["gateways"] * figures["copies"])
+
+
+def growth(runs):
+    """Goals: what a gateway costs among the most, as a multiple of that among the fewest."""
+    few, many = runs[0], runs[-1]
+    goals = []
+    for part in ("collector", "store"):
+        for what in ("cpu", "memory"):
+            ratio = each(many, part, what) / max(each(few, part, what), 1e-9)
+            goals.append({
+                "what": f"{what} of the {part} for a gateway, {many['gateways']} to "
+                        f"{few['gateways']} gateways",
+                "most": GROWTH, "is": round(ratio, 3), "met": ratio <= GROWTH,
+            })
+    return goals
+
+
+def row(run):
+    """A line of the table."""
+    targets = run["gateways"] * run["copies"]
+    cells = [f"{targets:,}", f"{run['records_s']:,.0f}", f"{run['samples_s']:,.0f}"]
+    for part in ("collector", "store"):
+        cells += [
+            f"{100 * run[part]['cpu']:.2f} %",
+            f"{100 * each(run, part, 'cpu'):.3f} %",
+            f"{run[part]['memory'] / 1e6:,.1f} MB",
+            f"{each(run, part, 'memory') / 1e3:,.0f} kB",
+        ]
+    return cells
+
+
+HEAD = ("gateways", "records/s", "samples/s", "nfcapd: CPU", "each", "memory", "each",
+        "VictoriaMetrics: CPU", "each", "memory", "each")
+
+
+def table(runs):
+    lines = [HEAD, ["---:"] * len(HEAD), *map(row, runs)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def disk(run):
+    """Bytes on disk for a gateway and day: of its records here, of its samples as documented."""
+    of = run["bytes"]
+    records = of["record"] * run["records_s"] / run["gateways"] * DAY
+    series = of["number_of_series"] / run["gateways"]
+    samples = of["sample"] * series * DAY / DOCUMENTED_INTERVAL
+    return {"records": records, "samples": samples, "index": of["series"] * series}
+
+
+def measure(folder):
+    """All runs, those of the table first."""
+    options = [phase.Options(number, FLOWS, SECONDS, INTERVAL, ACTIVE_TIMEOUT, IDLE_TIMEOUT)
+               for number in NUMBERS]
+    options += [phase.Options(NUMBERS[-1], FLOWS, 3 * DOCUMENTED_INTERVAL, DOCUMENTED_INTERVAL,
+                              ACTIVE_TIMEOUT, IDLE_TIMEOUT, copies) for copies in COPIES]
+    runs = []
+    for one in options:
+        name = f"{one.gateways}x{one.copies}"
+        print(f"  … {one.gateways * one.copies} targets", flush=True)
+        runs.append(phase.run(one, folder / name))
+    return runs
+
+
+def main():
+    report, folder = map(pathlib.Path, sys.argv[1:3])
+    try:
+        runs = measure(folder)
+    except usage.Missed as missed:
+        sys.exit(f"fleet: {missed}")
+    few = runs[:len(NUMBERS)]
+    goals, on_disk = growth(few), disk(few[-1])
+    found = [f"{run['gateways'] * run['copies']} targets: {line}"
+             for run in runs for line in run["differences"]]
+    report.parent.mkdir(parents=True, exist_ok=True)
+    new = report.with_suffix(".new")
+    new.write_text(json.dumps({"runs": runs, "goals": goals, "disk": on_disk}, indent=1) + "\n")
+    os.replace(new, report)
+    print(table(runs))
+    print("on disk, a gateway and day: "
+          + ", ".join(f"{name} {size / 1e6:,.1f} MB" for name, size in on_disk.items()))
+    for goal in goals:
+        mark = "✓" if goal["met"] else "✗"
+        print(f"  {mark} {goal['what']}: {goal['is']}, at most {goal['most']}")
+    for line in found:
+        print(f"  ✗ {line}")
+    if not found:
+        print(f"  ✓ all sums are those of the gateways, in {len(runs)} runs")
+    sys.exit(1 if found or not all(goal["met"] for goal in goals) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a process has used, and waits for a condition."""
+
+import os
+import pathlib
+import time
+
+TICKS = os.sysconf("SC_CLK_TCK")
+# Seconds between two questions.
+PAUSE = 0.2
+# Seconds until a condition has to hold, on a busy machine.
+PATIENCE = float(os.environ.get("FLEET_PATIENCE", "120"))
+
+
+class Missed(Exception):
+    """Something that the bench waits for does not come."""
+
+
+def until(what, condition):
+    """What the condition returns, once that is true."""
+    ends = time.monotonic() + PATIENCE
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > ends:
+            raise Missed(f"{what}: not within {PATIENCE:g} s")
+        time.sleep(PAUSE)
+
+
+def cpu_seconds(pid):
+    """CPU time of a process, in the kernel on its behalf included."""
+    # The name of the program is in parentheses and may have spaces.
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory_bytes(pid):
+    """Resident memory of a process."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise Missed(f"process {pid} has ended")
+
+
+def folder_bytes(folder):
+    """Bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*") if path.is_file())

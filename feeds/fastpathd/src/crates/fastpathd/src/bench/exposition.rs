@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The answer of `metrics` as the collector of package `fastpath-metrics` prints it. The tests
+//! compare the two.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+fn word<'a>(of: &'a Value, field: &str) -> &'a str {
+    of[field].as_str().unwrap_or_default()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\"")
+}
+
+fn labels(sample: &Value) -> String {
+    let labels = sample["labels"].as_object().into_iter().flatten();
+    let pairs = labels
+        .map(|(name, text)| format!("{name}=\"{}\"", escaped(text.as_str().unwrap_or_default())));
+    let list = pairs.collect::<Vec<_>>().join(",");
+    if list.is_empty() { list } else { format!("{{{list}}}") }
+}
+
+/// The families in Prometheus' format.
+pub(super) fn text(answer: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    for family in answer["families"].as_array().into_iter().flatten() {
+        let name = word(family, "name");
+        let help = word(family, "help").replace('\\', "\\\\").replace('\n', "\\n");
+        let kind = word(family, "type");
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for sample in family["samples"].as_array().into_iter().flatten() {
+            let _ = writeln!(text, "{name}{} {}", labels(sample), word(sample, "value"));
+        }
+    }
+    text
+}

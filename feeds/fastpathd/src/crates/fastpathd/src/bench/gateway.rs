@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A gateway whose kernel is made up: the daemon's core and exporters are those of the product, and
+//! what the core asks of the kernel is answered from made-up traffic.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use flows::Now;
+use ruleset::Applied;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::traffic::{Sums, Traffic};
+use super::{Options, exposition};
+use crate::bus::methods::{Outcome, call};
+use crate::core::Core;
+use crate::daemon::{Io, Paths, unix_ms};
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::lab::{configuration as values, lab_dump, lab_firewall, lab_network};
+use crate::offload::flowtable::Job;
+use crate::sys::kernel::{self, Machine, Readings};
+use crate::{configuration, conntrack, export, network, offload};
+
+/// Hosts with a DHCP lease: as many as have series of their own.
+const LEASES: u8 = 20;
+
+/// The sums of a gateway.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    domain: u32,
+    /// Carried by its connections.
+    made: Sums,
+    /// Records that its core has made.
+    records: u64,
+    /// Of its configuration; empty: there is none.
+    problem: String,
+    /// The exporter, as method `exports` has it.
+    export: Value,
+    scrapes: u64,
+    connections: usize,
+}
+
+pub(super) struct Gateway {
+    domain: u32,
+    core: Core,
+    io: Io,
+    exporters: export::run::Exporters,
+    traffic: Traffic,
+    readings: Readings,
+    records: u64,
+    scrapes: u64,
+}
+
+impl Gateway {
+    /// A gateway with the lab's network, and its events.
+    pub(super) fn new(domain: u32, options: &Options) -> (Self, mpsc::Receiver<Event>) {
+        let (events, inbox) = mpsc::channel(1);
+        let nowhere = PathBuf::from("/dev/null");
+        let paths = Paths {
+            socket: nowhere.clone(),
+            config: nowhere.clone(),
+            leases: nowhere.clone(),
+            run: nowhere.clone(),
+            commands: nowhere.clone(),
+            own_rules: nowhere,
+        };
+        let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
+        let hostname = format!("gw{domain}");
+        let machine = Machine { kernel: "6.12".into(), hostname, started, ..Machine::default() };
+        let mut gateway = Self {
+            domain,
+            core: Core::new(machine, started),
+            // Its own events alone come here: nothing is sent behind those of conntrack.
+            io: Io::new(paths, events, mpsc::unbounded_channel().0),
+            exporters: export::run::Exporters::default(),
+            traffic: Traffic::new(domain, options.flows),
+            readings: Readings { leases: leases(), ..Readings::default() },
+            records: 0,
+            scrapes: 0,
+        };
+        let mut values = values("flowtable");
+        values["store"] = json!({
+            ".type": "export", ".name": "store", ".index": 1,
+            "host": options.collector.ip().to_string(),
+            "port": options.collector.port().to_string(),
+            "active_timeout": options.active_s.to_string(),
+            "idle_timeout": options.idle_s.to_string(),
+            "domain": domain.to_string(),
+        });
+        for event in [
+            Event::Network(network::Event::Firewall(lab_firewall())),
+            Event::Network(network::Event::Interfaces(lab_dump())),
+            Event::Configuration(configuration::Event::Read(values)),
+            Event::Network(network::Event::Changed(lab_network())),
+        ] {
+            gateway.event(event);
+        }
+        (gateway, inbox)
+    }
+
+    fn set_clock(&mut self) {
+        self.core.now = Now { mono: self.io.started.elapsed(), unix_ms: unix_ms() };
+        self.core.cpu_time = kernel::cpu_time();
+    }
+
+    /// Once a second: the traffic goes on, and the core works as in the daemon.
+    pub(super) fn second(&mut self) {
+        let events = self.traffic.second();
+        if !events.is_empty() {
+            self.event(Event::Conntrack(conntrack::Event::Changed(events)));
+        }
+        self.set_clock();
+        let effects = self.core.second(&self.readings);
+        self.carry_out(effects);
+    }
+
+    /// An event, and everything that follows from it.
+    pub(super) fn event(&mut self, event: Event) {
+        self.set_clock();
+        let effects = self.handle(event);
+        self.carry_out(effects);
+    }
+
+    fn handle(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Bus(_) => Vec::new(),
+            Event::Configuration(event) => self.core.configuration_event(event),
+            Event::Conntrack(event) => self.core.conntrack_event(event),
+            Event::Cpu(event) => self.core.cpu_event(event),
+            Event::Doctor(event) => self.core.doctor_event(event),
+            Event::Export(event) => self.core.export_event(event),
+            Event::Ips(event) => self.core.ips_event(event),
+            Event::Latency(event) => self.core.latency_event(event),
+            Event::Network(event) => self.core.network_event(event),
+            Event::Offload(event) => self.core.offload_event(event),
+            Event::Rules(event) => self.core.rules_event(event),
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        let mut waiting = VecDeque::from(effects);
+        while let Some(effect) = waiting.pop_front() {
+            for event in self.answer(effect) {
+                waiting.extend(self.handle(event));
+            }
+        }
+    }
+
+    /// Carries out one effect: the events that it causes at once.
+    fn answer(&mut self, effect: Effect) -> Vec<Event> {
+        match effect {
+            Effect::Export(effect) => {
+                if let export::Effect::Send(records) = &effect {
+                    self.records += records.len() as u64;
+                }
+                self.exporters.execute(effect, &self.io);
+                Vec::new()
+            }
+            Effect::Conntrack(effect) => self.conntrack(effect),
+            Effect::Network(network::Effect::ReadInterfaces) => {
+                vec![Event::Network(network::Event::Interfaces(lab_dump()))]
+            }
+            Effect::Network(network::Effect::AskRoutes(batch)) => {
+                vec![Event::Network(network::Event::RoutesAnswered(batch, Some(Vec::new())))]
+            }
+            Effect::Offload(offload::Effect::Run(job)) => vec![Event::Offload(applied(&job))],
+            // Nothing of them has a part in flow records and metrics.
+            Effect::Offload(offload::Effect::Attach(_) | offload::Effect::NoteRules)
+            | Effect::Bus(_)
+            | Effect::Configuration(_)
+            | Effect::Cpu(_)
+            | Effect::Doctor(_)
+            | Effect::Ips(_)
+            | Effect::Latency(_)
+            | Effect::Rules(_) => Vec::new(),
+        }
+    }
+
+    fn conntrack(&self, effect: conntrack::Effect) -> Vec<Event> {
+        let events = match effect {
+            conntrack::Effect::Dump => vec![
+                conntrack::Event::Entries(self.traffic.dump()),
+                conntrack::Event::DumpEnded(true),
+            ],
+            conntrack::Effect::Sweep => vec![conntrack::Event::Sweep],
+            conntrack::Effect::LookUp(keys, start) => {
+                let mut found = self.traffic.dump();
+                found.retain(|entry| keys.contains(&(entry.zone, entry.orig)));
+                vec![conntrack::Event::LookedUp(found, start)]
+            }
+            conntrack::Effect::ClearMarks(connections, _, version) => {
+                vec![conntrack::Event::MarksCleared(connections, version)]
+            }
+            conntrack::Effect::ReadEvents(version) => vec![conntrack::Event::EventsRead(version)],
+            conntrack::Effect::DisableWindowTracking(connections) => {
+                vec![conntrack::Event::WindowTracking(connections, true)]
+            }
+            // Of engine ebpf, and of administrators.
+            conntrack::Effect::Update(_) | conntrack::Effect::Delete(_) => Vec::new(),
+        };
+        events.into_iter().map(Event::Conntrack).collect()
+    }
+
+    /// All connections end with the next second.
+    pub(super) fn stop(&mut self) {
+        self.traffic.stop();
+    }
+
+    fn ask(&mut self, method: &str) -> Map<String, Value> {
+        self.set_clock();
+        match call(&mut self.core, method, Map::new()) {
+            Outcome::Reply(Ok(answer), _) => answer.decode().unwrap_or_default(),
+            Outcome::Reply(Err(_), _)
+            | Outcome::Invalid(_)
+            | Outcome::NotFound
+            | Outcome::NoMethod
+            | Outcome::Doctor(_)
+            | Outcome::Reinspect
+            | Outcome::Engine { .. } => Map::new(),
+        }
+    }
+
+    /// The answer of `metrics`.
+    pub(super) fn metrics(&mut self) -> Map<String, Value> {
+        self.ask("metrics")
+    }
+
+    /// The text of a scrape.
+    pub(super) fn scraped(&mut self) -> String {
+        self.scrapes += 1;
+        exposition::text(&self.metrics())
+    }
+
+    pub(super) fn report(&mut self) -> Report {
+        let exports = Value::Object(self.ask("exports"));
+        Report {
+            domain: self.domain,
+            made: self.traffic.sums(),
+            records: self.records,
+            problem: self.core.configuration.error().to_owned(),
+            export: exports.pointer("/exports/0").cloned().unwrap_or_default(),
+            scrapes: self.scrapes,
+            connections: self.core.conntrack.flows().len(),
+        }
+    }
+}
+
+/// The outcome of nft's job.
+fn applied(job: &Job) -> offload::Event {
+    match job {
+        Job::Apply { .. } | Job::Renew(_) => offload::Event::Applied(Ok(Applied::Replaced)),
+        Job::Verify(_) => offload::Event::Verified(true),
+    }
+}
+
+fn leases() -> String {
+    let lease = |n: u8| format!("99 02:00:00:00:02:{n:02x} 10.10.10.{} host{n} *\n", 10 + n);
+    (0..LEASES).map(lease).collect()
+}

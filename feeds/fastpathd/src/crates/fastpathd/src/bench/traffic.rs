@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Made-up traffic as conntrack would report it: connections that begin, grow, pause and end, and
+//! the sums of everything that they have carried.
+
+use std::net::Ipv4Addr;
+
+use ctnetlink::{Counters, Entry, Event, Status, TcpState, Tuple};
+use serde::Serialize;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Connections that begin in a second.
+const BEGUN_MOST: usize = 200;
+/// Seconds of a connection.
+const SHORTEST: u32 = 20;
+const LONGEST: u32 = 60;
+/// A connection pauses for the last seconds of each such period, so that some become idle.
+const PERIOD: u32 = 30;
+const PAUSE: u32 = 10;
+/// Packets a second from the initiator; to it, four times as many.
+const MOST_PACKETS: u32 = 30;
+const LEAST_BYTES: u32 = 40;
+const MOST_BYTES: u32 = 1500;
+/// The first of the LAN's hosts, 10.10.10.10, and how many there are.
+const HOST: u32 = 0x0a0a_0a0a;
+const HOSTS: u32 = 200;
+/// 203.0.113.1; other servers follow.
+const SERVER: u32 = 0xcb00_7101;
+const SERVERS: u32 = 250;
+const FIRST_PORT: u32 = 1024;
+const PORTS: u32 = 60_000;
+/// 198.51.100.10, the gateway's own address.
+const WAN: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
+
+/// Bytes and packets from the initiators (up) and to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Sums {
+    up_bytes: u64,
+    up_packets: u64,
+    down_bytes: u64,
+    down_packets: u64,
+}
+
+/// A generator of numbers that are the same in each run: xorshift.
+#[derive(Debug)]
+struct Numbers(u64);
+
+impl Numbers {
+    /// From 0 to below `end`.
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from(self.0 % u64::from(end)).unwrap_or_default()
+    }
+}
+
+#[derive(Debug)]
+struct Connection {
+    id: u32,
+    tuples: [Tuple; 2],
+    counters: [Counters; 2],
+    /// Carried by the flowtable.
+    offloaded: bool,
+    ends: u32,
+}
+
+impl Connection {
+    /// As a dump has it.
+    fn entry(&self) -> Entry {
+        let [orig, reply] = self.tuples;
+        let bit = if self.offloaded { Status::OFFLOAD } else { Status::default() };
+        let tcp = orig.proto == TCP && !self.offloaded;
+        Entry {
+            id: self.id,
+            zone: 0,
+            orig,
+            reply,
+            status: Status::SEEN_REPLY | Status::ASSURED | Status::CONFIRMED | bit,
+            timeout_s: (!self.offloaded).then_some(120),
+            mark: 0,
+            tcp_state: tcp.then_some(TcpState::Established),
+            helper: false,
+            seq_adjust: false,
+            orig_counters: Some(self.counters[0]),
+            reply_counters: Some(self.counters[1]),
+            start_ns: None,
+        }
+    }
+
+    /// As the event of its begin has it: without counters.
+    fn begun(&self) -> Event {
+        let status = Status::CONFIRMED;
+        let none = None;
+        Event::New(Entry { status, orig_counters: none, reply_counters: none, ..self.entry() })
+    }
+
+    /// As the event of its end has it.
+    fn ended(&self) -> Event {
+        let tcp_state = (self.tuples[0].proto == TCP).then_some(TcpState::TimeWait);
+        Event::Destroy(Entry { tcp_state, ..self.entry() })
+    }
+}
+
+/// The connections of a gateway.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    numbers: Numbers,
+    connections: Vec<Connection>,
+    wanted: usize,
+    second: u32,
+    begun: u32,
+    stopped: bool,
+    sums: Sums,
+}
+
+impl Traffic {
+    /// `wanted`: connections at a time.
+    pub(super) fn new(gateway: u32, wanted: usize) -> Self {
+        Self {
+            numbers: Numbers(0x9e37_79b9_7f4a_7c15 ^ (u64::from(gateway) << 32)),
+            connections: Vec::new(),
+            wanted,
+            second: 0,
+            begun: 0,
+            stopped: false,
+            sums: Sums::default(),
+        }
+    }
+
+    /// Everything that the connections have carried.
+    pub(super) fn sums(&self) -> Sums {
+        self.sums
+    }
+
+    /// Ends all connections with the next second; no other begins.
+    pub(super) fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Connections as a dump has them.
+    pub(super) fn dump(&self) -> Vec<Entry> {
+        self.connections.iter().map(Connection::entry).collect()
+    }
+
+    /// A second passes; the events of connections that begin and end in it.
+    pub(super) fn second(&mut self) -> Vec<Event> {
+        self.second += 1;
+        let mut events = Vec::new();
+        if !self.stopped {
+            let missing = self.wanted.saturating_sub(self.connections.len());
+            for _ in 0..missing.min(BEGUN_MOST) {
+                let connection = self.begin();
+                events.push(connection.begun());
+                self.connections.push(connection);
+            }
+        }
+        self.grow();
+        let (stopped, second) = (self.stopped, self.second);
+        self.connections.retain(|connection| {
+            let ends = stopped || connection.ends <= second;
+            if ends {
+                events.push(connection.ended());
+            }
+            !ends
+        });
+        events
+    }
+
+    fn begin(&mut self) -> Connection {
+        let number = self.begun;
+        self.begun += 1;
+        let host = Ipv4Addr::from_bits(HOST + number % HOSTS);
+        let server = Ipv4Addr::from_bits(SERVER + self.numbers.below(SERVERS));
+        let port = u16::try_from(FIRST_PORT + number % PORTS).unwrap_or(u16::MAX);
+        let proto = if number.is_multiple_of(3) { UDP } else { TCP };
+        let orig = Tuple { src: host.into(), dst: server.into(), proto, sport: port, dport: 443 };
+        let reply = Tuple { src: server.into(), dst: WAN.into(), proto, sport: 443, dport: port };
+        Connection {
+            id: number + 1,
+            tuples: [orig, reply],
+            counters: Default::default(),
+            offloaded: !number.is_multiple_of(5),
+            ends: self.second + SHORTEST + self.numbers.below(LONGEST - SHORTEST),
+        }
+    }
+
+    fn grow(&mut self) {
+        for connection in &mut self.connections {
+            if (self.second + connection.id) % PERIOD >= PERIOD - PAUSE {
+                continue;
+            }
+            let packets = 1 + self.numbers.below(MOST_PACKETS);
+            let bytes = LEAST_BYTES + self.numbers.below(MOST_BYTES - LEAST_BYTES);
+            let up = Counters { packets: packets.into(), bytes: (packets * LEAST_BYTES).into() };
+            let down =
+                Counters { packets: (4 * packets).into(), bytes: (4 * packets * bytes).into() };
+            for (counters, grown) in connection.counters.iter_mut().zip([up, down]) {
+                counters.packets += grown.packets;
+                counters.bytes += grown.bytes;
+            }
+            self.sums.up_bytes += up.bytes;
+            self.sums.up_packets += up.packets;
+            self.sums.down_bytes += down.bytes;
+            self.sums.down_packets += down.packets;
+        }
+    }
+}
