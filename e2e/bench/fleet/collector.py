@@ -13,6 +13,9 @@ import usage
 
 EXPORTER = re.compile(r"SysID: *(\d+),.*ID: *(\d+), Sequence failures: *\d+,")
 FAULTS = re.compile(r"Sequence Errors: (\d+), Bad Packets: (\d+)")
+# As docs/fleet.md has it.
+BUFFER = 4 << 20
+MOST = pathlib.Path("/proc/sys/net/core/rmem_max")
 SUMS = ("up_packets", "up_bytes", "down_packets", "down_bytes")
 
 
@@ -37,6 +40,16 @@ class Collector:
             if fields[1].endswith(wanted):
                 return int(fields[-1])
         raise usage.Missed(f"nfcapd does not listen:\n{self.log.read_text()[-1000:]}")
+
+    def losses(self):
+        """What it has not taken in, a line for each; only while it runs."""
+        dropped = self.dropped()
+        if not dropped:
+            return []
+        most = int(MOST.read_text())
+        size = min(BUFFER, most)
+        return [f"nfcapd's socket dropped {dropped} datagrams, with a buffer of {size} bytes; "
+                f"net.core.rmem_max is {most}"]
 
     def end(self):
         """It writes what it has, and ends."""
@@ -88,8 +101,9 @@ def running(folder, port=None):
     port = port or stores.free_port()
     log = folder / "nfcapd.log"
     with log.open("w") as output:
-        process = subprocess.Popen(["nfcapd", "-w", files, "-p", str(port)], stdout=output,
-                                   stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            ["nfcapd", "-w", files, "-p", str(port), "-B", str(BUFFER)],
+            stdout=output, stderr=subprocess.STDOUT)
     collector = Collector(process, port, files, log)
     try:
         usage.until("nfcapd", lambda: "Startup" in log.read_text() or process.poll() is not None)

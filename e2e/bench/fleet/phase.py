@@ -91,8 +91,8 @@ class Meter:
 
 def stored_sums(store, machines, copies):
     """Bytes of each instance and direction, once the store has scraped the last values."""
-    # With the third scrape from here on, the first one is certainly stored.
-    scraped(store, machines, 3 * copies)
+    # Each target is scraped twice from here on, and the first of the two is stored.
+    scraped(store, machines, 2 * copies + 1)
     store.text("/internal/force_flush")
     found = {}
     for one in store.query(BYTES):
@@ -146,7 +146,7 @@ def differences(reports, records, stored, copies=1):
 
 def run(options, folder):
     """The figures and the differences of one run."""
-    folder = pathlib.Path(folder)
+    folder = pathlib.Path(folder).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with contextlib.ExitStack() as stack:
@@ -166,13 +166,11 @@ def run(options, folder):
         figures = meter.figures()
         reports = machines.stop()
         stored = stored_sums(store, machines, options.copies)
-        figures["dropped"] = sink.dropped()
+        found = sink.losses()
         sink.end()
         records = sink.sums()
         figures["bytes"] = sizes(store, sum(one["records"] for one in reports), sink)
-    found = differences(reports, records, stored, options.copies)
-    if figures["dropped"]:
-        found.append(f"nfcapd's socket had no place for {figures['dropped']} datagrams")
+    found += differences(reports, records, stored, options.copies)
     if sink.faults():
         found.append(f"nfcapd: {sink.faults()} sequence errors and bad packets")
     figures.update(

@@ -136,6 +136,17 @@ class Differences(unittest.TestCase):
         self.assertEqual(len(phase.differences(reports, {}, {})), 7)
 
 
+class Buffer(unittest.TestCase):
+    def test_the_page_has_the_buffer_of_the_bench(self):
+        size = collector.BUFFER
+        page = (series.TOP / "docs/fleet.md").read_text()
+        self.assertIn(f"-p 4739 -B {size}\n", page)
+        # For both collectors: a process gets no more than the kernel's limit.
+        self.assertEqual(page.count(f"net.core.rmem_max={size} >/etc/sysctl.d/fastpath.conf"), 2)
+        nfacctd = (series.TOP / "docs/fleet/flows/nfacctd.conf").read_text()
+        self.assertIn(f"\nnfacctd_pipe_size: {size}\n", nfacctd)
+
+
 class Growth(unittest.TestCase):
     def goals(self, factor):
         few = {"gateways": 5, "copies": 1, "collector": {"cpu": 0.01, "memory": 1e6},

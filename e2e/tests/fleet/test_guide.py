@@ -16,7 +16,7 @@ import series
 import test_alerts
 
 GUIDE = series.TOP / "docs/fleet.md"
-PROGRAMS = ["apt-get", "clickhouse-client", "python3", "systemctl", "systemd-run"]
+PROGRAMS = ["apt-get", "clickhouse-client", "python3", "sysctl", "systemctl", "systemd-run"]
 BIN = pathlib.Path(sys.executable).parent
 
 

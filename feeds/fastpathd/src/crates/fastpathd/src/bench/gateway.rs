@@ -204,7 +204,7 @@ impl Gateway {
         events.into_iter().map(Event::Conntrack).collect()
     }
 
-    /// All connections end with the next second.
+    /// All connections end soon.
     pub(super) fn stop(&mut self) {
         self.traffic.stop();
     }

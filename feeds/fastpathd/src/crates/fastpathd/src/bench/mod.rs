@@ -2,7 +2,7 @@
 //! Gateways for `./build.sh bench fleet`: the daemon's core, its exporters and the answer of
 //! `metrics` are those of the product; the kernel and its traffic are made up, with known sums.
 //!
-//! All gateways run in one process. Each has an observation domain, and a port for HTTP (`http.rs`).
+//! All gateways run in one process. Each has an observation domain, and a port of `http.rs`.
 
 mod exposition;
 mod gateway;

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Connections that begin in a second.
-const BEGUN_MOST: usize = 200;
+/// Connections that begin in a second, and that end in one when all of them are to end.
+const AT_ONCE: usize = 200;
 /// Seconds of a connection.
 const SHORTEST: u32 = 20;
 const LONGEST: u32 = 60;
@@ -133,7 +133,7 @@ impl Traffic {
         self.sums
     }
 
-    /// Ends all connections with the next second; no other begins.
+    /// Ends all connections, the oldest first; no other begins.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
     }
@@ -149,16 +149,18 @@ impl Traffic {
         let mut events = Vec::new();
         if !self.stopped {
             let missing = self.wanted.saturating_sub(self.connections.len());
-            for _ in 0..missing.min(BEGUN_MOST) {
+            for _ in 0..missing.min(AT_ONCE) {
                 let connection = self.begin();
                 events.push(connection.begun());
                 self.connections.push(connection);
             }
         }
         self.grow();
-        let (stopped, second) = (self.stopped, self.second);
+        let second = self.second;
+        let mut stops = if self.stopped { AT_ONCE } else { 0 };
         self.connections.retain(|connection| {
-            let ends = stopped || connection.ends <= second;
+            let ends = stops > 0 || connection.ends <= second;
+            stops = stops.saturating_sub(1);
             if ends {
                 events.push(connection.ended());
             }
