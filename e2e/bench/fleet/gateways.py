@@ -30,7 +30,7 @@ class Gateways:
 
     def ask(self, number, path):
         url = f"http://127.0.0.1:{self.ports[number]}{path}"
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(url, timeout=usage.PATIENCE) as answer:
             return answer.read().decode()
 
     def targets(self, copies=1):
