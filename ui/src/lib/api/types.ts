@@ -190,7 +190,7 @@ export interface FastpathApi {
     reply: EngineState;
   };
   /**
-   * Collectors of flow records (IPFIX), of sections export in /etc/config/fastpath. Counts are since the exporter began: with the daemon, or with its settings.
+   * Collectors of flow records (IPFIX) and of Suricata's events (syslog, Redis), of sections export in /etc/config/fastpath. Counts are since the exporter began: with the daemon, or with its settings.
    */
   exports: {
     request: {};
@@ -969,6 +969,10 @@ export interface Exports {
 }
 export interface Export {
   name: string;
+  /**
+   * ipfix: flow records; syslog, redis: events of Suricata
+   */
+  kind: 'ipfix' | 'syslog' | 'redis';
   protocol: 'udp' | 'tcp';
   /**
    * address
@@ -984,15 +988,15 @@ export interface Export {
    */
   since_ms: number;
   /**
-   * records sent; over UDP: that nothing has refused for half a second
+   * records or events sent; UDP and syslog: nothing has refused them for half a second; redis: it has confirmed them
    */
   sent: number;
   /**
-   * records lost: the queue was full, or the collector has refused them
+   * records or events lost: the queue was full, or the collector has refused records
    */
   lost: number;
   /**
-   * records that wait
+   * records or events that wait
    */
   queued: number;
   /**
@@ -1002,9 +1006,9 @@ export interface Export {
   cause: ExportCause;
 }
 export interface ExportCause {
-  code: '' | 'refused' | 'closed' | 'stalled' | 'unreachable';
+  code: '' | 'refused' | 'closed' | 'stalled' | 'rejected' | 'foreign' | 'unreachable';
   /**
-   * values of the text; why is the kernel's text
+   * values of the text; why is the kernel's text, or the collector's answer
    */
   params: {};
 }

@@ -19,8 +19,8 @@ pub(crate) fn eve(bytes: &[u8]) {
     let mut batch = Batch::default();
     // Cut somewhere, as a stream is.
     let (one, other) = bytes.split_at(bytes.len() / 3);
-    reader.read(Duration::ZERO, one, &mut batch.events);
-    reader.read(Duration::from_millis(1), other, &mut batch.events);
+    reader.read(Duration::ZERO, one, &mut batch);
+    reader.read(Duration::from_millis(1), other, &mut batch);
     batch.counts = reader.counts();
     let mut events = Events::default();
     events.take(Duration::ZERO, batch);

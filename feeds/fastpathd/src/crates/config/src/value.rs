@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Kinds of values that several sections have: numbers, switches, labels (length, characters that
-//! nft cannot quote) and names of devices.
+//! nft cannot quote), names of devices, and addresses that the daemon connects to.
 
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use crate::fault::Fault;
+use crate::section::Section;
 
 /// Digits only: Rust's own parser would take a sign too.
 ///
@@ -62,6 +64,27 @@ pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32,
             .filter(|number| range.contains(number))
             .ok_or(Fault::OutOfRange { first: *range.start(), last: *range.end() })
     }
+}
+
+/// The options `host` and `port` of a section, with this port if none is given.
+pub fn endpoint(section: &mut Section<'_>, port: u16) -> SocketAddr {
+    if section.text("host").is_none() {
+        section.error("host", "", Fault::Missing);
+    }
+    let address = section.value("host", host).unwrap_or(IpAddr::from([0; 4]));
+    let given = section.value("port", number_in(1..=u16::MAX.into()));
+    SocketAddr::new(address, given.and_then(|port| u16::try_from(port).ok()).unwrap_or(port))
+}
+
+/// An address of one host. The daemon resolves no names: a resolver would add an untrusted answer
+/// to a process that may change the network.
+fn host(text: &str) -> Result<IpAddr, Fault> {
+    let address: IpAddr = text.parse().map_err(|_| Fault::NotAddress)?;
+    let broadcast = address == IpAddr::from([255; 4]);
+    if address.is_unspecified() || address.is_multicast() || broadcast {
+        return Err(Fault::NotAddress);
+    }
+    Ok(address)
 }
 
 #[cfg(test)]

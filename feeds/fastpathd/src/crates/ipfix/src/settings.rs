@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of `/etc/config/fastpath`: options, defaults, limits. A misspelt option is an
-//! error here: a collector would silently get other records than the administrator expects.
+//! Sections `export` of kind `ipfix` in `/etc/config/fastpath`: options, defaults, limits.
 
-use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use config::{Fault, Package, Section, label, number, number_in, switch};
+use config::{Section, endpoint, label, number, number_in, switch};
 
 /// IANA's port of IPFIX.
 const PORT: u16 = 4739;
@@ -55,31 +53,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Takes the sections out of the package, which notes their problems.
+    /// Takes the options out of the section, which notes their problems.
     #[must_use]
-    pub fn read(package: &mut Package<'_>) -> Vec<Self> {
-        let mut found = Vec::new();
-        let mut names = BTreeSet::new();
-        for mut section in package.take("export") {
-            let settings = Self::of(&mut section);
-            section.refuse_left_over();
-            if !names.insert(settings.name.clone()) {
-                section.error("name", &settings.name, Fault::Duplicate);
-            }
-            package.close(section);
-            found.push(settings);
-        }
-        found
-    }
-
-    fn of(section: &mut Section<'_>) -> Self {
+    pub fn of(section: &mut Section<'_>) -> Self {
         let name = section.value("name", label);
-        if section.text("host").is_none() {
-            section.error("host", "", Fault::Missing);
-        }
-        let host = section.value("host", host).unwrap_or(IpAddr::from([0; 4]));
-        let port = section.value("port", number_in(1..=u16::MAX.into()));
-        let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
         let seconds = |section: &mut Section<'_>, option, range, default| {
             section.value(option, number_in(range)).unwrap_or(default)
         };
@@ -87,7 +64,7 @@ impl Settings {
             name: name.unwrap_or_else(|| section.label().to_owned()),
             enabled: section.value("enabled", switch).unwrap_or(true),
             protocol: section.value("protocol", str::parse).unwrap_or_default(),
-            collector: SocketAddr::new(host, port),
+            collector: endpoint(section, PORT),
             active_timeout: seconds(section, "active_timeout", TIMEOUTS, ACTIVE_TIMEOUT),
             idle_timeout: seconds(section, "idle_timeout", TIMEOUTS, IDLE_TIMEOUT),
             template_refresh: seconds(section, "template_refresh", REFRESHES, TEMPLATE_REFRESH),
@@ -97,27 +74,21 @@ impl Settings {
     }
 }
 
-/// An address of one host. The daemon resolves no names: a resolver would add an untrusted answer
-/// to a process that may change the network.
-fn host(text: &str) -> Result<IpAddr, Fault> {
-    let address: IpAddr = text.parse().map_err(|_| Fault::NotAddress)?;
-    let broadcast = address == IpAddr::from([255; 4]);
-    if address.is_unspecified() || address.is_multicast() || broadcast {
-        return Err(Fault::NotAddress);
-    }
-    Ok(address)
-}
-
 #[cfg(test)]
 mod tests {
-    use config::parse_uci;
+    use config::{Package, parse_uci};
 
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Settings>, String> {
         let values = parse_uci(text).expect(text);
         let mut package = Package::new(&values).expect(text);
-        let settings = Settings::read(&mut package);
+        let mut settings = Vec::new();
+        for mut section in package.take("export") {
+            settings.push(Settings::of(&mut section));
+            section.refuse_left_over();
+            package.close(section);
+        }
         package.finish().map_err(|error| error.to_string())?;
         Ok(settings)
     }
@@ -185,14 +156,5 @@ mod tests {
         }
         let error = read("config export 'store'\n").unwrap_err();
         assert_eq!(error, "section 'store', option 'host', value '': is missing");
-    }
-
-    #[test]
-    fn two_exports_have_different_names() {
-        let one = "config export\n\toption name 'store'\n\toption host '192.0.2.1'\n";
-        let error = read(&one.repeat(2)).unwrap_err();
-        assert_eq!(error, "section '@export[1]', option 'name', value 'store': is there twice");
-        let named = "config export 'store'\n\toption host '192.0.2.2'\n";
-        assert!(read(&format!("{one}{named}")).is_err());
     }
 }

@@ -27,7 +27,7 @@ mod visible;
 pub use alert::{Alert, Direction, Offence};
 pub use alerts::{AlertContext, AlertFilter, Alerts, Page, Row};
 pub use budget::AlertRates;
-pub use event::{Event, FlowEnd, read_event};
+pub use event::{Event, EventKind, EventLine, FlowEnd, read_event};
 pub use events::{Events, Offender};
 pub use listener::{EventListener, ListenError};
 pub use rate::Rate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `/etc/config/fastpath` as a whole: the crate that reads each section, and the form of a problem
 //! in the API and in `--check --json`. Options and defaults are in the `settings.rs` of the crates
-//! `ruleset`, `ips`, `cpu`, `latency`, `rules`, `ipfix` and `health`.
+//! `ruleset`, `ips`, `cpu`, `latency`, `rules`, `ipfix`, `logs` and `health`.
 
 use config::{Package, SettingsError};
 use health::Acceptance;
@@ -17,7 +17,7 @@ pub(crate) struct Configuration {
     pub(crate) cpu: cpu::Settings,
     pub(crate) latency: latency::Settings,
     pub(crate) rules: rules::Settings,
-    pub(crate) exports: Vec<ipfix::Settings>,
+    pub(crate) exports: Vec<crate::export::Settings>,
 }
 
 impl Configuration {
@@ -30,7 +30,7 @@ impl Configuration {
             cpu: cpu::Settings::read(&mut package),
             latency: latency::Settings::read(&mut package),
             rules: rules::Settings::read(&mut package),
-            exports: ipfix::Settings::read(&mut package),
+            exports: crate::export::Settings::read(&mut package),
         };
         // The doctor reads them by itself.
         let _ = Acceptance::read(&mut package);

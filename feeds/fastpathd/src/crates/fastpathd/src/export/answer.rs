@@ -16,6 +16,7 @@ pub(crate) struct Exports {
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
+    kind: &'static str,
     protocol: &'static str,
     host: String,
     port: u16,
@@ -32,10 +33,11 @@ pub(crate) fn exports(core: &Core) -> Exports {
     let row = |Export { settings, progress, .. }: &Export| {
         let cause = progress.reason.as_ref().map(ExportReason::cause).unwrap_or_default();
         Row {
-            name: settings.name.clone(),
-            protocol: settings.protocol.name(),
-            host: settings.collector.ip().to_string(),
-            port: settings.collector.port(),
+            name: settings.name().to_owned(),
+            kind: settings.kind().name(),
+            protocol: settings.protocol().name(),
+            host: settings.collector().ip().to_string(),
+            port: settings.collector().port(),
             state: progress.state.name(),
             since_ms: progress.since_ms,
             sent: progress.sent,

@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! IPFIX export: which collectors are served, the records they get, and their progress. The tasks
-//! that hold the sockets are in `run.rs`, `udp.rs` and `tcp.rs`.
+//! Export of flow records and of Suricata's events: which collectors are served, what they get, and
+//! their progress. The tasks that hold the sockets are in `run.rs`, `udp.rs` and `tcp.rs`.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use flows::RecordTimeouts;
-use ipfix::{Queue, Settings};
+use ipfix::Queue;
+use ips::EventLine;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 
 pub(crate) mod answer;
+mod events;
+mod feed;
 #[cfg(test)]
 mod fixture;
 mod outbox;
 mod progress;
 mod record;
 pub(crate) mod run;
+mod settings;
 mod tcp;
 #[cfg(test)]
 mod tests;
 mod udp;
 
 pub(crate) use progress::{ExportReason, ExportState, Progress};
+pub(crate) use settings::Settings;
 
 /// An event of an exporter.
 #[derive(Debug)]
@@ -37,8 +42,10 @@ pub(crate) enum Event {
 pub(crate) enum Effect {
     /// Exporters that are to run; all others end.
     Run(Vec<(Serial, Settings)>),
-    /// Records for all of them.
+    /// Records for collectors of flows.
     Send(Queue),
+    /// Events of Suricata for those of logs.
+    HandOn(Vec<EventLine>),
     /// Numbers and names of the devices.
     Interfaces(Interfaces),
 }
@@ -68,15 +75,18 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn is_used(&self) -> bool {
-        self.exports.iter().any(|export| export.settings.enabled)
+    fn enabled(&self) -> impl Iterator<Item = &Settings> {
+        self.exports.iter().map(|export| &export.settings).filter(|settings| settings.is_enabled())
+    }
+
+    fn of_flows(&self) -> impl Iterator<Item = &ipfix::Settings> {
+        self.enabled().filter_map(Settings::of_flows)
     }
 
     /// The same records go to all collectors, so the shortest timeouts count.
     fn timeouts(&self) -> Option<RecordTimeouts> {
-        let used = || self.exports.iter().filter(|export| export.settings.enabled);
-        let seconds = |of: fn(&Settings) -> u32| {
-            used().map(|export| of(&export.settings)).min().map(|s| Duration::from_secs(s.into()))
+        let seconds = |of: fn(&ipfix::Settings) -> u32| {
+            self.of_flows().map(of).min().map(|seconds| Duration::from_secs(seconds.into()))
         };
         let active = seconds(|settings| settings.active_timeout)?;
         let idle = seconds(|settings| settings.idle_timeout)?;
@@ -110,7 +120,7 @@ impl Core {
                 || {
                     state.last += 1;
                     let (serial, settings) = (state.last, wanted.clone());
-                    let progress = Progress::begin(settings.enabled, self.now.unix_ms);
+                    let progress = Progress::begin(settings.is_enabled(), self.now.unix_ms);
                     Export { serial, settings, progress }
                 },
                 |at| before.swap_remove(at),
@@ -118,7 +128,7 @@ impl Core {
         }
         let timeouts = state.timeouts();
         self.conntrack.flows_mut().record(timeouts, self.now);
-        let used = self.export.exports.iter().filter(|export| export.settings.enabled);
+        let used = self.export.exports.iter().filter(|export| export.settings.is_enabled());
         let run = used.map(|export| (export.serial, export.settings.clone())).collect();
         Some(AnyEffect::Export(Effect::Run(run)))
     }
@@ -138,8 +148,14 @@ impl Core {
         Some(AnyEffect::Export(Effect::Send(queue)))
     }
 
+    /// Events as Suricata has written them.
+    pub(crate) fn export_events(&self, lines: Vec<EventLine>) -> Option<AnyEffect> {
+        let wanted = |line: &EventLine| self.export.enabled().any(|one| one.takes(line.kind));
+        lines.iter().any(wanted).then_some(AnyEffect::Export(Effect::HandOn(lines)))
+    }
+
     pub(crate) fn export_second(&mut self) -> Option<AnyEffect> {
-        if !self.export.is_used() {
+        if self.export.of_flows().next().is_none() {
             return None;
         }
         let links = self.network.view().topology().links();

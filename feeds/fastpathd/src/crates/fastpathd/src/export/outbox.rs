@@ -10,7 +10,7 @@ use ipfix::{MESSAGE_MOST, Queue, Session, Settings};
 use crate::export::Interfaces;
 
 /// A collector that is not there answers within this time, if it answers at all.
-const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
+pub(super) const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
 
 /// Which messages may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use logs::RedisFault;
+
 config::named! {
     /// State of an exporter.
     pub enum ExportState {
@@ -10,7 +12,7 @@ config::named! {
         Off = "off",
         /// The collector is being reached.
         Connecting = "connecting",
-        /// It gets records.
+        /// It gets records or events.
         Up = "up",
         /// It cannot be reached.
         Down = "down",
@@ -18,12 +20,23 @@ config::named! {
 }
 
 config::coded! {
-    /// Why a collector gets no records. `why` is the kernel's.
+    /// Why a collector gets nothing. `why` is the kernel's, or the collector's answer.
     pub(crate) enum ExportReason {
         Refused = "refused", "nothing listens on the collector's port";
         Closed = "closed", "the collector has closed the connection";
         Stalled = "stalled", "the collector does not read its messages";
+        Rejected { why: String } = "rejected", "the collector rejects the messages: {why}";
+        Foreign = "foreign", "the collector's answer is not one of its protocol";
         Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
+    }
+}
+
+impl From<RedisFault> for ExportReason {
+    fn from(fault: RedisFault) -> Self {
+        match fault {
+            RedisFault::Rejected(why) => Self::Rejected { why },
+            RedisFault::Foreign => Self::Foreign,
+        }
     }
 }
 
@@ -42,11 +55,11 @@ pub(crate) struct Progress {
     pub(crate) state: ExportState,
     /// Begin of the state, Unix ms.
     pub(crate) since_ms: u64,
-    /// Records that were sent.
+    /// Records or events that were sent.
     pub(crate) sent: u64,
-    /// Records that are lost: the queue was full, or the collector was not there.
+    /// Those that are lost: the queue was full, or the collector was not there.
     pub(crate) lost: u64,
-    /// Records that wait.
+    /// Those that wait.
     pub(crate) queued: u64,
     /// The last failure; none: there was none since the collector was last reached.
     pub(crate) reason: Option<ExportReason>,

@@ -6,16 +6,17 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ipfix::{MESSAGE_MOST, Protocol, Queue, Settings};
+use ipfix::{MESSAGE_MOST, Protocol, Queue};
+use ips::{EventKind, EventLine};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep_until};
 
 use crate::daemon::{Io, unix_ms};
 use crate::event::Event as AnyEvent;
-use crate::export::outbox::Outbox;
+use crate::export::feed::Feed;
 use crate::export::{
-    Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, tcp, udp,
+    Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings, tcp, udp,
 };
 use crate::sys::task::spawn_local;
 
@@ -29,8 +30,11 @@ pub(super) const SECOND: Duration = Duration::from_secs(1);
 /// The loop's side of an exporter.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
+    /// Types of events that the collector gets; none: it gets records.
+    events: Vec<EventKind>,
     pub(super) queue: RefCell<Queue>,
-    /// Records that had no place in the queue.
+    pub(super) lines: RefCell<logs::Queue>,
+    /// Records or events that had no place in the queue.
     dropped: Cell<u64>,
     pub(super) interfaces: RefCell<Interfaces>,
     /// The names were changed since the exporter last sent them.
@@ -41,11 +45,30 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    fn new(settings: &Settings) -> Self {
+        Self { events: settings.events().to_vec(), ..Self::default() }
+    }
+
     fn send(&self, records: &Queue) {
+        if !self.events.is_empty() {
+            return;
+        }
         let mut queue = self.queue.borrow_mut();
         let dropped = queue.append(records, QUEUE_MOST);
         self.dropped.set(self.dropped.get() + dropped as u64);
         if queue.size() >= MESSAGE_MOST {
+            self.ready.notify_one();
+        }
+    }
+
+    fn hand_on(&self, lines: &[EventLine]) {
+        let mut queue = self.lines.borrow_mut();
+        for line in lines.iter().filter(|line| self.events.contains(&line.kind)) {
+            if !queue.push(line.clone()) {
+                self.dropped.set(self.dropped.get() + 1);
+            }
+        }
+        if queue.next().is_some() {
             self.ready.notify_one();
         }
     }
@@ -72,6 +95,11 @@ impl Exporters {
                     shared.send(&records);
                 }
             }
+            Effect::HandOn(lines) => {
+                for (_, shared) in &self.running {
+                    shared.hand_on(&lines);
+                }
+            }
             Effect::Interfaces(interfaces) => {
                 for (_, shared) in &self.running {
                     shared.interfaces.replace(interfaces.clone());
@@ -95,7 +123,7 @@ impl Exporters {
             if self.running.iter().any(|(other, _)| *other == serial) {
                 continue;
             }
-            let shared = Rc::new(Shared::default());
+            let shared = Rc::new(Shared::new(&settings));
             shared.interfaces.replace(self.interfaces.clone());
             self.running.push((serial, shared.clone()));
             spawn_local(Exporter::new(serial, settings, shared, events.clone()).run());
@@ -119,7 +147,7 @@ pub(super) struct Exporter {
     serial: Serial,
     pub(super) settings: Settings,
     pub(super) shared: Rc<Shared>,
-    pub(super) outbox: Outbox,
+    pub(super) outbox: Feed,
     events: Sender<AnyEvent>,
     started: Instant,
     progress: Progress,
@@ -135,7 +163,7 @@ impl Exporter {
     ) -> Self {
         Self {
             serial,
-            outbox: Outbox::new(&settings),
+            outbox: Feed::new(&settings),
             settings,
             shared,
             events,
@@ -147,7 +175,7 @@ impl Exporter {
 
     pub(super) async fn run(mut self) {
         loop {
-            let end = match self.settings.protocol {
+            let end = match self.settings.protocol() {
                 Protocol::Udp => udp::serve(&mut self).await,
                 Protocol::Tcp => tcp::serve(&mut self).await,
             };
@@ -157,7 +185,7 @@ impl Exporter {
                 End::Failed(reason) => reason,
             };
             let now = self.now();
-            self.outbox.refused(now);
+            self.outbox.refused(&self.shared, now);
             self.change(ExportState::Down, Some(reason));
             let again = Instant::now() + RETRY;
             while Instant::now() < again {
@@ -174,7 +202,7 @@ impl Exporter {
         self.started.elapsed()
     }
 
-    /// The collector gets records from now on.
+    /// The collector gets messages from now on.
     pub(super) fn reached(&mut self) {
         self.change(ExportState::Up, None);
     }
@@ -190,10 +218,10 @@ impl Exporter {
     fn change(&mut self, state: ExportState, reason: Option<ExportReason>) {
         let progress = &mut self.progress;
         if progress.state != state || progress.reason != reason {
-            let name = &self.settings.name;
+            let name = self.settings.name();
             match &reason {
                 Some(reason) => log::warn!("export {name}: {reason}"),
-                None => log::info!("export {name}: the collector gets records"),
+                None => log::info!("export {name}: the collector gets messages"),
             }
         }
         if progress.state != state {
@@ -205,11 +233,10 @@ impl Exporter {
     /// Reports the progress if it has changed. True: the exporter is to end.
     pub(super) async fn report(&mut self) -> bool {
         let now = self.now();
-        self.outbox.confirm(now);
-        let waiting = self.shared.queue.borrow().len() as u64;
-        self.progress.sent = self.outbox.sent;
-        self.progress.lost = self.outbox.lost + self.shared.dropped.get();
-        self.progress.queued = waiting + self.outbox.open();
+        self.outbox.confirm(&self.shared, now);
+        self.progress.sent = self.outbox.sent();
+        self.progress.lost = self.outbox.lost() + self.shared.dropped.get();
+        self.progress.queued = self.outbox.waiting(&self.shared);
         if self.reported.as_ref() != Some(&self.progress) {
             self.reported = Some(self.progress.clone());
             let event = Event::Progress(self.serial, self.progress.clone());
@@ -220,11 +247,9 @@ impl Exporter {
         self.shared.stopped.get()
     }
 
-    /// New names of interfaces go to the collector.
+    /// New names go to the collector.
     pub(super) fn rename(&mut self) {
-        if self.shared.renamed.take() {
-            self.outbox.name(&self.shared.interfaces.borrow());
-        }
+        self.outbox.rename(&self.shared);
     }
 }
 
@@ -233,6 +258,9 @@ pub(super) fn unix_s() -> u32 {
     u32::try_from(unix_ms() / 1000).unwrap_or(u32::MAX)
 }
 
+#[cfg(test)]
+#[path = "log_socket_tests.rs"]
+mod log_tests;
 #[cfg(test)]
 #[path = "socket_tests.rs"]
 mod tests;

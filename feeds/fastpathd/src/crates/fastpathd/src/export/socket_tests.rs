@@ -12,23 +12,26 @@ use super::*;
 use crate::export::fixture;
 
 /// More than any step takes on a loaded machine.
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
-fn in_loop(test: impl Future<Output = ()>) {
+pub(super) fn in_loop(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, test);
 }
 
 /// Exporters with one of them, and its reports.
-struct Bench {
-    exporters: Exporters,
-    reports: Receiver<AnyEvent>,
-    last: Progress,
+pub(super) struct Bench {
+    pub(super) exporters: Exporters,
+    pub(super) reports: Receiver<AnyEvent>,
+    pub(super) last: Progress,
 }
 
 impl Bench {
     fn new(protocol: Protocol, collector: SocketAddr) -> Self {
-        let settings = fixture::settings(protocol, collector);
+        Self::of(Settings::Flows(fixture::settings(protocol, collector)))
+    }
+
+    pub(super) fn of(settings: Settings) -> Self {
         let (events, reports) = tokio::sync::mpsc::channel(1);
         let mut exporters = Exporters::default();
         exporters.run(vec![(1, settings)], &events);
@@ -39,7 +42,7 @@ impl Bench {
         self.exporters.running[0].1.send(&fixture::queue(records));
     }
 
-    async fn until(&mut self, what: &str, reached: impl Fn(&Progress) -> bool) {
+    pub(super) async fn until(&mut self, what: &str, reached: impl Fn(&Progress) -> bool) {
         while !reached(&self.last) {
             let report = timeout(LONG, self.reports.recv()).await;
             match report.unwrap_or_else(|_| panic!("{what}: {:?}", self.last)) {
@@ -49,7 +52,7 @@ impl Bench {
         }
     }
 
-    async fn up(&mut self) {
+    pub(super) async fn up(&mut self) {
         self.until("up", |progress| progress.state == ExportState::Up).await;
     }
 }

@@ -12,8 +12,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::export::ExportReason;
 use crate::export::outbox::Permit;
-use crate::export::run::{End, Exporter, SECOND, unix_s};
+use crate::export::run::{End, Exporter, SECOND};
 
+/// Also of the answer to a login.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
 /// Of data that was sent; the kernel's own limit is some 15 minutes.
 const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
@@ -26,13 +27,12 @@ const READ_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the collector until it is not there.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
-    let connected = match timeout(CONNECTED_WITHIN, connect(exporter.settings.collector)).await {
+    let connected = match timeout(CONNECTED_WITHIN, connect(exporter.settings.collector())).await {
         Ok(connected) => connected,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     };
     match connected {
         Ok(stream) => {
-            exporter.reached();
             follow(exporter, &stream).await.unwrap_or_else(|error| End::Failed(error.into()))
         }
         Err(error) => End::Failed(error.into()),
@@ -51,20 +51,25 @@ async fn connect(collector: SocketAddr) -> io::Result<TcpStream> {
 
 async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> {
     let shared = exporter.shared.clone();
-    exporter.outbox.restart(&shared.interfaces.borrow());
+    exporter.outbox.restart(&shared);
+    let (connected, mut reached) = (Instant::now(), false);
     let mut second = Instant::now() + SECOND;
     let mut blocked_since: Option<Instant> = None;
     let (mut more, mut flush) = (true, true);
     let mut read_at = Instant::now();
     loop {
+        if !reached && exporter.outbox.is_ready() {
+            reached = true;
+            exporter.reached();
+        }
         let blocked = blocked_since.is_some();
         tokio::select! {
             readable = read_again(stream, read_at) => {
                 readable?;
-                match discard(stream)? {
-                    Discarded::All => {}
-                    Discarded::Some => read_at = Instant::now() + READ_PAUSE,
-                    Discarded::End => return Ok(End::Failed(ExportReason::Closed)),
+                match read(exporter, stream)? {
+                    Read::All => {}
+                    Read::Some => read_at = Instant::now() + READ_PAUSE,
+                    Read::End(reason) => return Ok(End::Failed(reason)),
                 }
             }
             writable = stream.writable(), if blocked || more => writable?,
@@ -76,7 +81,13 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             second = now + SECOND;
             flush = true;
             exporter.rename();
-            exporter.set_stalled(blocked_since.is_some_and(|at| now >= at + STALLED_AFTER));
+            let unread = blocked_since.is_some_and(|at| now >= at + STALLED_AFTER);
+            let unanswered = exporter.outbox.unanswered_for(exporter.now()) >= STALLED_AFTER;
+            if reached {
+                exporter.set_stalled(unread || unanswered);
+            } else if now >= connected + CONNECTED_WITHIN {
+                return Ok(End::Failed(ExportReason::Stalled));
+            }
             if exporter.report().await {
                 return Ok(End::Stopped);
             }
@@ -103,14 +114,13 @@ enum Written {
 }
 
 fn write(exporter: &mut Exporter, stream: &TcpStream, permit: Permit) -> io::Result<Written> {
-    let mut queue = exporter.shared.queue.borrow_mut();
     let now = exporter.now();
     for round in 0..BURST {
-        let Some(message) = exporter.outbox.next(&mut queue, unix_s(), permit) else {
+        let Some(message) = exporter.outbox.next(&exporter.shared, permit) else {
             return Ok(Written::All);
         };
         match stream.try_write(message) {
-            Ok(bytes) => exporter.outbox.written(bytes, now),
+            Ok(bytes) => exporter.outbox.written(&exporter.shared, bytes, now),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Ok(Written::Blocked { some: round > 0 });
             }
@@ -125,25 +135,29 @@ async fn read_again(stream: &TcpStream, at: Instant) -> io::Result<()> {
     stream.readable().await
 }
 
-/// Bytes that were discarded.
-enum Discarded {
+/// The outcome of reading.
+enum Read {
+    /// Whatever there was.
     All,
-    /// There are more.
+    /// There is more.
     Some,
-    /// Everything: it has closed the connection.
-    End,
+    /// Nothing comes any more, or nothing of use.
+    End(ExportReason),
 }
 
-/// Discards what the collector sends.
-fn discard(stream: &TcpStream) -> io::Result<Discarded> {
-    let mut discarded = [0; 4096];
+fn read(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<Read> {
+    let mut bytes = [0; 4096];
     for _ in 0..BURST {
-        match stream.try_read(&mut discarded) {
-            Ok(0) => return Ok(Discarded::End),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Discarded::All),
+        match stream.try_read(&mut bytes) {
+            Ok(0) => return Ok(Read::End(ExportReason::Closed)),
+            Ok(length) => {
+                if let Err(reason) = exporter.outbox.received(&exporter.shared, &bytes[..length]) {
+                    return Ok(Read::End(reason));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Read::All),
             Err(error) => return Err(error),
         }
     }
-    Ok(Discarded::Some)
+    Ok(Read::Some)
 }

@@ -50,13 +50,51 @@ fn exporters_run_as_the_configuration_says() {
 fn a_bad_export_changes_nothing() {
     let mut core = running();
     core.configuration_read(&exporting(json!({})));
-    for bad in [json!({"host": "store.example"}), json!({"port": "0"}), json!({"hots": "x"})] {
+    for bad in [
+        json!({"host": "store.example"}),
+        json!({"port": "0"}),
+        json!({"hots": "x"}),
+        json!({"kind": "kafka"}),
+        json!({"template_refresh": "10", "kind": "syslog"}),
+        json!({"event": "http", "kind": "redis"}),
+    ] {
         assert!(core.configuration_read(&exporting(bad.clone())).is_empty());
         let problem = ask(&mut core, "status", json!({}))["problems"][0].take();
         let option = bad.as_object().unwrap().keys().next().unwrap();
         assert_eq!((&problem["section"], &problem["option"]), (&json!("store"), &json!(option)));
         assert_eq!(ask(&mut core, "exports", json!({}))["exports"][0]["host"], "192.0.2.10");
     }
+}
+
+#[test]
+fn two_exports_have_different_names() {
+    let mut core = running();
+    let mut values = exporting(json!({}));
+    values["second"] = json!({".type": "export", ".name": "second", "kind": "syslog",
+        "host": "192.0.2.11", "name": "store"});
+    assert!(core.configuration_read(&values).is_empty());
+    let problem = ask(&mut core, "status", json!({}))["problems"][0].take();
+    assert_eq!(problem["text"], "section 'second', option 'name', value 'store': is there twice");
+}
+
+/// Those of the types that a section wants, and no flow records.
+#[test]
+fn events_are_handed_on() {
+    let mut core = running();
+    let alert = EventLine { kind: ips::EventKind::Alert, text: b"{}".as_slice().into() };
+    let batch = || ips::Batch { lines: vec![alert.clone()], ..ips::Batch::default() };
+    core.configuration_read(&exporting(json!({})));
+    assert!(exports(core.events_read(batch())).is_empty(), "nobody wants them");
+    core.configuration_read(&exporting(json!({"kind": "syslog", "event": "flow"})));
+    assert!(exports(core.events_read(batch())).is_empty(), "nobody wants alerts");
+    core.configuration_read(&exporting(json!({"kind": "redis", "event": "flow alert"})));
+    let effects = exports(core.events_read(batch()));
+    let [Effect::HandOn(lines)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(*lines, [alert.clone()]);
+    assert_eq!((core.export.timeouts(), core.export_second()), (None, None));
+    let row = ask(&mut core, "exports", json!({}))["exports"][0].take();
+    let shown = (&row["kind"], &row["protocol"], &row["port"]);
+    assert_eq!(shown, (&json!("redis"), &json!("tcp"), &json!(6379)));
 }
 
 #[test]
@@ -114,7 +152,7 @@ fn progress_is_answered() {
     let mut core = running();
     core.configuration_read(&exporting(json!({})));
     let row = |core: &mut Core| ask(core, "exports", json!({}))["exports"][0].take();
-    let expected = json!({"name": "store", "protocol": "udp", "host": "192.0.2.10", "port": 4739,
+    let expected = json!({"name": "store", "kind": "ipfix", "protocol": "udp", "host": "192.0.2.10", "port": 4739,
         "state": "connecting", "since_ms": 1_000_000, "sent": 0, "lost": 0, "queued": 0,
         "why": "", "cause": {"code": "", "params": {}}});
     assert_eq!(row(&mut core), expected);

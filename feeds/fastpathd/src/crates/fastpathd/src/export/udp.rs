@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use crate::export::outbox::Permit;
-use crate::export::run::{End, Exporter, SECOND, unix_s};
+use crate::export::run::{End, Exporter, SECOND};
 
 /// Time in which an ICMP error answers the first templates.
 const PROBE: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves the collector until it is not there.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
-    match open(exporter.settings.collector).await {
+    match open(exporter.settings.collector()).await {
         Ok(socket) => follow(exporter, &socket).await.unwrap_or_else(|error| {
             // The kernel reports the error of an earlier datagram.
             End::Failed(error.into())
@@ -44,8 +44,9 @@ async fn open(collector: SocketAddr) -> io::Result<UdpSocket> {
 
 async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> {
     let shared = exporter.shared.clone();
-    exporter.outbox.restart(&shared.interfaces.borrow());
-    let refresh = Duration::from_secs(exporter.settings.template_refresh.into());
+    exporter.outbox.restart(&shared);
+    let refresh = exporter.settings.of_flows().map_or(0, |settings| settings.template_refresh);
+    let refresh = Duration::from_secs(refresh.into());
     let mut reached = false;
     let (mut more, mut flush) = (false, false);
     let (mut second, mut wake) = (Instant::now() + SECOND, Instant::now());
@@ -82,7 +83,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
             }
             if now >= refresh_at {
                 refresh_at = now + refresh;
-                if moved(socket, exporter.settings.collector).await? {
+                if moved(socket, exporter.settings.collector()).await? {
                     return Ok(End::Moved);
                 }
                 exporter.outbox.repeat_templates();
@@ -101,16 +102,15 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
 
 /// True: there is more to be sent after a pause.
 fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Result<bool> {
-    let mut queue = exporter.shared.queue.borrow_mut();
     let now = exporter.now();
     for _ in 0..BURST {
-        let Some(message) = exporter.outbox.next(&mut queue, unix_s(), permit) else {
+        let Some(message) = exporter.outbox.next(&exporter.shared, permit) else {
             return Ok(false);
         };
         match socket.try_send(message) {
             Ok(_) => {
                 let bytes = message.len();
-                exporter.outbox.written(bytes, now);
+                exporter.outbox.written(&exporter.shared, bytes, now);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
             Err(error) => return Err(error),

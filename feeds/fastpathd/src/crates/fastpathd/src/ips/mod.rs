@@ -161,7 +161,8 @@ impl Core {
     }
 
     /// Suricata's events: counters, alerts, and sources to be blocked.
-    pub(crate) fn events_read(&mut self, batch: ips::Batch) -> Vec<AnyEffect> {
+    pub(crate) fn events_read(&mut self, mut batch: ips::Batch) -> Vec<AnyEffect> {
+        let handed_on = self.export_events(std::mem::take(&mut batch.lines));
         let ips = &mut self.ips;
         ips.events.take(self.now.mono, batch);
         for line in ips.events.log_lines() {
@@ -173,7 +174,7 @@ impl Core {
         }
         let now = self.now.mono;
         let topology = self.network.topology();
-        let mut effects = Vec::new();
+        let mut effects: Vec<_> = handed_on.into_iter().collect();
         for offender in ips.events.offenders() {
             let rule = (offender.sid, offender.reason.as_str());
             let own = |source| is_own(topology, source);

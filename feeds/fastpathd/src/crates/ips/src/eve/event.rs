@@ -4,6 +4,7 @@
 //! offender.
 
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,6 +13,33 @@ use super::alert::{Alert, Direction, Offence};
 use super::time::unix_ms;
 use crate::counters::SuricataCounters;
 use crate::text::bounded;
+
+config::named! {
+    /// Type of an event.
+    pub enum EventKind from text {
+        /// A rule fired.
+        Alert = "alert",
+        /// A packet was dropped.
+        Drop = "drop",
+        /// A TLS handshake.
+        Tls = "tls",
+        /// A QUIC handshake.
+        Quic = "quic",
+        /// A connection ended.
+        Flow = "flow",
+        /// Suricata's counters.
+        Stats = "stats",
+    }
+}
+
+/// An event as Suricata has written it, for collectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventLine {
+    /// Type of the event.
+    pub kind: EventKind,
+    /// The JSON object, without the end of the line. All exporters share it.
+    pub text: Rc<[u8]>,
+}
 
 /// The event in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ const RECORDED: &str = include_str!("../../tests/data/eve.jsonl");
 fn recorded() -> Batch {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch { connected: true, ..Batch::default() };
-    reader.read(Duration::ZERO, RECORDED.as_bytes(), &mut batch.events);
+    reader.read(Duration::ZERO, RECORDED.as_bytes(), &mut batch);
     batch.counts = reader.counts();
     batch
 }

@@ -76,7 +76,7 @@ impl EventListener {
             }
             read = read(self.stream.as_mut(), &mut self.bytes) => match read {
                 Some(length) => {
-                    self.reader.read(now(), &self.bytes[..length], &mut batch.events);
+                    self.reader.read(now(), &self.bytes[..length], &mut batch);
                 }
                 None => self.stream = None,
             },

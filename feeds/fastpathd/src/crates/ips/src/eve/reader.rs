@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::budget::{AlertRates, Budget};
-use super::event::{Event, read_event};
+use super::event::{Event, EventKind, EventLine, read_event};
 use super::lines::Lines;
 use super::rate::{Bucket, Rate};
 
@@ -71,6 +71,8 @@ pub struct Counts {
 pub struct Batch {
     /// The events that could be read.
     pub events: Vec<Event>,
+    /// The same as Suricata has written them.
+    pub lines: Vec<EventLine>,
     /// Of all time.
     pub counts: Counts,
     /// Whether Suricata is connected.
@@ -105,8 +107,8 @@ impl Reader {
         }
     }
 
-    /// Takes the bytes that came at `now`; adds their events to `events`.
-    pub fn read(&mut self, now: Duration, bytes: &[u8], events: &mut Vec<Event>) {
+    /// Takes the bytes that came at `now`; adds their events and lines to `batch`.
+    pub fn read(&mut self, now: Duration, bytes: &[u8], batch: &mut Batch) {
         let Self { lines, alerts, blocked, proven, others, stats, counts } = self;
         lines.push(bytes, |line| {
             counts.lines += 1;
@@ -132,7 +134,10 @@ impl Reader {
             }
             match read_event(line) {
                 Some(Event::Other) => {}
-                Some(event) => events.push(event),
+                Some(event) => {
+                    batch.events.push(event);
+                    batch.lines.extend(kept(kind, line));
+                }
                 None => counts.unparsable += 1,
             }
         });
@@ -154,6 +159,12 @@ impl Reader {
     pub fn counts(&self) -> Counts {
         self.counts
     }
+}
+
+/// The line for collectors.
+fn kept(kind: Option<&[u8]>, line: &[u8]) -> Option<EventLine> {
+    let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
+    Some(EventLine { kind, text: line.into() })
 }
 
 /// The type, which Suricata writes behind the time, the flow and the device, without reading

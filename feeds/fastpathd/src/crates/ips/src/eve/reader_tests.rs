@@ -35,39 +35,39 @@ fn of_rule(events: &[Event], wanted: u32) -> usize {
 #[test]
 fn a_flood_of_cheap_alerts_hides_neither_a_drop_nor_its_source() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
+    let mut batch = Batch::default();
     // From everywhere, by many rules, about packets that pass and, forged, about dropped ones.
     for number in 0..20_000_u32 {
         let [_, a, b, c] = number.to_be_bytes();
         for dropped in [false, true] {
             let line = alert(&format!("198.{a}.{b}.{c}"), 100 + number % 50, dropped, false);
-            reader.read(now(0), line.as_bytes(), &mut events);
+            reader.read(now(0), line.as_bytes(), &mut batch);
         }
     }
     let counts = reader.counts();
     assert!(counts.not_read_alerts >= 18_000 && counts.not_read_blocked >= 19_500, "{counts:?}");
     assert_eq!(counts.not_read, counts.not_read_alerts + counts.not_read_blocked);
-    reader.read(now(0), alert("203.0.113.9", 7, true, true).as_bytes(), &mut events);
-    assert_eq!(of_rule(&events, 7), 1);
+    reader.read(now(0), alert("203.0.113.9", 7, true, true).as_bytes(), &mut batch);
+    assert_eq!(of_rule(&batch.events, 7), 1);
 }
 
 #[test]
 fn a_flood_of_one_source_or_rule_hides_no_others() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
+    let mut batch = Batch::default();
     for number in 0..4000_u32 {
         let [_, _, b, c] = number.to_be_bytes();
         let lines = [
             alert(&format!("2001:db8::{number:x}"), 1000 + number, false, false),
             alert(&format!("198.51.{b}.{c}"), 5, false, false),
         ];
-        reader.read(now(0), lines.concat().as_bytes(), &mut events);
+        reader.read(now(0), lines.concat().as_bytes(), &mut batch);
     }
-    assert!(events.len() <= 200 + 400, "{}", events.len());
+    assert!(batch.events.len() <= 200 + 400, "{}", batch.events.len());
     for (dropped, sid) in [(false, 7), (true, 8)] {
         let line = alert("203.0.113.9", sid, dropped, false);
-        reader.read(now(0), line.as_bytes(), &mut events);
-        assert_eq!(of_rule(&events, sid), 1, "{sid}");
+        reader.read(now(0), line.as_bytes(), &mut batch);
+        assert_eq!(of_rule(&batch.events, sid), 1, "{sid}");
     }
 }
 
@@ -91,16 +91,16 @@ fn texts_of_the_network_are_no_marks() {
 #[test]
 fn a_flood_of_alerts_is_counted_and_bounded() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
+    let mut batch = Batch::default();
     let line = format!("{}\n", of_kind("alert"));
     let second = line.repeat(1000);
     // 50,000 lines in one second, in pieces of 1,000.
     for piece in 0..50_u64 {
-        reader.read(now(piece * 20), second.as_bytes(), &mut events);
+        reader.read(now(piece * 20), second.as_bytes(), &mut batch);
     }
     let counts = reader.counts();
     assert_eq!((counts.lines, counts.alerts), (50_000, 50_000));
-    assert_eq!(events.len(), 50 + 19, "the burst and the rate of a source");
+    assert_eq!(batch.events.len(), 50 + 19, "the burst and the rate of a source");
     assert_eq!(counts.not_read, 50_000 - 69);
     assert_eq!((counts.not_read_alerts, counts.not_read_blocked), (0, 50_000 - 69));
     assert_eq!((counts.unparsable, counts.oversized), (0, 0));
@@ -109,40 +109,56 @@ fn a_flood_of_alerts_is_counted_and_bounded() {
 #[test]
 fn alerts_and_counters_pass_a_flood_of_ended_flows() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
+    let mut batch = Batch::default();
     let flood = format!("{}\n", of_kind("flow")).repeat(10_000);
-    reader.read(now(0), flood.as_bytes(), &mut events);
-    assert_eq!(events.len(), 2000);
+    reader.read(now(0), flood.as_bytes(), &mut batch);
+    assert_eq!(batch.events.len(), 2000);
     for kind in ["alert", "stats"] {
-        reader.read(now(0), format!("{}\n", of_kind(kind)).as_bytes(), &mut events);
+        reader.read(now(0), format!("{}\n", of_kind(kind)).as_bytes(), &mut batch);
     }
-    assert!(matches!(events[2000..], [Event::Alert(_), Event::Stats(_)]));
+    assert!(matches!(batch.events[2000..], [Event::Alert(_), Event::Stats(_)]));
 }
 
 #[test]
 fn garbage_is_counted() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
+    let mut batch = Batch::default();
     let mut bytes = b"garbage\n{}\n\xff\xfe\n{\"event_type\":\"alert\",\n".to_vec();
     bytes.extend(vec![b'x'; 10 << 20]);
     bytes.push(b'\n');
     bytes.extend(of_kind("drop").bytes());
     bytes.push(b'\n');
     for piece in bytes.chunks(8192) {
-        reader.read(now(0), piece, &mut events);
+        reader.read(now(0), piece, &mut batch);
     }
     let counts = reader.counts();
     assert_eq!((counts.lines, counts.unparsable, counts.oversized), (5, 4, 1));
-    assert_eq!(events, [Event::Drop]);
+    assert_eq!(batch.events, [Event::Drop]);
 }
 
 #[test]
 fn kinds_that_nobody_needs_are_no_garbage() {
     let mut reader = Reader::new(Rates::default());
-    let mut events = Vec::new();
-    reader.read(now(0), b"{\"event_type\":\"anomaly\"}\n", &mut events);
-    assert!(events.is_empty());
+    let mut batch = Batch::default();
+    reader.read(now(0), b"{\"event_type\":\"anomaly\"}\n", &mut batch);
+    assert!(batch.events.is_empty());
     assert_eq!(reader.counts(), Counts { lines: 1, ..Counts::default() });
+}
+
+/// Lines for collectors are those whose events were read, as they came, whether whole or in pieces.
+#[test]
+fn lines_are_kept_as_they_were_written() {
+    let mut reader = Reader::new(Rates::default());
+    let mut batch = Batch::default();
+    for piece in format!("{RECORDED}{{}}\n{{\"event_type\":\"anomaly\"}}\n").as_bytes().chunks(700)
+    {
+        reader.read(now(0), piece, &mut batch);
+    }
+    let found: Vec<_> = batch.lines.iter().map(|line| (line.kind.name(), &*line.text)).collect();
+    let kind = |line: &'static str| std::str::from_utf8(kind_of(line.as_bytes()).unwrap()).unwrap();
+    let expected: Vec<_> = RECORDED.lines().map(|line| (kind(line), line.as_bytes())).collect();
+    assert_eq!(found, expected);
+    assert_eq!(batch.events.len(), found.len());
 }
 
 #[test]
@@ -157,7 +173,7 @@ proptest! {
     #[test]
     fn any_stream_is_taken(bytes: Vec<u8>) {
         let mut reader = Reader::new(Rates::default());
-        reader.read(now(0), &bytes, &mut Vec::new());
+        reader.read(now(0), &bytes, &mut Batch::default());
         let pieces = bytes.split(|byte| *byte == b'\n').count();
         prop_assert_eq!(reader.counts().lines, pieces as u64 - 1);
     }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use ips::{EventKind, EventLine};
+
+use super::*;
+
+/// Settings as the configuration says them.
+pub(in crate::export) fn settings(kind: &str, options: &str) -> crate::export::Settings {
+    let file = format!(
+        "config export 'soc'\n\toption kind '{kind}'\n\toption host '127.0.0.1'\n{options}"
+    );
+    let values = config::parse_uci(&file).unwrap();
+    let mut package = config::Package::new(&values).unwrap();
+    let settings = crate::export::Settings::read(&mut package).pop().unwrap();
+    package.finish().unwrap();
+    settings
+}
+
+fn outbox(kind: &str) -> (EventOutbox, Queue) {
+    let crate::export::Settings::Events(settings) = settings(kind, "") else { panic!("{kind}") };
+    let mut queue = Queue::new();
+    for number in 0..3 {
+        let text = format!("{{\"n\":{number}}}");
+        let line = EventLine { kind: EventKind::Alert, text: text.as_bytes().into() };
+        assert!(queue.push(line));
+    }
+    let mut outbox = EventOutbox::new(&settings);
+    outbox.restart(&mut queue);
+    (outbox, queue)
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Sends all that may be sent, in pieces of some bytes, and returns it.
+fn send(outbox: &mut EventOutbox, queue: &mut Queue, at: Duration) -> String {
+    let mut all = Vec::new();
+    while let Some(message) = outbox.next(queue) {
+        let bytes = message.len().min(7);
+        all.extend_from_slice(&message[..bytes]);
+        outbox.written(queue, bytes, at);
+    }
+    String::from_utf8(all).unwrap()
+}
+
+fn numbers(text: &str) -> Vec<&str> {
+    text.split("\"n\":").skip(1).map(|rest| &rest[..1]).collect()
+}
+
+#[test]
+fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
+    let (mut outbox, mut queue) = outbox("syslog");
+    assert!(outbox.is_ready());
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(0))), ["0", "1", "2"]);
+    outbox.confirm(&mut queue, ms(499));
+    assert_eq!((outbox.sent, queue.len()), (0, 3));
+    assert_eq!(outbox.received(&mut queue, b"hello"), Ok(()));
+    assert_eq!(outbox.unanswered_for(ms(9000)), ms(0));
+    outbox.confirm(&mut queue, ms(500));
+    assert_eq!((outbox.sent, queue.len()), (3, 0));
+}
+
+#[test]
+fn events_that_are_not_confirmed_are_sent_again() {
+    let (mut outbox, mut queue) = outbox("syslog");
+    let first = outbox.next(&queue).unwrap().len();
+    outbox.written(&mut queue, first, ms(0));
+    outbox.confirm(&mut queue, ms(600));
+    assert_eq!(outbox.next(&queue).unwrap()[3], b'<');
+    outbox.written(&mut queue, 10, ms(600));
+    outbox.restart(&mut queue);
+    let again = send(&mut outbox, &mut queue, ms(700));
+    assert_eq!((again.as_bytes()[3], numbers(&again)), (b'<', vec!["1", "2"]));
+    outbox.restart(&mut queue);
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(800))), ["1", "2"]);
+    outbox.confirm(&mut queue, ms(1300));
+    assert_eq!((outbox.sent, queue.len()), (3, 0));
+}
+
+#[test]
+fn redis_is_asked_first_and_confirms_each_event() {
+    let (mut outbox, mut queue) = outbox("redis");
+    assert_eq!(send(&mut outbox, &mut queue, ms(0)), "*1\r\n$4\r\nPING\r\n");
+    assert!(!outbox.is_ready());
+    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
+    assert!(outbox.is_ready());
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(1))), ["0", "1", "2"]);
+    outbox.confirm(&mut queue, ms(9000));
+    assert_eq!((outbox.sent, outbox.unanswered_for(ms(9001))), (0, ms(9000)));
+    assert_eq!(outbox.received(&mut queue, b":1\r\n:2"), Ok(()));
+    assert_eq!((outbox.sent, queue.len()), (1, 2));
+    let rejected = ExportReason::Rejected { why: "OOM".to_owned() };
+    assert_eq!(outbox.received(&mut queue, b"\r\n-OOM\r\n"), Err(rejected));
+    assert_eq!((outbox.sent, queue.len()), (2, 1));
+    outbox.restart(&mut queue);
+    assert_eq!(send(&mut outbox, &mut queue, ms(2)), "*1\r\n$4\r\nPING\r\n");
+    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(3))), ["2"], "the rejected one");
+    assert_eq!(outbox.received(&mut queue, b":3\r\n:4\r\n"), Err(ExportReason::Foreign));
+    assert_eq!((outbox.sent, queue.len()), (3, 0));
+}
+
+#[test]
+fn a_login_that_fails_loses_nothing() {
+    let (mut outbox, mut queue) = outbox("redis");
+    send(&mut outbox, &mut queue, ms(0));
+    let why = "NOAUTH Authentication required.".to_owned();
+    let answer = b"-NOAUTH Authentication required.\r\n";
+    assert_eq!(outbox.received(&mut queue, answer), Err(ExportReason::Rejected { why }));
+    assert_eq!((outbox.sent, queue.len(), outbox.is_ready()), (0, 3, false));
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Exporters of events and collectors of logs over the loopback device.
+
+use ips::{EventKind, EventLine};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use super::tests::{Bench, LONG, in_loop};
+use super::*;
+use crate::export::events::tests::settings;
+
+struct Collector {
+    listener: TcpListener,
+    bench: Bench,
+}
+
+impl Collector {
+    async fn new(kind: &str, options: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let options = format!("\toption port '{port}'\n{options}");
+        let bench = Bench::of(settings(kind, &options));
+        Self { listener, bench }
+    }
+
+    async fn accept(&self) -> TcpStream {
+        timeout(LONG, self.listener.accept()).await.unwrap().unwrap().0
+    }
+
+    /// Alerts and flows by turns, of so many bytes.
+    fn hand_on(&self, numbers: std::ops::Range<usize>, size: usize) {
+        let lines: Vec<EventLine> = numbers
+            .map(|number| {
+                let kind = if number % 2 == 0 { EventKind::Alert } else { EventKind::Flow };
+                let text = format!("{{\"n\":{number},\"x\":\"{}\"}}", "x".repeat(size));
+                EventLine { kind, text: text.as_bytes().into() }
+            })
+            .collect();
+        self.bench.exporters.running[0].1.hand_on(&lines);
+    }
+}
+
+/// A message with its length before it.
+async fn syslog(stream: &mut TcpStream) -> String {
+    let mut length = String::new();
+    loop {
+        match timeout(LONG, stream.read_u8()).await.unwrap().unwrap() {
+            b' ' => break,
+            digit => length.push(char::from(digit)),
+        }
+    }
+    let mut message = vec![0; length.parse().unwrap()];
+    timeout(LONG, stream.read_exact(&mut message)).await.unwrap().unwrap();
+    String::from_utf8(message).unwrap()
+}
+
+fn number(message: &str) -> usize {
+    let rest = message.split_once("\"n\":").unwrap().1;
+    rest.split_once(',').unwrap().0.parse().unwrap()
+}
+
+/// Reads a command of Redis, a line for each part.
+async fn command(stream: &mut TcpStream) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut wanted = usize::MAX;
+    while parts.len() < wanted {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            line.push(timeout(LONG, stream.read_u8()).await.unwrap().unwrap());
+        }
+        let line = String::from_utf8(line).unwrap();
+        let value: usize = line[1..].trim().parse().unwrap();
+        if wanted == usize::MAX {
+            wanted = value;
+            continue;
+        }
+        let mut part = vec![0; value + 2];
+        stream.read_exact(&mut part).await.unwrap();
+        parts.push(String::from_utf8(part).unwrap().trim_end().to_owned());
+    }
+    parts
+}
+
+#[test]
+fn a_collector_that_restarts_gets_all_events() {
+    in_loop(async {
+        let mut collector = Collector::new("syslog", "").await;
+        let mut stream = collector.accept().await;
+        collector.bench.up().await;
+        collector.hand_on(0..4, 100);
+        assert_eq!(number(&syslog(&mut stream).await), 0);
+        let message = syslog(&mut stream).await;
+        assert!(message.starts_with("<28>1 - ") && message.contains(" suricata - alert - {"));
+        assert_eq!(number(&message), 2, "alerts only");
+        collector.bench.until("sent", |progress| progress.sent == 2).await;
+        drop(stream);
+        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
+        assert_eq!(collector.bench.last.reason, Some(ExportReason::Closed));
+        collector.hand_on(4..8, 100);
+        let mut stream = collector.accept().await;
+        assert_eq!(number(&syslog(&mut stream).await), 4);
+        assert_eq!(number(&syslog(&mut stream).await), 6);
+        collector.bench.until("sent", |progress| progress.sent == 4).await;
+        assert_eq!((collector.bench.last.lost, collector.bench.last.queued), (0, 0));
+    });
+}
+
+/// Whatever has no place is counted, and all others arrive once it reads again.
+#[test]
+fn a_collector_that_does_not_read_loses_events() {
+    in_loop(async {
+        let mut collector = Collector::new("syslog", "\tlist event 'flow'\n").await;
+        let mut stream = collector.accept().await;
+        collector.bench.up().await;
+        let mut made = 0;
+        // Losses begin when the buffers are full; that it does not read is noticed later.
+        while collector.bench.last.reason != Some(ExportReason::Stalled) {
+            collector.hand_on(made..made + 20, 50_000);
+            made += 20;
+            assert!(made < 200_000, "{:?}", collector.bench.last);
+            sleep(Duration::from_millis(10)).await;
+            if let Ok(Some(AnyEvent::Export(Event::Progress(_, progress)))) =
+                timeout(Duration::from_millis(1), collector.bench.reports.recv()).await
+            {
+                collector.bench.last = progress;
+            }
+        }
+        let lines = collector.bench.exporters.running[0].1.lines.borrow().waiting();
+        assert!(lines <= logs::MOST_WAITING && lines > logs::MOST_WAITING - 100_000);
+        let flows = made as u64 / 2;
+        let shared = collector.bench.exporters.running[0].1.clone();
+        let arriving = flows - shared.dropped.get();
+        assert!(shared.dropped.get() > 0);
+        let mut numbers = std::collections::BTreeSet::new();
+        for _ in 0..arriving {
+            numbers.insert(number(&syslog(&mut stream).await));
+        }
+        assert_eq!(numbers.len() as u64, arriving);
+        collector.bench.until("sent", |progress| progress.sent == arriving).await;
+        let Progress { lost, queued, .. } = collector.bench.last;
+        assert_eq!((lost + arriving, queued), (flows, 0));
+    });
+}
+
+#[test]
+fn redis_gets_the_password_first() {
+    in_loop(async {
+        let options = "\toption password 'geheim'\n\toption redis_key 'eve'\n";
+        let mut collector = Collector::new("redis", options).await;
+        collector.hand_on(0..1, 10);
+        let mut stream = collector.accept().await;
+        assert_eq!(command(&mut stream).await, ["AUTH", "geheim"]);
+        let error = b"-ERR unknown command 'AUTH', with args beginning with: 'geheim'\r\n";
+        stream.write_all(error).await.unwrap();
+        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
+        let reason = collector.bench.last.reason.as_ref().unwrap().to_string();
+        assert!(reason.contains("unknown command") && !reason.contains("geheim"), "{reason}");
+        let mut stream = collector.accept().await;
+        assert_eq!(command(&mut stream).await, ["AUTH", "geheim"]);
+        stream.write_all(b"+OK\r\n").await.unwrap();
+        let sent = command(&mut stream).await;
+        assert_eq!((&*sent[0], &*sent[1], number(&sent[2])), ("RPUSH", "eve", 0));
+        collector.bench.until("up", |progress| progress.state == ExportState::Up).await;
+        assert_eq!((collector.bench.last.sent, collector.bench.last.queued), (0, 1));
+        stream.write_all(b":1\r\n").await.unwrap();
+        collector.bench.until("sent", |progress| progress.sent == 1).await;
+        assert_eq!((collector.bench.last.lost, collector.bench.last.queued), (0, 0));
+    });
+}
+
+/// As with a stopped process: the kernel accepts the connection.
+#[test]
+fn redis_that_does_not_answer_is_noticed() {
+    in_loop(async {
+        let mut collector = Collector::new("redis", "").await;
+        let _silent = collector.accept().await;
+        let stalled = |progress: &Progress| progress.reason == Some(ExportReason::Stalled);
+        collector.bench.until("no answer to the login", stalled).await;
+        assert_eq!(collector.bench.last.state, ExportState::Down);
+        let mut stream = collector.accept().await;
+        assert_eq!(command(&mut stream).await, ["PING"]);
+        stream.write_all(b"+PONG\r\n").await.unwrap();
+        collector.bench.up().await;
+        collector.hand_on(0..1, 10);
+        collector.bench.until("no answer to an event", stalled).await;
+        assert_eq!(collector.bench.last.state, ExportState::Up);
+        command(&mut stream).await;
+        stream.write_all(b":1\r\n").await.unwrap();
+        collector.bench.until("sent", |progress| progress.sent == 1).await;
+        collector.bench.until("answered", |progress| progress.reason.is_none()).await;
+    });
+}
+
+#[test]
+fn another_service_is_noticed() {
+    in_loop(async {
+        let mut collector = Collector::new("redis", "").await;
+        let mut stream = collector.accept().await;
+        stream.write_all(b"220 mail.example ESMTP\r\n").await.unwrap();
+        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
+        assert_eq!(collector.bench.last.reason, Some(ExportReason::Foreign));
+    });
+}

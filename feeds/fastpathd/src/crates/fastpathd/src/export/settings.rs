@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Sections `export` of `/etc/config/fastpath`: kinds, and names that differ. A misspelt option is an
+//! error here: a collector would silently get something else than the administrator expects.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use config::{Fault, Package, Section};
+use ips::EventKind;
+use logs::Receiver;
+
+config::named! {
+    /// What a collector gets, and by which protocol.
+    #[derive(Default)]
+    pub enum ExportKind from text {
+        /// Flow records.
+        #[default]
+        Ipfix = "ipfix",
+        /// Events of Suricata by RFC 5424.
+        Syslog = "syslog",
+        /// Events of Suricata in Redis.
+        Redis = "redis",
+    }
+}
+
+/// A section `export`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Settings {
+    /// A collector of flow records.
+    Flows(ipfix::Settings),
+    /// A collector of Suricata's events.
+    Events(logs::Settings),
+}
+
+impl Settings {
+    /// Takes the sections out of the package, which notes their problems.
+    pub(crate) fn read(package: &mut Package<'_>) -> Vec<Self> {
+        let mut found = Vec::new();
+        let mut names = BTreeSet::new();
+        for mut section in package.take("export") {
+            let settings = Self::of(&mut section);
+            if let Some(settings) = &settings
+                && !names.insert(settings.name().to_owned())
+            {
+                section.error("name", settings.name(), Fault::Duplicate);
+            }
+            package.close(section);
+            found.extend(settings);
+        }
+        found
+    }
+
+    /// None: its kind is unknown, so its options are, too.
+    fn of(section: &mut Section<'_>) -> Option<Self> {
+        let kind = section.value("kind", str::parse::<ExportKind>);
+        if !section.is_good() {
+            return None;
+        }
+        let settings = match kind.unwrap_or_default() {
+            ExportKind::Ipfix => Self::Flows(ipfix::Settings::of(section)),
+            ExportKind::Syslog => Self::Events(logs::Settings::syslog(section)),
+            ExportKind::Redis => Self::Events(logs::Settings::redis(section)),
+        };
+        section.refuse_left_over();
+        Some(settings)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Flows(ipfix::Settings { name, .. })
+            | Self::Events(logs::Settings { name, .. }) => name,
+        }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        match self {
+            Self::Flows(ipfix::Settings { enabled, .. })
+            | Self::Events(logs::Settings { enabled, .. }) => *enabled,
+        }
+    }
+
+    pub(crate) fn collector(&self) -> SocketAddr {
+        match self {
+            Self::Flows(ipfix::Settings { collector, .. })
+            | Self::Events(logs::Settings { collector, .. }) => *collector,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> ExportKind {
+        match self {
+            Self::Flows(_) => ExportKind::Ipfix,
+            Self::Events(settings) => match settings.receiver {
+                Receiver::Syslog => ExportKind::Syslog,
+                Receiver::Redis(_) => ExportKind::Redis,
+            },
+        }
+    }
+
+    pub(crate) fn protocol(&self) -> ipfix::Protocol {
+        match self {
+            Self::Flows(settings) => settings.protocol,
+            Self::Events(_) => ipfix::Protocol::Tcp,
+        }
+    }
+
+    pub(crate) fn of_flows(&self) -> Option<&ipfix::Settings> {
+        match self {
+            Self::Flows(settings) => Some(settings),
+            Self::Events(_) => None,
+        }
+    }
+
+    /// Types of events that the collector gets.
+    pub(crate) fn events(&self) -> &[EventKind] {
+        match self {
+            Self::Flows(_) => &[],
+            Self::Events(settings) => &settings.events,
+        }
+    }
+
+    pub(crate) fn takes(&self, kind: EventKind) -> bool {
+        self.events().contains(&kind)
+    }
+}

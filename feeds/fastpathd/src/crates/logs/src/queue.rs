@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Events that wait for a collector. One stays until it is confirmed, so that another connection can
+//! send it again. How many may wait, and how many may be unconfirmed.
+
+use std::collections::VecDeque;
+
+use ips::EventLine;
+
+/// Bytes of events that wait to be sent: some 1000 events.
+pub const MOST_WAITING: usize = 2 << 20;
+/// Bytes of unconfirmed events after which no other is sent.
+const MOST_UNCONFIRMED: usize = 2 << 20;
+
+/// Events in order.
+#[derive(Debug, Default)]
+pub struct Queue {
+    lines: VecDeque<EventLine>,
+    /// How many of the first events were sent and are not confirmed yet.
+    sent: usize,
+    /// Bytes of these, and of the others.
+    unconfirmed: usize,
+    waiting: usize,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Events in it, with those that are not confirmed yet.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Bytes of events that were not sent.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Adds an event if there is a place for it. Returns whether there is.
+    pub fn push(&mut self, line: EventLine) -> bool {
+        let fits = self.waiting + line.text.len() <= MOST_WAITING;
+        if fits {
+            self.waiting += line.text.len();
+            self.lines.push_back(line);
+        }
+        fits
+    }
+
+    /// The first event that was not sent, if it may be sent now.
+    #[must_use]
+    pub fn next(&self) -> Option<&EventLine> {
+        self.lines.get(self.sent).filter(|_| self.unconfirmed < MOST_UNCONFIRMED)
+    }
+
+    /// The event of [`next`](Self::next) is sent.
+    pub fn advance(&mut self) {
+        if let Some(line) = self.lines.get(self.sent) {
+            self.sent += 1;
+            self.unconfirmed += line.text.len();
+            self.waiting -= line.text.len();
+        }
+    }
+
+    /// The collector has the first event.
+    pub fn confirm(&mut self) {
+        if self.sent > 0
+            && let Some(line) = self.lines.pop_front()
+        {
+            self.sent -= 1;
+            self.unconfirmed -= line.text.len();
+        }
+    }
+
+    /// Another connection: events that are not confirmed are sent again.
+    pub fn rewind(&mut self) {
+        self.sent = 0;
+        self.waiting += std::mem::take(&mut self.unconfirmed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ips::EventKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn line(text: &str) -> EventLine {
+        EventLine { kind: EventKind::Alert, text: text.as_bytes().into() }
+    }
+
+    fn next(queue: &Queue) -> Option<&[u8]> {
+        queue.next().map(|line| &*line.text)
+    }
+
+    #[test]
+    fn an_event_stays_until_it_is_confirmed() {
+        let mut queue = Queue::new();
+        assert!(queue.push(line("one")) && queue.push(line("two")));
+        queue.advance();
+        assert_eq!((next(&queue), queue.len()), (Some(&b"two"[..]), 2));
+        queue.rewind();
+        assert_eq!(next(&queue), Some(&b"one"[..]));
+        queue.confirm();
+        assert_eq!(queue.len(), 2, "nothing was sent in this connection");
+        queue.advance();
+        queue.confirm();
+        assert_eq!((next(&queue), queue.len()), (Some(&b"two"[..]), 1));
+        queue.advance();
+        queue.confirm();
+        assert_eq!((next(&queue), queue.len()), (None, 0));
+    }
+
+    #[test]
+    fn events_that_were_sent_leave_a_place() {
+        let mut queue = Queue::new();
+        let half = line(&"x".repeat(MOST_WAITING / 2));
+        assert!(queue.push(half.clone()) && queue.push(half.clone()));
+        assert!(!queue.push(line("x")));
+        queue.advance();
+        assert!(queue.push(half.clone()));
+        queue.advance();
+        assert_eq!(queue.next(), None, "too many are unconfirmed");
+        queue.confirm();
+        assert_eq!(queue.next(), Some(&half));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_those_of_the_events(steps in prop::collection::vec(0..4, 0..200)) {
+            let mut queue = Queue::new();
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    0 => _ = queue.push(line(&"x".repeat(number))),
+                    1 => queue.advance(),
+                    2 => queue.confirm(),
+                    _ => queue.rewind(),
+                }
+                let sizes: Vec<usize> = queue.lines.iter().map(|line| line.text.len()).collect();
+                let (sent, waiting) = sizes.split_at(queue.sent);
+                prop_assert_eq!(queue.unconfirmed, sent.iter().sum::<usize>());
+                prop_assert_eq!(queue.waiting, waiting.iter().sum::<usize>());
+            }
+        }
+    }
+}
