@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events that wait for a collector. One stays until it is confirmed, so that another connection can
-//! send it again. How many may wait, and how many may be unconfirmed.
+//! Events that wait for a collector. One stays until it is confirmed, so that another connection
+//! can send it again. How many may wait, and how many may be unconfirmed.
 
 use std::collections::VecDeque;
 

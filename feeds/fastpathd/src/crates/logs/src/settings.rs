@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of the kinds `syslog` and `redis` in `/etc/config/fastpath`: options, defaults,
+//! Sections `export` of kinds `syslog` and `redis` in `/etc/config/fastpath`: options, defaults,
 //! limits.
 
 use std::fmt;

@@ -10,6 +10,10 @@ use logs::{Queue, Receiver, RedisFault, Replies, Settings};
 use crate::export::ExportReason;
 use crate::export::outbox::CONFIRMED_AFTER;
 
+/// A relay on the router accepts a connection first, and closes it if its own one to the collector
+/// fails within this time. The limits of docs/fleet/logs/stunnel.conf are shorter.
+const RELAY_CONNECTED_AFTER: Duration = Duration::from_secs(15);
+
 /// Progress of the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Login {
@@ -23,6 +27,10 @@ enum Login {
 #[derive(Debug)]
 pub(super) struct EventOutbox {
     receiver: Receiver,
+    /// How long a connection has to last until its events are confirmed.
+    lasts: Duration,
+    /// When it began.
+    begun: Duration,
     /// The router's name.
     host: Option<String>,
     login: Login,
@@ -38,8 +46,11 @@ pub(super) struct EventOutbox {
 
 impl EventOutbox {
     pub(super) fn new(settings: &Settings) -> Self {
+        let relay = settings.collector.ip().is_loopback();
         Self {
             receiver: settings.receiver.clone(),
+            lasts: if relay { RELAY_CONNECTED_AFTER } else { CONFIRMED_AFTER },
+            begun: Duration::ZERO,
             host: None,
             login: Login::Due,
             message: Vec::new(),
@@ -51,7 +62,8 @@ impl EventOutbox {
     }
 
     /// Begins another connection. Events that are not confirmed are sent again.
-    pub(super) fn restart(&mut self, queue: &mut Queue) {
+    pub(super) fn restart(&mut self, queue: &mut Queue, now: Duration) {
+        self.begun = now;
         queue.rewind();
         self.message.clear();
         self.at = 0;
@@ -127,9 +139,10 @@ impl EventOutbox {
 
     /// Nobody answers to syslog: a collector that ends closes the connection.
     pub(super) fn confirm(&mut self, queue: &mut Queue, now: Duration) {
-        while self.receiver == Receiver::Syslog
-            && self.unconfirmed.front().is_some_and(|at| now >= *at + CONFIRMED_AFTER)
-        {
+        if self.receiver != Receiver::Syslog || now < self.begun + self.lasts {
+            return;
+        }
+        while self.unconfirmed.front().is_some_and(|at| now >= *at + CONFIRMED_AFTER) {
             self.confirm_one(queue);
         }
     }

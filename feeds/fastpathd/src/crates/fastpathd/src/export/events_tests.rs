@@ -5,10 +5,13 @@ use ips::{EventKind, EventLine};
 use super::*;
 
 /// Settings as the configuration says them.
-pub(in crate::export) fn settings(kind: &str, options: &str) -> crate::export::Settings {
-    let file = format!(
-        "config export 'soc'\n\toption kind '{kind}'\n\toption host '127.0.0.1'\n{options}"
-    );
+pub(in crate::export) fn settings(
+    kind: &str,
+    host: &str,
+    options: &str,
+) -> crate::export::Settings {
+    let file =
+        format!("config export 'soc'\n\toption kind '{kind}'\n\toption host '{host}'\n{options}");
     let values = config::parse_uci(&file).unwrap();
     let mut package = config::Package::new(&values).unwrap();
     let settings = crate::export::Settings::read(&mut package).pop().unwrap();
@@ -16,8 +19,9 @@ pub(in crate::export) fn settings(kind: &str, options: &str) -> crate::export::S
     settings
 }
 
-fn outbox(kind: &str) -> (EventOutbox, Queue) {
-    let crate::export::Settings::Events(settings) = settings(kind, "") else { panic!("{kind}") };
+fn outbox(kind: &str, host: &str) -> (EventOutbox, Queue) {
+    let settings = settings(kind, host, "");
+    let crate::export::Settings::Events(settings) = settings else { panic!("{kind}") };
     let mut queue = Queue::new();
     for number in 0..3 {
         let text = format!("{{\"n\":{number}}}");
@@ -25,7 +29,7 @@ fn outbox(kind: &str) -> (EventOutbox, Queue) {
         assert!(queue.push(line));
     }
     let mut outbox = EventOutbox::new(&settings);
-    outbox.restart(&mut queue);
+    outbox.restart(&mut queue, ms(0));
     (outbox, queue)
 }
 
@@ -50,7 +54,7 @@ fn numbers(text: &str) -> Vec<&str> {
 
 #[test]
 fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
-    let (mut outbox, mut queue) = outbox("syslog");
+    let (mut outbox, mut queue) = outbox("syslog", "192.0.2.10");
     assert!(outbox.is_ready());
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(0))), ["0", "1", "2"]);
     outbox.confirm(&mut queue, ms(499));
@@ -63,24 +67,37 @@ fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
 
 #[test]
 fn events_that_are_not_confirmed_are_sent_again() {
-    let (mut outbox, mut queue) = outbox("syslog");
+    let (mut outbox, mut queue) = outbox("syslog", "192.0.2.10");
     let first = outbox.next(&queue).unwrap().len();
     outbox.written(&mut queue, first, ms(0));
     outbox.confirm(&mut queue, ms(600));
     assert_eq!(outbox.next(&queue).unwrap()[3], b'<');
     outbox.written(&mut queue, 10, ms(600));
-    outbox.restart(&mut queue);
+    outbox.restart(&mut queue, ms(700));
     let again = send(&mut outbox, &mut queue, ms(700));
     assert_eq!((again.as_bytes()[3], numbers(&again)), (b'<', vec!["1", "2"]));
-    outbox.restart(&mut queue);
+    outbox.restart(&mut queue, ms(800));
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(800))), ["1", "2"]);
     outbox.confirm(&mut queue, ms(1300));
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
 
+/// It accepts connections while it cannot reach the collector.
+#[test]
+fn a_relay_that_closes_the_connection_has_sent_nothing() {
+    let (mut outbox, mut queue) = outbox("syslog", "127.0.0.1");
+    send(&mut outbox, &mut queue, ms(0));
+    outbox.confirm(&mut queue, ms(14_999));
+    assert_eq!((outbox.sent, queue.len()), (0, 3));
+    outbox.restart(&mut queue, ms(20_000));
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(20_000))), ["0", "1", "2"]);
+    outbox.confirm(&mut queue, ms(35_000));
+    assert_eq!((outbox.sent, queue.len()), (3, 0));
+}
+
 #[test]
 fn redis_is_asked_first_and_confirms_each_event() {
-    let (mut outbox, mut queue) = outbox("redis");
+    let (mut outbox, mut queue) = outbox("redis", "192.0.2.10");
     assert_eq!(send(&mut outbox, &mut queue, ms(0)), "*1\r\n$4\r\nPING\r\n");
     assert!(!outbox.is_ready());
     assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
@@ -93,7 +110,7 @@ fn redis_is_asked_first_and_confirms_each_event() {
     let rejected = ExportReason::Rejected { why: "OOM".to_owned() };
     assert_eq!(outbox.received(&mut queue, b"\r\n-OOM\r\n"), Err(rejected));
     assert_eq!((outbox.sent, queue.len()), (2, 1));
-    outbox.restart(&mut queue);
+    outbox.restart(&mut queue, ms(2));
     assert_eq!(send(&mut outbox, &mut queue, ms(2)), "*1\r\n$4\r\nPING\r\n");
     assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(3))), ["2"], "the rejected one");
@@ -103,7 +120,7 @@ fn redis_is_asked_first_and_confirms_each_event() {
 
 #[test]
 fn a_login_that_fails_loses_nothing() {
-    let (mut outbox, mut queue) = outbox("redis");
+    let (mut outbox, mut queue) = outbox("redis", "192.0.2.10");
     send(&mut outbox, &mut queue, ms(0));
     let why = "NOAUTH Authentication required.".to_owned();
     let answer = b"-NOAUTH Authentication required.\r\n";

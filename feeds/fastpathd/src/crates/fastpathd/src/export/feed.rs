@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What an exporter sends, flow records or events of Suricata, as the transports need it.
+//! The messages of an exporter, flow records or events of Suricata, as the transports need them.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ impl Feed {
     }
 
     /// Begins another session.
-    pub(super) fn restart(&mut self, shared: &Shared) {
+    pub(super) fn restart(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.restart(&shared.interfaces.borrow()),
-            Self::Events(outbox) => outbox.restart(&mut shared.lines.borrow_mut()),
+            Self::Events(outbox) => outbox.restart(&mut shared.lines.borrow_mut(), now),
         }
     }
 

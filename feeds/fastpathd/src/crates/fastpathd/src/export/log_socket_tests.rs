@@ -20,7 +20,7 @@ impl Collector {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let options = format!("\toption port '{port}'\n{options}");
-        let bench = Bench::of(settings(kind, &options));
+        let bench = Bench::of(settings(kind, "127.0.0.1", &options));
         Self { listener, bench }
     }
 

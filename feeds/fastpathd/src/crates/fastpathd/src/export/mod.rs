@@ -155,9 +155,7 @@ impl Core {
     }
 
     pub(crate) fn export_second(&mut self) -> Option<AnyEffect> {
-        if self.export.of_flows().next().is_none() {
-            return None;
-        }
+        self.export.of_flows().next()?;
         let links = self.network.view().topology().links();
         let current = || links.map(|link| (link.index, Rc::from(&*link.name)));
         let interfaces: Interfaces = current().collect();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of `/etc/config/fastpath`: kinds, and names that differ. A misspelt option is an
-//! error here: a collector would silently get something else than the administrator expects.
+//! Sections `export` of `/etc/config/fastpath`: kinds, and names that differ. A misspelt option is
+//! an error: a collector would silently get something else than the administrator expects.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use ips::EventKind;
 use logs::Receiver;
 
 config::named! {
-    /// What a collector gets, and by which protocol.
+    /// Records or events, and by which protocol.
     #[derive(Default)]
     pub enum ExportKind from text {
         /// Flow records.

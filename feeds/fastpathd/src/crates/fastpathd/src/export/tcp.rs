@@ -51,7 +51,8 @@ async fn connect(collector: SocketAddr) -> io::Result<TcpStream> {
 
 async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> {
     let shared = exporter.shared.clone();
-    exporter.outbox.restart(&shared);
+    let now = exporter.now();
+    exporter.outbox.restart(&shared, now);
     let (connected, mut reached) = (Instant::now(), false);
     let mut second = Instant::now() + SECOND;
     let mut blocked_since: Option<Instant> = None;

@@ -44,7 +44,8 @@ async fn open(collector: SocketAddr) -> io::Result<UdpSocket> {
 
 async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> {
     let shared = exporter.shared.clone();
-    exporter.outbox.restart(&shared);
+    let now = exporter.now();
+    exporter.outbox.restart(&shared, now);
     let refresh = exporter.settings.of_flows().map_or(0, |settings| settings.template_refresh);
     let refresh = Duration::from_secs(refresh.into());
     let mut reached = false;

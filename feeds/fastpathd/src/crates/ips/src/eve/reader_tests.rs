@@ -145,7 +145,7 @@ fn kinds_that_nobody_needs_are_no_garbage() {
     assert_eq!(reader.counts(), Counts { lines: 1, ..Counts::default() });
 }
 
-/// Lines for collectors are those whose events were read, as they came, whether whole or in pieces.
+/// Lines for collectors are those whose events were read, unchanged, whether whole or in pieces.
 #[test]
 fn lines_are_kept_as_they_were_written() {
     let mut reader = Reader::new(Rates::default());
