@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/fleet/logs: the files fit each other. e2e/tests/vm/logs.sh runs rsyslog, Redis, stunnel."""
+
+import re
+import unittest
+
+import series
+import yaml
+
+FILES = series.TOP / "docs/fleet/logs"
+
+
+def text(name):
+    return (FILES / name).read_text()
+
+
+class Files(unittest.TestCase):
+    def test_vector_connects_its_parts(self):
+        for name in ("vector-loki.yaml", "vector-elastic.yaml"):
+            vector = yaml.safe_load(text(name))
+            parts = {*vector["sources"], *vector["transforms"]}
+            later = [*vector["transforms"].values(), *vector["sinks"].values()]
+            inputs = {one for part in later for one in part["inputs"]}
+            self.assertEqual(inputs, parts, name)
+            self.assertIn("reader", vector["sources"]["redis"]["url"])
+            self.assertEqual(vector["sources"]["syslog"]["address"], "0.0.0.0:514")
+
+    def test_stunnel_connects_to_the_ports_with_tls(self):
+        ports = re.findall(r"^connect = 192\.0\.2\.10:(\d+)$", text("stunnel.conf"), re.MULTILINE)
+        syslog, redis = ports
+        self.assertIn(f'port="{syslog}" ruleset="fastpath"\n    streamDriver', text("rsyslog.conf"))
+        self.assertIn(f"tls-port {redis}\n", text("redis.conf"))
+
+    def test_a_relay_ends_before_events_count_as_sent(self):
+        limits = re.findall(r"^TIMEOUT(?:connect|busy) = (\d+)$", text("stunnel.conf"),
+                            re.MULTILINE)
+        self.assertEqual(len(limits), 4)
+        source = series.TOP / "feeds/fastpathd/src/crates/fastpathd/src/export/events.rs"
+        after = re.search(r"RELAY_CONNECTED_AFTER: Duration = Duration::from_secs\((\d+)\)",
+                          source.read_text())
+        for at in (0, 2):
+            self.assertLess(sum(map(int, limits[at:at + 2])), int(after[1]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,256 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Suricata's events at collectors of logs: Debian's rsyslog, Redis and stunnel with the files of
+# docs/fleet/logs. Collectors that end, stop or are full, and sections that are refused.
+
+COLLECTOR=10.10.10.10
+EXAMPLES=$TOP/docs/fleet/logs
+# At the peers.
+HERE=/tmp/e2e/logs
+PASSWORD=(username gateway password lab-gateway)
+
+# section KIND OPTION VALUE…: a section `export` named KIND.
+section() {
+    local kind=$1
+    shift
+    printf "\nconfig export '%s'\n" "$kind"
+    printf "\toption %s '%s'\n" kind "$kind" "$@"
+}
+
+# logs SECTION…: after the usual sections.
+logs() {
+    { gw cat "/run/e2e/$CONFIG" && printf '%s\n' "$@"; } | configure
+}
+
+# exporter KIND FILTER: FILTER holds for its row.
+exporter() { says "any(.exports[]; .name == \"$1\" and ($2))" exports; }
+exporter_is() { exporter "$1" ".state == \"$2\""; }
+# counted KIND SENT LOST: and none waits.
+counted() { exporter "$1" ".queued == 0 and .sent == $2 and .lost == $3"; }
+
+# The examples with the lab's folders and certificate. Its certificate is its own authority.
+prepare_collectors() {
+    peers "rm -rf $HERE; mkdir -p $HERE/log
+        cp /lab/tls.pem $HERE/logs.pem && cp /lab/tls.pem $HERE/ca.pem
+        echo 'user default off' >$HERE/users.acl
+        echo 'user gateway on >lab-gateway ~suricata +rpush' >>$HERE/users.acl
+        echo 'user reader on >lab-reader ~suricata +@all' >>$HERE/users.acl"
+    sed "s|/etc/fastpath|$HERE|; s|/var/log/fastpath|$HERE/log|" "$EXAMPLES/rsyslog.conf" |
+        peers "cat >$HERE/rsyslog.conf"
+    sed "s|/etc/redis|$HERE|" "$EXAMPLES/redis.conf" | peers "cat >$HERE/redis.conf"
+}
+
+listens() { h10 "ss -Hlnt 'sport = :$1' | grep -q ."; }
+
+# The logs of both stay out of the folder that rsyslog writes to.
+begin_rsyslog() {
+    begin h10 rsyslog "exec rsyslogd -n -i NONE -f $HERE/rsyslog.conf"
+    soon 10 listens 514
+    soon 10 listens 6514
+}
+
+begin_redis() {
+    begin h10 redis "exec redis-server $HERE/redis.conf --save '' --dir $HERE"
+    soon 10 reader ping
+}
+
+READER="redis-cli --user reader --pass lab-reader --no-auth-warning -h $COLLECTOR"
+reader() { h10 "$READER $*"; }
+
+# received: all lines of rsyslog.
+received() { peers "cat $HERE/log/*.json"; }
+
+# The file that rsyslog writes to.
+log_file() { echo "$HERE/log/$(gw hostname)-$(peers date +%F).json"; }
+
+# whole_alert: each line is an alert of the bad page with the name of the router.
+whole_alert() {
+    local name
+    name=$(gw hostname </dev/null)
+    jq -es "length > 0 and all(.event_type == \"alert\" and .host == \"$name\" and
+        .alert.signature_id == $BAD_SID and .verdict.action == \"drop\")" >/dev/null
+}
+
+# watch NAME COMMAND…: the peers' time in ms when the output of COMMAND first has the rule.
+watch() {
+    local name=$1
+    shift
+    begin h10 "$name" "$* | { grep -m 1 -o $BAD_SID && date +%s%3N; }"
+}
+
+seen() { [ "$(peers "wc -l </tmp/e2e/$1.log")" = 2 ]; }
+
+# arrives_within SECONDS NAME BEGUN: by this machine's pace.
+arrives_within() {
+    local ms
+    soon 10 seen "$2"
+    ms=$(($(peers "tail -n 1 /tmp/e2e/$2.log") - $3))
+    note "$2 after $ms ms"
+    between "ms until $2" "$ms" 0 $(($1 * 10 * $(pace)))
+}
+
+# @timed @long
+test_an_alert_is_at_both_collectors_within_two_seconds() {
+    local begun
+    prepare_collectors
+    begin_rsyslog
+    begin_redis
+    in_line "$(section syslog host $COLLECTOR; section redis host $COLLECTOR "${PASSWORD[@]}")"
+    soon 20 exporter_is syslog up
+    soon 20 exporter_is redis up
+    peers "touch $(log_file)"
+    watch in-rsyslog "tail -n 0 -F $(log_file)"
+    watch in-redis "$READER blpop suricata 0"
+    begun=$(peers date +%s%3N)
+    dropped "$ISP_4"
+    arrives_within 2 in-rsyslog "$begun"
+    arrives_within 2 in-redis "$begun"
+    received | whole_alert || fail "rsyslog has $(received)"
+    dropped "$ISP_6"
+    soon 5 exporter redis '.sent == 2 and .queued == 0'
+    reader --raw lpop suricata >"$RUN/answer"
+    whole_alert <"$RUN/answer" || fail "Redis has $(cat "$RUN/answer")"
+}
+
+# alerts FIRST NUMBER [SIZE]: as Suricata would write them, each of another source and rule, so that
+# the daemon reads all of them.
+alerts() {
+    awk -v first="$1" -v number="$2" -v size="${3-10}" 'BEGIN {
+        text = sprintf("%*s", size, "")
+        for (n = first; n < first + number; n++)
+            printf "{\"timestamp\":\"2026-11-27T12:00:00.000000+0000\",\"event_type\":\"alert\"," \
+                "\"src_ip\":\"198.51.%d.%d\",\"proto\":\"TCP\",\"alert\":{\"action\":\"allowed\"," \
+                "\"gid\":1,\"signature_id\":%d,\"signature\":\"%d\"},\"n\":%d,\"x\":\"%s\"}\n", \
+                n / 250, 1 + n % 250, 9000000 + n, n, n, text
+    }' | feed
+}
+
+# numbers: of all alerts that rsyslog has, each once.
+numbers() { received | jq .n | sort -nu; }
+has_numbers() { [ "$(numbers)" = "$(seq "$1" "$2")" ] || { numbers | wc -l && return 1; }; }
+
+# @fault:log-collector-restarts @long
+test_no_event_is_lost_when_a_collector_restarts() {
+    prepare_collectors
+    begin_rsyslog
+    logs "$(section syslog host $COLLECTOR)"
+    soon 20 exporter_is syslog up
+    alerts 0 200
+    soon 10 counted syslog 200 0
+    soon 10 has_numbers 0 199
+    peers "pkill -KILL -x rsyslogd"
+    soon 20 exporter_is syslog down
+    exporter syslog '.cause.code == "closed" or .cause.code == "refused"'
+    alerts 200 500
+    soon 10 exporter syslog '.queued == 500'
+    begin_rsyslog
+    soon 20 counted syslog 700 0
+    soon 10 has_numbers 0 699
+}
+
+# 2 MiB wait and arrive later; the others are counted.
+# @fault:log-collector-away @long
+test_events_without_a_place_are_counted() {
+    local lost
+    prepare_collectors
+    logs "$(section syslog host $COLLECTOR)"
+    soon 20 exporter_is syslog down
+    alerts 0 100 40000
+    soon 10 exporter syslog '.queued + .lost == 100'
+    lost=$(said '.exports[0].lost' exports)
+    note "$lost of 100 events are lost"
+    between "events lost" "$lost" 40 60
+    begin_rsyslog
+    soon 20 counted syslog $((100 - lost)) "$lost"
+    soon 10 has_numbers 0 $((99 - lost))
+}
+
+# Redis answers each event, so none is lost, and Suricata never waits for it.
+# @fault:redis-stops @long
+test_inspection_does_not_wait_for_redis() {
+    local process
+    prepare_collectors
+    begin_redis
+    in_line "$(section redis host $COLLECTOR "${PASSWORD[@]}")"
+    soon 20 exporter_is redis up
+    process=$(pids Suricata-Main)
+    peers "pkill -STOP -x redis-server"
+    dropped "$ISP_4"
+    soon 20 exporter redis '.cause.code == "stalled" and .queued > 0'
+    good_page "$ISP_4" 2
+    dropped "$H20_4"
+    peers "pkill -KILL -x redis-server"
+    soon 20 exporter_is redis down
+    good_page "$ISP_6" 2
+    dropped "$ISP_6"
+    begin_redis
+    soon 20 exporter redis '.state == "up" and .queued == 0 and .sent >= 3 and .lost == 0'
+    reader --raw lrange suricata 0 -1 >"$RUN/answer"
+    whole_alert <"$RUN/answer" || fail "Redis has $(cat "$RUN/answer")"
+    same "process of Suricata" "$(pids Suricata-Main)" "$process"
+}
+
+# @long
+test_a_wrong_password_is_reported_and_not_shown() {
+    prepare_collectors
+    begin_redis
+    mark_log
+    logs "$(section redis host $COLLECTOR username gateway password not-this)"
+    soon 20 exporter redis '.state == "down" and .cause.code == "rejected"'
+    alerts 0 1
+    soon 10 exporter redis '.queued == 1'
+    has "the log" "$(daemon_log)" WRONGPASS
+    ! grep -q not-this <<<"$(daemon_log)$(ask exports)" || fail "the password is shown"
+    logs "$(section redis host $COLLECTOR "${PASSWORD[@]}")"
+    soon 20 exporter_is redis up
+    alerts 1 1
+    soon 10 counted redis 1 0
+}
+
+# stunnel NAME: the relay of the examples on the gateway, for a collector of this name.
+stunnel() {
+    sed "s|192.0.2.10|$COLLECTOR|; s|logs.example|$1|" "$EXAMPLES/stunnel.conf" |
+        gw 'cat >/run/e2e/stunnel.conf; pkill -x stunnel4
+            setsid stunnel4 /run/e2e/stunnel.conf >/run/e2e/stunnel.log 2>&1 </dev/null &'
+    soon 10 gw "ss -Hlnt 'sport = :6514' | grep -q ."
+}
+
+# @long
+test_a_relay_adds_tls() {
+    prepare_collectors
+    at_the_end "gw 'pkill -x stunnel4; rm -f /run/e2e/stunnel.*'"
+    stunnel other.example
+    begin_rsyslog
+    begin_redis
+    logs "$(section syslog host 127.0.0.1 port 6514)" \
+        "$(section redis host 127.0.0.1 "${PASSWORD[@]}")"
+    soon 10 says '.exports | length == 2' exports
+    alerts 0 20
+    soon 20 exporter syslog '.cause.code == "closed" or .cause.code == "unreachable"'
+    soon 20 exporter redis '.cause.code == "closed" or .cause.code == "unreachable"'
+    exporter syslog '.sent == 0 and .queued == 20'
+    stunnel lab.example
+    soon 40 counted syslog 20 0
+    soon 20 counted redis 20 0
+    soon 10 has_numbers 0 19
+    same "events in Redis" "$(reader llen suricata)" 20
+}
+
+# @fault:log-section
+test_a_bad_section_is_named_and_changes_nothing() {
+    local base line
+    logs "$(section syslog host $COLLECTOR)"
+    soon 10 exporter syslog '.kind == "syslog" and .port == 514'
+    base=$(gw cat "/run/e2e/$CONFIG")
+    for line in "kind kafka" "port 0" "host store.example" "template_refresh 10" "event http" \
+        "redis_key eve" "password secret"; do
+        refused "$base$(section syslog host 10.10.10.11 "${line% *}" "${line#* }")" \
+            syslog "${line% *}"
+        exporter syslog ".host == \"$COLLECTOR\""
+    done
+    line=$(section syslog host 10.10.10.11 name twin)
+    refused "$base$line$(section redis host 10.10.10.12 name twin)" redis name twin
+    cp_config_back
+    soon 10 healthy
+    soon 10 says '.exports | length == 0' exports
+}
