@@ -3,6 +3,7 @@
 //! keep what their crates promise. `corpus/NAME` has inputs of each.
 
 mod bus;
+mod collector;
 mod configuration;
 mod kernel;
 mod router;
@@ -28,6 +29,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("nft", router::nft),
     ("proc", router::proc),
     ("queues", suricata::queues),
+    ("redis", collector::redis),
     ("request", bus::request),
     ("rtnetlink", kernel::rtnetlink),
     ("rules", rules::lines),
