@@ -108,7 +108,7 @@ export default defineConfig({
             { name: 'parts', test: (id) => parts.some((each) => each.test(id)) },
             {
               name: 'setup',
-              test: /src\/lib\/(network|wan|fastpath|firewall|cpu|system|wizard)\//,
+              test: /src\/lib\/(network|wan|fastpath|firewall|cpu|export|system|wizard)\//,
             },
           ],
         },

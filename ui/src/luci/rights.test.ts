@@ -68,7 +68,7 @@ const granted = (group: Group) =>
   );
 
 /** Methods of the daemon that monitoring calls with a reader's rights, and the page does not. */
-const monitoring = ['fastpath exports', 'fastpath metrics'];
+const monitoring = ['fastpath metrics'];
 
 /** Objects that are whole interfaces: scripts of the same rights use more of them than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');

@@ -33,6 +33,7 @@ const listed: Record<Kind, string[]> = {
   cpu: codes('cpu.json', 'CpuCause'),
   steering: codes('cpu.json', 'SteeringCause'),
   difference: codes('cpu.json', 'DifferenceCause'),
+  export: codes('exports.json', 'ExportCause'),
   rules: codes('ips.json', 'RulesCause'),
   source: codes('ips.json', 'SourceCause'),
   fault: codes('types.json', 'SourceFault'),

@@ -17,6 +17,7 @@ export type Kind =
   | 'cpu'
   | 'steering'
   | 'difference'
+  | 'export'
   | 'rules'
   | 'source'
   | 'fault'

@@ -15,6 +15,7 @@ export const defaults = {
     vlan: '1',
     pppoe: '1',
     slow_packets: '0',
+    metrics_hosts: '20',
   },
   latency: { enabled: '0' },
   ips: {
@@ -31,6 +32,16 @@ export const defaults = {
   rules: { enabled: '1' },
   update: { enabled: '1', hour: '4' },
   cpu: { enabled: '1', profile: 'auto' },
+  export: {
+    enabled: '1',
+    port: '4739',
+    protocol: 'udp',
+    active_timeout: '60',
+    idle_timeout: '15',
+    template_refresh: '10',
+    domain: '0',
+    enterprise: '32473',
+  },
 } as const;
 
 /** The value in force where an option is absent; empty: none. */

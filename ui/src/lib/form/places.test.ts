@@ -38,6 +38,13 @@ it('links the part of a screen', () => {
   );
 });
 
+it('links the screen of an option that is not on the screen of its section', () => {
+  const main = { ...section('fastpath', {}, false), section: 'main' };
+  const at = (option: string) =>
+    spotOf(problem('fastpath', 'main', option), main, readHash('#/wan')).href;
+  expect([at('metrics_hosts'), at('engine')]).toEqual(['#/export', '#/fastpath']);
+});
+
 it('names what no screen has by its file', () => {
   expect(spotOf(problem('ucitrack', 'x', 'y'), undefined, readHash('#/wan'))).toEqual({
     words: 'File ucitrack · x · y',

@@ -23,6 +23,12 @@ const byType: Readonly<Record<string, Shown>> = {
   rules: ['protection', 'rules'],
   update: ['protection', 'rules'],
   cpu: ['cpu'],
+  export: ['export'],
+};
+
+/** Screens of single options, by type and option. */
+const byOption: Readonly<Record<string, Shown>> = {
+  'fastpath.metrics_hosts': ['export'],
 };
 
 /** Screens of files with all their sections. */
@@ -49,7 +55,7 @@ export function spotOf(
   now: Place,
 ): Spot {
   const type = section?.type ?? '';
-  const [screen, part] = byType[type] ?? byFile[config] ?? [];
+  const [screen, part] = byOption[`${type}.${option}`] ?? byType[type] ?? byFile[config] ?? [];
   const here = now.screen === screen && (part === undefined || now.params.get('part') === part);
   const label = maybe(`${config}.${type}.${option}`) || maybe(`${type}.${option}`) || option;
   const words = [named(config, name, section), label].filter(Boolean).join(' · ');

@@ -12,6 +12,8 @@ export interface Section {
   section: string;
   type: string;
   anonymous: boolean;
+  /** As the router names it for people; none of a new one, nor from an older router. */
+  label?: string;
   values: Options;
 }
 

@@ -13,6 +13,7 @@ export const terms: readonly Term[] = [
   ...(['flow', 'flowtable', 'hardware', 'ebpf', 'conntrack', 'helper', 'budget'] as const),
   ...(['bridge', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward', 'masquerade'] as const),
   ...(['pppoe', 'mtu', 'offload', 'gro', 'irq', 'rps', 'softirq', 'nfqueue'] as const),
+  ...(['ipfix', 'prometheus'] as const),
 ];
 
 /** Explanations, and the keys of the page. */
@@ -33,6 +34,8 @@ const names: Partial<Record<Term, string>> = {
   rps: 'RPS',
   softirq: 'Softirq',
   nfqueue: 'NFQUEUE',
+  ipfix: 'IPFIX',
+  prometheus: 'Prometheus',
 };
 
 /** The name of a term. */

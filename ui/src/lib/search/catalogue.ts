@@ -62,7 +62,7 @@ function screenEntries({ app }: Sources): Found[] {
 }
 
 function settingEntries({ app }: Sources): Found[] {
-  return settings(app.session.canWrite).map(({ screen, part, label }, n): Found => ({
+  return settings(app.session.canWrite).map(({ screen, part, label, panel }, n): Found => ({
     id: `setting ${n}`,
     kind: 'settings',
     title: label,
@@ -70,7 +70,9 @@ function settingEntries({ app }: Sources): Found[] {
     act: () => {
       show(app, screen, partOf(part) || undefined);
       const main = mainOf(app);
-      if (main) seek(main, (scope) => labelled(scope, label));
+      const shown = (scope: HTMLElement) =>
+        labelled(scope, label) ?? (panel ? labelled(scope, panel) : undefined);
+      if (main) seek(main, shown);
     },
   }));
 }

@@ -10,6 +10,7 @@ const source = join(import.meta.dirname, '..');
 /** Folders of screens with settings, and the parts of the catalogue of their headings. */
 const folders: Record<string, string> = {
   cpu: 'cpu',
+  export: 'export',
   fastpath: 'fastpath',
   firewall: 'firewall',
   system: 'system',
@@ -56,6 +57,8 @@ describe('the settings that the search finds', () => {
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Never blocked');
     expect(labels).toContain('fastpath: Conntrack helpers');
+    expect(labels).toContain('export: Observation domain');
+    expect(labels).toContain('export: Hosts with metrics of their own');
     expect(labels.length).toBeGreaterThan(50);
     expect(keysOf('form').length).toBeGreaterThan(100);
     // No texts of choices and hints.

@@ -11,14 +11,18 @@ export interface Setting {
   part?: string | undefined;
   /** The label or the heading, as it is on the screen. */
   label: string;
+  /** The heading of the panel, where the label is in a form that is not always open. */
+  panel?: string | undefined;
 }
 
 type Place = Pick<Setting, 'screen' | 'part'> & {
+  /** Catalogue and key of that heading. */
+  within?: readonly [catalogue: string, heading: string];
   /** Shown to accounts that may write. */
   writes?: true;
 };
 
-/** Sections of the configuration that are on a screen once, with all their options. */
+/** Sections of the configuration that are on a screen, with all their options. */
 const sections: Record<string, Place> = {
   interface: { screen: 'wan' },
   latency: { screen: 'wan' },
@@ -26,6 +30,12 @@ const sections: Record<string, Place> = {
   ips: { screen: 'protection', part: 'policy' },
   update: { screen: 'protection', part: 'rules', writes: true },
   cpu: { screen: 'cpu' },
+  export: { screen: 'export', within: ['export', 'collectors'] },
+};
+
+/** Options on another screen than the others of their section. */
+const elsewhere: Record<string, Place> = {
+  'fastpath.metrics_hosts': { screen: 'export' },
 };
 
 /** Options that no screen shows by this label. */
@@ -43,6 +53,7 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   { screen: 'fastpath', catalogue: 'fastpath', headings: ['now'], writes: true },
   { screen: 'firewall', catalogue: 'firewall', headings: ['zones', 'forwards'] },
   { screen: 'cpu', catalogue: 'cpu', headings: ['plan', 'options'] },
+  { screen: 'export', catalogue: 'export', headings: ['collectors', 'metrics'] },
   { screen: 'health', catalogue: 'health', headings: ['pmtu.title'], writes: true },
   { screen: 'system', catalogue: 'system', headings: ['users', 'backup', 'image', 'more', 'log'] },
   { screen: 'system', catalogue: 'system', headings: ['reboot.title'], writes: true },
@@ -82,9 +93,11 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
 export function settings(canWrite: boolean): Setting[] {
   const options = keysOf('form').flatMap((key) => {
     const [type = '', option, more] = key.split('.');
-    const place = sections[type];
+    const place = elsewhere[key] ?? sections[type];
     if (!place || !option || more || hidden.includes(key)) return [];
-    return [{ ...place, label: translated('form', key) ?? '' }];
+    const { within, ...at } = place;
+    const panel = within && translated(...within);
+    return [{ ...at, label: translated('form', key) ?? '', panel }];
   });
   const headings = panels.flatMap(({ catalogue, headings, ...place }) =>
     headings.map((key) => ({ ...place, label: translated(catalogue, key) ?? '' })),

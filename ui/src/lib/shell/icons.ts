@@ -9,6 +9,7 @@ import Cpu from '@lucide/svelte/icons/cpu';
 import Globe from '@lucide/svelte/icons/globe';
 import HeartPulse from '@lucide/svelte/icons/heart-pulse';
 import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard';
+import DatabaseArrowUp from '@lucide/svelte/icons/database-arrow-up';
 import Network from '@lucide/svelte/icons/network';
 import Server from '@lucide/svelte/icons/server';
 import Settings from '@lucide/svelte/icons/settings';
@@ -29,6 +30,7 @@ export const screenIcons: Record<Screen, Icon> = {
   firewall: BrickWall,
   fastpath: Zap,
   cpu: Cpu,
+  export: DatabaseArrowUp,
   health: HeartPulse,
   system: Server,
   wizard: WandSparkles,

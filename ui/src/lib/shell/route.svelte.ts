@@ -7,7 +7,7 @@ export const groups = {
   overview: ['overview'],
   traffic: ['flows', 'topology'],
   security: ['protection'],
-  settings: ['wan', 'network', 'firewall', 'fastpath', 'cpu', 'health', 'system'],
+  settings: ['wan', 'network', 'firewall', 'fastpath', 'cpu', 'export', 'health', 'system'],
 } as const;
 export type Group = keyof typeof groups;
 export const groupNames = Object.keys(groups) as Group[];

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/** Sections `export` and the router's report on each: names, shown states with level and sign, the
+ * options of an IPFIX collector with their ranges, and which addresses a collector may have. */
+
+import type { Export, Level } from '../api/types';
+import { defaultOf } from '../form/defaults';
+import type { Draft } from '../form/draft.svelte';
+import type { Spec } from '../form/Form.svelte';
+import { f } from '../form/messages';
+import { text, type Section } from '../form/sections';
+
+export const FILE = 'fastpath';
+export const TYPE = 'export';
+
+/** The kind of collector that this screen edits. */
+const IPFIX = 'ipfix';
+
+const TIMEOUTS = [1, 3600] as const;
+const NUMBERS = [0, 2 ** 32 - 1] as const;
+
+/** Options of every collector. */
+export const main: readonly Spec[] = [
+  { option: 'name' },
+  {
+    option: 'host',
+    check: (host) => (isHost(host) ? '' : f('problem.not-an-address', { value: host })),
+  },
+  { option: 'port', range: [1, 65_535] },
+  { option: 'protocol', choices: ['udp', 'tcp'] },
+  { option: 'enabled', kind: 'switch' },
+];
+
+/** Options that most collectors do not need. */
+export const advanced: readonly Spec[] = [
+  { option: 'active_timeout', range: TIMEOUTS },
+  { option: 'idle_timeout', range: TIMEOUTS },
+  {
+    option: 'template_refresh',
+    range: [1, 86_400],
+    when: (value) => value('protocol') === 'udp',
+  },
+  { option: 'domain', range: NUMBERS },
+  { option: 'enterprise', range: NUMBERS },
+];
+
+const known = [...main, ...advanced].map(({ option }) => option);
+
+/** Options of a collector that this screen does not have. */
+export const othersOf = (section: Section): string[] =>
+  Object.keys(section.values).filter((option) => option !== 'kind' && !known.includes(option));
+
+export const kindOf = (section: Section): string => text(section, 'kind', IPFIX);
+export const isEditable = (section: Section): boolean => kindOf(section) === IPFIX;
+
+/** The options as the form shows them: an absent name is that of the section. */
+export const mainOf = (section: Section): Spec[] =>
+  main.map((each) => (each.option === 'name' ? { ...each, otherwise: ownName(section) } : each));
+
+const ownName = ({ section, label, anonymous }: Section) => label ?? (anonymous ? '' : section);
+
+/** The name of a collector, by which the router reports on it; empty: a new one without. */
+export const nameOf = (section: Section): string => text(section, 'name', ownName(section));
+
+/** An IPv6 address is in brackets where a port follows. */
+const withPort = (host: string, port: string) =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** Address and port, with the default where the section has none. */
+export function addressOf(section: Section): string {
+  const host = text(section, 'host');
+  const port = text(section, 'port', isEditable(section) ? defaultOf(TYPE, 'port') : '');
+  return host && port ? withPort(host, port) : host;
+}
+
+/** Kind and transport: "IPFIX, UDP". */
+export function transportOf(section: Section): string {
+  const transport = text(section, 'protocol', isEditable(section) ? 'udp' : '');
+  return [kindOf(section), transport].filter(Boolean).join(', ').toUpperCase();
+}
+
+/** Whether an address can be that of a collector; the daemon resolves no names. */
+export function isHost(host: string): boolean {
+  if (host.includes(':')) {
+    return URL.canParse(`http://[${host}]`) && !/^ff/i.test(host) && !isUnspecified(host);
+  }
+  const parts = host.split('.');
+  const bytes = parts.map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : 256));
+  const [first = 0] = bytes;
+  const multicast = first >= 224 && first < 240;
+  return (
+    bytes.length === 4 &&
+    bytes.every((byte) => byte < 256) &&
+    !multicast &&
+    !bytes.every((byte) => byte === 0) &&
+    !bytes.every((byte) => byte === 255)
+  );
+}
+
+const isUnspecified = (host: string) => new URL(`http://[${host}]`).hostname === '[::]';
+
+/** A name that no collector has. */
+export function freeName(taken: readonly string[], wanted = 'collector'): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    if (!taken.includes(name)) return name;
+  }
+}
+
+/** `stalled`: the collector does not read; `new`: not written yet; `unknown`: the router does not
+ * use the section, since the configuration before it is in force. */
+export type ShownState = Export['state'] | 'stalled' | 'new' | 'unknown';
+
+export function stateOf(now: Export | undefined, written: boolean): ShownState {
+  if (!now) return written ? 'unknown' : 'new';
+  return now.state === 'up' && now.cause.code === 'stalled' ? 'stalled' : now.state;
+}
+
+/** How bad each state is, and a sign of its own: colour is never the only difference. */
+export const looks: Record<ShownState, readonly [Level, string]> = {
+  off: ['notice', '–'],
+  connecting: ['notice', '…'],
+  up: ['ok', '✓'],
+  stalled: ['warning', '!'],
+  down: ['error', '×'],
+  new: ['notice', '+'],
+  unknown: ['warning', '?'],
+};
+
+/** The router's report on a section as it is written; undefined: there is none. */
+export function reportOf(
+  reports: readonly Export[],
+  draft: Pick<Draft, 'original'>,
+  section: Section,
+): Export | undefined {
+  const written = draft.original(FILE, section.section);
+  return written && reports.find(({ name }) => name === nameOf(written));
+}
+
+/** Whether the router has refused the section or one of its options. */
+export const isRefused = (draft: Pick<Draft, 'problem'>, section: Section): boolean =>
+  ['', ...known, ...othersOf(section)].some(
+    (option) => draft.problem(FILE, section.section, option) !== '',
+  );

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { translator } from '../i18n/t';
+import type en from './en.json';
+
+/** The messages of the screen Export. */
+export const e = translator<keyof typeof en>('export');
