@@ -15,7 +15,7 @@ type Locale = keyof typeof words;
 
 const screens = [
   ...['overview', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
-  ...['fastpath', 'firewall', 'cpu', 'system', 'wizard'],
+  ...['fastpath', 'firewall', 'cpu', 'export', 'system', 'wizard'],
 ];
 
 async function enter(page: Page, locale: Locale): Promise<void> {

@@ -128,7 +128,8 @@ test(
 
 test('a viewer sees every screen, and no control on it that writes', core, async ({ page }) => {
   await open(page, 'overview', 'viewer');
-  for (const screen of ['fastpath', 'firewall', 'cpu', 'system', 'network', 'wan', 'health']) {
+  const settings = ['fastpath', 'firewall', 'cpu', 'export', 'system', 'network', 'wan', 'health'];
+  for (const screen of settings) {
     await page.goto(`#/${screen}`);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('main section.panel').first()).toBeVisible();

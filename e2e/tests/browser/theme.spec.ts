@@ -7,7 +7,7 @@ test.skip(!theme, 'the page is by itself: LUCI_THEME names a theme of LuCI');
 
 const screens = [
   ...['overview', 'flows', 'protection', 'topology', 'health', 'network', 'wan'],
-  ...['fastpath', 'firewall', 'cpu', 'system', 'wizard'],
+  ...['fastpath', 'firewall', 'cpu', 'export', 'system', 'wizard'],
 ];
 
 for (const width of [1280, 320]) {

@@ -36,6 +36,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   firewall: ['Zone access', 'Port forwards'],
   cpu: ['Current CPU assignment', 'Change the plan'],
+  export: ['Collectors', 'Metrics'],
   system: [
     ...['Firmware', 'Backup', 'Users', 'System log', 'Recent changes', 'Reboot'],
     'Further settings',
@@ -67,6 +68,7 @@ const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'sea
     wan: [['list', 'Connection log']],
     fastpath: [['table', 'Ports']],
     firewall: [['table', 'Zones: sources in rows']],
+    export: [['table', 'Collectors']],
     system: [['list', 'System log']],
   };
 

@@ -11,7 +11,7 @@ const groups = {
   Overview: ['Overview'],
   Traffic: ['Flows', 'Topology'],
   Security: ['Protection'],
-  Settings: ['Internet', 'Network', 'Firewall', 'Fast path', 'CPU', 'Health', 'System'],
+  Settings: ['Internet', 'Network', 'Firewall', 'Fast path', 'CPU', 'Export', 'Health', 'System'],
 };
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Screens' });

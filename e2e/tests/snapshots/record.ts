@@ -77,7 +77,21 @@ config policy
 	option name 'cameras'
 	option src 'iot'
 	option dest 'wan'
-	option action 'always'`);
+	option action 'always'
+
+config export 'store'
+	option host '${hosts.h10}'
+
+config export
+	option name 'archive'
+	option host '${hosts.isp}'
+	option port '4740'
+	option protocol 'tcp'
+
+config export 'lab'
+	option enabled '0'
+	option host '2001:db8:10::11'`);
+  await lan.begin('h10', 'collector', 'exec socat -u UDP-RECV:4739 CREATE:/dev/null');
   await evening(lan);
   // The screens show the last report of the doctor.
   await router.run('fastpathctl doctor >/dev/null || true');

@@ -15,6 +15,7 @@ export const screens: Record<string, string> = {
   fastpath: 'fastpath',
   firewall: 'firewall',
   cpu: 'cpu',
+  export: 'export',
   system: 'system',
   wizard: 'wizard',
 };
