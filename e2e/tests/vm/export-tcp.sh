@@ -74,11 +74,6 @@ test_a_collector_that_does_not_read_delays_nothing() {
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost), queued \(.queued)"' exports)"
     ticks_go_on
     end_flood
-    # The next one gets what waits.
-    run_again sink
-    end sink
-    listen_tcp second
-    soon 20 says '.exports[0] | .state == "up" and .why == "" and .queued < 1000' exports
 }
 
 # garbage_is_read: the exporter has acknowledged it.

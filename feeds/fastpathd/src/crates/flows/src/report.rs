@@ -150,3 +150,14 @@ fn passes(reason: Reason) -> bool {
             | Reason::Idle
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/ipfix.md has the memory for each connection.
+    #[test]
+    fn a_flow_remembers_its_reports_in_few_bytes() {
+        assert_eq!(size_of::<Reported>(), 56);
+    }
+}
