@@ -28,7 +28,7 @@ test_two_thousand_records_a_second_are_received() {
     need_readers
     at_the_end crowd_out
     listen sink
-    exports
+    exports protocol udp
     soon 20 collector_is up
     seconds=$(begin_and_end 60 2000)
     soon 30 says '.exports[0] | .sent >= 120000 and .lost == 0 and .queued == 0' exports

@@ -34,6 +34,7 @@ ticks_begin() {
     gw 'ubus subscribe fastpath >/tmp/export.ticks 2>/dev/null & echo $! >/tmp/export.pid'
     soon 10 gw grep -q '"tick"' /tmp/export.ticks
 }
+# shellcheck disable=SC2016 # the gateway expands it
 ticks_end() { gw 'kill "$(cat /tmp/export.pid)" 2>/dev/null; cat /tmp/export.ticks'; }
 
 # The pause between two ticks, as in api.sh.
@@ -46,7 +47,7 @@ ticks_go_on() {
         "$(jq '(last - first) / (length - 1)' <<<"$ticks")" 900 1250
 }
 
-# The collector accepts, and its process is stopped: the kernel's buffers are filled, then the queue.
+# The process of the collector is stopped: the buffers of the kernel are filled, then the queue.
 stop_reading() { peers "kill -STOP -- -\$(cat /tmp/e2e/$1.pid)"; }
 run_again() { peers "kill -CONT -- -\$(cat /tmp/e2e/$1.pid)" 2>/dev/null || true; }
 

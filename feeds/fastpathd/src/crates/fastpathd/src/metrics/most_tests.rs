@@ -117,10 +117,10 @@ fn most() -> Core {
     dump(&mut core, 100, &all);
     let desk = established(1, false).orig.src;
     let hosts = all.iter().flat_map(|entry| [entry.orig.src, entry.orig.dst]).chain([desk]);
-    let names: String = hosts
-        .map(|address| format!("99 02:00:00:00:01:0b {address} host *\n"))
-        .collect::<Vec<_>>()
-        .concat();
+    let mut names = String::new();
+    for address in hosts {
+        writeln!(names, "99 02:00:00:00:01:0b {address} host *").unwrap();
+    }
     core.network.name_hosts(&names, "");
     let queue =
         |number| ips::Queue { number, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
