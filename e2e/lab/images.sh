@@ -48,10 +48,12 @@ build_base() {
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$work"
     mkdir -p "$work"
-    # The hook runs on the finished root and leaves its results in /lab-out.
+    # The hook runs on the finished root and leaves its results in /lab-out. Perl's modules come
+    # with stunnel, and only a script of it needs them.
     mmdebstrap --variant=apt --include="$(list "$LAB/guest/packages" | paste -sd,)" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        --dpkgopt='path-exclude=/usr/share/perl/*' --dpkgopt='path-exclude=/usr/lib/*/perl/*' \
         --setup-hook="upload '$LAB/guest/preferences' /etc/apt/preferences.d/lab" \
         --customize-hook="'$LAB/base-hook' \"\$1\" '$LAB'" \
         --customize-hook="sync-out /lab-out '$work'" \
