@@ -19,7 +19,7 @@ import stores
 import test_guide
 
 PCAP = series.HERE / "records.pcap"
-# Records in it, see records.json.
+# Records in it, see records.jsonl.
 RECORDS = 4
 # Seconds within which a service has done its part; nfacctd prints once a minute.
 PATIENCE = 300

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Flow records in ClickHouse: the schema, its views and its retention, by chdb.
 
-records.pcap is of the lab's exporter: NAT, IPv6, the engine ebpf. nfacctd prints records.json of it.
+records.pcap is of the lab's exporter: NAT, IPv6, the engine ebpf. nfacctd prints records.jsonl of it.
 """
 
 import csv
@@ -18,7 +18,7 @@ import unittest
 import series
 
 FOLDER = series.TOP / "docs/fleet/flows"
-RECORDS = series.HERE / "records.json"
+RECORDS = series.HERE / "records.jsonl"
 
 try:
     from chdb import session

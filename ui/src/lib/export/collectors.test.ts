@@ -32,7 +32,15 @@ const section = (name: string, values: Options, label?: string): Section => ({
 });
 
 const report = (name: string, of: Partial<Export> = {}): Export => ({
-  ...{ name, protocol: 'udp', host: '192.0.2.10', port: 4739, state: 'up', since_ms: 1 },
+  ...{
+    name,
+    kind: 'ipfix',
+    protocol: 'udp',
+    host: '192.0.2.10',
+    port: 4739,
+    state: 'up',
+    since_ms: 1,
+  },
   ...{ sent: 0, lost: 0, queued: 0, why: '', cause: { code: '', params: {} } },
   ...of,
 });
