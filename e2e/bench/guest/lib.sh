@@ -178,8 +178,8 @@ row() {
         "$words"
 }
 
-# forwarded [MAP]: packets that our programs have sent on, from whatever port: the map has an element
-# for each, and each CPU has a value there.
+# forwarded [MAP]: packets that our programs have sent on, from whatever port: the map has an
+# element for each, and each CPU has a value there.
 # shellcheck disable=SC2016,SC2120 # awk's own; the lab's tests name a map
 forwarded() {
     bpftool map dump -j pinned "${1:-$PINS/m/exits}" |
