@@ -5,6 +5,7 @@ import pathlib
 import re
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
+HERE = pathlib.Path(__file__).resolve().parent
 DAEMON = TOP / "feeds/fastpathd/src/crates/fastpathd/src/metrics"
 LINE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

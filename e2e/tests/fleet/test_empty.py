@@ -21,6 +21,7 @@ import test_guide
 PCAP = series.HERE / "records.pcap"
 # Records in it, see records.jsonl.
 RECORDS = 4
+ALERT = b'{"event_type":"alert","host":"gw1"}'
 # Seconds within which a service has done its part; nfacctd prints once a minute.
 PATIENCE = 300
 
@@ -144,6 +145,46 @@ class Empty(unittest.TestCase):
         self.assertEqual(paths, {"ebpf", "slow"})
         self.assertEqual(list(self.machine.file("/var/spool/fastpath").glob("*.json")), [])
 
+    def certificates(self):
+        """An authority, and a certificate with its key, where the page has them."""
+        self.machine.run(
+            "mkdir -p /etc/fastpath /etc/redis; cd /tmp; "
+            "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=test -keyout ca.key -out ca.pem; "
+            "openssl req -newkey rsa:2048 -nodes -subj /CN=logs.example -keyout key -out request; "
+            "openssl x509 -req -in request -CA ca.pem -CAkey ca.key -out cert; "
+            "cat cert key | tee /etc/fastpath/logs.pem >/etc/redis/logs.pem; "
+            "tee /etc/fastpath/ca.pem <ca.pem >/etc/redis/ca.pem"
+        )
+
+    def exchange(self, port, sent):
+        """What the service at this port answers within a second."""
+
+        def action():
+            with socket.create_connection(("192.0.2.10", port), 10) as stream:
+                stream.settimeout(1)
+                stream.sendall(sent)
+                try:
+                    return stream.recv(4096)
+                except TimeoutError:
+                    return b""
+
+        return soon(lambda: (self.machine.inside(action),), f"nothing listens on port {port}")[0]
+
+    def alerts_and_logs(self, blocks):
+        syslog, redis = blocks
+        self.certificates()
+        self.follow(syslog)
+        message = b"<28>1 2026-11-27T12:00:00.000000Z gw1 suricata - alert - " + ALERT
+        self.exchange(514, b"%d %s" % (len(message), message))
+        folder = self.machine.file("/var/log/fastpath")
+        written = soon(lambda: list(folder.glob("gw1-*.json")), "rsyslog has written no file")
+        soon(lambda: written[0].read_bytes() == ALERT + b"\n", "rsyslog has not the alert")
+        self.follow(redis)
+        said = self.exchange(6379, b"AUTH gateway change-this\r\nRPUSH suricata alert\r\n")
+        self.assertEqual(said, b"+OK\r\n:1\r\n")
+        read = "redis-cli --user reader --pass change-this-too blpop suricata 0"
+        self.assertIn("alert", self.machine.run(read, network=True))
+
     def configuration(self, blocks):
         for block in blocks:
             self.follow(block)
@@ -178,8 +219,8 @@ class Empty(unittest.TestCase):
             self.addCleanup(exporter.server_close)
             self.addCleanup(exporter.shutdown)
             steps = {"Metrics": self.metrics, "Dashboards": self.dashboards,
-                     "Flow records": self.flow_records, "Configuration": self.configuration,
-                     "Growth": self.growth}
+                     "Flow records": self.flow_records, "Alerts and logs": self.alerts_and_logs,
+                     "Configuration": self.configuration, "Growth": self.growth}
             self.assertEqual(list(chapters()), list(steps))
             with self.machine.inside(
                 lambda: gateway.Gateway(gateway.factory(), "192.168.1.1")
