@@ -83,9 +83,9 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 class Store:
-    """A store's HTTP interface, and its process."""
+    """A store's HTTP interface, and its process where it was started here."""
 
-    def __init__(self, port, process, log):
+    def __init__(self, port, process=None, log=None):
         self.url = f"http://127.0.0.1:{port}"
         self.process = process
         self.log = log
