@@ -56,7 +56,7 @@ class Runs(unittest.TestCase):
             log = self.folder / "gateways.log"
             with gateways.running(1, 20, sink.port, 3, 2, log) as machines:
                 machines.up(20)
-                # Whoever listens now keeps nothing.
+                # A collector that reads nothing takes the port.
                 sink.end()
                 with stores.socket.socket(type=stores.socket.SOCK_DGRAM) as deaf:
                     deaf.bind(("127.0.0.1", sink.port))

@@ -65,7 +65,7 @@ def soon(condition, what):
 
 
 def waiting(machine, port):
-    """Bytes that the service at this UDP port has not read; None if there is no service."""
+    """Unread bytes of the service at this UDP port; None: nothing has bound it."""
     for table in ("udp", "udp6"):
         for line in pathlib.Path(f"/proc/{machine.first}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()

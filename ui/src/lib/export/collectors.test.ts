@@ -144,7 +144,7 @@ describe('in the draft', () => {
 
   const of = (name: string) => {
     const found = draft.get('fastpath', name);
-    if (!found) throw new Error(`there is no section ${name}`);
+    if (!found) throw new Error(`no section ${name}`);
     return reportOf(reports, draft, found);
   };
 
@@ -162,7 +162,7 @@ describe('in the draft', () => {
 
   it('a problem of any option or of the section makes it refused', () => {
     const [store] = draft.all('fastpath', 'export');
-    if (!store) throw new Error('there is no collector');
+    if (!store) throw new Error('no collector');
     expect(isRefused(draft, store)).toBe(false);
     const at = { config: 'fastpath', section: 'store', text: '' };
     for (const option of ['', 'port', 'domain']) {

@@ -98,7 +98,7 @@ impl EventOutbox {
         }
     }
 
-    /// The bytes to send next, or `None` if there are none now.
+    /// The bytes to send next; `None`: nothing to send now.
     pub(super) fn next(&mut self, queue: &Queue) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue) {
             return None;
