@@ -90,7 +90,7 @@ test_links_and_pipes_instead_of_its_files() {
     begins_reload
     soon 20 says '.suricata.refused == ""' ips
     let_suricata
-    soon 25 working
+    soon 25 steady
     keeps_secrets
     dropped "$ISP_4"
     as_suricata 'cd /var/log/suricata; rm -f eve.json fast.log stats.log suricata.log'
@@ -127,6 +127,6 @@ test_answers_that_are_huge_endless_or_in_parts() {
     answers 'exec sleep 1000'
     unharmed "silence"
     released
-    soon 25 working
+    soon 25 steady
     dropped "$ISP_4"
 }

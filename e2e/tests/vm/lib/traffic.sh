@@ -38,7 +38,7 @@ end_traffic() {
     peers 'for pid in /tmp/e2e/*.pid; do
         [ ! -f "$pid" ] || kill -- -"$(cat "$pid")" 2>/dev/null
     done
-    rm -f /tmp/e2e/*.pid /tmp/e2e/*.status /tmp/e2e/*.log'
+    rm -f /tmp/e2e/*.pid /tmp/e2e/*.status /tmp/e2e/*.log /tmp/e2e/*.answer'
 }
 
 # fresh_port: a source port that no earlier test's connection still holds.
