@@ -1255,6 +1255,7 @@ export interface IpsCause {
     | 'absent'
     | 'crashed'
     | 'no-queue'
+    | 'rules-pass'
     | 'hangs'
     | 'never-ready'
     | 'kept'

@@ -110,7 +110,7 @@ impl Health {
         let presence = self.progress.follow(now, seen);
         let works = presence == Presence::Works;
         let strain = self.strain.follow(now, seen, works, self.progress.answers_late(now));
-        let (state, why) = judge(seen, presence, strain);
+        let (state, why) = self.judge(seen, presence, strain);
         if state != self.condition.state {
             self.condition.state = state;
             self.condition.since = now;
@@ -120,6 +120,45 @@ impl Health {
         self.condition.gate = gate(seen, takes);
         &self.condition
     }
+
+    fn judge(
+        &self,
+        seen: &Observation,
+        presence: Presence,
+        strain: Option<Reason>,
+    ) -> (State, Cause) {
+        if !seen.enabled {
+            return (State::Off, Reason::Off.cause());
+        }
+        let then = |reason: Reason| reason.cause().followed(&consequence(seen).cause());
+        match presence {
+            Presence::Works if uninspected(seen) => {
+                let fails = self.condition.state.fails();
+                let state = if fails { failing(seen) } else { State::Starting };
+                (state, Reason::RulesPass.cause().followed(&Consequence::Uninspected.cause()))
+            }
+            Presence::Works => working(seen, strain),
+            _ if seen.refused.is_some() => {
+                let said = sentence(seen.refused.as_deref().unwrap_or_default());
+                (State::RulesRejected, then(Reason::Rejected { said }))
+            }
+            _ if seen.trouble.is_some() => {
+                let said = sentence(seen.trouble.as_deref().unwrap_or_default());
+                (failing(seen), then(Reason::NotStarted { said }))
+            }
+            Presence::Starts => (State::Starting, then(Reason::Loading)),
+            Presence::Absent => (failing(seen), then(Reason::Absent)),
+            Presence::Crashed => (failing(seen), then(Reason::Crashed)),
+            Presence::Deaf => (failing(seen), then(Reason::NoQueue)),
+            Presence::Hangs => (failing(seen), then(Reason::Hangs)),
+            Presence::NeverReady => (failing(seen), then(Reason::NeverReady)),
+        }
+    }
+}
+
+/// Whether packets pass by a Suricata that works: the rules in force do not queue them.
+fn uninspected(seen: &Observation) -> bool {
+    seen.passes && seen.mode == InspectionMode::Nfq
 }
 
 fn gate(seen: &Observation, takes: bool) -> Gate {
@@ -135,30 +174,6 @@ fn sentence(said: &str) -> String {
         text.push('.');
     }
     text
-}
-
-fn judge(seen: &Observation, presence: Presence, strain: Option<Reason>) -> (State, Cause) {
-    if !seen.enabled {
-        return (State::Off, Reason::Off.cause());
-    }
-    let then = |reason: Reason| reason.cause().followed(&consequence(seen).cause());
-    match presence {
-        Presence::Works => working(seen, strain),
-        _ if seen.refused.is_some() => {
-            let said = sentence(seen.refused.as_deref().unwrap_or_default());
-            (State::RulesRejected, then(Reason::Rejected { said }))
-        }
-        _ if seen.trouble.is_some() => {
-            let said = sentence(seen.trouble.as_deref().unwrap_or_default());
-            (failing(seen), then(Reason::NotStarted { said }))
-        }
-        Presence::Starts => (State::Starting, then(Reason::Loading)),
-        Presence::Absent => (failing(seen), then(Reason::Absent)),
-        Presence::Crashed => (failing(seen), then(Reason::Crashed)),
-        Presence::Deaf => (failing(seen), then(Reason::NoQueue)),
-        Presence::Hangs => (failing(seen), then(Reason::Hangs)),
-        Presence::NeverReady => (failing(seen), then(Reason::NeverReady)),
-    }
 }
 
 fn working(seen: &Observation, strain: Option<Reason>) -> (State, Cause) {

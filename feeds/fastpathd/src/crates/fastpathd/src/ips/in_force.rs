@@ -10,12 +10,14 @@ use crate::core::Core;
 impl Core {
     /// The flow table has to decide as the rules in force do.
     pub(crate) fn inspection_changed(&mut self) {
-        let inspection = self
-            .offload
-            .flowtable()
-            .in_force()
-            .and_then(|plan| plan.protection.inspection.as_ref());
-        let mut inspection = inspection.map(state_of).unwrap_or_default();
+        let plan = self.offload.flowtable().in_force();
+        let rules = plan.map(|plan| plan.protection.inspection.as_ref());
+        // A table that was removed from outside is restored at once.
+        if let Some(rules) = rules {
+            let passes = rules.is_none_or(|rules| rules.gate == Gate::Open);
+            self.ips.inspection.rules_in_force(passes);
+        }
+        let mut inspection = rules.flatten().map(state_of).unwrap_or_default();
         // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.
         let stops = self.ips.inspection().condition().state == ips::State::FailingClosed;
         if stops && inspection.gate == Some(Gate::Queue) {

@@ -120,7 +120,8 @@ impl Inspection {
             marks: None,
             threads: ips::Threads::default(),
             health: Health::new(now),
-            seen: Observation::default(),
+            // No rules of this daemon are in force yet.
+            seen: Observation { passes: true, ..Observation::default() },
             notified: Duration::ZERO,
             instructed: None,
             version: String::new(),
@@ -150,7 +151,8 @@ impl Inspection {
         self.seen.queue_length = self.settings.queue_length;
         if !self.settings.enabled {
             // Suricata is no longer probed.
-            self.seen = Observation { enabled: false, ..Observation::default() };
+            let passes = self.seen.passes;
+            self.seen = Observation { enabled: false, passes, ..Observation::default() };
             self.process = None;
             self.judge(now);
         }
@@ -324,6 +326,12 @@ impl Inspection {
         }
         self.judge(now);
         self.condition().gate != before
+    }
+
+    /// Whether the firewall rules in force pass packets instead of queueing them, for the next
+    /// probe.
+    pub(super) fn rules_in_force(&mut self, passes: bool) {
+        self.seen.passes = passes;
     }
 
     fn judge(&mut self, now: Duration) {

@@ -13,6 +13,8 @@ config::coded! {
         Absent = "absent", "Suricata is not running.";
         Crashed = "crashed", "Suricata crashed and is not running again yet.";
         NoQueue = "no-queue", "Suricata is running but has not bound any queue.";
+        RulesPass = "rules-pass",
+            "Suricata is ready; the firewall rules do not queue packets for it yet.";
         Hangs = "hangs",
             "Suricata is running but hangs: it does not process packets or answer commands.";
         NeverReady = "never-ready", "Suricata has been starting for minutes and is not ready.";
