@@ -32,14 +32,15 @@ def available():
 
 
 def test(rule_files, found, minutes, alerts):
-    """`promtool test rules` on series that go on for MINUTES; ALERTS: (name, at, expected)."""
-    inputs = [
-        {
-            "series": series.text(name, labels),
-            "values": f"{value:g}+{series.growth(name)}x{minutes}",
-        }
-        for name, labels, value in found
-    ]
+    """`promtool test rules` on series that go on for MINUTES; ALERTS: (name, at, expected).
+
+    A series may have its growth in a minute as a fourth element.
+    """
+    inputs = []
+    for name, labels, value, *own in found:
+        (growth,) = own or [series.growth(name)]
+        values = f"{value:g}+{growth}x{minutes}"
+        inputs.append({"series": series.text(name, labels), "values": values})
     checks = [
         {"eval_time": at, "alertname": name, "exp_alerts": expected}
         for name, at, expected in alerts

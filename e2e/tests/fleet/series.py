@@ -80,5 +80,5 @@ def growth(name):
 
 
 def text(name, labels):
-    pairs = ",".join(f'{key}="{value}"' for key, value in sorted({**labels, **TARGET}.items()))
+    pairs = ",".join(f'{key}="{value}"' for key, value in sorted({**TARGET, **labels}.items()))
     return f"{name}{{{pairs}}}"

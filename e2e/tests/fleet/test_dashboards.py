@@ -73,18 +73,97 @@ class Dashboards(unittest.TestCase):
                         self.assertEqual(panel["datasource"]["uid"], "${datasource}")
                         self.assertTrue(panel["targets"])
 
-    @unittest.skipUnless(promtool.available(), "this machine has no promtool")
-    def test_each_query_has_an_answer_on_a_gateway(self):
+    def test_a_column_of_a_list_has_its_name_and_those_of_info_metrics_are_hidden(self):
+        lists = 0
+        for board in boards():
+            for panel in panels(board):
+                if panel["type"] != "table":
+                    continue
+                lists += 1
+                columns = panel["transformations"][-1]["options"]
+                for target in panel["targets"]:
+                    column = f"Value #{target['refId']}"
+                    with self.subTest(f"{board.stem}: {panel['title']}: {column}"):
+                        # A query has the values of its first metric, which is always 1 there.
+                        info = next(iter(promql.metrics(target["expr"]))).endswith("_info")
+                        self.assertEqual(columns["excludeByName"].get(column, False), info)
+                        self.assertEqual(column in columns["renameByName"], not info)
+        self.assertGreater(lists, 2)
+
+
+@unittest.skipUnless(promtool.available(), "this machine has no promtool")
+class Answers(unittest.TestCase):
+    def holds(self, found, wanted):
+        """WANTED: expressions, and whether they have an answer in the end."""
         rules, checks = [], []
-        for number, (board, title, query, _) in enumerate(queries()):
-            name = f"{board} {title} {number}"
-            rules.append({"alert": name, "expr": f"count({query}) > 0"})
-            checks.append((name, "60m", [{"exp_labels": {}}]))
+        for number, (name, expression, answers) in enumerate(wanted):
+            rules.append({"alert": f"{name} {number}", "expr": expression})
+            checks.append((f"{name} {number}", "60m", [{"exp_labels": {}}] if answers else []))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "queries.yml"
             path.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
-            status, said = promtool.test([path], series.healthy(), 60, checks)
+            status, said = promtool.test([path], found, 60, checks)
         self.assertEqual(status, 0, said)
+
+    def test_each_query_has_an_answer_on_a_gateway(self):
+        self.holds(series.healthy(), [(f"{board} {title}", f"count({query}) > 0", True)
+                                      for board, title, query, _ in queries()])
+
+    def test_the_rest_of_hosts_is_not_listed_as_a_host(self):
+        rest = 'fastpath_host_bytes_total{host="other",direction="up"}'
+        self.holds(two_gateways(), [
+            (f"{board} {title}", f"count(({query}) and on (instance, host) {rest})", False)
+            for board, title, query, _ in queries()
+        ])
+
+    def test_the_busiest_hosts_of_a_day_are_those_with_most_bytes(self):
+        title = "Busiest hosts of a day"
+        found = [query for _, panel, query, _ in queries() if panel == title]
+        self.assertGreater(len(found), 2)
+        up = 'fastpath_host_bytes_total{{direction="up",instance="{}",host=~"10[.]0[.]0[.]({})"}}'
+        busiest = " or ".join(up.format(gateway, "|".join(map(str, range(*hosts))))
+                              for gateway, hosts in (("gw1", (35, 60)), ("gw2", (0, 25))))
+        wanted = []
+        for query in found:
+            number = 25 if "_info" in query else 50
+            wanted += [
+                (title, f"count(({query}) and on (instance, host) ({busiest})) == {number}", True),
+                (title, f"count(({query}) unless on (instance, host) ({busiest}))", False),
+            ]
+        self.holds(two_gateways(), wanted)
+
+    def test_rules_do_not_count_where_inspection_is_off(self):
+        titles = {"Gateways with failed updates", "Oldest sources, since they were reached"}
+        found = {title: query for _, title, query, _ in queries() if title in titles}
+        self.assertEqual(found.keys(), titles)
+        failing = [("fastpath_rules_state", {"state": "failed"}, 1),
+                   ("fastpath_rules_checked_timestamp_seconds", {}, 0)]
+        for off in (0, 1):
+            state = ("fastpath_ips_state", {"state": "off"}, off)
+            self.holds([*failing, state], [(title, f"count(({query}) > 0)", off == 0)
+                                           for title, query in found.items()])
+
+
+def two_gateways():
+    """Each with 60 hosts of the same addresses, every second one with a name.
+
+    Together, hosts from 35 of gw1 and below 25 of gw2 have most bytes. Those that receive most
+    send least.
+    """
+    found = []
+    for gateway in ("gw1", "gw2"):
+        growths = {"other": {"up": 10**9, "down": 10**9}}
+        for host in range(60):
+            rank = 2 * host + 1 if gateway == "gw1" else 2 * (59 - host) + 2
+            growths[f"10.0.0.{host}"] = {"up": 6000 - 10 * rank, "down": 6000 * rank}
+            if host % 2:
+                labels = {"instance": gateway, "host": f"10.0.0.{host}", "name": f"host-{host}"}
+                found.append(("fastpath_host_info", labels, 1))
+        for host, directions in growths.items():
+            for direction, growth in directions.items():
+                labels = {"instance": gateway, "host": host, "direction": direction}
+                found.append(("fastpath_host_bytes_total", labels, 0, growth))
+    return found
 
 
 class Parser(unittest.TestCase):

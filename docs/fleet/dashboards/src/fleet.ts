@@ -64,7 +64,7 @@ const gateways = {
   panels: [
     units(
       list('Gateways', [
-        [sumBy('instance, version', of('fastpath_build_info')), 'Version'],
+        [sumBy('instance, version', of('fastpath_build_info')), ''],
         [bits('instance'), 'Forwarded'],
         [offloadRatio('instance'), 'Offloaded'],
         [sumBy('instance', of('fastpath_flows')), 'Flows'],

@@ -4,9 +4,16 @@
 import { OFFLOADED, bits, of, rate, sumBy } from './metrics.js';
 import { board, chart, list, units } from './panels.js';
 
-const hostBytes = rate('fastpath_host_bytes_total');
+/** Of single hosts; `other` is the sum of all further ones. */
+const hostBytes = (direction = ''): string =>
+  of('fastpath_host_bytes_total', `host!="other"${direction && `,direction="${direction}"`}`);
+const ofDay = (direction = ''): string =>
+  sumBy('instance, host', `increase(${hostBytes(direction)}[1d])`);
+const hostBits = `8 * ${sumBy('instance, host', rate('fastpath_host_bytes_total', 'host!="other"'))}`;
+/** Those with most bytes of a day, in both directions. */
+const busiest = (expression: string): string =>
+  `${expression} and on (instance, host) topk(50, ${ofDay()})`;
 const hostInfo = sumBy('instance, host, name', of('fastpath_host_info'));
-const hostBits = `8 * ${sumBy('instance, host', hostBytes)}`;
 
 const zones = {
   title: 'Zones',
@@ -40,24 +47,17 @@ const hosts = {
       height: 12,
     }),
     units(
-      list('Busiest hosts of a day', [
-        [`topk(50, ${hostInfo})`, 'Host'],
+      list(
+        'Busiest hosts of a day',
         [
-          `topk(50, ${sumBy(
-            'instance, host',
-            `increase(${of('fastpath_host_bytes_total', 'direction="down"')}[1d])`,
-          )})`,
-          'Received',
+          [busiest(hostInfo), ''],
+          [busiest(ofDay()), 'Total'],
+          [busiest(ofDay('down')), 'Received'],
+          [busiest(ofDay('up')), 'Sent'],
         ],
-        [
-          `topk(50, ${sumBy(
-            'instance, host',
-            `increase(${of('fastpath_host_bytes_total', 'direction="up"')}[1d])`,
-          )})`,
-          'Sent',
-        ],
-      ]),
-      { Received: 'bytes', Sent: 'bytes' },
+        'Total',
+      ),
+      { Total: 'bytes', Received: 'bytes', Sent: 'bytes' },
     ),
   ],
 };

@@ -45,12 +45,17 @@ function steps(limits: Look['limits']): dashboard.ThresholdsConfigBuilder {
   return new dashboard.ThresholdsConfigBuilder().mode(dashboard.ThresholdsMode.Absolute).steps(all);
 }
 
+const refOf = (at: number): string => String.fromCharCode(65 + at);
+
+/** The column of a query's values, as Grafana names it. */
+const valueOf = (at: number): string => `Value #${refOf(at)}`;
+
 const target = ([expression, legend]: Query, at: number): prometheus.DataqueryBuilder =>
   new prometheus.DataqueryBuilder()
     .datasource(SOURCE)
     .expr(expression)
     .legendFormat(legend)
-    .refId(String.fromCharCode(65 + at));
+    .refId(refOf(at));
 
 /** Values over time. */
 export function chart(title: string, queries: readonly Query[], look: Look = {}) {
@@ -108,16 +113,22 @@ export function states(title: string, queries: readonly Query[], look: Look = {}
   return panel;
 }
 
-/** A row for each set of labels, a column for each query. */
-export function list(title: string, queries: readonly Query[], look: Look = {}) {
-  const names = Object.fromEntries(
-    queries.map(([, column], at) => [`Value #${String.fromCharCode(65 + at)}`, column]),
-  );
-  return new table.PanelBuilder()
+/** Titles of the columns that labels make. */
+const LABELS = { instance: 'Gateway', host: 'Host', name: 'Name', version: 'Version' };
+
+/**
+ * A row for each set of labels, a column for each query. A query without a legend adds its labels
+ * only, such as those of an info metric. SORTED: the column by which rows are sorted, largest first.
+ */
+export function list(title: string, queries: readonly Query[], sorted = '') {
+  const columns = queries.map(([, column], at) => [valueOf(at), column] as const);
+  const shown = columns.filter(([, column]) => column !== '');
+  const hidden = columns.filter(([, column]) => column === '');
+  const panel = new table.PanelBuilder()
     .title(title)
     .datasource(SOURCE)
-    .span(look.span ?? WIDTH)
-    .height(look.height ?? 10)
+    .span(WIDTH)
+    .height(10)
     .targets(
       queries.map((query, at) =>
         target(query, at).instant().format(prometheus.PromQueryFormat.Table),
@@ -126,8 +137,19 @@ export function list(title: string, queries: readonly Query[], look: Look = {}) 
     .withTransformation({ id: 'merge', options: {} })
     .withTransformation({
       id: 'organize',
-      options: { excludeByName: { Time: true }, renameByName: names },
+      options: {
+        excludeByName: Object.fromEntries([
+          ['Time', true],
+          ...hidden.map(([value]) => [value, true]),
+        ]),
+        renameByName: { ...LABELS, ...Object.fromEntries(shown) },
+      },
     });
+  if (sorted !== '') {
+    const by = new common.TableSortByFieldStateBuilder().displayName(sorted).desc(true);
+    panel.sortBy([by]);
+  }
+  return panel;
 }
 
 /** Columns of a list with a unit. */

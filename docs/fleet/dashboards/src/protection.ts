@@ -68,12 +68,16 @@ const alerts = {
   ],
 };
 
+/** Nothing updates rules where inspection is off. */
+const whereOn = (expression: string): string =>
+  `${expression} unless on (instance) ${of('fastpath_ips_state', 'state="off"')} == 1`;
+
 const rules = {
   title: 'Rules',
   panels: [
     figure(
       'Gateways with failed updates',
-      [`sum(${of('fastpath_rules_state', 'state="failed"')})`, ''],
+      [`sum(${whereOn(of('fastpath_rules_state', 'state="failed"'))}) or vector(0)`, ''],
       { span: 8, limits: [1, 1] },
     ),
     figure('Rules that Suricata refused', [`sum(${of('fastpath_rules', 'state="failed"')})`, ''], {
@@ -82,7 +86,7 @@ const rules = {
     }),
     figure(
       'Oldest sources, since they were reached',
-      [`time() - min(${of('fastpath_rules_checked_timestamp_seconds')})`, ''],
+      [`time() - min(${whereOn(of('fastpath_rules_checked_timestamp_seconds'))})`, ''],
       { span: 8, unit: 's', limits: [2 * 86_400, 3 * 86_400] },
     ),
     units(
