@@ -41,7 +41,8 @@ CREATE TABLE IF NOT EXISTS fastpath.received
 )
 ENGINE = Null;
 
--- Each record, for a month. Addresses are of IPv6; those of IPv4 begin with ::ffff:.
+-- A row for each printed record, for a month. Addresses are of IPv6; those of IPv4 begin with
+-- ::ffff:.
 CREATE TABLE IF NOT EXISTS fastpath.flows
 (
     gateway LowCardinality(String),
@@ -66,6 +67,8 @@ CREATE TABLE IF NOT EXISTS fastpath.flows
     reason LowCardinality(String),
     inspection LowCardinality(String),
     end_reason UInt8,
+    -- Records of the gateway that nfacctd has added up in this row, usually one.
+    records UInt32,
     up_packets UInt64,
     up_bytes UInt64,
     down_packets UInt64,
@@ -102,6 +105,7 @@ SELECT
     reason,
     inspection,
     end_reason,
+    flows AS records,
     packets AS up_packets,
     bytes AS up_bytes,
     rev_packets * flows AS down_packets,
@@ -139,7 +143,7 @@ SELECT
     path,
     reason,
     inspection,
-    count() AS records,
+    sum(records) AS records,
     sum(up_bytes) AS up_bytes,
     sum(down_bytes) AS down_bytes,
     sum(offloaded_bytes) AS offloaded_bytes
@@ -170,7 +174,7 @@ SELECT
     toStartOfHour(toDateTime(ended)) AS hour,
     ingress_zone AS zone,
     initiator AS host,
-    count() AS records,
+    sum(records) AS records,
     sum(up_bytes) AS up_bytes,
     sum(down_bytes) AS down_bytes,
     sum(offloaded_bytes) AS offloaded_bytes

@@ -101,6 +101,10 @@ class Schema(unittest.TestCase):
         self.load([row])
         found = self.rows("SELECT up_bytes, down_bytes FROM fastpath.flows")
         self.assertEqual([int(value) for value in found[0]], [30, 21])
+        self.load([{**row, "flow_id": "4", "flows": 2}, {**row, "flow_id": "5", "flows": 1}])
+        for table in ("flows", "paths", "hosts"):
+            found = self.rows(f"SELECT sum(records) FROM fastpath.{table}")
+            self.assertEqual(int(found[0][0]), 6, table)
 
     def test_times_and_addresses_are_kept(self):
         row = {**records()[0], "ip_src": "2001:db8::1", "ip_dst": "10.1.2.3",
