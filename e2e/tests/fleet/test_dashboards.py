@@ -90,6 +90,19 @@ class Dashboards(unittest.TestCase):
                         self.assertEqual(column in columns["renameByName"], not info)
         self.assertGreater(lists, 2)
 
+    def test_a_share_of_both_ebpf_tables_is_not_called_that_of_one(self):
+        # The limit is that of each table, and the connections are those of both.
+        found = 0
+        for board in boards():
+            for panel in panels(board):
+                for target in panel.get("targets", []):
+                    if {"fastpath_ebpf_flows", "fastpath_ebpf_flows_limit"} <= promql.metrics(
+                            target["expr"]).keys():
+                        found += 1
+                        self.assertIn("both tables", panel["title"])
+                        self.assertIn("50 %", panel.get("description", ""))
+        self.assertGreater(found, 0)
+
 
 @unittest.skipUnless(promtool.available(), "this machine has no promtool")
 class Answers(unittest.TestCase):

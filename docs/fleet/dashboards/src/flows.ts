@@ -9,7 +9,8 @@ const hostBytes = (direction = ''): string =>
   of('fastpath_host_bytes_total', `host!="other"${direction && `,direction="${direction}"`}`);
 const ofDay = (direction = ''): string =>
   sumBy('instance, host', `increase(${hostBytes(direction)}[1d])`);
-const hostBits = `8 * ${sumBy('instance, host', rate('fastpath_host_bytes_total', 'host!="other"'))}`;
+const hostRate = rate('fastpath_host_bytes_total', 'host!="other"');
+const hostBits = `8 * ${sumBy('instance, host', hostRate)}`;
 /** Those with most bytes of a day, in both directions. */
 const busiest = (expression: string): string =>
   `${expression} and on (instance, host) topk(50, ${ofDay()})`;

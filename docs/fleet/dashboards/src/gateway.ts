@@ -84,7 +84,13 @@ const conntrack = {
 const ebpf = {
   title: 'eBPF',
   panels: [
-    chart('Share of the table in use', [[EBPF_USE, 'in use']], { unit: 'percentunit', max: 1 }),
+    chart('Share of both tables (IPv4 and IPv6) in use', [[EBPF_USE, 'in use']], {
+      unit: 'percentunit',
+      max: 1,
+      description:
+        'Each of the two tables has its own limit, and the metrics count both together: at 50 % ' +
+        'one of them may be full. Connections are evicted from a full table.',
+    }),
     chart('Evicted connections', [[rate('fastpath_ebpf_evicted_flows_total'), 'evicted']], {
       unit: 'ops',
     }),

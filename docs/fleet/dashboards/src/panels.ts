@@ -118,7 +118,7 @@ const LABELS = { instance: 'Gateway', host: 'Host', name: 'Name', version: 'Vers
 
 /**
  * A row for each set of labels, a column for each query. A query without a legend adds its labels
- * only, such as those of an info metric. SORTED: the column by which rows are sorted, largest first.
+ * only, such as those of an info metric. SORTED: the column that sorts the rows, largest first.
  */
 export function list(title: string, queries: readonly Query[], sorted = '') {
   const columns = queries.map(([, column], at) => [valueOf(at), column] as const);
