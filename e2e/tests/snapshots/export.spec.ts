@@ -211,6 +211,35 @@ test('a collector of another kind is listed, and not edited', async ({ page }) =
   await expect(page.getByRole('button', { name: 'Edit lab' })).toHaveCount(0);
 });
 
+test('a refused collector of another kind is shown with its problems', async ({ page }) => {
+  await open(page, (answers) => {
+    for (const each of sectionsOf(answers)) {
+      if (each.section === 'lab') each.values = { kind: 'redis', host: 'redis.example' };
+    }
+    const { result } = answers['fastpath status {}'] as {
+      result: [number, { problems: object[] }];
+    };
+    const at = { config: 'fastpath', section: 'lab', text: 'in English' };
+    result[1].problems = [
+      {
+        ...{ ...at, option: 'host', value: 'redis.example', code: 'not-an-address' },
+        params: { value: 'redis.example' },
+      },
+      { ...at, option: 'key', value: '', code: 'missing', params: {} },
+    ];
+    const exported = answers[EXPORTS] as { result: [number, { exports: { name: string }[] }] };
+    const { exports } = exported.result[1];
+    exported.result[1].exports = exports.filter(({ name }) => name !== 'lab');
+  });
+  const state = row(page, 'lab').locator('[data-state=unknown]');
+  await expect(state).toContainText('Not in force');
+  await expect(state.locator('.problem')).toHaveText([
+    /^host: .*redis\.example/,
+    'key: A value is required.',
+  ]);
+  expect(await violations(page)).toEqual([]);
+});
+
 test('a viewer reads the settings of a collector', async ({ page }) => {
   await open(page, (answers) => {
     const key = Object.keys(answers).find((each) => each.startsWith('session access')) ?? '';

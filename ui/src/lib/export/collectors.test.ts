@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Export } from '../api/types';
-import { Router } from '../form/change.svelte';
+import { Router, type Problem } from '../form/change.svelte';
 import { defaults } from '../form/defaults';
 import { Draft } from '../form/draft.svelte';
 import { maybe } from '../form/messages';
@@ -18,6 +18,7 @@ import {
   main,
   nameOf,
   othersOf,
+  problemsOf,
   reportOf,
   stateOf,
   transportOf,
@@ -102,6 +103,18 @@ describe('a row', () => {
     expect([addressOf(syslog), transportOf(syslog)]).toEqual(['192.0.2.10', 'SYSLOG']);
   });
 
+  it('of another kind has the port that the router reports, if it gives none', () => {
+    const syslog = section('log', { kind: 'syslog', host: '192.0.2.10' });
+    const now = report('log', { kind: 'syslog', port: 514 });
+    expect(addressOf(syslog, now)).toBe('192.0.2.10:514');
+    expect(addressOf({ ...syslog, values: { ...syslog.values, port: '6514' } }, now)).toBe(
+      '192.0.2.10:6514',
+    );
+    // The kind has changed since, and with it the default.
+    expect(addressOf(syslog, report('log'))).toBe('192.0.2.10');
+    expect(addressOf(section('a', { host: '192.0.2.10' }), now)).toBe('192.0.2.10:4739');
+  });
+
   it('has a name by option, section or place', () => {
     expect(nameOf(section('store', {}))).toBe('store');
     expect(nameOf(section('store', { name: 'Flow store' }))).toBe('Flow store');
@@ -127,6 +140,7 @@ describe('a row', () => {
 
 describe('in the draft', () => {
   let draft: Draft;
+  let reported: Problem[] = [];
   const reports = [report('store'), report('@export[1]', { sent: 7 })];
 
   beforeEach(async () => {
@@ -135,10 +149,12 @@ describe('in the draft', () => {
         section('store', { host: '192.0.2.10' }),
         section('cfg12', { host: '192.0.2.11' }, '@export[1]'),
         section('late', { host: '192.0.2.12' }),
+        section('log', { kind: 'syslog', host: 'log.example', prot: '1' }),
       ],
     };
     const request = () => Promise.resolve({ configs });
-    draft = new Draft(new Router({ request } as never));
+    reported = [];
+    draft = new Draft(new Router({ request } as never), () => reported);
     await draft.load(['fastpath']);
   });
 
@@ -172,5 +188,33 @@ describe('in the draft', () => {
     draft.problems = [{ ...at, option: 'hots', code: 'not-an-option' }];
     expect(isRefused(draft, store)).toBe(false);
     expect(isRefused(draft, { ...store, values: { ...store.values, hots: '1' } })).toBe(true);
+  });
+
+  it('a section without a form has the problems that the router reports', () => {
+    const log = draft.get('fastpath', 'log');
+    const store = draft.get('fastpath', 'store');
+    if (!log || !store) throw new Error('no collector');
+    expect(problemsOf(draft, log)).toEqual([]);
+    const at = { config: 'fastpath', section: 'log', text: 'in English', params: {} };
+    reported = [
+      { ...at, option: 'host', code: 'not-an-address', params: { value: 'log.example' } },
+      { ...at, option: 'prot', code: 'not-an-option' },
+      { ...at, option: '', code: 'newer' },
+      { ...at, section: 'store', option: 'port', code: 'missing' },
+    ];
+    expect(problemsOf(draft, log)).toEqual([
+      ['host', expect.stringContaining('“log.example”') as string],
+      ['prot', 'This option does not belong to this section.'],
+      ['', 'in English'],
+    ]);
+    // Its form has them.
+    expect(problemsOf(draft, store)).toEqual([]);
+    // Those of a check come first, and each option has one.
+    draft.problems = [{ ...at, option: 'prot', code: 'newer', text: 'checked' }];
+    expect(problemsOf(draft, log)[0]).toEqual(['prot', 'checked']);
+    expect(problemsOf(draft, log)).toHaveLength(3);
+    draft.problems = [];
+    draft.set('fastpath', 'store', { port: '1' });
+    expect(problemsOf(draft, log)).toEqual([]);
   });
 });

@@ -65,10 +65,11 @@ export const nameOf = (section: Section): string => text(section, 'name', ownNam
 const withPort = (host: string, port: string) =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Address and port, with the default where the section has none. */
-export function addressOf(section: Section): string {
+/** Address and port, with the default where the section has none; of other kinds the router's. */
+export function addressOf(section: Section, now?: Export): string {
   const host = text(section, 'host');
-  const port = text(section, 'port', isEditable(section) ? defaultOf(TYPE, 'port') : '');
+  const reported = now?.kind === kindOf(section) ? String(now.port) : '';
+  const port = text(section, 'port', isEditable(section) ? defaultOf(TYPE, 'port') : reported);
   return host && port ? withPort(host, port) : host;
 }
 
@@ -135,6 +136,13 @@ export function reportOf(
   const written = draft.original(FILE, section.section);
   return written && reports.find(({ name }) => name === nameOf(written));
 }
+
+/** The problems of a section whose kind has no form here: option and message. */
+export const problemsOf = (
+  draft: Pick<Draft, 'problemsOf'>,
+  section: Section,
+): (readonly [option: string, problem: string])[] =>
+  isEditable(section) ? [] : [...draft.problemsOf(FILE, section.section)];
 
 /** Whether the router has refused the section or one of its options. */
 export const isRefused = (draft: Pick<Draft, 'problem'>, section: Section): boolean =>

@@ -142,11 +142,19 @@ export class Draft {
 
   /** The problem of an option; without one, of the section as a whole. */
   problem(config: string, name: string, option = ''): string {
+    return this.problemsOf(config, name).get(option) ?? '';
+  }
+
+  /** All problems of a section by their option, '' for the section as a whole. */
+  problemsOf(config: string, name: string): ReadonlyMap<string, string> {
     const edited = this.files[config] !== this.before[config];
-    const here = (each: Problem) =>
-      each.config === config && each.section === name && each.option === option;
-    const found = [...this.problems, ...(edited ? [] : this.reported())].find(here);
-    return found ? judgement('problem', found) : '';
+    const found = new Map<string, string>();
+    for (const each of [...this.problems, ...(edited ? [] : this.reported())]) {
+      const here = each.config === config && each.section === name;
+      // Of several with the same option the first one.
+      if (here && !found.has(each.option)) found.set(each.option, judgement('problem', each));
+    }
+    return found;
   }
 
   /** The name of a section in the file. */
