@@ -240,6 +240,48 @@ test('a refused collector of another kind is shown with its problems', async ({ 
   expect(await violations(page)).toEqual([]);
 });
 
+test('a form is folded and unfolded by the button of its row', async ({ page }) => {
+  await open(page);
+  const edit = page.getByRole('button', { name: 'Edit store' });
+  await expect(edit).toHaveAttribute('aria-expanded', 'false');
+  await edit.press('Enter');
+  await expect(form(page, 'store').getByLabel('Name')).toBeFocused();
+  await expect(edit).toHaveAttribute('aria-expanded', 'true');
+  const controlled = (await edit.getAttribute('aria-controls')) ?? '';
+  await expect(page.locator(`[id="${controlled}"]`)).toHaveRole('region');
+  await page.getByRole('button', { name: 'Edit archive' }).click();
+  await expect(form(page, 'store')).toHaveCount(0);
+  await expect(form(page, 'archive').getByLabel('Name')).toBeFocused();
+  await page.getByRole('button', { name: 'Edit archive' }).press('Enter');
+  await expect(form(page, 'archive')).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Edit archive' })).toBeFocused();
+  await expect(page.getByRole('button', { name: 'Edit archive' })).toHaveAttribute(
+    'aria-expanded',
+    'false',
+  );
+});
+
+test('the form of a refused collector stays, and its button moves there', async ({ page }) => {
+  await open(page, (answers) => {
+    const { result } = answers['fastpath status {}'] as {
+      result: [number, { problems: object[] }];
+    };
+    result[1].problems = [
+      {
+        ...{ config: 'fastpath', section: 'store', option: 'port', value: '0' },
+        ...{ code: 'missing', params: {}, text: 'is missing' },
+      },
+    ];
+  });
+  const edit = page.getByRole('button', { name: 'Edit store' });
+  await expect(form(page, 'store')).toBeVisible();
+  for (let time = 0; time < 2; time += 1) {
+    await expect(edit).not.toHaveAttribute('aria-expanded');
+    await edit.press('Enter');
+    await expect(form(page, 'store').getByLabel('Name')).toBeFocused();
+  }
+});
+
 test('a viewer reads the settings of a collector', async ({ page }) => {
   await open(page, (answers) => {
     const key = Object.keys(answers).find((each) => each.startsWith('session access')) ?? '';
@@ -249,6 +291,15 @@ test('a viewer reads the settings of a collector', async ({ page }) => {
   await page.getByRole('button', { name: 'Details of archive' }).click();
   await expect(form(page, 'archive')).toContainText(/Transport\s*TCP/);
   await expect(form(page, 'archive').locator('input, select')).toHaveCount(0);
+  // There is no field that could have the focus.
+  await expect(page.getByRole('heading', { name: 'Settings of archive' })).toBeFocused();
+  const details = page.getByRole('button', { name: 'Details of archive' });
+  await details.press('Enter');
+  await expect(form(page, 'archive')).toHaveCount(0);
+  await expect(details).toBeFocused();
+  await details.press('Enter');
+  await form(page, 'archive').getByRole('button', { name: 'Close' }).press('Enter');
+  await expect(details).toBeFocused();
 });
 
 test('a refused question is shown above the last numbers', async ({ page }) => {

@@ -144,6 +144,9 @@ export const problemsOf = (
 ): (readonly [option: string, problem: string])[] =>
   isEditable(section) ? [] : [...draft.problemsOf(FILE, section.section)];
 
+/** Where the form of a section is in the document. */
+export const formId = (section: Section): string => `fastpath-collector-${section.section}`;
+
 /** Whether the router has refused the section or one of its options. */
 export const isRefused = (draft: Pick<Draft, 'problem'>, section: Section): boolean =>
   ['', ...known, ...othersOf(section)].some(

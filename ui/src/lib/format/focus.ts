@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** As an attachment: the first field of a form that opens has the focus. */
+/** Also as an attachment: the first field of a form that opens has the focus; without a field that
+ * can have it, the heading, if that can. */
 export function focusFirst(form: Element): void {
-  form.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  const field = form.querySelector<HTMLElement>(':is(input, select, textarea):enabled');
+  (field ?? form.querySelector<HTMLElement>(':is(h2, h3)[tabindex]'))?.focus();
 }
 
 /** As an attachment: details that are open at first. The reader folds them. An attribute `open`
