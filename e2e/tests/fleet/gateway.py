@@ -39,7 +39,13 @@ class State:
         self.in_force = True
         self.daemon_problems = []
         self.deaf_after_apply = False
-        self.lose_answer = False
+        # Methods whose answers are lost.
+        self.lose = set()
+        # How a user of the page ends the change: before the next `pending`, or before `confirm`.
+        self.ended_by_user = None
+        self.ended_before_confirm = None
+        # The port at which it answers, and after a change.
+        self.port = self.port_after_apply = None
         self.early = 0
         self.deaf = False
 
@@ -51,8 +57,9 @@ class State:
         if state != "confirmed":
             self.configs = self.old
             self.deaf = False
-        self.last = {"id": self.pending["id"], "at_ms": 0, "user": "root", "note": "",
-                     "state": state}
+            self.port = None
+        self.last = {"id": self.pending["id"], "at_ms": 0, "user": "root",
+                     "note": self.pending.get("note", ""), "state": state}
         self.pending = None
 
 
@@ -152,18 +159,24 @@ class Methods:
         state.number += 1
         state.old, state.configs = state.configs, after
         seconds = arguments["seconds"]
-        state.pending = {"id": state.number, "until": time.monotonic() + seconds - state.early}
+        state.pending = {"id": state.number, "note": arguments.get("note", ""),
+                         "until": time.monotonic() + seconds - state.early}
         state.deaf = state.deaf_after_apply
+        state.port = state.port_after_apply
         return {"id": state.number, "seconds": seconds, "until_ms": 0}
 
     def pending(self, _):
         state, pending = self.state, None
+        if state.pending and state.ended_by_user:
+            state.end(state.ended_by_user)
         if state.pending:
             pending = {"id": state.pending["id"], "in_force": state.in_force, "mine": True,
-                       "problems": state.daemon_problems}
+                       "problems": state.daemon_problems, "note": state.pending.get("note", "")}
         return {"pending": pending, "last": state.last}
 
     def confirm(self, arguments):
+        if self.state.pending and self.state.ended_before_confirm:
+            self.state.end(self.state.ended_before_confirm)
         if not self.state.pending or self.state.pending["id"] != arguments["id"]:
             return refusal("gone", "it is not pending")
         self.state.end("confirmed")
@@ -180,11 +193,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         state = self.server.state
         with state.lock:
             state.expire()
-            if state.deaf:
+            if state.deaf or state.port not in (None, self.server.server_address[1]):
                 return
             answer = self.answer(state, *request["params"])
-            applied = request["params"][2] == "apply"
-            if state.lose_answer if applied else state.deaf:
+            method = request["params"][2]
+            if method in state.lose or (state.deaf and method != "apply"):
                 return
         body = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode()
         self.send_response(200)

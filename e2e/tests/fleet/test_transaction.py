@@ -2,6 +2,7 @@
 """A change of a small gateway: confirmed, refused, rolled back."""
 
 import unittest
+import unittest.mock
 
 import collection
 
@@ -100,7 +101,8 @@ class Transactions(unittest.TestCase):
         self.assertEqual((self.engine(), self.state.last["state"]), ("off", "expired"))
 
     def test_a_change_that_disconnects_the_controller_before_its_answer_is_rolled_back(self):
-        self.state.deaf_after_apply = self.state.lose_answer = True
+        self.state.deaf_after_apply = True
+        self.state.lose = {"apply"}
         facts = self.failed("could not be reached after the change.*expired", seconds=2)
         self.assertEqual(facts["state"], "expired")
 
@@ -111,9 +113,85 @@ class Transactions(unittest.TestCase):
         self.assertEqual(facts["state"], "expired")
 
     def test_a_change_whose_answer_is_lost_is_confirmed(self):
-        self.state.lose_answer = True
+        self.state.lose = {"apply"}
         self.assertEqual(self.run_change()["state"], "confirmed")
         self.assertEqual(self.engine(), "ebpf")
+
+    def test_a_confirmation_whose_answer_is_lost_counts(self):
+        self.state.lose = {"confirm"}
+        self.assertEqual(self.run_change()["state"], "confirmed")
+        self.assertEqual((self.engine(), self.state.last["state"]), ("ebpf", "confirmed"))
+
+    def test_a_change_that_a_user_confirms_on_the_page_is_confirmed(self):
+        self.state.in_force = False
+        self.state.ended_by_user = "confirmed"
+        self.assertEqual(self.run_change()["state"], "confirmed")
+
+    def test_a_change_that_a_user_confirms_just_before_is_confirmed(self):
+        self.state.ended_before_confirm = "confirmed"
+        self.assertEqual(self.run_change()["state"], "confirmed")
+
+    def test_a_change_that_is_confirmed_before_its_lost_answer_is_noticed(self):
+        self.state.lose = {"apply"}
+        self.state.ended_by_user = "confirmed"
+        result = self.run_change(note="from here")
+        self.assertEqual((result["id"], result["state"]), (1, "confirmed"))
+
+    def test_another_change_of_the_same_user_is_not_taken_for_one_whose_answer_is_lost(self):
+        self.state.lose = {"apply"}
+        apply = gateway.Methods.apply
+
+        def other(methods, arguments):
+            return apply(methods, {**arguments, "note": "from the page"})
+
+        with unittest.mock.patch.object(gateway.Methods, "apply", other):
+            for ended in ("confirmed", None):
+                self.state.configs = gateway.factory()
+                self.state.pending = None
+                self.state.ended_by_user = ended
+                self.failed("has not applied the change", note="from here", seconds=2)
+
+    def test_a_note_is_sent_as_the_gateway_keeps_it(self):
+        self.assertEqual(transaction.one_line("a\nb\t\x9fc"), "abc")
+        self.assertEqual(transaction.one_line("x" * 199 + "é"), "x" * 199)
+        self.state.lose = {"apply"}
+        self.run_change(note="two\nlines " + "é" * 200)
+        self.assertEqual(self.state.last["note"], "twolines " + "é" * 95)
+
+    def test_a_change_that_a_user_rolls_back_names_that(self):
+        self.state.ended_by_user = "reverted"
+        facts = self.failed("a user rolled the change back")
+        self.assertEqual((facts["state"], self.engine()), ("reverted", "off"))
+
+    def test_a_loss_of_power_is_named(self):
+        self.state.ended_by_user = "power-cut"
+        facts = self.failed("the gateway restarted before the change was confirmed")
+        self.assertEqual((facts["state"], self.engine()), ("power-cut", "off"))
+
+    def moved(self):
+        """The gateway answers at another port after the change, and there until it is rolled
+        back."""
+        other = gateway.Gateway({})
+        other.server.state = self.state
+        other.__enter__()
+        self.addCleanup(other.__exit__)
+        self.state.port_after_apply = other.server.server_address[1]
+        later = ubus.Gateway(other.url, "root", gateway.PASSWORD, timeout=30)
+        return transaction.Transaction(self.account(), later)
+
+    def test_a_lost_confirmation_counts_at_another_address(self):
+        change = self.moved()
+        self.state.lose = {"confirm"}
+        self.assertEqual(change.run(ENGINE, seconds=60)["state"], "confirmed")
+
+    def test_a_rollback_is_noticed_at_the_address_before_the_change(self):
+        change = self.moved()
+        self.state.lose = {"apply"}
+        self.state.in_force = False
+        self.state.early = 1
+        with self.assertRaisesRegex(transaction.Failed, "was rolled back .expired") as raised:
+            change.run(ENGINE, seconds=2)
+        self.assertEqual(raised.exception.facts["state"], "expired")
 
     def test_a_change_that_does_not_come_into_force_is_rolled_back(self):
         self.state.in_force = False

@@ -169,7 +169,7 @@ test_a_change_that_disconnects_the_controller_is_rolled_back() {
         '{fastpath_sections: [$closed], fastpath_cut_ok: true, fastpath_seconds: $seconds}')
     if play; then fail "the run succeeds: $(cat "$RUN/play")"; fi
     has "the reason" "$(cat "$RUN/play")" 'could not be reached after the change'
-    has "the reason" "$(cat "$RUN/play")" 'it has expired'
+    has "the reason" "$(cat "$RUN/play")" 'it was rolled back (expired)'
     soon 30 answers
     same "the files" "$(gw "$TEXTS")" "$texts"
 }

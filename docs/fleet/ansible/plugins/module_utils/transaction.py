@@ -2,12 +2,13 @@
 """A change through `fastpath.change`: check, apply, confirm once it is in force.
 
 The change is confirmed only if the gateway answers a new connection after it has been applied. If
-it does not, nobody confirms, and the gateway restores the old configuration by itself.
+it does not, the change is not confirmed, and the gateway restores the old configuration by itself.
 """
 
 from __future__ import annotations
 
 import time
+import unicodedata
 
 from .edits import configs, lines, plan
 from .ubus import Denied, Refused, Unreachable
@@ -19,12 +20,19 @@ PAUSE = 1.0
 GRACE = 60.0
 # As the page: a change that is not said to be in force is confirmed after so many seconds.
 SETTLED = 12.0
+# Bytes of a note.
+LONGEST_NOTE = 200
 LATE = "the change did not come into force in time"
 UNREACHABLE = "the gateway could not be reached after the change"
 SILENT = (
-    "Nobody confirmed it, and the gateway has not answered since: "
+    "It was not confirmed, and the gateway has not answered since: "
     "it restores the old configuration by itself"
 )
+# Why a change was rolled back, by its state; one that has expired names the reason itself.
+CAUSES = {
+    "reverted": "a user rolled the change back",
+    "power-cut": "the gateway restarted before the change was confirmed",
+}
 
 
 class Failed(Exception):
@@ -46,6 +54,12 @@ def places(problems):
         + f": {one['text']}"
         for one in problems
     )
+
+
+def one_line(note):
+    """A note as the gateway keeps it."""
+    note = "".join(each for each in note if unicodedata.category(each) != "Cc")
+    return note.encode()[:LONGEST_NOTE].decode(errors="ignore")
 
 
 class Transaction:
@@ -108,7 +122,7 @@ class Transaction:
             "seconds": seconds,
             "cut_ok": bool(options.get("cut_ok")),
             "accept_exposure": options.get("accept_exposure") or [],
-            "note": options.get("note", ""),
+            "note": one_line(options.get("note", "")),
         }
         before = self.gateway.call(OBJECT, "pending")["last"]
         begun = self.clock()
@@ -116,22 +130,24 @@ class Transaction:
             change = self.gateway.call(OBJECT, "apply", arguments)["id"]
         except Unreachable:
             # The change may have ended the connection before the answer.
-            change = self._lost(before["id"] if before else 0, begun + seconds)
+            newer = before["id"] if before else 0
+            change = self._lost(newer, arguments["note"], begun + seconds)
         # A session from before may be lost with the services that restart.
         self.later.session = None
         state = self._confirm(change, begun, seconds, options.get("confirm", "in_force"))
         return {"id": change, "state": state}
 
-    def _lost(self, before, until):
-        """The number of the change whose answer was lost, while it waits."""
-        answer = None
+    def _lost(self, before, note, until):
+        """The number of the change whose answer was lost: it is pending or has ended."""
         while self.clock() < until + GRACE:
-            answer = self._pending()
+            answer = self._anywhere()
             pending = answer and answer["pending"]
-            if pending and pending["mine"]:
+            if pending and pending["mine"] and pending["note"] == note:
                 return pending["id"]
             last = answer and answer["last"]
-            if last and last["id"] > before and last["user"] == self.gateway.username:
+            if last and last["id"] > before and self._is_ours(last, note):
+                if last["state"] == "confirmed":
+                    return last["id"]
                 raise self._rolled_back(UNREACHABLE, last)
             # The call may still be at work.
             if answer and self.clock() >= until:
@@ -139,19 +155,28 @@ class Transaction:
             self.sleep(PAUSE)
         raise Failed(f"{UNREACHABLE}. {SILENT}", state="unknown")
 
-    def _pending(self):
-        try:
-            return self.later.call(OBJECT, "pending")
-        except (Unreachable, Denied, Refused):
-            # Services restart while the change comes into force.
-            return None
+    def _is_ours(self, last, note):
+        return (last["user"], last["note"]) == (self.gateway.username, note)
+
+    def _anywhere(self):
+        """`pending` where the gateway answers: it may have rolled back to the old address."""
+        return self._pending(self.later, self.gateway)
+
+    def _pending(self, *gateways):
+        for gateway in dict.fromkeys(gateways):
+            try:
+                return gateway.call(OBJECT, "pending")
+            except (Unreachable, Denied, Refused):
+                # Services restart while the change comes into force.
+                pass
+        return None
 
     def _confirm(self, change, begun, seconds, confirm):
         until = begun + seconds
         reachable = True
         # At least once, however slow the controller is.
         while True:
-            answer = self._pending()
+            answer = self._pending(self.later)
             pending = answer and answer["pending"]
             # It has ended. After a rollback the gateway answers again, whatever the change did.
             if answer and (pending is None or pending["id"] != change):
@@ -171,7 +196,7 @@ class Transaction:
             if self.clock() >= until:
                 break
             self.sleep(PAUSE)
-        raise self._ended(change, until, reachable)
+        return self._ended(change, until, reachable)
 
     def _ready(self, in_force, elapsed, confirm):
         if in_force is True:
@@ -184,8 +209,8 @@ class Transaction:
         try:
             return self.later.call(OBJECT, "confirm", {"id": change})["state"] == "confirmed"
         except Refused as refused:
-            # The daemon reads the file a moment later.
-            if refused.code == "not-in-force":
+            # The daemon reads the file a moment later, or a user has just ended the change.
+            if refused.code in ("not-in-force", "gone"):
                 return False
             raise Failed(str(refused), id=change) from refused
         except (Unreachable, Denied):
@@ -199,23 +224,24 @@ class Transaction:
             pass
 
     def _ended(self, change, until, reachable):
-        """Why it failed, once the gateway reports how the change ended."""
+        """`confirmed`, as by a call whose answer was lost; else why the change failed."""
         why = LATE if reachable else UNREACHABLE
         self.gateway.session = None
         while self.clock() < until + GRACE:
-            try:
-                last = self.gateway.call(OBJECT, "pending")["last"]
-            except (Unreachable, Denied, Refused):
-                last = None
+            answer = self._anywhere()
+            last = answer and answer["last"]
             if last and last["id"] == change:
-                return self._rolled_back(why, last)
+                if last["state"] == "confirmed":
+                    return "confirmed"
+                raise self._rolled_back(why, last)
             self.sleep(PAUSE)
-        return Failed(f"{why}. {SILENT}", id=change, state="unknown")
+        raise Failed(f"{why}. {SILENT}", id=change, state="unknown")
 
     def _rolled_back(self, why, last):
+        state = last["state"]
         return Failed(
-            f"{why}, and nobody confirmed it: it has {last['state']}, "
+            f"{CAUSES.get(state, why)}: it was rolled back ({state}), "
             "and the old configuration is in force",
             id=last["id"],
-            state=last["state"],
+            state=state,
         )
