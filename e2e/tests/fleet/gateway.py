@@ -12,7 +12,7 @@ import threading
 import time
 
 MASK = "•••"
-SECRETS = {"password"}
+SECRETS = {"password", "passphrase", "pppd_options", "Wps_Pin", "url", "feed"}
 PASSWORD = "right"
 
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -121,10 +122,42 @@ class Play(unittest.TestCase):
         self.assertNotIn(SECRET, said)
         self.assertEqual(self.gateway.state.last["state"], "expired")
 
+    def test_no_output_has_a_secret_whatever_its_type_and_its_option(self):
+        secrets = ["8675309", "an-old-pass-phrase", "first-of-two", "other-of-two", "4929",
+                   "in-the-url", "in-the-query"]
+        values = {"password": 8675309, "passphrase": "an-old-pass-phrase",
+                  "pppd_options": ["first-of-two", "other-of-two"], "Wps_Pin": 4929,
+                  "url": "https://ann:in-the-url@rules.example/x",
+                  "feed": ["https://rules.example/x?code=in-the-query"]}
+        said = self.played(1, "-vvv", fastpath_sections=[
+            {"config": "network", "type": "interface", "section": "lte", "values": values}])
+        self.assertIn("pppd_options", said)
+        for secret in secrets:
+            self.assertNotIn(secret, said)
+
     def test_a_misspelt_variable_is_refused(self):
         status, said = self.play(fastpath_wan={"port": "wan", "proto": "dhcp", "vid": 7})
         self.assertNotEqual(status, 0, said)
         self.assertIn("unknown: vid", said)
+
+
+class Secrets(unittest.TestCase):
+    def test_options_with_secrets_are_those_of_the_daemon(self):
+        collection.ready()
+        from ansible_collections.fastpath.gateway.plugins.module_utils import secret
+
+        source = (series.TOP / "feeds/fastpathd/src/crates/config/src/secret.rs").read_text()
+        for rust, have in (("NAMES", secret.NAMES), ("ENDS", secret.ENDS)):
+            listed = re.search(rf"const {rust}: &\[&str\] = &\[(.*?)\];", source, re.DOTALL)[1]
+            self.assertEqual(re.findall(r'"([^"]+)"', listed), list(have), rust)
+
+    def test_a_value_without_meaning_is_not_hidden(self):
+        collection.ready()
+        from ansible_collections.fastpath.gateway.plugins.module_utils import secret
+
+        values = {"password": None, "key": True, "psk": "", "token": [], "username": "ann",
+                  "url": "https://rules.example/x"}
+        self.assertEqual(list(secret.secrets(values)), [])
 
 
 class Collection(unittest.TestCase):

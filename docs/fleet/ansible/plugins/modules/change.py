@@ -159,11 +159,12 @@ cuts:
   returned: when there is a difference
 """
 
-import re  # noqa: E402
-
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible_collections.fastpath.gateway.plugins.module_utils.edits import (  # noqa: E402
     Ambiguous,
+)
+from ansible_collections.fastpath.gateway.plugins.module_utils.secret import (  # noqa: E402
+    secrets,
 )
 from ansible_collections.fastpath.gateway.plugins.module_utils.transaction import (  # noqa: E402
     Failed,
@@ -220,10 +221,6 @@ ARGUMENTS = {
 }
 
 
-# Options of UCI whose values are not shown.
-SECRET = re.compile(r"(^|_)(password|passwd|secret|psk|token|private_key|preshared_key|key)$")
-
-
 class QuietModule(AnsibleModule):
     """Writes no arguments to the controller's log: sections have passwords."""
 
@@ -231,17 +228,18 @@ class QuietModule(AnsibleModule):
         pass
 
 
-def secrets(sections):
-    for section in sections:
-        for option, value in (section.get("values") or {}).items():
-            if SECRET.search(option) and isinstance(value, str) and value:
-                yield value
+def hidden(given):
+    for section in given["sections"]:
+        yield from secrets(section.get("match"))
+        yield from secrets(section.get("values"))
+    for rule in given["only"]:
+        yield from secrets(rule.get("where"))
 
 
 def main():
     module = QuietModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     given = module.params
-    module.no_log_values.update(secrets(given["sections"]))
+    module.no_log_values.update(hidden(given))
     context = tls(given["validate_certs"], given["ca_path"])
 
     def at(url):
