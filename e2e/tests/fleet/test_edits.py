@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Edits from the present sections to the wanted ones, and the role's variables as sections."""
 
+import re
 import unittest
 
 import collection
@@ -12,6 +13,7 @@ from ansible_collections.fastpath.gateway.plugins.filter import sections as role
 from ansible_collections.fastpath.gateway.plugins.module_utils import edits  # noqa: E402
 
 import gateway  # noqa: E402
+import series  # noqa: E402
 
 
 def planned(*sections, only=(), present=None):
@@ -132,6 +134,35 @@ class Role(unittest.TestCase):
         found = role.sections({"policies": [policy]})["sections"][0]
         self.assertIsNone(found["values"]["dest"])
         self.assertEqual(found["values"]["src"], "guest")
+
+    def test_a_missing_variable_is_named_without_the_others(self):
+        wan = {"proto": "pppoe", "password": "the-secret"}
+        with self.assertRaisesRegex(AnsibleFilterError, "port is missing") as raised:
+            role.sections({"wan": wan})
+        self.assertNotIn("the-secret", str(raised.exception))
+        with self.assertRaisesRegex(AnsibleFilterError, "of iot: action is missing"):
+            role.sections({"policies": [{"name": "iot"}]})
+
+    def test_an_export_loses_options_that_it_had(self):
+        present = gateway.factory()
+        had = {"kind": "redis", "host": "192.0.2.10", "password": edits.MASK, "event": ["alert"],
+               "enabled": "0"}
+        present["fastpath"].append(gateway.section("export", "queue", had, False))
+        found = role.sections({"exports": {"queue": {"host": "192.0.2.10"}}})
+        change = edits.plan(present, found["sections"], found["only"])
+        gone = dict.fromkeys(["kind", "password", "event", "enabled"])
+        self.assertEqual([edit["values"] for edit in change], [gone])
+        after, _ = gateway.changed(present, change)
+        self.assertEqual(edits.plan(after, found["sections"], found["only"]), [])
+
+    def test_the_options_of_exports_are_those_that_the_daemon_reads(self):
+        crates = series.TOP / "feeds/fastpathd/src/crates"
+        read = set()
+        for name in ("config/src/value.rs", "ipfix/src/settings.rs", "logs/src/settings.rs",
+                     "fastpathd/src/export/settings.rs"):
+            source = (crates / name).read_text().partition("#[cfg(test)]")[0]
+            read |= set(re.findall(r'(?:value|list|seconds)\((?:section, )?"(\w+)"', source))
+        self.assertEqual(read, role.EXPORT)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,21 @@ VLAN = {"vlan", "ports", "interface", "proto", "ipaddr", "ip6addr", "ip6assign",
 WAN = {"interface", "port", "vlan", "proto", "username", "password", "mtu", "ipv6", "values"}
 ZONE = {"name", "network", "input", "output", "forward", "masq", "mtu_fix", "forward_to"}
 POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
+# Of all kinds of exports.
+EXPORT = {
+    "kind", "enabled", "name", "host", "port",
+    "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
+    "event", "redis_key", "redis_type", "username", "password",
+}
 
 
 def known(what, entry, names, required):
     """Refuses a misspelt or a missing variable, which would otherwise have no effect."""
     for name in required:
         if entry.get(name) in (None, ""):
-            raise AnsibleFilterError(f"{what}: {name} is missing in {entry}")
+            # Other values may be secrets.
+            which = f" of {entry['name']}" if entry.get("name") else ""
+            raise AnsibleFilterError(f"{what}{which}: {name} is missing")
     unknown = set(entry) - names
     if unknown:
         raise AnsibleFilterError(f"{what}: unknown: {', '.join(sorted(unknown))}")
@@ -93,6 +101,13 @@ def policies(entries):
         yield section("fastpath", "policy", None, {"name": entry["name"]}, values)
 
 
+def exports(entries):
+    for name, values in entries.items():
+        # As for policies. An option of another kind would be refused.
+        values = {**dict.fromkeys(sorted(EXPORT)), **values}
+        yield section("fastpath", "export", name, None, values)
+
+
 def sections(wanted):
     """`{sections, only}` for the module, from the role's variables; those not given stay."""
     found, only = [], []
@@ -113,8 +128,7 @@ def sections(wanted):
         found += policies(wanted["policies"])
         only.append({"config": "fastpath", "type": "policy", "ordered": True})
     if wanted.get("exports") is not None:
-        for name, values in wanted["exports"].items():
-            found.append(section("fastpath", "export", name, None, values))
+        found += exports(wanted["exports"])
         only.append({"config": "fastpath", "type": "export"})
     return {"sections": found + (wanted.get("sections") or []), "only": only}
 
