@@ -31,10 +31,9 @@ counted() { exporter "$1" ".queued == 0 and .sent == $2 and .lost == $3"; }
 # The examples with the lab's folders and certificate. Its certificate is its own authority.
 prepare_collectors() {
     peers "rm -rf $HERE; mkdir -p $HERE/log
-        cp /lab/tls.pem $HERE/logs.pem && cp /lab/tls.pem $HERE/ca.pem
-        echo 'user default off' >$HERE/users.acl
-        echo 'user gateway on >lab-gateway ~suricata +rpush' >>$HERE/users.acl
-        echo 'user reader on >lab-reader ~suricata +@all' >>$HERE/users.acl"
+        cp /lab/tls.pem $HERE/logs.pem && cp /lab/tls.pem $HERE/ca.pem"
+    sed -n '/^user /s/change-this-too/lab-reader/; s/change-this/lab-gateway/; /^user /p' \
+        "$TOP/docs/fleet.md" | peers "cat >$HERE/users.acl"
     sed "s|/etc/fastpath|$HERE|; s|/var/log/fastpath|$HERE/log|" "$EXAMPLES/rsyslog.conf" |
         peers "cat >$HERE/rsyslog.conf"
     sed "s|/etc/redis|$HERE|" "$EXAMPLES/redis.conf" | peers "cat >$HERE/redis.conf"
@@ -56,6 +55,9 @@ begin_redis() {
 
 READER="redis-cli --user reader --pass lab-reader --no-auth-warning -h $COLLECTOR"
 reader() { h10 "$READER $*"; }
+
+# denied COMMAND…: by Redis, to the reader.
+denied() { has "the answer to $*" "$(reader "$@")" NOPERM; }
 
 # received: all lines of rsyslog.
 received() { peers "cat $HERE/log/*.json"; }
@@ -188,6 +190,17 @@ test_inspection_does_not_wait_for_redis() {
     reader --raw lrange suricata 0 -1 >"$RUN/answer"
     whole_alert <"$RUN/answer" || fail "Redis has $(cat "$RUN/answer")"
     same "process of Suricata" "$(pids Suricata-Main)" "$process"
+}
+
+# @long
+test_a_reader_of_redis_does_not_administer_it() {
+    prepare_collectors
+    begin_redis
+    denied config get dir
+    denied acl list
+    denied flushall
+    denied rpush suricata event
+    same "events" "$(reader llen suricata)" 0
 }
 
 # @long
