@@ -7,6 +7,7 @@ COLLECTOR=10.10.10.10
 EXAMPLES=$TOP/docs/fleet/logs
 # At the peers.
 HERE=/tmp/e2e/logs
+AUTHORITIES=/etc/ssl/certs/ca-certificates.crt
 PASSWORD=(username gateway password lab-gateway)
 
 # section KIND OPTION VALUE…: a section `export` named KIND.
@@ -220,9 +221,11 @@ test_a_wrong_password_is_reported_and_not_shown() {
     soon 10 counted redis 1 0
 }
 
-# stunnel NAME: the relay of the examples on the gateway, for a collector of this name.
+# stunnel NAME: the relay of the examples on the gateway, for a collector of this name. The lab's
+# authority is among those of the gateway.
 stunnel() {
-    sed "s|192.0.2.10|$COLLECTOR|; s|logs.example|$1|" "$EXAMPLES/stunnel.conf" |
+    sed "s|192.0.2.10|$COLLECTOR|; s|logs.example|$1|; s|/etc/stunnel/ca.pem|$AUTHORITIES|" \
+        "$EXAMPLES/stunnel.conf" |
         gw 'cat >/run/e2e/stunnel.conf; pkill -x stunnel4
             setsid stunnel4 /run/e2e/stunnel.conf >/run/e2e/stunnel.log 2>&1 </dev/null &'
     soon 10 gw "ss -Hlnt 'sport = :6514' | grep -q ."
