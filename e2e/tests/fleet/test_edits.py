@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Edits from the present sections to the wanted ones, and the role's variables as sections."""
 
-import re
 import unittest
 
 import collection
@@ -12,8 +11,8 @@ from ansible.errors import AnsibleFilterError  # noqa: E402
 from ansible_collections.fastpath.gateway.plugins.filter import sections as role  # noqa: E402
 from ansible_collections.fastpath.gateway.plugins.module_utils import edits  # noqa: E402
 
+import daemon  # noqa: E402
 import gateway  # noqa: E402
-import series  # noqa: E402
 
 
 def planned(*sections, only=(), present=None):
@@ -156,12 +155,7 @@ class Role(unittest.TestCase):
         self.assertEqual(edits.plan(after, found["sections"], found["only"]), [])
 
     def test_the_options_of_exports_are_those_that_the_daemon_reads(self):
-        crates = series.TOP / "feeds/fastpathd/src/crates"
-        read = set()
-        for name in ("config/src/value.rs", "ipfix/src/settings.rs", "logs/src/settings.rs",
-                     "fastpathd/src/export/settings.rs"):
-            source = (crates / name).read_text().partition("#[cfg(test)]")[0]
-            read |= set(re.findall(r'(?:value|list|seconds)\((?:section, )?"(\w+)"', source))
+        read = set().union(*daemon.export_options().values())
         self.assertEqual(read, role.EXPORT)
 
 

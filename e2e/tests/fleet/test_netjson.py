@@ -39,7 +39,7 @@ def sections(text):
             package = words[1]
         elif words[:1] == ["config"]:
             found.append((package, words[1], words[2], {}))
-        elif words:
+        elif words and not words[0].startswith("#"):
             found[-1][3].setdefault(words[1], []).append(words[2])
     return found
 

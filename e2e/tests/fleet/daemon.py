@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of UCI that the daemon reads, from its sources."""
+
+import re
+
+import series
+
+CRATES = series.TOP / "feeds/fastpathd/src/crates"
+
+
+def _read(name):
+    return (CRATES / name).read_text().partition("#[cfg(test)]")[0]
+
+
+def _options(source):
+    return set(re.findall(r'(?:value|list|seconds)\((?:section, )?"(\w+)"', source))
+
+
+def export_options():
+    """Those of a section `export`, by its kind."""
+    both = _options(_read("config/src/value.rs") + _read("fastpathd/src/export/settings.rs"))
+    syslog, redis = _read("logs/src/settings.rs").split("\nfn redis(")
+    return {
+        "ipfix": both | _options(_read("ipfix/src/settings.rs")),
+        "syslog": both | _options(syslog),
+        "redis": both | _options(syslog) | _options(redis),
+    }
