@@ -102,7 +102,6 @@ class Machine:
         policy.chmod(0o755)
         for shim in SHIMS.iterdir():
             shutil.copy(shim, self.root / "usr/local/bin")
-        (self.root / "usr/local/bin/systemd-run").symlink_to("systemctl")
         # Of procps, which Debian's installer adds.
         (self.root / "etc/sysctl.d").mkdir(exist_ok=True)
         wheels(self.root / "wheels", series.HERE / "requirements.txt")

@@ -130,7 +130,7 @@ class Empty(unittest.TestCase):
         self.follow(files)
         self.send()
         # It writes its file when it stops.
-        self.machine.run("systemctl stop fastpath-nfcapd")
+        self.machine.run("systemctl disable --now fastpath-nfcapd")
         said = self.machine.run("nfdump -R /var/lib/fastpath/flows -s ip/bytes")
         self.assertRegex(said, rf"total flows: ({RECORDS}|{2 * RECORDS})\b")
         self.assertIn("10.10.10.10", said)
@@ -146,14 +146,13 @@ class Empty(unittest.TestCase):
         self.assertEqual(list(self.machine.file("/var/spool/fastpath").glob("*.json")), [])
 
     def certificates(self):
-        """An authority, and a certificate with its key, where the page has them."""
+        """An authority, and a certificate with its key, in root's home folder."""
         self.machine.run(
-            "mkdir -p /etc/fastpath /etc/redis; cd /tmp; "
+            "cd /tmp; "
             "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=test -keyout ca.key -out ca.pem; "
             "openssl req -newkey rsa:2048 -nodes -subj /CN=logs.example -keyout key -out request; "
             "openssl x509 -req -in request -CA ca.pem -CAkey ca.key -out cert; "
-            "cat cert key | tee /etc/fastpath/logs.pem >/etc/redis/logs.pem; "
-            "tee /etc/fastpath/ca.pem <ca.pem >/etc/redis/ca.pem"
+            "cat cert key >/root/logs.pem; cp ca.pem /root"
         )
 
     def exchange(self, port, sent):
@@ -170,20 +169,34 @@ class Empty(unittest.TestCase):
 
         return soon(lambda: (self.machine.inside(action),), f"nothing listens on port {port}")[0]
 
+    def has_tls(self, port):
+        """The service's certificate is of the authority and for the name."""
+        said = self.machine.run(
+            f"openssl s_client -connect 192.0.2.10:{port} -CAfile /root/ca.pem "
+            "-verify_return_error -verify_hostname logs.example </dev/null 2>&1",
+            network=True,
+        )
+        self.assertIn("Verify return code: 0 (ok)", said)
+
     def alerts_and_logs(self, blocks):
-        syslog, redis = blocks
+        files, syslog, redis = blocks
         self.certificates()
+        self.follow(files)
         self.follow(syslog)
         message = b"<28>1 2026-11-27T12:00:00.000000Z gw1 suricata - alert - " + ALERT
         self.exchange(514, b"%d %s" % (len(message), message))
         folder = self.machine.file("/var/log/fastpath")
         written = soon(lambda: list(folder.glob("gw1-*.json")), "rsyslog has written no file")
         soon(lambda: written[0].read_bytes() == ALERT + b"\n", "rsyslog has not the alert")
+        self.has_tls(6514)
         self.follow(redis)
         said = self.exchange(6379, b"AUTH gateway change-this\r\nRPUSH suricata alert\r\n")
         self.assertEqual(said, b"+OK\r\n:1\r\n")
-        read = "redis-cli --user reader --pass change-this-too blpop suricata 0"
-        self.assertIn("alert", self.machine.run(read, network=True))
+        self.has_tls(6380)
+        reader = "redis-cli --user reader --pass change-this-too"
+        self.assertIn("alert", self.machine.run(f"{reader} blpop suricata 0", network=True))
+        said = self.machine.run(f"{reader} config get dir", network=True)
+        self.assertIn("NOPERM", said)
 
     def configuration(self, blocks):
         for block in blocks:

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,8 +17,9 @@ import series
 import test_alerts
 
 GUIDE = series.TOP / "docs/fleet.md"
-PROGRAMS = ["apt-get", "clickhouse-client", "python3", "sysctl", "systemctl", "systemd-run"]
+PROGRAMS = ["apt-get", "clickhouse-client", "python3", "sysctl", "systemctl"]
 BIN = pathlib.Path(sys.executable).parent
+UNITS = list((series.TOP / "docs/fleet").glob("*/*.service"))
 
 
 def blocks(language):
@@ -48,11 +50,15 @@ class Machine(unittest.TestCase):
             (folder / "bin" / name).symlink_to(series.HERE / "guide/stub")
         script = folder / "script"
         script.write_text("\n".join(blocks("sh machine")))
+        (folder / "home").mkdir()
+        for name in ("ca.pem", "logs.pem"):
+            (folder / "home" / name).touch()
         promtool = series.TOP / "build"
         environment = {
             **os.environ,
             "PATH": f"{folder}/bin:{promtool}:{os.environ['PATH']}",
             "CALLS": str(folder / "calls"),
+            "HOME": str(folder / "home"),
             "VENV": str(BIN.parent),
             "ANSIBLE_HOME": str(folder / "home"),
             "LC_ALL": "C.UTF-8",
@@ -76,6 +82,7 @@ class Machine(unittest.TestCase):
         for name in ("etc/fastpath/prometheus.yml", "etc/fastpath/fastpath.rules.yml",
                      "etc/fastpath/gateways/site.yml", "etc/fastpath/victoria.yml",
                      "etc/fastpath/load", "etc/default/nfacctd",
+                     "etc/fastpath/ca.pem", "etc/fastpath/logs.pem", "etc/redis/logs.pem",
                      "etc/grafana/provisioning/dashboards/fastpath.yml",
                      "etc/fastpath/dashboards/fastpath-fleet.json"):
             self.assertIn(name, names)
@@ -83,6 +90,23 @@ class Machine(unittest.TestCase):
         self.assertIn("opt/fastpath/collections/ansible_collections/fastpath/gateway/", roles[0])
         self.assertEqual(schema, (series.TOP / "docs/fleet/flows/schema.sql").read_text())
         self.assertIn("systemctl restart prometheus prometheus-alertmanager", calls)
+        units = {name.rpartition("/")[2] for name in names if name.endswith(".service")}
+        self.assertEqual(units, {path.name for path in UNITS})
+        for unit in units:
+            self.assertIn(f"systemctl enable --now {unit.removesuffix('.service')}", calls)
+
+    def test_each_service_starts_at_boot(self):
+        self.assertEqual(len(UNITS), 3)
+        self.assertNotIn("systemd-run", GUIDE.read_text())
+        for path in UNITS:
+            self.assertIn("\n[Install]\nWantedBy=multi-user.target\n", path.read_text(), path.name)
+            if shutil.which("systemd-analyze") is None:
+                continue
+            done = subprocess.run(["systemd-analyze", "verify", path], text=True, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said = [line for line in done.stdout.splitlines()
+                    if path.name in line and "is not executable" not in line]
+            self.assertEqual(said, [])
 
     def test_services_find_files_where_they_are_installed(self):
         text = "\n".join(blocks("sh machine"))
