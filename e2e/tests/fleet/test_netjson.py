@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The template for OpenWISP renders to UCI that fastpath knows. `--renew` writes gateway.uci."""
 
+import ipaddress
 import json
 import re
 import sys
 import unittest
 
 import series
+import test_guide
+import yaml
 
 try:
     from netjsonconfig import OpenWrt
@@ -70,6 +73,39 @@ class Template(unittest.TestCase):
         for _, kind, name, options in ours:
             self.assertIn(kind, kinds)
             self.assertLessEqual(set(options), kinds[kind], name)
+
+    def test_it_is_the_gateway_of_the_inventory(self):
+        variables = yaml.safe_load(test_guide.blocks("yaml")[0])["gateways"]["vars"]
+        found = sections(rendered())
+
+        def values(wanted, *options):
+            """Of all sections of this type in the template."""
+            return [[" ".join(each[3].get(option, [])) for option in options]
+                    for each in found if each[1] == wanted]
+
+        vlans = variables["fastpath_vlans"]
+        self.assertEqual(values("bridge-vlan", "vlan", "ports"),
+                         [[str(one["vlan"]), " ".join(one["ports"])] for one in vlans])
+        interfaces = [ipaddress.ip_interface("/".join(each[3][option][0] for option in
+                                                      ("ipaddr", "netmask")))
+                      for each in found if each[1] == "interface" and "ipaddr" in each[3]]
+        self.assertEqual([str(one) for one in interfaces],
+                         [one["ipaddr"][0] for one in vlans])
+        wan = variables["fastpath_wan"]
+        self.assertIn([f"{wan['port']}.{wan['vlan']}", wan["proto"], wan["username"]],
+                      values("interface", "device", "proto", "username"))
+        rights = ["name", "input", "output", "forward"]
+        zones = [each for each in values("zone", *rights) if each[0] != "wan"]
+        self.assertEqual(zones, [[one[right] for right in rights]
+                                 for one in variables["fastpath_zones"]])
+        self.assertEqual(sorted(values("forwarding", "src", "dest")),
+                         sorted([one["name"], dest] for one in variables["fastpath_zones"]
+                                for dest in one["forward_to"]))
+        self.assertEqual(values("fastpath", "engine"), [[variables["fastpath_engine"]]])
+        conditions = ["name", "src", "dest", "action"]
+        self.assertEqual(values("policy", *conditions),
+                         [[one[condition] for condition in conditions]
+                          for one in variables["fastpath_policies"]])
 
     def test_zones_have_networks_that_exist(self):
         found = sections(rendered())
