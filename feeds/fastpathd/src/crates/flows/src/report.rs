@@ -88,6 +88,11 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
+    /// There was no record until now.
+    pub(crate) fn nothing(until: Millis) -> Self {
+        Self { counters: Default::default(), offloaded: 0, until, closed: false }
+    }
+
     /// Everything of `flow` until now.
     pub(crate) fn all(flow: &Flow, until: Millis, closed: bool) -> Self {
         let counters = [flow.up, flow.down];

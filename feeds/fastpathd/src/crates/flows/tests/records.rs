@@ -12,8 +12,8 @@ use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{FlowRecord, FlowTable, Path, Reason, RecordEnd, RecordTimeouts};
 use proptest::prelude::*;
 use support::{
-    Net, START_MS, UDP, address, at, counted, dump, entry, offload, offloaded, tuple, uncounted,
-    watching, web, with_programs,
+    Net, START_MS, UDP, address, at, counted, dump, dump_in, entry, offload, offloaded, tuple,
+    uncounted, watching, web, with_programs,
 };
 
 fn recording() -> FlowTable {
@@ -207,6 +207,29 @@ fn bytes_of_programs_are_in_the_record() {
     let [record] = &records[..] else { panic!("{records:?}") };
     assert_eq!((bytes(record), record.offloaded), ([40_000, 2000], 42_000));
     assert_eq!((record.path, record.reason), (Path::Ebpf, None));
+}
+
+/// The entries of eBPF's map outlive the daemon, and the earlier one has reported their bytes.
+#[test]
+fn bytes_of_programs_from_before_are_not_reported() {
+    let net = with_programs();
+    let mut table = FlowTable::new();
+    table.engine(offload::ebpf(), at(0.0));
+    table.record(Some(timeouts(60, 15)), at(0.0));
+    dump_in(&mut table, 1.0, &[counted(web(1), 1000, 2000)], &net);
+    let grown = |bytes| Counters { packets: bytes / 1000, bytes };
+    table.count_offloaded(1, 0, grown(40_000), true, at(2.0));
+    table.count_offloaded(1, 1, grown(50_000), true, at(2.0));
+    table.count_offloaded(1, 1, grown(3000), false, at(3.0));
+    table.event(&ended(counted(web(1), 1000, 2000)), at(4.0), &net);
+    // Its first event comes before the first dump.
+    offload::update(&mut table, 5.0, web(2), &net);
+    table.count_offloaded(2, 0, grown(40_000), true, at(6.0));
+    table.count_offloaded(2, 0, grown(4000), false, at(7.0));
+    table.event(&ended(web(2)), at(8.0), &net);
+    let of = |record: &FlowRecord| (bytes(record), record.grown[0].packets, record.offloaded);
+    let found: Vec<_> = table.records().iter().map(of).collect();
+    assert_eq!(found, [([0, 3000], 0, 3000), ([4000, 0], 4, 4000)]);
 }
 
 #[derive(Debug, Clone)]

@@ -188,7 +188,8 @@ impl FlowTable {
     }
 
     /// Adds the packets that the engine has forwarded of a flow since the last call: 0 from the
-    /// initiator, 1 to it. `inherited`: counted for an earlier daemon, so not part of any total.
+    /// initiator, 1 to it. `inherited`: counted for an earlier daemon, so not part of any total or
+    /// record.
     pub fn count_offloaded(
         &mut self,
         id: u64,
@@ -198,15 +199,17 @@ impl FlowTable {
         now: Now,
     ) {
         let Some(position) = self.position(id) else { return };
+        let direction = direction.min(1);
         let flow = &mut self.flows[position];
         flow.add_uncounted(direction, grown);
         flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(grown.bytes);
         flow.active = now.millis();
-        if !inherited {
-            flow.unrated[direction.min(1)] += grown.bytes;
+        if inherited {
+            self.omit_from_records(position, direction, grown);
+        } else {
+            flow.unrated[direction] += grown.bytes;
             if flow.forwarded() {
-                let credit =
-                    Credit { path: Path::Ebpf, direction: direction.min(1), counters: grown };
+                let credit = Credit { path: Path::Ebpf, direction, counters: grown };
                 self.accounts.add(Path::Ebpf, grown);
                 self.traffic.add(flow, &self.sides, &[credit]);
             }
@@ -235,7 +238,7 @@ impl Flow {
 
     /// Adds packets that conntrack has not counted.
     fn add_uncounted(&mut self, direction: usize, grown: Counters) {
-        let zero = &mut self.zeroed.get_or_insert_default()[direction.min(1)];
+        let zero = &mut self.zeroed.get_or_insert_default()[direction];
         let shown = if direction == 0 { &mut self.up } else { &mut self.down };
         // The kernel's own count is the difference of the two.
         for sum in [zero, shown] {

@@ -40,6 +40,20 @@ impl FlowTable {
         }
     }
 
+    /// This growth belongs to no record: an earlier daemon has counted it.
+    pub(super) fn omit_from_records(&mut self, position: usize, direction: usize, grown: Counters) {
+        if self.timeouts.is_none() {
+            return;
+        }
+        let flow = &mut self.flows[position];
+        let born = flow.born;
+        let reported = flow.reported.get_or_insert_with(|| Box::new(Reported::nothing(born)));
+        let counters = &mut reported.counters[direction];
+        counters.packets = counters.packets.saturating_add(grown.packets);
+        counters.bytes = counters.bytes.saturating_add(grown.bytes);
+        reported.offloaded = reported.offloaded.saturating_add(grown.bytes);
+    }
+
     /// The counters have been read: makes a record if one is due.
     pub(super) fn record_if_due(&mut self, position: usize, at: Millis) {
         let Some(RecordTimeouts { active, idle }) = self.timeouts else { return };
