@@ -115,6 +115,19 @@ impl Flow {
         (grown, self.offloaded_bytes.saturating_sub(offloaded))
     }
 
+    /// Packets have grown: begin of the time that the next record reports. After a record of an
+    /// idle flow it is when they were seen.
+    pub(crate) fn resume_records(&mut self) -> Millis {
+        match &mut self.reported {
+            Some(reported) if reported.closed => {
+                (reported.until, reported.closed) = (self.active, false);
+                reported.until
+            }
+            Some(reported) => reported.until,
+            None => self.born,
+        }
+    }
+
     /// Path and reason of a record about the time since then.
     pub(crate) fn best_since(&self, since: Millis) -> (Path, Option<Reason>) {
         let first = self.life.iter().rposition(|step| step.at <= since).unwrap_or(0);

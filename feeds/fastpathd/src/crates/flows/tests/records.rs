@@ -137,6 +137,21 @@ fn packets_after_idleness_begin_another_record() {
     assert_eq!((bytes(record), record.start_ms - START_MS), ([5000, 0], 100_000));
 }
 
+/// The last packets of a connection are in the event of its end.
+#[test]
+fn a_record_at_the_end_does_not_include_the_idle_time() {
+    let mut table = recording();
+    event(&mut table, 0.0, &Event::New(uncounted(web(1))));
+    for second in 1..=20 {
+        dump(&mut table, f64::from(second), &[counted(web(1), 1000, 2000)]);
+    }
+    assert_eq!(table.records().len(), 1);
+    event(&mut table, 500.0, &ended(counted(web(1), 1040, 2000)));
+    let record = &table.records()[0];
+    let times = [record.start_ms - START_MS, record.end_ms - START_MS];
+    assert_eq!((bytes(record), times), ([40, 0], [500_000; 2]));
+}
+
 /// Path and reason are those of the flow's life, not of its last second.
 #[test]
 fn a_record_has_the_reason_that_lasts() {

@@ -61,15 +61,7 @@ impl FlowTable {
         if flow.unreported().0 == <[Counters; 2]>::default() {
             return;
         }
-        let since = match &mut flow.reported {
-            // Packets again after a record of an idle flow.
-            Some(reported) if reported.closed => {
-                (reported.until, reported.closed) = (flow.active, false);
-                reported.until
-            }
-            Some(reported) => reported.until,
-            None => flow.born,
-        };
+        let since = flow.resume_records();
         if at - since >= millis(active) {
             self.make_record(position, at, RecordEnd::Active);
         } else if at - flow.active >= millis(idle) {
@@ -83,11 +75,12 @@ impl FlowTable {
         if self.timeouts.is_none() {
             return;
         }
-        let flow = &self.flows[position];
+        let flow = &mut self.flows[position];
         let closed = flow.reported.as_ref().is_some_and(|reported| reported.closed);
         if closed && flow.unreported().0 == <[Counters; 2]>::default() {
             return;
         }
+        flow.resume_records();
         let ended = flow.tcp_state.is_some_and(|state| state > TcpState::Established);
         let end = if ended { RecordEnd::End } else { RecordEnd::Idle };
         self.make_record(position, at, end);
