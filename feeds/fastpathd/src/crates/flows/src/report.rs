@@ -85,18 +85,20 @@ pub(crate) struct Reported {
     pub(crate) until: Millis,
     /// The last record said that the flow is idle, or no record is needed for the time before.
     pub(crate) closed: bool,
+    /// There was no record yet: the flow was known when records began.
+    pub(crate) known: bool,
 }
 
 impl Reported {
     /// There was no record until now.
     pub(crate) fn nothing(until: Millis) -> Self {
-        Self { counters: Default::default(), offloaded: 0, until, closed: false }
+        Self { counters: Default::default(), offloaded: 0, until, closed: false, known: false }
     }
 
     /// Everything of `flow` until now.
     pub(crate) fn all(flow: &Flow, until: Millis, closed: bool) -> Self {
         let counters = [flow.up, flow.down];
-        Self { counters, offloaded: flow.offloaded_bytes, until, closed }
+        Self { counters, offloaded: flow.offloaded_bytes, until, closed, known: false }
     }
 }
 
@@ -126,6 +128,15 @@ impl Flow {
             Some(reported) => reported.until,
             None => self.born,
         }
+    }
+
+    /// Time from the last record to the next one. Flows that are known when records begin are at
+    /// different places in it: all their records at once would not fit into the queues.
+    pub(crate) fn record_interval(&self, active: Duration) -> Millis {
+        let active = u64::try_from(active.as_millis()).unwrap_or(u64::MAX).max(1);
+        let known = self.reported.as_ref().is_some_and(|reported| reported.known);
+        let interval = if known { 1 + self.id % active } else { active };
+        Millis::try_from(interval).unwrap_or(Millis::MAX)
     }
 
     /// Path and reason of a record about the time since then.

@@ -199,6 +199,36 @@ fn records_that_are_switched_on_again_have_no_gap_in_them() {
     assert_eq!(bytes(&table.records()[0]), [1000, 0]);
 }
 
+/// A hundred thousand at once would not fit into the queue of a collector.
+#[test]
+fn first_records_of_flows_that_are_known_are_spread_over_the_timeout() {
+    // The kernel's ids are hashes.
+    let read = |id: u32, sent| {
+        let mut entry = web(id);
+        entry.id = id.wrapping_mul(0x9e37_79b1);
+        counted(entry, sent, 0)
+    };
+    let first_dump = FlowTable::new;
+    let switched_on = || {
+        let mut table = watching();
+        dump(&mut table, 0.5, &(1..=1500).map(|id| read(id, 1000)).collect::<Vec<_>>());
+        table
+    };
+    for mut table in [first_dump(), switched_on()] {
+        table.record(Some(timeouts(60, 15)), at(1.0));
+        let mut made = Vec::new();
+        for second in 1..=121 {
+            let entries: Vec<_> = (1..=1500).map(|id| read(id, 1000 * (second + 1))).collect();
+            let now = f64::from(u32::try_from(second).expect("small"));
+            dump(&mut table, now, &entries);
+            made.push(table.records().len());
+        }
+        assert_eq!(made[..61].iter().sum::<usize>(), 1500, "one of each within the timeout");
+        assert_eq!(made[61..].iter().sum::<usize>(), 1500, "and the next one after it");
+        assert!(made.iter().all(|number| *number < 50), "{made:?}");
+    }
+}
+
 #[test]
 fn without_a_collector_there_are_no_records() {
     let mut table = watching();

@@ -36,7 +36,8 @@ impl FlowTable {
     pub(super) fn begin_records(&mut self, position: usize, at: Millis) {
         if self.timeouts.is_some() {
             let flow = &mut self.flows[position];
-            flow.reported = Some(Box::new(Reported::all(flow, at, false)));
+            flow.reported =
+                Some(Box::new(Reported { known: true, ..Reported::all(flow, at, false) }));
         }
     }
 
@@ -62,7 +63,7 @@ impl FlowTable {
             return;
         }
         let since = flow.resume_records();
-        if at - since >= millis(active) {
+        if at - since >= flow.record_interval(active) {
             self.make_record(position, at, RecordEnd::Active);
         } else if at - flow.active >= millis(idle) {
             self.make_record(position, at, RecordEnd::Idle);
