@@ -53,7 +53,7 @@ pub(crate) struct Traffic {
     zones: Interner<Rc<str>>,
     /// Zone of the side with this number less one.
     of_side: Vec<Number>,
-    /// In the order of their first byte; the last one that fits has all further pairs.
+    /// In the order of their first byte; the one from and to [`OTHER`] has all further pairs.
     pairs: Vec<Pair>,
     pub(crate) hosts: Hosts,
 }
@@ -97,15 +97,15 @@ impl Traffic {
     }
 
     fn sums(&mut self, zones: [Number; 2]) -> &mut ByPath<[Counters; 2]> {
-        let found = self.pairs.iter().position(|pair| pair.zones == zones);
-        let at = found.unwrap_or_else(|| {
-            if self.pairs.len() < MOST_PAIRS {
-                let full = self.pairs.len() + 1 == MOST_PAIRS;
-                let other = self.zones.number(Rc::from(OTHER));
-                let zones = if full { [other; 2] } else { zones };
+        let find = |pairs: &[Pair], zones| pairs.iter().position(|pair| pair.zones == zones);
+        let at = find(&self.pairs, zones).unwrap_or_else(|| {
+            let full = self.pairs.len() + 1 >= MOST_PAIRS;
+            let zones = if full { [self.zones.number(Rc::from(OTHER)); 2] } else { zones };
+            // A zone may have this name.
+            find(&self.pairs, zones).unwrap_or_else(|| {
                 self.pairs.push(Pair { zones, sums: ByPath::default() });
-            }
-            self.pairs.len() - 1
+                self.pairs.len() - 1
+            })
         });
         &mut self.pairs[at].sums
     }

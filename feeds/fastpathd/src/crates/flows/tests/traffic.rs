@@ -161,3 +161,46 @@ fn a_hundred_thousand_flows_are_a_bounded_number_of_sums() {
     let others = bytes(&table, ["other", "other"], Path::Slow);
     assert!(others[0] > bytes(&table, ["z0", "z0"], Path::Slow)[0], "{others:?}");
 }
+
+/// A zone may have the name of the pairs that are not kept apart.
+#[test]
+fn further_pairs_join_the_zone_that_is_named_other() {
+    struct Zones;
+    impl Network for Zones {
+        fn is_local(&self, _: IpAddr) -> bool {
+            false
+        }
+        fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
+            let side = ManyZones.side(address, next_hop)?;
+            let zone = if &*side.zone == "z0" { Rc::from("other") } else { side.zone };
+            Some(Side { zone, ..side })
+        }
+        fn routing(&self, _: &Connection, _: u32) -> Routing {
+            Routing::Destination
+        }
+        fn name(&self, _: IpAddr) -> Option<&str> {
+            None
+        }
+        fn generation(&self) -> u64 {
+            1
+        }
+    }
+    for zones in [0..60, 1..60] {
+        let mut table = FlowTable::new();
+        table.engine(flowtable(), at(0.0));
+        dump(&mut table, 0.0, &[]);
+        table.dump_begin(at(1.0));
+        // The zone itself comes first, or after all others.
+        let number = zones.len();
+        for id in zones.chain([0]) {
+            table.merge(&counted(many(256 * id), 1000, 2000), at(1.0), &Zones);
+        }
+        table.dump_end(at(1.0), true);
+        let pairs: Vec<_> =
+            table.between_zones().map(|pair| [pair.in_zone, pair.out_zone]).collect();
+        let different: std::collections::BTreeSet<_> = pairs.iter().collect();
+        assert_eq!(different.len(), pairs.len(), "{pairs:?}");
+        assert!((47..=48).contains(&pairs.len()), "{number}: {pairs:?}");
+        assert_eq!(sum(&table), totals(&table));
+    }
+}
