@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Flows summed up by host, service, VLAN or path: columns of a group, which hosts are inside
-//! (zones whose names do not begin with `wan`), and the order of groups.
+//! (their zone does not lead to the Internet), and the order of groups.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
@@ -136,8 +136,8 @@ pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) ->
 
 /// Whether a side is behind the router, by its firewall zone; `None`: no zone.
 fn inside(side: Option<&Side>) -> Option<bool> {
-    let zone = &side?.zone;
-    (!zone.is_empty()).then(|| !zone.starts_with("wan"))
+    let side = side?;
+    (!side.zone.is_empty()).then_some(!side.outer)
 }
 
 fn service(flow: &Flow) -> GroupKey {

@@ -17,6 +17,8 @@ pub struct Side {
     pub vlan: u16,
     /// Firewall zone; empty: none.
     pub zone: Rc<str>,
+    /// The zone leads to the Internet.
+    pub outer: bool,
     /// Lowest device, such as `lan1`; empty: unknown.
     pub port: Rc<str>,
     /// The lowest device is in the flowtable in force.

@@ -12,9 +12,10 @@ use std::rc::Rc;
 use ctnetlink::{Counters, Entry, Event};
 use flows::{FlowTable, HostTraffic, Network, Path, Reason, Side};
 use model::{Connection, NextHop, Routing};
+use serde_json::json;
 use support::{
-    Net, TCP, UDP, address, at, counted, dump, entry, flowtable, offloaded, tuple, uncounted,
-    watching, web,
+    Net, TCP, UDP, address, at, counted, dump, dump_in, entry, flowtable, offloaded, rows, tuple,
+    uncounted, watching, web,
 };
 
 /// Bytes of a pair of zones on a path, from the initiator and to it.
@@ -105,6 +106,28 @@ fn hosts_behind_the_router_are_counted_on_either_end() {
     assert_eq!(table.busiest_hosts(), busiest);
     table.count_hosts(1);
     assert_eq!(table.busiest_hosts().len(), 1);
+}
+
+/// Whether a zone leads to the Internet is in the firewall's settings, not in its name.
+#[test]
+fn servers_behind_a_zone_of_any_name_are_not_hosts() {
+    let net = Net {
+        wan: Side { zone: Rc::from("internet"), outer: true, ..Net::default().wan },
+        ..Net::default()
+    };
+    let mut table = watching();
+    let inward = entry(2, tuple(TCP, "192.0.2.7", 5000, "10.10.0.2", 22));
+    dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(inward, 10, 20)], &net);
+    let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1020, 9010] };
+    assert_eq!(table.busiest_hosts(), [desk]);
+    // A zone whose name begins like that of the Internet's.
+    let net = Net { lan: Side { zone: Rc::from("wanderers"), ..Net::default().lan }, ..net };
+    let mut table = watching();
+    dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000)], &net);
+    let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1000, 9000] };
+    assert_eq!(table.busiest_hosts(), [desk]);
+    let hosts = rows(&table, 2.0, &json!({ "group": "host" }));
+    assert_eq!(hosts.len(), 1, "{hosts:?}");
 }
 
 /// Each of many hosts is in a zone of its own.

@@ -17,6 +17,9 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Firewall zone; empty: none.
     pub(crate) zone: String,
+    /// The zone leads to the Internet.
+    #[serde(skip)]
+    pub(crate) outer: bool,
     pub(crate) proto: String,
     pub(crate) up: bool,
     /// netifd brings it up by itself; off after `ifdown`, and with `option auto 0`.
@@ -107,8 +110,10 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         .flatten()
         .filter_map(|a| Some(format!("{}/{}", a.get("address")?.as_str()?, a.get("mask")?)))
         .collect();
+    let zone = firewall.zone_of.get(&name).cloned().unwrap_or_default();
     Some(Interface {
-        zone: firewall.zone_of.get(&name).cloned().unwrap_or_default(),
+        outer: firewall.is_wan(&zone),
+        zone,
         proto: text(entry, "proto").to_owned(),
         up: entry.get("up").and_then(Value::as_bool).unwrap_or(false),
         autostart: entry.get("autostart").and_then(Value::as_bool).unwrap_or(true),

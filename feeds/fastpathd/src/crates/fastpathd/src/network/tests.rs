@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use flows::Network as _;
 use serde_json::{Value, json};
 
 use crate::core::Core;
@@ -24,6 +25,38 @@ fn disconnected(core: &mut Core, autostart: bool) {
     dump["interface"][1] = json!({"interface": "wan", "up": false, "autostart": autostart,
         "device": "wan", "proto": "pppoe"});
     core.interfaces_read(&dump);
+}
+
+/// Zones may have any name, and the firewall may change without the interfaces.
+#[test]
+fn the_side_of_the_internet_follows_the_firewall() {
+    let mut core = running();
+    let outer = |core: &Core| {
+        ["198.51.100.1", "10.10.10.10"].map(|address| {
+            let side = core.network.view().side(address.parse().unwrap(), None).unwrap();
+            (side.zone.to_string(), side.outer)
+        })
+    };
+    let named = |zone: &str, outer| (zone.to_owned(), outer);
+    assert_eq!(outer(&core), [named("wan", true), named("lan", false)]);
+    let generation = core.network.view().generation();
+    let line = |masq: &str| {
+        json!({
+            "z1": {".type": "zone", "name": "lan", "network": ["lan"]},
+            "z2": {".type": "zone", "name": "internet", "network": ["uplink"], "masq": masq},
+        })
+    };
+    let mut dump = lab_dump();
+    dump["interface"][1]["interface"] = json!("uplink");
+    core.firewall_read(&line("1"));
+    core.interfaces_read(&dump);
+    assert_eq!(outer(&core), [named("internet", true), named("lan", false)]);
+    let masqueraded = core.network.view().generation();
+    assert_ne!(masqueraded, generation);
+    core.firewall_read(&line("0"));
+    core.interfaces_read(&dump);
+    assert_eq!(outer(&core), [named("internet", false), named("lan", false)]);
+    assert_ne!(core.network.view().generation(), masqueraded);
 }
 
 #[test]

@@ -22,7 +22,8 @@ use crate::network::names::Names;
 pub(crate) struct NetworkView {
     topology: Topology,
     interfaces: Vec<Interface>,
-    zones: HashMap<String, Rc<str>>,
+    /// Zones of layer 3 devices, and whether they lead to the Internet.
+    zones: HashMap<String, (Rc<str>, bool)>,
     names: Names,
     /// Devices in the flowtable in force.
     devices: BTreeSet<String>,
@@ -59,10 +60,10 @@ impl NetworkView {
     /// True if zones, devices or addresses have changed.
     pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
         let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
-        let zones: HashMap<String, Rc<str>> = interfaces
+        let zones: HashMap<String, (Rc<str>, bool)> = interfaces
             .iter()
             .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
-            .map(|i| (i.device.clone(), Rc::from(i.zone.as_str())))
+            .map(|i| (i.device.clone(), (Rc::from(i.zone.as_str()), i.outer)))
             .collect();
         if zones != self.zones {
             self.zones = zones;
@@ -113,8 +114,8 @@ impl NetworkView {
         &self.devices
     }
 
-    /// Zone of a layer 3 device; empty: none.
-    pub(crate) fn zone(&self, device: &str) -> Rc<str> {
+    /// Zone of a layer 3 device, and whether it leads to the Internet; empty: none.
+    fn zone(&self, device: &str) -> (Rc<str>, bool) {
         self.zones.get(device).cloned().unwrap_or_default()
     }
 
@@ -137,8 +138,10 @@ impl Network for NetworkView {
     fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<Side> {
         let side = self.topology.side(address, next_hop)?;
         let port = side.port.as_ref();
+        let (zone, outer) = self.zone(&side.device);
         Some(Side {
-            zone: self.zone(&side.device),
+            zone,
+            outer,
             in_flowtable: port.is_some_and(|p| self.devices.contains(&**p)),
             in_ebpf: port.is_some_and(|p| self.programs.contains(&**p)),
             port: port.map(|p| self.intern(p)).unwrap_or_default(),

@@ -324,6 +324,7 @@ impl SampleNetwork {
             device: Rc::from(device),
             vlan,
             zone: Rc::from(zone),
+            outer: zone == "wan",
             port: Rc::from(port),
             in_flowtable: true,
             in_ebpf: false,

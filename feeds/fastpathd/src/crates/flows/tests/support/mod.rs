@@ -35,6 +35,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         device: Rc::from(device),
         vlan,
         zone: Rc::from(zone),
+        outer: zone == "wan",
         port: Rc::from(port),
         in_flowtable: true,
         in_ebpf: false,

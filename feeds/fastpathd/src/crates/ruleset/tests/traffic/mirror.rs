@@ -66,6 +66,7 @@ fn side(end: SocketAddr) -> Side {
         device: device.clone(),
         vlan: 0,
         zone: "".into(),
+        outer: false,
         port: device,
         in_flowtable: false,
         in_ebpf: false,
