@@ -110,12 +110,16 @@ fn engine<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], report.devices.len());
 }
 
-/// Exits by device; those of ports that are gone or not counted apart as `other`.
+/// Exits by device, of ports that are not counted apart as `other`. Those of ports that are gone
+/// are left out: in another series they would look like packets of one scrape.
 fn exits(core: &Core) -> BTreeMap<&str, PortExits> {
     let mut devices: BTreeMap<&str, PortExits> = BTreeMap::new();
     for (ifindex, exits) in core.offload.ebpf().exits().ports() {
-        let link = core.network.topology().link(ifindex);
-        let device = link.map_or("other", |link| &link.name);
+        let device = match core.network.topology().link(ifindex) {
+            Some(link) => &*link.name,
+            None if ifindex == 0 => "other",
+            None => continue,
+        };
         devices.entry(device).or_default().add(0, exits);
     }
     devices

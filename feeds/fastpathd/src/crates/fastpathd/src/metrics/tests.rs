@@ -82,12 +82,14 @@ fn grown(entry: Entry, times: u64) -> Entry {
     }
 }
 
-/// Programs on its ports, one of which has treated packets.
-fn attach(core: &mut Core) {
+/// Programs on its ports, of which these have treated packets.
+fn attach(core: &mut Core, ports: &[u32]) {
     let maps = Fake::default();
     let mut one = Exits { seen: 110, ..Exits::default() };
     (one.out[Out::Forwarded as usize], one.out[Out::Unknown as usize]) = (100, 10);
-    maps.with(|inside| inside.exits.add(1, &one));
+    for port in ports {
+        maps.with(|inside| inside.exits.add(*port, &one));
+    }
     core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
     core.applied(Ok(Applied::Removed));
     core.second(&Readings::default());
@@ -121,7 +123,7 @@ fn busy() -> Core {
     core.applied(Ok(Applied::Replaced));
     values["main"]["engine"] = "ebpf".into();
     core.configuration_read(&values);
-    attach(&mut core);
+    attach(&mut core, &[1]);
     // By now the rules in force queue packets.
     core.ips_event(inspection::Event::Probed(sample));
     core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
@@ -156,6 +158,24 @@ fn every_family_has_a_series_in_the_golden_output() {
     assert!(names.len() > 40, "{names:?}");
     let missing: Vec<_> = names.into_iter().filter(|name| !has(name)).collect();
     assert_eq!(missing, [""; 0], "no series in golden.prom");
+}
+
+/// Its packets are the history of a port that is gone: in another series they would look like
+/// packets of the last minute.
+#[test]
+fn packets_of_a_port_that_is_gone_do_not_move_to_another_series() {
+    let mut core = running();
+    core.configuration_read(&configuration("ebpf"));
+    attach(&mut core, &[1, 2, 500]);
+    let of = |core: &mut Core| -> BTreeMap<String, String> {
+        let family = "fastpath_ebpf_packets_total{";
+        read(core).into_iter().filter(|(series, _)| series.starts_with(family)).collect()
+    };
+    let before = of(&mut core);
+    assert_eq!(before.len(), 3 * Out::ALL.len(), "{before:?}");
+    core.network_changed(vec![topology::Change::LinkGone(2)]);
+    let rest = before.into_iter().filter(|(series, _)| !series.contains("\"lan2\"")).collect();
+    assert_eq!(of(&mut core), rest);
 }
 
 /// The rules of Prometheus, as promtool checks them.
