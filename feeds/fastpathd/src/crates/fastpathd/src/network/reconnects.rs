@@ -10,11 +10,15 @@ use crate::network::interfaces::Interface;
 
 /// netifd's uptimes are whole seconds: starts that differ by less are one.
 const ROUNDING: Duration = Duration::from_secs(2);
+/// Its answer may wait for the daemon: the same of an interface that was not seen down in between.
+const DELAY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When it came up last; none: it has not been up yet.
+    /// When it came up last, by the earliest estimate; none: it has not been up yet.
     up_since: Option<Duration>,
+    /// The last reading found it down.
+    down: bool,
     times: u64,
 }
 
@@ -28,19 +32,21 @@ impl Reconnects {
         self.0.retain(|name, _| interfaces.iter().any(|interface| interface.name == *name));
         for interface in interfaces {
             let known = self.0.entry(interface.name.clone()).or_default();
-            if !interface.up {
+            let down = std::mem::replace(&mut known.down, !interface.up);
+            if known.down {
                 continue;
             }
             // It may have been up before the daemon was.
             let since = now.saturating_sub(Duration::from_secs(interface.uptime_s));
-            match known.up_since {
-                Some(before) if since < before + ROUNDING => {}
+            let tolerance = if down { ROUNDING } else { DELAY };
+            known.up_since = Some(match known.up_since {
+                Some(before) if since < before + tolerance => before.min(since),
                 Some(_) => {
                     known.times += 1;
-                    known.up_since = Some(since);
+                    since
                 }
-                None => known.up_since = Some(since),
-            }
+                None => since,
+            });
         }
     }
 
@@ -74,6 +80,32 @@ mod tests {
         assert_eq!(read(&mut reconnects, 25, Some(4)), 1);
         assert_eq!(read(&mut reconnects, 35, Some(13)), 1, "rounded");
         assert_eq!(read(&mut reconnects, 45, Some(24)), 1);
+    }
+
+    /// The uptime was read when netifd answered, the time when the daemon had its turn.
+    #[test]
+    fn a_delayed_answer_is_not_a_reconnect() {
+        let mut reconnects = Reconnects::default();
+        assert_eq!(read(&mut reconnects, 5, Some(3)), 0);
+        assert_eq!(read(&mut reconnects, 19, Some(13)), 0, "4 s late");
+        assert_eq!(read(&mut reconnects, 25, Some(23)), 0);
+        assert_eq!(read(&mut reconnects, 31, Some(25)), 0, "late again");
+        // The first answer was the late one.
+        let mut reconnects = Reconnects::default();
+        assert_eq!(read(&mut reconnects, 9, Some(3)), 0);
+        assert_eq!(read(&mut reconnects, 15, Some(13)), 0);
+        assert_eq!(read(&mut reconnects, 25, Some(20)), 0);
+        assert_eq!(read(&mut reconnects, 35, Some(4)), 1);
+    }
+
+    /// Sessions may follow each other within seconds.
+    #[test]
+    fn a_short_session_that_was_seen_to_end_counts() {
+        let mut reconnects = Reconnects::default();
+        assert_eq!(read(&mut reconnects, 5, Some(0)), 0);
+        assert_eq!(read(&mut reconnects, 7, None), 0);
+        assert_eq!(read(&mut reconnects, 9, Some(0)), 1);
+        assert_eq!(read(&mut reconnects, 19, Some(10)), 1);
     }
 
     #[test]
