@@ -17,27 +17,37 @@ pub struct QueueTotal {
 
 /// Sums of all queues, by number.
 #[derive(Debug, Default)]
-pub struct QueueTotals(BTreeMap<u16, (Queue, QueueTotal)>);
+pub struct QueueTotals {
+    queues: BTreeMap<u16, (Queue, QueueTotal)>,
+    /// Queues that come from now on are counted from their beginning.
+    begun: bool,
+}
 
 impl QueueTotals {
-    /// Reads a queue; at most 2³² packets pass between two readings.
-    pub fn read(&mut self, queue: Queue) {
-        let new = (Queue { handled: 0, full: 0, unread: 0, ..queue }, QueueTotal::default());
-        let (before, total) = self.0.entry(queue.number).or_insert(new);
-        // Another listener has bound it: the kernel's counters began at 0.
-        if before.listener != queue.listener {
-            *before = new.0;
+    /// Reads all queues of the kernel; at most 2³² packets pass between two readings. What the
+    /// first one finds was counted before the daemon's start.
+    pub fn read(&mut self, queues: &[Queue]) {
+        let begun = std::mem::replace(&mut self.begun, true);
+        for queue in queues {
+            let zero = Queue { handled: 0, full: 0, unread: 0, ..*queue };
+            let first = if begun { zero } else { *queue };
+            let new = (first, QueueTotal::default());
+            let (before, total) = self.queues.entry(queue.number).or_insert(new);
+            // Another listener has bound it: the kernel's counters began at 0.
+            if before.listener != queue.listener {
+                *before = zero;
+            }
+            let grown = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
+            total.handled += grown(queue.handled, before.handled);
+            total.dropped += grown(queue.full, before.full) + grown(queue.unread, before.unread);
+            *before = *queue;
         }
-        let grown = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
-        total.handled += grown(queue.handled, before.handled);
-        total.dropped += grown(queue.full, before.full) + grown(queue.unread, before.unread);
-        *before = queue;
     }
 
     /// The sums of a queue.
     #[must_use]
     pub fn of(&self, number: u16) -> QueueTotal {
-        self.0.get(&number).map(|(_, total)| *total).unwrap_or_default()
+        self.queues.get(&number).map(|(_, total)| *total).unwrap_or_default()
     }
 }
 
@@ -53,12 +63,15 @@ mod tests {
     fn sums_go_on_when_the_kernels_counters_wrap_or_start_again() {
         let mut totals = QueueTotals::default();
         assert_eq!(totals.of(3), QueueTotal::default());
-        totals.read(queue(1, 4_000_000_000, 5));
-        totals.read(queue(1, 4_294_967_295, 5));
-        totals.read(queue(1, 9, 6));
-        assert_eq!(totals.of(3), QueueTotal { handled: 4_294_967_305, dropped: 6 });
-        totals.read(queue(2, 100, 1));
-        assert_eq!(totals.of(3), QueueTotal { handled: 4_294_967_405, dropped: 7 });
+        totals.read(&[queue(1, 4_000_000_000, 4)]);
+        assert_eq!(totals.of(3), QueueTotal::default(), "before the daemon's start");
+        totals.read(&[queue(1, 4_294_967_295, 5)]);
+        totals.read(&[queue(1, 9, 6)]);
+        assert_eq!(totals.of(3), QueueTotal { handled: 294_967_305, dropped: 2 });
+        totals.read(&[queue(2, 100, 1)]);
+        assert_eq!(totals.of(3), QueueTotal { handled: 294_967_405, dropped: 3 });
         assert_eq!(totals.of(4), QueueTotal::default());
+        totals.read(&[Queue { number: 4, ..queue(2, 30, 1) }]);
+        assert_eq!(totals.of(4), QueueTotal { handled: 30, dropped: 1 });
     }
 }

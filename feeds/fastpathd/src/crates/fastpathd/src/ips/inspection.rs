@@ -78,13 +78,14 @@ pub(crate) struct Inspection {
     pub(super) starts: u32,
     /// The table that was read last, see [`InForce::table`].
     table: u64,
-    totals: BTreeMap<String, RunningTotal>,
+    /// Once the table has been read; its counters of that time are the earlier daemon's.
+    totals: Option<BTreeMap<String, RunningTotal>>,
 }
 
 /// A counter of our table, which starts at zero in each new table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RunningTotal {
-    before: Counter,
+    sum: Counter,
     last: Counter,
 }
 
@@ -93,20 +94,14 @@ impl RunningTotal {
         if now.packets < self.last.packets || now.bytes < self.last.bytes {
             self.restart();
         }
+        self.sum.packets += now.packets - self.last.packets;
+        self.sum.bytes += now.bytes - self.last.bytes;
         self.last = now;
     }
 
     /// From here on the counter is one that starts at zero.
     fn restart(&mut self) {
-        self.before = self.sum();
         self.last = Counter::default();
-    }
-
-    fn sum(&self) -> Counter {
-        Counter {
-            packets: self.before.packets + self.last.packets,
-            bytes: self.before.bytes + self.last.bytes,
-        }
     }
 }
 
@@ -131,7 +126,7 @@ impl Inspection {
             process: None,
             starts: 0,
             table: 0,
-            totals: BTreeMap::new(),
+            totals: None,
         }
     }
 
@@ -321,9 +316,8 @@ impl Inspection {
         } else {
             Vec::new()
         };
-        for queue in self.seen.queues.iter().flatten() {
-            self.queue_totals.read(*queue);
-        }
+        // All of them: how many are ours may not be known at the first sample.
+        self.queue_totals.read(&sample.queues);
         self.judge(now);
         self.condition().gate != before
     }
@@ -407,18 +401,26 @@ impl Inspection {
         if found.table < self.table {
             return;
         }
+        let Some(totals) = &mut self.totals else {
+            let first = |last: Counter| RunningTotal { last, ..RunningTotal::default() };
+            let counters = found.counters.iter();
+            self.totals = Some(counters.map(|(name, now)| (name.clone(), first(*now))).collect());
+            self.table = found.table;
+            return;
+        };
         if found.table > self.table {
             self.table = found.table;
-            self.totals.values_mut().for_each(RunningTotal::restart);
+            totals.values_mut().for_each(RunningTotal::restart);
         }
         for (name, counter) in &found.counters {
-            self.totals.entry(name.clone()).or_default().read(*counter);
+            totals.entry(name.clone()).or_default().read(*counter);
         }
     }
 
     /// One of these counters, since the daemon's start.
     pub(crate) fn counter(&self, name: &str) -> Counter {
-        self.totals.get(name).map(RunningTotal::sum).unwrap_or_default()
+        let total = self.totals.as_ref().and_then(|totals| totals.get(name));
+        total.map(|total| total.sum).unwrap_or_default()
     }
 
     /// A source matched a drop rule: the block to be applied, if there is to be one.

@@ -385,6 +385,7 @@ fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
     let inspected = |core: &mut Core| {
         ask(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
     };
+    core.table_read(&InForce::default());
     core.table_read(&table_with(3, 100));
     core.table_read(&table_with(4, 250));
     assert_eq!(inspected(&mut core), 350);
@@ -400,6 +401,50 @@ fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
     core.table_read(&InForce::default());
     core.table_read(&table_with(4, 6));
     assert_eq!(inspected(&mut core), 366);
+}
+
+/// Its table stays, and Prometheus would take a total that has fallen for one that has restarted.
+#[test]
+fn packets_of_the_previous_daemon_are_not_in_the_totals() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    let inspected = |core: &mut Core| {
+        let counters = ask(core, "ips", json!({}))["counters"].take();
+        ["inspected_packets", "inspected_bytes"].map(|name| counters[name].as_u64().unwrap())
+    };
+    core.table_read(&table_with(3, 100));
+    assert_eq!(inspected(&mut core), [0, 0]);
+    core.table_read(&table_with(3, 130));
+    assert_eq!(inspected(&mut core), [30, 30_000]);
+    // Counters and tables that come later are counted from their beginning.
+    let mut more = table_with(3, 130);
+    more.counters.insert("spent".to_owned(), ruleset::Counter { packets: 7, bytes: 0 });
+    core.table_read(&more);
+    assert_eq!(ask(&mut core, "ips", json!({}))["counters"]["spent_flows"], 7);
+    core.table_read(&table_with(4, 250));
+    assert_eq!(inspected(&mut core), [280, 280_000]);
+}
+
+#[test]
+fn packets_in_queues_of_the_previous_daemon_are_not_in_the_totals() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    let probe = |core: &mut Core, handled: &[u32]| {
+        let numbered = (0..).zip(handled);
+        let queues = numbered
+            .map(|(number, handled)| ips::Queue { number, full: 3, ..queue(0, *handled) })
+            .collect();
+        let sample = ProbeSample { queues, process: Some(7), ..ProbeSample::default() };
+        core.ips_event(Event::Probed(sample));
+        let totals = core.ips.inspection.queue_totals();
+        [0, 1].map(|number| (totals.of(number).handled, totals.of(number).dropped))
+    };
+    // The CPUs, and so the number of our queues, may not be known yet.
+    core.ips.inspection.threads = ips::Threads::default();
+    assert_eq!(probe(&mut core, &[4000, 5000]), [(0, 0), (0, 0)]);
+    assert_eq!(probe(&mut core, &[4010, 5020]), [(10, 0), (20, 0)]);
+    // Queues that come later are counted from their beginning.
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    assert_eq!(probe(&mut core, &[]), [(0, 0); 2]);
+    assert_eq!(probe(&mut core, &[40, 50]), [(40, 3), (50, 3)]);
 }
 
 #[test]

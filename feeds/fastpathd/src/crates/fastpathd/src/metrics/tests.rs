@@ -105,6 +105,8 @@ fn busy() -> Core {
     dump(&mut core, 1, &[]);
     dump(&mut core, 2, &[established(1, false), established(2, false)]);
     dump(&mut core, 3, &[grown(established(1, true), 3)]);
+    // Queues of the first sample would be the previous daemon's.
+    core.ips_event(inspection::Event::Probed(ProbeSample::default()));
     let queue = ips::Queue { number: 0, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
     let sample = ProbeSample { queues: vec![queue], process: Some(7), ..ProbeSample::default() };
     core.ips_event(inspection::Event::Probed(sample.clone()));
