@@ -24,8 +24,8 @@ pub struct QueueTotals {
 }
 
 impl QueueTotals {
-    /// Reads all queues of the kernel; at most 2³² packets pass between two readings. What the
-    /// first one finds was counted before the daemon's start.
+    /// Reads all queues of the kernel; fewer than 2³¹ packets pass between two readings. The counts
+    /// of the first reading are from before the daemon's start.
     pub fn read(&mut self, queues: &[Queue]) {
         let begun = std::mem::replace(&mut self.begun, true);
         for queue in queues {
@@ -37,10 +37,10 @@ impl QueueTotals {
             if before.listener != queue.listener {
                 *before = zero;
             }
-            let grown = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
-            total.handled += grown(queue.handled, before.handled);
-            total.dropped += grown(queue.full, before.full) + grown(queue.unread, before.unread);
-            *before = *queue;
+            before.listener = queue.listener;
+            total.handled += grown(queue.handled, &mut before.handled);
+            total.dropped += grown(queue.full, &mut before.full);
+            total.dropped += grown(queue.unread, &mut before.unread);
         }
     }
 
@@ -49,6 +49,17 @@ impl QueueTotals {
     pub fn of(&self, number: u16) -> QueueTotal {
         self.queues.get(&number).map(|(_, total)| *total).unwrap_or_default()
     }
+}
+
+/// Growth of a counter of 32 bits since `before`. The number of the last packet and those that wait
+/// are read while they change, so their difference may step back.
+fn grown(now: u32, before: &mut u32) -> u64 {
+    let grown = now.wrapping_sub(*before);
+    if grown > u32::MAX / 2 {
+        return 0;
+    }
+    *before = now;
+    grown.into()
 }
 
 #[cfg(test)]
@@ -73,5 +84,22 @@ mod tests {
         assert_eq!(totals.of(4), QueueTotal::default());
         totals.read(&[Queue { number: 4, ..queue(2, 30, 1) }]);
         assert_eq!(totals.of(4), QueueTotal { handled: 30, dropped: 1 });
+    }
+
+    /// The kernel prints the number of the last packet and those that wait while they change.
+    #[test]
+    fn a_count_that_steps_back_adds_nothing() {
+        let mut totals = QueueTotals::default();
+        totals.read(&[]);
+        totals.read(&[queue(1, 2_u32.wrapping_sub(5), 1)]);
+        assert_eq!(totals.of(3), QueueTotal { handled: 0, dropped: 1 });
+        for (handled, sum) in [(10, 10), (9, 10), (10, 10), (9, 10), (12, 12)] {
+            totals.read(&[queue(1, handled, 1)]);
+            assert_eq!(totals.of(3), QueueTotal { handled: sum, dropped: 1 });
+        }
+        totals.read(&[queue(2, u32::MAX, 1)]);
+        assert_eq!(totals.of(3), QueueTotal { handled: 12, dropped: 2 });
+        totals.read(&[queue(2, 4, 1)]);
+        assert_eq!(totals.of(3), QueueTotal { handled: 16, dropped: 2 });
     }
 }
