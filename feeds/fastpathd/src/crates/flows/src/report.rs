@@ -32,6 +32,8 @@ pub enum RecordEnd {
     Active,
     /// The end of the connection was seen.
     End,
+    /// The daemon ends, and the flow may go on.
+    Forced,
 }
 
 /// One end of a record.

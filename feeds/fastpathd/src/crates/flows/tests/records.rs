@@ -152,6 +152,38 @@ fn a_record_at_the_end_does_not_include_the_idle_time() {
     assert_eq!((bytes(record), times), ([40, 0], [500_000; 2]));
 }
 
+/// The daemon ends, and the next one reports only later growth.
+#[test]
+fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
+    let mut table = recording();
+    for id in 1..=4 {
+        event(&mut table, 0.0, &Event::New(uncounted(web(id))));
+    }
+    let read = |first, second, third| {
+        [(1, first), (2, second), (3, third), (4, 0)].map(|(id, up)| counted(web(id), up, 0))
+    };
+    dump(&mut table, 1.0, &read(1000, 2000, 3000));
+    dump(&mut table, 20.0, &read(1500, 2000, 3000));
+    assert_eq!(table.records().len(), 2, "the second and the third are idle");
+    dump(&mut table, 30.0, &read(1500, 2000, 3100));
+    let of = |record: &FlowRecord| {
+        (bytes(record)[0], [record.start_ms, record.end_ms].map(|ms| ms - START_MS), record.end)
+    };
+    table.record_rest(0..2, at(31.0));
+    let found: Vec<_> = table.records().iter().map(of).collect();
+    assert_eq!(found, [(1500, [0, 20_000], RecordEnd::Forced)]);
+    table.record_rest(2..1000, at(31.0));
+    let found: Vec<_> = table.records().iter().map(of).collect();
+    assert_eq!(found, [(100, [30_000; 2], RecordEnd::Forced)], "none without packets");
+    table.record_rest(0..1000, at(32.0));
+    assert_eq!(table.records(), []);
+    let mut unwatched = watching();
+    event(&mut unwatched, 1.0, &Event::New(uncounted(web(1))));
+    dump(&mut unwatched, 2.0, &read(1000, 0, 0));
+    unwatched.record_rest(0..1000, at(3.0));
+    assert_eq!(unwatched.records(), [], "without a collector");
+}
+
 /// Path and reason are those of the flow's life, not of its last second.
 #[test]
 fn a_record_has_the_reason_that_lasts() {

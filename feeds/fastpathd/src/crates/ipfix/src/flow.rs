@@ -22,6 +22,8 @@ pub enum EndReason {
     Active = 2,
     /// The end of the connection was seen.
     End = 3,
+    /// The exporter ends; the flow may go on.
+    Forced = 4,
 }
 
 /// Addresses and ports of both ends, the initiator's first.

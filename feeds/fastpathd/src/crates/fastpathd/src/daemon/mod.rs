@@ -15,6 +15,7 @@ use crate::bus::requests::Requests;
 use crate::core::Core;
 use crate::effect::Effect;
 use crate::event::Event;
+use crate::export::end::SENT_WITHIN;
 use crate::ips::ProbeControl;
 use crate::sys::error::chain;
 use crate::sys::kernel;
@@ -82,7 +83,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
             _ = interrupt.recv() => break,
         }
     }
-    Box::pin(daemon.end()).await;
+    Box::pin(daemon.end(&mut inbox)).await;
     Ok(())
 }
 
@@ -228,7 +229,24 @@ impl Daemon {
         self.notify_tick();
     }
 
-    async fn end(self) {
+    /// The next daemon does not know which bytes were reported, and reports only later growth.
+    async fn send_last_records(&mut self, inbox: &mut Inbox) {
+        self.set_clock();
+        let (core, mut next) = (&mut self.core, 0);
+        let serials = core.reading_records();
+        let sent = self.exporters.finish(&serials, SENT_WITHIN, || core.last_records(&mut next));
+        tokio::pin!(sent);
+        loop {
+            tokio::select! {
+                () = &mut sent => return,
+                // Exporters, too, wait for their reports to be taken.
+                Some(_) = inbox.next() => {}
+            }
+        }
+    }
+
+    async fn end(mut self, inbox: &mut Inbox) {
+        self.send_last_records(inbox).await;
         if let Some(text) = self.core.ips.unsaved_alerts() {
             ips::run::save_alerts(&text, &self.io);
         }

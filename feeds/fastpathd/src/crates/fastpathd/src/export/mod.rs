@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use flows::RecordTimeouts;
+use flows::{FlowRecord, RecordTimeouts};
 use ipfix::Queue;
 use ips::EventLine;
 
@@ -13,6 +13,7 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 
 pub(crate) mod answer;
+pub(crate) mod end;
 mod events;
 mod feed;
 #[cfg(test)]
@@ -136,16 +137,17 @@ impl Core {
     /// The records that conntrack's entries and events have caused.
     pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
         let records = self.conntrack.flows_mut().records();
-        if records.is_empty() {
-            return None;
-        }
+        (!records.is_empty()).then(|| AnyEffect::Export(Effect::Send(self.encoded(&records))))
+    }
+
+    fn encoded(&self, records: &[FlowRecord]) -> Queue {
         let topology = self.network.view().topology();
         let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
         let mut queue = Queue::new();
-        for one in &records {
+        for one in records {
             queue.push(&record::flow(one, index));
         }
-        Some(AnyEffect::Export(Effect::Send(queue)))
+        queue
     }
 
     /// Events as Suricata has written them.

@@ -21,6 +21,7 @@ pub(super) fn flow(record: &FlowRecord, index: impl Fn(&str) -> u32) -> Flow<'_>
             RecordEnd::Idle => EndReason::Idle,
             RecordEnd::Active => EndReason::Active,
             RecordEnd::End => EndReason::End,
+            RecordEnd::Forced => EndReason::Forced,
         },
         interfaces: [index(&from.device), index(&to.device)],
         vlans: [from.vlan, to.vlan],

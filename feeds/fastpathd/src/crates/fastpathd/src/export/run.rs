@@ -21,7 +21,7 @@ use crate::export::{
 use crate::sys::task::spawn_local;
 
 /// Bytes of records that wait for a collector: some 14,000.
-const QUEUE_MOST: usize = 2 << 20;
+pub(super) const QUEUE_MOST: usize = 2 << 20;
 /// Until a collector that is not there is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 /// How often records that fill no message are sent, and progress is reported.
@@ -40,6 +40,8 @@ pub(super) struct Shared {
     /// The names were changed since the exporter last sent them.
     pub(super) renamed: Cell<bool>,
     pub(super) stopped: Cell<bool>,
+    /// Records are sent before they fill a message.
+    pub(super) flushed: Cell<bool>,
     /// A message is full, or the exporter is to end.
     pub(super) ready: Notify,
 }
@@ -49,7 +51,7 @@ impl Shared {
         Self { events: settings.events().to_vec(), ..Self::default() }
     }
 
-    fn send(&self, records: &Queue) {
+    pub(super) fn send(&self, records: &Queue) {
         if !self.events.is_empty() {
             return;
         }
@@ -73,6 +75,11 @@ impl Shared {
         }
     }
 
+    pub(super) fn flush(&self) {
+        self.flushed.set(true);
+        self.ready.notify_one();
+    }
+
     fn stop(&self) {
         self.stopped.set(true);
         self.ready.notify_one();
@@ -82,7 +89,7 @@ impl Shared {
 /// The exporters that run.
 #[derive(Debug, Default)]
 pub(crate) struct Exporters {
-    running: Vec<(Serial, Rc<Shared>)>,
+    pub(super) running: Vec<(Serial, Rc<Shared>)>,
     interfaces: Interfaces,
 }
 
@@ -263,4 +270,4 @@ pub(super) fn unix_s() -> u32 {
 mod log_tests;
 #[cfg(test)]
 #[path = "socket_tests.rs"]
-mod tests;
+pub(super) mod tests;

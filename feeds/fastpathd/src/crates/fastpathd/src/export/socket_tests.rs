@@ -12,22 +12,22 @@ use super::*;
 use crate::export::fixture;
 
 /// More than any step takes on a loaded machine.
-pub(super) const LONG: Duration = Duration::from_secs(60);
+pub(in crate::export) const LONG: Duration = Duration::from_secs(60);
 
-pub(super) fn in_loop(test: impl Future<Output = ()>) {
+pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, test);
 }
 
 /// Exporters with one of them, and its reports.
-pub(super) struct Bench {
-    pub(super) exporters: Exporters,
+pub(in crate::export) struct Bench {
+    pub(in crate::export) exporters: Exporters,
     pub(super) reports: Receiver<AnyEvent>,
     pub(super) last: Progress,
 }
 
 impl Bench {
-    fn new(protocol: Protocol, collector: SocketAddr) -> Self {
+    pub(in crate::export) fn new(protocol: Protocol, collector: SocketAddr) -> Self {
         Self::of(Settings::Flows(fixture::settings(protocol, collector)))
     }
 
@@ -52,16 +52,32 @@ impl Bench {
         }
     }
 
-    pub(super) async fn up(&mut self) {
+    /// As the daemon ends, whose loop takes the reports.
+    pub(in crate::export) async fn finished(
+        &mut self,
+        within: Duration,
+        more: impl FnMut() -> Option<Queue>,
+    ) {
+        let finish = self.exporters.finish(&[1], within, more);
+        tokio::pin!(finish);
+        loop {
+            tokio::select! {
+                () = &mut finish => return,
+                Some(_) = self.reports.recv() => {}
+            }
+        }
+    }
+
+    pub(in crate::export) async fn up(&mut self) {
         self.until("up", |progress| progress.state == ExportState::Up).await;
     }
 }
 
 /// Templates and records that a collector has received in one session.
 #[derive(Debug, Default)]
-struct Received {
+pub(in crate::export) struct Received {
     templates: u32,
-    records: u64,
+    pub(in crate::export) records: u64,
 }
 
 impl Received {
@@ -83,7 +99,7 @@ impl Received {
     }
 }
 
-async fn receive(socket: &UdpSocket, received: &mut Received, records: u64) {
+pub(in crate::export) async fn receive(socket: &UdpSocket, received: &mut Received, records: u64) {
     let mut message = [0; 2048];
     while received.records < records || received.templates == 0 {
         let read = timeout(LONG, socket.recv(&mut message)).await;
@@ -92,7 +108,11 @@ async fn receive(socket: &UdpSocket, received: &mut Received, records: u64) {
     }
 }
 
-async fn receive_tcp(stream: &mut TcpStream, received: &mut Received, records: u64) {
+pub(in crate::export) async fn receive_tcp(
+    stream: &mut TcpStream,
+    received: &mut Received,
+    records: u64,
+) {
     while received.records < records || received.templates == 0 {
         let mut head = [0; 4];
         let read = timeout(LONG, stream.read_exact(&mut head)).await;

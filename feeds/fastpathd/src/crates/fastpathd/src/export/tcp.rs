@@ -93,6 +93,7 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
                 return Ok(End::Stopped);
             }
         }
+        flush |= shared.flushed.get();
         let written = write(exporter, stream, if flush { Permit::All } else { Permit::Full })?;
         blocked_since = match written {
             Written::Blocked { some: false } => blocked_since.or(Some(now)),

@@ -90,6 +90,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
                 exporter.outbox.repeat_templates();
             }
         }
+        flush |= shared.flushed.get();
         let permit = match (reached, flush) {
             (false, _) => Permit::Templates,
             (true, false) => Permit::Full,

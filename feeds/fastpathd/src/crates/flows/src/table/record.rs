@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Makes the export records of flows whenever counters are read: at the end of a flow, at the
-//! active timeout and at the idle timeout. Makes none without a collector.
+//! active timeout and at the idle timeout; at the daemon's end also of those that go on. Makes none
+//! without a collector.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,7 +15,8 @@ use crate::time::{Millis, Now};
 
 impl FlowTable {
     /// When records are due from now on; none: no records. The counters of flows that are known
-    /// when records begin are not reported: an earlier daemon has, or nobody wanted them.
+    /// when records begin are not reported: an earlier daemon has reported them, at its end at the
+    /// latest, or there was no collector.
     pub fn record(&mut self, timeouts: Option<RecordTimeouts>, now: Now) {
         let begin = self.timeouts.is_none() && timeouts.is_some();
         self.timeouts = timeouts;
@@ -85,6 +88,22 @@ impl FlowTable {
         let ended = flow.tcp_state.is_some_and(|state| state > TcpState::Established);
         let end = if ended { RecordEnd::End } else { RecordEnd::Idle };
         self.make_record(position, at, end);
+    }
+
+    /// No further record follows: makes those about the growth since the last ones, of the flows in
+    /// these places of the table, to be fetched part by part.
+    pub fn record_rest(&mut self, places: Range<usize>, now: Now) {
+        if self.timeouts.is_none() {
+            return;
+        }
+        self.now = now;
+        for position in places.start..places.end.min(self.len()) {
+            let flow = &mut self.flows[position];
+            if flow.unreported().0 != <[Counters; 2]>::default() {
+                flow.resume_records();
+                self.make_record(position, now.millis(), RecordEnd::Forced);
+            }
+        }
     }
 
     fn make_record(&mut self, position: usize, at: Millis, end: RecordEnd) {
