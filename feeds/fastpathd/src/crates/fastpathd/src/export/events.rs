@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The messages of an exporter of events: Redis' login, then one message for each event. When an
-//! event counts as sent: Redis has answered, or syslog's connection has lasted.
+//! event counts as sent: Redis has answered, or the kernel of syslog's server has acknowledged it
+//! and the connection has lasted.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -37,8 +38,13 @@ pub(super) struct EventOutbox {
     /// The message being sent, and its bytes that are sent.
     message: Vec<u8>,
     at: usize,
-    /// When the events were sent that are not confirmed.
-    unconfirmed: VecDeque<Duration>,
+    /// Bytes that the connection has taken, and how many of them were acknowledged.
+    taken: u64,
+    acknowledged: u64,
+    /// When the last of them were.
+    acknowledged_at: Duration,
+    /// When the events were sent that are not confirmed, and the bytes up to their ends.
+    unconfirmed: VecDeque<(Duration, u64)>,
     replies: Replies,
     /// Events that are confirmed.
     pub(super) sent: u64,
@@ -55,6 +61,9 @@ impl EventOutbox {
             login: Login::Due,
             message: Vec::new(),
             at: 0,
+            taken: 0,
+            acknowledged: 0,
+            acknowledged_at: Duration::ZERO,
             unconfirmed: VecDeque::new(),
             replies: Replies::default(),
             sent: 0,
@@ -64,16 +73,27 @@ impl EventOutbox {
     /// Begins another connection. Events that are not confirmed are sent again.
     pub(super) fn restart(&mut self, queue: &mut Queue, now: Duration) {
         self.begun = now;
-        queue.rewind();
+        self.rewind(queue);
         self.message.clear();
         self.at = 0;
-        self.unconfirmed.clear();
+        (self.taken, self.acknowledged) = (0, 0);
         self.replies = Replies::default();
         self.login = match self.receiver {
             Receiver::Syslog => Login::Done,
             Receiver::Redis(_) => Login::Due,
         };
         self.name_host();
+    }
+
+    /// The connection has ended: time does not confirm its events any more.
+    pub(super) fn refused(&mut self, queue: &mut Queue, now: Duration) {
+        self.confirm(queue, now);
+        self.rewind(queue);
+    }
+
+    fn rewind(&mut self, queue: &mut Queue) {
+        queue.rewind();
+        self.unconfirmed.clear();
     }
 
     /// The router's name may change while it runs.
@@ -90,12 +110,17 @@ impl EventOutbox {
         self.login == Login::Done
     }
 
-    /// Redis has not answered for so long.
+    /// For so long Redis has not answered, or the kernel of syslog's server acknowledged nothing.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
-        match (&self.receiver, self.unconfirmed.front()) {
-            (Receiver::Redis(_), Some(at)) => now.saturating_sub(*at),
-            _ => Duration::ZERO,
-        }
+        let at = match self.receiver {
+            Receiver::Redis(_) => self.unconfirmed.front().map(|(at, _)| *at),
+            Receiver::Syslog => {
+                let mut sent = self.unconfirmed.iter();
+                let first = sent.find(|(_, end)| *end > self.acknowledged);
+                first.map(|(at, _)| (*at).max(self.acknowledged_at))
+            }
+        };
+        at.map_or(Duration::ZERO, |at| now.saturating_sub(at))
     }
 
     /// The bytes to send next; `None`: nothing to send now.
@@ -123,6 +148,7 @@ impl EventOutbox {
     /// So many bytes of the message are sent.
     pub(super) fn written(&mut self, queue: &mut Queue, bytes: usize, now: Duration) {
         self.at = (self.at + bytes).min(self.message.len());
+        self.taken += bytes as u64;
         if self.at < self.message.len() {
             return;
         }
@@ -132,17 +158,29 @@ impl EventOutbox {
             self.login = Login::Sent;
         } else {
             queue.advance();
-            self.unconfirmed.push_back(now);
+            self.unconfirmed.push_back((now, self.taken));
             self.confirm(queue, now);
         }
     }
 
-    /// Nobody answers to syslog: a collector that ends closes the connection.
+    /// So many of the bytes that the connection has taken were not acknowledged yet.
+    pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
+        let acknowledged = self.taken.saturating_sub(bytes);
+        if acknowledged > self.acknowledged {
+            (self.acknowledged, self.acknowledged_at) = (acknowledged, now);
+        }
+    }
+
+    /// Syslog has no answers: the acknowledgements of TCP count, and that a collector that ends
+    /// closes the connection.
     pub(super) fn confirm(&mut self, queue: &mut Queue, now: Duration) {
         if self.receiver != Receiver::Syslog || now < self.begun + self.lasts {
             return;
         }
-        while self.unconfirmed.front().is_some_and(|at| now >= *at + CONFIRMED_AFTER) {
+        while let Some((at, end)) = self.unconfirmed.front().copied()
+            && end <= self.acknowledged
+            && now >= at + CONFIRMED_AFTER
+        {
             self.confirm_one(queue);
         }
     }

@@ -45,6 +45,7 @@ fn send(outbox: &mut EventOutbox, queue: &mut Queue, at: Duration) -> String {
         all.extend_from_slice(&message[..bytes]);
         outbox.written(queue, bytes, at);
     }
+    outbox.unacknowledged(0, at);
     String::from_utf8(all).unwrap()
 }
 
@@ -70,9 +71,11 @@ fn events_that_are_not_confirmed_are_sent_again() {
     let (mut outbox, mut queue) = outbox("syslog", "192.0.2.10");
     let first = outbox.next(&queue).unwrap().len();
     outbox.written(&mut queue, first, ms(0));
+    outbox.unacknowledged(0, ms(0));
     outbox.confirm(&mut queue, ms(600));
     assert_eq!(outbox.next(&queue).unwrap()[3], b'<');
     outbox.written(&mut queue, 10, ms(600));
+    outbox.unacknowledged(0, ms(600));
     outbox.restart(&mut queue, ms(700));
     let again = send(&mut outbox, &mut queue, ms(700));
     assert_eq!((again.as_bytes()[3], numbers(&again)), (b'<', vec!["1", "2"]));
@@ -82,12 +85,36 @@ fn events_that_are_not_confirmed_are_sent_again() {
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
 
+/// A collector that is gone without a message, or does not read.
+#[test]
+fn events_that_are_not_acknowledged_are_not_confirmed() {
+    let (mut outbox, mut queue) = outbox("syslog", "192.0.2.10");
+    let first = outbox.next(&queue).unwrap().len() as u64;
+    let mut all = 0;
+    while let Some(message) = outbox.next(&queue) {
+        let bytes = message.len();
+        all += bytes as u64;
+        outbox.written(&mut queue, bytes, ms(0));
+    }
+    let rest = all - first;
+    assert_eq!(outbox.unanswered_for(ms(8000)), ms(8000));
+    for (bytes, sent, unanswered) in [(rest + 1, 0, 1), (rest, 1, 1), (1, 2, 1), (0, 3, 0)] {
+        outbox.unacknowledged(bytes, ms(8999));
+        assert_eq!(outbox.unanswered_for(ms(9000)), ms(unanswered), "{bytes}");
+        outbox.confirm(&mut queue, ms(9000));
+        assert_eq!((outbox.sent, queue.len() as u64), (sent, 3 - sent), "{bytes}");
+    }
+}
+
 /// It accepts connections while it cannot reach the collector.
 #[test]
 fn a_relay_that_closes_the_connection_has_sent_nothing() {
     let (mut outbox, mut queue) = outbox("syslog", "127.0.0.1");
     send(&mut outbox, &mut queue, ms(0));
     outbox.confirm(&mut queue, ms(14_999));
+    assert_eq!((outbox.sent, queue.len()), (0, 3));
+    outbox.refused(&mut queue, ms(14_999));
+    outbox.confirm(&mut queue, ms(20_000));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
     outbox.restart(&mut queue, ms(20_000));
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(20_000))), ["0", "1", "2"]);

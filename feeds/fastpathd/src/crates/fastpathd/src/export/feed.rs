@@ -41,7 +41,7 @@ impl Feed {
         }
     }
 
-    /// The collector owes an answer for so long.
+    /// The collector owes an answer, or its kernel an acknowledgement, for so long.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
         match self {
             Self::Records(_) => Duration::ZERO,
@@ -93,6 +93,14 @@ impl Feed {
         }
     }
 
+    /// So many of the bytes that the connection has taken were not acknowledged yet.
+    pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
+        match self {
+            Self::Records(_) => {}
+            Self::Events(outbox) => outbox.unacknowledged(bytes, now),
+        }
+    }
+
     /// The connection has lasted until now.
     pub(super) fn confirm(&mut self, shared: &Shared, now: Duration) {
         match self {
@@ -105,7 +113,7 @@ impl Feed {
     pub(super) fn refused(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.refused(now),
-            Self::Events(outbox) => outbox.confirm(&mut shared.lines.borrow_mut(), now),
+            Self::Events(outbox) => outbox.refused(&mut shared.lines.borrow_mut(), now),
         }
     }
 

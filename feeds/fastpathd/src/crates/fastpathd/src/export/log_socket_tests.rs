@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::tests::{Bench, LONG, in_loop};
+use super::tests::{Bench, LONG, in_loop, in_paused_loop};
 use super::*;
 use crate::export::events::tests::settings;
 
@@ -133,11 +133,14 @@ fn a_collector_that_does_not_read_loses_events() {
         let arriving = flows - shared.dropped.get();
         assert!(shared.dropped.get() > 0);
         let mut numbers = std::collections::BTreeSet::new();
-        for _ in 0..arriving {
-            numbers.insert(number(&syslog(&mut stream).await));
-        }
+        let read = async {
+            for _ in 0..arriving {
+                numbers.insert(number(&syslog(&mut stream).await));
+            }
+        };
+        // An exporter whose reports are not taken does not go on.
+        tokio::join!(read, collector.bench.until("sent", |progress| progress.sent == arriving));
         assert_eq!(numbers.len() as u64, arriving);
-        collector.bench.until("sent", |progress| progress.sent == arriving).await;
         let Progress { lost, queued, .. } = collector.bench.last;
         assert_eq!((lost + arriving, queued), (flows, 0));
     });
@@ -200,5 +203,55 @@ fn another_service_is_noticed() {
         stream.write_all(b"220 mail.example ESMTP\r\n").await.unwrap();
         collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
         assert_eq!(collector.bench.last.reason, Some(ExportReason::Foreign));
+    });
+}
+
+/// Whole messages of syslog.
+fn whole(mut bytes: &[u8]) -> usize {
+    let mut messages = 0;
+    while let Some(space) = bytes.iter().position(|byte| *byte == b' ') {
+        let length: usize = std::str::from_utf8(&bytes[..space]).unwrap().parse().unwrap();
+        let Some(rest) = bytes.get(space + 1 + length..) else { break };
+        (bytes, messages) = (rest, messages + 1);
+    }
+    messages
+}
+
+/// A receive buffer is all that the collector's kernel takes for a program that does not read.
+#[test]
+fn events_that_were_not_acknowledged_are_sent_again() {
+    in_loop(async {
+        let mut collector = Collector::new("syslog", "").await;
+        rustix::net::sockopt::set_socket_recv_buffer_size(&collector.listener, 8192).unwrap();
+        let stream = collector.accept().await;
+        collector.hand_on(0..200, 1000);
+        collector.bench.until("sent", |progress| progress.sent > 0).await;
+        let mut bytes = vec![0; 1 << 20];
+        let length = stream.peek(&mut bytes).await.unwrap();
+        let acknowledged = whole(&bytes[..length]);
+        assert!((1..50).contains(&acknowledged), "{acknowledged}");
+        let Progress { sent, queued, .. } = collector.bench.last;
+        assert_eq!((sent, queued), (acknowledged as u64, 100 - acknowledged as u64));
+        drop(stream);
+        let mut stream = collector.accept().await;
+        for alert in acknowledged..100 {
+            assert_eq!(number(&syslog(&mut stream).await), 2 * alert);
+        }
+    });
+}
+
+/// The time until the next attempt confirms nothing.
+#[test]
+fn events_of_a_connection_that_ended_too_early_are_sent_again() {
+    in_paused_loop(async {
+        let mut collector = Collector::new("syslog", "").await;
+        let stream = collector.accept().await;
+        collector.hand_on(0..1, 10);
+        sleep(Duration::from_secs(14)).await;
+        drop(stream);
+        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
+        let mut stream = collector.accept().await;
+        assert_eq!(number(&syslog(&mut stream).await), 0);
+        assert_eq!((collector.bench.last.sent, collector.bench.last.queued), (0, 1));
     });
 }

@@ -19,6 +19,14 @@ pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     tokio::task::LocalSet::new().block_on(&runtime, test);
 }
 
+/// Time passes as soon as nothing else happens.
+pub(super) fn in_paused_loop(test: impl Future<Output = ()>) {
+    in_loop(async {
+        tokio::time::pause();
+        test.await;
+    });
+}
+
 /// Exporters with one of them, and its reports.
 pub(in crate::export) struct Bench {
     pub(in crate::export) exporters: Exporters,

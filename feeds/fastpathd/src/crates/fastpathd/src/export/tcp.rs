@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
@@ -13,6 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::export::ExportReason;
 use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
+use crate::sys::socket::unacknowledged;
 
 /// Also of the answer to a login.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
@@ -33,7 +35,11 @@ pub(super) async fn serve(exporter: &mut Exporter) -> End {
     };
     match connected {
         Ok(stream) => {
-            follow(exporter, &stream).await.unwrap_or_else(|error| End::Failed(error.into()))
+            let end = follow(exporter, &stream).await;
+            // The kernel still knows it when the connection has failed.
+            note_acknowledged(exporter, &stream)
+                .and(end)
+                .unwrap_or_else(|error| End::Failed(error.into()))
         }
         Err(error) => End::Failed(error.into()),
     }
@@ -47,6 +53,12 @@ async fn connect(collector: SocketAddr) -> io::Result<TcpStream> {
     let stream = socket.connect(collector).await?;
     set_tcp_user_timeout(&stream, ACKNOWLEDGED_WITHIN_MS)?;
     Ok(stream)
+}
+
+fn note_acknowledged(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<()> {
+    let now = exporter.now();
+    exporter.outbox.unacknowledged(unacknowledged(stream.as_fd())?, now);
+    Ok(())
 }
 
 async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> {
@@ -77,6 +89,7 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             () = shared.ready.notified(), if !blocked => {}
             () = sleep_until(second) => {}
         }
+        note_acknowledged(exporter, stream)?;
         let now = Instant::now();
         if now >= second {
             second = now + SECOND;

@@ -15,6 +15,7 @@ pub(crate) mod kernel;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod netdev;
+pub(crate) mod socket;
 pub(crate) mod task;
 
 /// The known facts about the machine.
