@@ -264,6 +264,25 @@ fn a_collector_that_does_not_read_loses_records() {
     });
 }
 
+/// The kernel takes a whole queue over the loopback device.
+#[test]
+fn other_tasks_have_their_turn_between_bursts() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
+        let (_unread, _) = listener.accept().await.unwrap();
+        bench.up().await;
+        bench.send(10_000);
+        let shared = bench.exporters.running[0].1.clone();
+        let mut sizes = std::collections::BTreeSet::new();
+        while shared.queue.borrow().size() >= MESSAGE_MOST {
+            sizes.insert(shared.queue.borrow().size());
+            tokio::task::yield_now().await;
+        }
+        assert!(sizes.len() > 3, "{sizes:?}");
+    });
+}
+
 #[test]
 fn an_exporter_ends_with_its_section() {
     in_loop(async {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::export::ExportReason;
@@ -115,6 +116,10 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
         };
         more = matches!(written, Written::Paused);
         flush &= !matches!(written, Written::All);
+        if more {
+            // A socket that stays writable is no reason for the runtime to change tasks.
+            yield_now().await;
+        }
     }
 }
 
