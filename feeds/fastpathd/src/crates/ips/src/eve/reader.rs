@@ -161,10 +161,10 @@ impl Reader {
     }
 }
 
-/// The line for collectors.
+/// The line for collectors. Suricata writes bytes of the network as they came, and JSON is UTF-8.
 fn kept(kind: Option<&[u8]>, line: &[u8]) -> Option<EventLine> {
     let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
-    Some(EventLine { kind, text: line.into() })
+    Some(EventLine { kind, text: String::from_utf8_lossy(line).as_bytes().into() })
 }
 
 /// The type, which Suricata writes behind the time, the flow and the device, without reading

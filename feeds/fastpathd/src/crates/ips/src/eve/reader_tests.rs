@@ -161,6 +161,17 @@ fn lines_are_kept_as_they_were_written() {
     assert_eq!(batch.events.len(), found.len());
 }
 
+/// Collectors get JSON, which is UTF-8.
+#[test]
+fn bytes_that_are_not_utf_8_are_replaced_in_lines() {
+    let mut reader = Reader::new(Rates::default());
+    let mut batch = Batch::default();
+    let line = b"{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\xffb\"}}\n";
+    reader.read(now(0), line, &mut batch);
+    let text = std::str::from_utf8(&batch.lines[0].text).unwrap();
+    assert!(text.ends_with("\"a\u{fffd}b\"}}"), "{text}");
+}
+
 #[test]
 fn the_type_is_found_without_reading() {
     assert_eq!(kind_of(of_kind("alert").as_bytes()), Some(&b"alert"[..]));
