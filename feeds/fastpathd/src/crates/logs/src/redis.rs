@@ -126,9 +126,14 @@ impl fmt::Debug for Replies {
     }
 }
 
+/// Redis repeats the arguments of a command it does not know, cut at 128 bytes: they may hold a part
+/// of the password.
+const ARGUMENTS: &str = ", with args beginning with";
+
 /// An error may repeat its command.
 fn shown(text: &[u8], password: Option<&Password>) -> String {
-    let mut text = String::from_utf8_lossy(text).into_owned();
+    let text = String::from_utf8_lossy(text);
+    let mut text = text.split(ARGUMENTS).next().unwrap_or_default().to_owned();
     if let Some(Password(password)) = password {
         text = text.replace(password.as_str(), config::secret::MASK);
     }
@@ -194,13 +199,26 @@ mod tests {
     fn an_error_is_shown_without_the_password() {
         let password = Password("geheim".to_owned());
         let (mut replies, mut confirmed) = (Replies::default(), 0);
-        let bytes = b":1\r\n-ERR unknown command 'AUTH', with args beginning with: 'geheim'\r\n";
-        let expected = "ERR unknown command 'AUTH', with args beginning with: '•••'";
+        let bytes = b":1\r\n-ERR AUTH geheim: unknown command\r\n";
+        let expected = "ERR AUTH •••: unknown command";
         let read = replies.read(bytes, Some(&password), &mut confirmed);
         assert_eq!((read, confirmed), (Err(RedisFault::Rejected(expected.to_owned())), 1));
         let long = format!("-{}\r\n", "x".repeat(3000));
         let read = Replies::default().read(long.as_bytes(), None, &mut confirmed);
         assert_eq!(read, Err(RedisFault::Rejected("x".repeat(SHOWN))));
+    }
+
+    /// Redis cuts arguments at 128 bytes.
+    #[test]
+    fn an_error_is_shown_without_a_part_of_the_password() {
+        let password = Password("geheim-".repeat(30));
+        for quote in ['\'', '`'] {
+            let command = format!("ERR unknown command {quote}AUTH{quote}");
+            let arguments = format!("with args beginning with: {quote}{:.128}{quote}", password.0);
+            let reply = format!("-{command}, {arguments}\r\n");
+            let read = Replies::default().read(reply.as_bytes(), Some(&password), &mut 0);
+            assert_eq!(read, Err(RedisFault::Rejected(command)));
+        }
     }
 
     #[test]
