@@ -85,7 +85,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
                          accepted findings: 0 no problems, 1 recommendations or
                          warnings, 2 errors, 3 failed to run
   ebpf                   eBPF hooks and packet verdicts
-  exports                collectors of flow records, records sent and lost
+  exports                collectors of flow records and events, numbers sent and lost
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
         --family 4|6  --text TEXT  --sort COLUMN  --ascending  --limit N  --offset N

@@ -11,9 +11,10 @@ use crate::table::table;
 pub(crate) fn exports(answer: &Value) -> String {
     let rows = list(answer, "exports").map(|export| {
         let collector = endpoint(text(export, "host"), number(export, "port"));
+        let [kind, protocol] = ["kind", "protocol"].map(|key| plain(text(export, key)));
         vec![
             plain(text(export, "name")),
-            format!("{} {}", plain(text(export, "protocol")), plain(&collector)),
+            format!("{kind} {protocol} {}", plain(&collector)),
             plain(text(export, "state")),
             number(export, "sent").to_string(),
             number(export, "lost").to_string(),
@@ -32,12 +33,13 @@ mod tests {
 
     #[test]
     fn a_collector_has_a_line() {
-        let shown = exports(&json!({"exports": [{"name": "store", "protocol": "udp",
-            "host": "2001:db8::1", "port": 4739, "state": "down", "sent": 120, "lost": 3,
+        let shown = exports(&json!({"exports": [{"name": "store", "kind": "ipfix",
+            "protocol": "udp", "host": "2001:db8::1", "port": 4739, "state": "down", "sent": 120, "lost": 3,
             "queued": 7, "why": "nothing listens on the collector's port"}]}));
         let line = shown.lines().nth(1).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[..7], ["store", "udp", "[2001:db8::1]:4739", "down", "120", "3", "7"]);
+        let expected = ["store", "ipfix", "udp", "[2001:db8::1]:4739", "down", "120", "3", "7"];
+        assert_eq!(words[..8], expected);
         assert!(line.ends_with("nothing listens on the collector's port"), "{line}");
     }
 }
