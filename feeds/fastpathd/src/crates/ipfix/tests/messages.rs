@@ -50,10 +50,10 @@ fn hex(bytes: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// `UPDATE_GOLDEN=1` renews the file.
+/// `GOLDEN_UPDATE=1` renews the file.
 fn golden(path: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if std::env::var_os("GOLDEN_UPDATE").is_some() {
         fs::write(&path, text).expect("written");
     }
     assert_eq!(fs::read_to_string(&path).expect("read"), text);
