@@ -15,6 +15,9 @@ use crate::export::outbox::CONFIRMED_AFTER;
 /// fails within this time. The limits of docs/fleet/logs/stunnel.conf are shorter.
 const RELAY_CONNECTED_AFTER: Duration = Duration::from_secs(15);
 
+/// Redis accepts the login of a user before it rejects the first event.
+const REDIS_LASTS: Duration = Duration::from_secs(5);
+
 /// Progress of the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Login {
@@ -46,6 +49,8 @@ pub(super) struct EventOutbox {
     /// When the events were sent that are not confirmed, and the bytes up to their ends.
     unconfirmed: VecDeque<(Duration, u64)>,
     replies: Replies,
+    /// Redis has confirmed an event in this connection.
+    answered: bool,
     /// Events that are confirmed.
     pub(super) sent: u64,
 }
@@ -66,6 +71,7 @@ impl EventOutbox {
             acknowledged_at: Duration::ZERO,
             unconfirmed: VecDeque::new(),
             replies: Replies::default(),
+            answered: false,
             sent: 0,
         }
     }
@@ -78,6 +84,7 @@ impl EventOutbox {
         self.at = 0;
         (self.taken, self.acknowledged) = (0, 0);
         self.replies = Replies::default();
+        self.answered = false;
         self.login = match self.receiver {
             Receiver::Syslog => Login::Done,
             Receiver::Redis(_) => Login::Due,
@@ -108,6 +115,15 @@ impl EventOutbox {
     /// The collector gets events.
     pub(super) fn is_ready(&self) -> bool {
         self.login == Login::Done
+    }
+
+    /// How long a connection has to last until the collector counts as reached.
+    pub(super) fn lasts(&self) -> Duration {
+        match self.receiver {
+            Receiver::Syslog => self.lasts,
+            Receiver::Redis(_) if self.answered => Duration::ZERO,
+            Receiver::Redis(_) => REDIS_LASTS,
+        }
     }
 
     /// For so long Redis has not answered, or the kernel of syslog's server acknowledged nothing.
@@ -202,7 +218,9 @@ impl EventOutbox {
         for _ in 0..confirmed {
             if self.login == Login::Sent {
                 self.login = Login::Done;
-            } else if !self.confirm_one(queue) {
+            } else if self.confirm_one(queue) {
+                self.answered = true;
+            } else {
                 return Err(RedisFault::Foreign.into());
             }
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::export::events::EventOutbox;
-use crate::export::outbox::{Outbox, Permit};
+use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
 use crate::export::run::{Shared, unix_s};
 use crate::export::{ExportReason, Settings};
 
@@ -38,6 +38,14 @@ impl Feed {
         match self {
             Self::Records(_) => true,
             Self::Events(outbox) => outbox.is_ready(),
+        }
+    }
+
+    /// How long a connection has to last until the collector counts as reached.
+    pub(super) fn lasts(&self) -> Duration {
+        match self {
+            Self::Records(_) => CONFIRMED_AFTER,
+            Self::Events(outbox) => outbox.lasts(),
         }
     }
 

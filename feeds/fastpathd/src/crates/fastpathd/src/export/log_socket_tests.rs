@@ -255,3 +255,33 @@ fn events_of_a_connection_that_ended_too_early_are_sent_again() {
         assert_eq!((collector.bench.last.sent, collector.bench.last.queued), (0, 1));
     });
 }
+
+/// As a relay does whose collector is away, or Redis without memory.
+#[test]
+fn a_collector_that_accepts_and_fails_is_never_up() {
+    for (kind, answers) in
+        [("syslog", &[&b""[..]][..]), ("redis", &[b"+PONG\r\n", b"-OOM command not allowed\r\n"])]
+    {
+        in_paused_loop(async {
+            let mut collector = Collector::new(kind, "").await;
+            collector.hand_on(0..1, 10);
+            for _ in 0..3 {
+                let mut stream = collector.accept().await;
+                for answer in answers {
+                    if kind == "redis" {
+                        command(&mut stream).await;
+                    }
+                    stream.write_all(answer).await.unwrap();
+                }
+                sleep(Duration::from_secs(2)).await;
+                drop(stream);
+                let failed = |progress: &Progress| {
+                    assert_ne!(progress.state, ExportState::Up, "{kind}");
+                    progress.state == ExportState::Down
+                };
+                collector.bench.until("down", failed).await;
+                collector.bench.last.state = ExportState::Connecting;
+            }
+        });
+    }
+}

@@ -71,3 +71,33 @@ impl Progress {
         Self { state, since_ms: unix_ms, sent: 0, lost: 0, queued: 0, reason: None }
     }
 }
+
+/// The last line of the log about a collector: its failure, or that it gets messages.
+#[derive(Debug, Default)]
+pub(super) struct LastLine(Option<Option<ExportReason>>);
+
+impl LastLine {
+    /// Whether the next line differs. Attempts that fail in the same way have one line.
+    pub(super) fn changes(&mut self, reason: Option<&ExportReason>) -> bool {
+        let line = Some(reason.cloned());
+        let changes = self.0 != line;
+        self.0 = line;
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_is_not_repeated() {
+        use ExportReason::{Closed, Stalled};
+        let (closed, stalled) = (Some(&Closed), Some(&Stalled));
+        let lines = [closed, closed, None, None, stalled, stalled, closed, None, closed];
+        let mut last = LastLine::default();
+        let changes = lines.map(|line| last.changes(line));
+        assert_eq!(changes, [true, false, true, false, true, false, true, true, true]);
+        assert!(LastLine::default().changes(None), "the first one");
+    }
+}

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::daemon::{Io, unix_ms};
 use crate::event::Event as AnyEvent;
 use crate::export::feed::Feed;
+use crate::export::progress::LastLine;
 use crate::export::{
     Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings, tcp, udp,
 };
@@ -159,6 +160,7 @@ pub(super) struct Exporter {
     started: Instant,
     progress: Progress,
     reported: Option<Progress>,
+    logged: LastLine,
 }
 
 impl Exporter {
@@ -177,6 +179,7 @@ impl Exporter {
             started: Instant::now(),
             progress: Progress::begin(true, unix_ms()),
             reported: None,
+            logged: LastLine::default(),
         }
     }
 
@@ -209,22 +212,14 @@ impl Exporter {
         self.started.elapsed()
     }
 
-    /// The collector gets messages from now on.
-    pub(super) fn reached(&mut self) {
-        self.change(ExportState::Up, None);
-    }
-
-    /// The collector is there and does not read, or reads again.
-    pub(super) fn set_stalled(&mut self, stalled: bool) {
-        let reason = stalled.then_some(ExportReason::Stalled);
-        if self.progress.reason != reason {
-            self.change(ExportState::Up, reason);
-        }
+    /// The collector is there; `stalled`: it does not read.
+    pub(super) fn reached(&mut self, stalled: bool) {
+        self.change(ExportState::Up, stalled.then_some(ExportReason::Stalled));
     }
 
     fn change(&mut self, state: ExportState, reason: Option<ExportReason>) {
         let progress = &mut self.progress;
-        if progress.state != state || progress.reason != reason {
+        if self.logged.changes(reason.as_ref()) {
             let name = self.settings.name();
             match &reason {
                 Some(reason) => log::warn!("export {name}: {reason}"),

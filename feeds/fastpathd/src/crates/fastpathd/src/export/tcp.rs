@@ -72,10 +72,6 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
     let (mut more, mut flush) = (true, true);
     let mut read_at = Instant::now();
     loop {
-        if !reached && exporter.outbox.is_ready() {
-            reached = true;
-            exporter.reached();
-        }
         let blocked = blocked_since.is_some();
         tokio::select! {
             readable = read_again(stream, read_at) => {
@@ -98,10 +94,13 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             exporter.rename();
             let unread = blocked_since.is_some_and(|at| now >= at + STALLED_AFTER);
             let unanswered = exporter.outbox.unanswered_for(exporter.now()) >= STALLED_AFTER;
-            if reached {
-                exporter.set_stalled(unread || unanswered);
-            } else if now >= connected + CONNECTED_WITHIN {
-                return Ok(End::Failed(ExportReason::Stalled));
+            if !exporter.outbox.is_ready() {
+                if now >= connected + CONNECTED_WITHIN {
+                    return Ok(End::Failed(ExportReason::Stalled));
+                }
+            } else if reached || now >= connected + exporter.outbox.lasts() {
+                reached = true;
+                exporter.reached(unread || unanswered);
             }
             if exporter.report().await {
                 return Ok(End::Stopped);

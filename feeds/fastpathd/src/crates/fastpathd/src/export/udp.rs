@@ -69,7 +69,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
         let now = Instant::now();
         if !reached && now >= probed {
             reached = true;
-            exporter.reached();
+            exporter.reached(false);
         }
         if now >= second {
             second = now + SECOND;
