@@ -44,8 +44,8 @@ pub(super) struct EventOutbox {
     /// Bytes that the connection has taken, and how many of them were acknowledged.
     taken: u64,
     acknowledged: u64,
-    /// When the last of them were.
-    acknowledged_at: Duration,
+    /// When the last of them were, or when Redis last answered.
+    answered_at: Duration,
     /// When the events were sent that are not confirmed, and the bytes up to their ends.
     unconfirmed: VecDeque<(Duration, u64)>,
     replies: Replies,
@@ -68,7 +68,7 @@ impl EventOutbox {
             at: 0,
             taken: 0,
             acknowledged: 0,
-            acknowledged_at: Duration::ZERO,
+            answered_at: Duration::ZERO,
             unconfirmed: VecDeque::new(),
             replies: Replies::default(),
             answered: false,
@@ -128,15 +128,12 @@ impl EventOutbox {
 
     /// For so long Redis has not answered, or the kernel of syslog's server acknowledged nothing.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
-        let at = match self.receiver {
-            Receiver::Redis(_) => self.unconfirmed.front().map(|(at, _)| *at),
-            Receiver::Syslog => {
-                let mut sent = self.unconfirmed.iter();
-                let first = sent.find(|(_, end)| *end > self.acknowledged);
-                first.map(|(at, _)| (*at).max(self.acknowledged_at))
-            }
+        let mut sent = self.unconfirmed.iter();
+        let first = match self.receiver {
+            Receiver::Redis(_) => sent.next(),
+            Receiver::Syslog => sent.find(|(_, end)| *end > self.acknowledged),
         };
-        at.map_or(Duration::ZERO, |at| now.saturating_sub(at))
+        first.map_or(Duration::ZERO, |(at, _)| now.saturating_sub((*at).max(self.answered_at)))
     }
 
     /// The bytes to send next; `None`: nothing to send now.
@@ -183,7 +180,10 @@ impl EventOutbox {
     pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
         let acknowledged = self.taken.saturating_sub(bytes);
         if acknowledged > self.acknowledged {
-            (self.acknowledged, self.acknowledged_at) = (acknowledged, now);
+            self.acknowledged = acknowledged;
+            if self.receiver == Receiver::Syslog {
+                self.answered_at = now;
+            }
         }
     }
 
@@ -211,10 +211,18 @@ impl EventOutbox {
     }
 
     /// Bytes of the collector. Those to syslog mean nothing.
-    pub(super) fn received(&mut self, queue: &mut Queue, bytes: &[u8]) -> Result<(), ExportReason> {
+    pub(super) fn received(
+        &mut self,
+        queue: &mut Queue,
+        bytes: &[u8],
+        now: Duration,
+    ) -> Result<(), ExportReason> {
         let Receiver::Redis(redis) = &self.receiver else { return Ok(()) };
         let mut confirmed = 0;
         let read = self.replies.read(bytes, redis.password.as_ref(), &mut confirmed);
+        if confirmed > 0 {
+            self.answered_at = now;
+        }
         for _ in 0..confirmed {
             if self.login == Login::Sent {
                 self.login = Login::Done;

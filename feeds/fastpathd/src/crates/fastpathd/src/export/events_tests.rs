@@ -60,7 +60,7 @@ fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(0))), ["0", "1", "2"]);
     outbox.confirm(&mut queue, ms(499));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
-    assert_eq!(outbox.received(&mut queue, b"hello"), Ok(()));
+    assert_eq!(outbox.received(&mut queue, b"hello", ms(499)), Ok(()));
     assert_eq!(outbox.unanswered_for(ms(9000)), ms(0));
     outbox.confirm(&mut queue, ms(500));
     assert_eq!((outbox.sent, queue.len()), (3, 0));
@@ -127,21 +127,22 @@ fn redis_is_asked_first_and_confirms_each_event() {
     let (mut outbox, mut queue) = outbox("redis", "192.0.2.10");
     assert_eq!(send(&mut outbox, &mut queue, ms(0)), "*1\r\n$4\r\nPING\r\n");
     assert!(!outbox.is_ready());
-    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
+    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n", ms(1)), Ok(()));
     assert!(outbox.is_ready());
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(1))), ["0", "1", "2"]);
     outbox.confirm(&mut queue, ms(9000));
     assert_eq!((outbox.sent, outbox.unanswered_for(ms(9001))), (0, ms(9000)));
-    assert_eq!(outbox.received(&mut queue, b":1\r\n:2"), Ok(()));
+    assert_eq!(outbox.received(&mut queue, b":1\r\n:2", ms(9001)), Ok(()));
     assert_eq!((outbox.sent, queue.len()), (1, 2));
+    assert_eq!(outbox.unanswered_for(ms(9005)), ms(4), "since the last answer");
     let rejected = ExportReason::Rejected { why: "OOM".to_owned() };
-    assert_eq!(outbox.received(&mut queue, b"\r\n-OOM\r\n"), Err(rejected));
+    assert_eq!(outbox.received(&mut queue, b"\r\n-OOM\r\n", ms(9009)), Err(rejected));
     assert_eq!((outbox.sent, queue.len()), (2, 1));
-    outbox.restart(&mut queue, ms(2));
-    assert_eq!(send(&mut outbox, &mut queue, ms(2)), "*1\r\n$4\r\nPING\r\n");
-    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n"), Ok(()));
-    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(3))), ["2"], "the rejected one");
-    assert_eq!(outbox.received(&mut queue, b":3\r\n:4\r\n"), Err(ExportReason::Foreign));
+    outbox.restart(&mut queue, ms(9010));
+    assert_eq!(send(&mut outbox, &mut queue, ms(9010)), "*1\r\n$4\r\nPING\r\n");
+    assert_eq!(outbox.received(&mut queue, b"+PONG\r\n", ms(1)), Ok(()));
+    assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(9011))), ["2"], "the rejected one");
+    assert_eq!(outbox.received(&mut queue, b":3\r\n:4\r\n", ms(9020)), Err(ExportReason::Foreign));
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
 
@@ -151,6 +152,6 @@ fn a_login_that_fails_loses_nothing() {
     send(&mut outbox, &mut queue, ms(0));
     let why = "NOAUTH Authentication required.".to_owned();
     let answer = b"-NOAUTH Authentication required.\r\n";
-    assert_eq!(outbox.received(&mut queue, answer), Err(ExportReason::Rejected { why }));
+    assert_eq!(outbox.received(&mut queue, answer, ms(1)), Err(ExportReason::Rejected { why }));
     assert_eq!((outbox.sent, queue.len(), outbox.is_ready()), (0, 3, false));
 }

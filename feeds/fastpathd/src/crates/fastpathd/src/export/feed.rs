@@ -94,10 +94,15 @@ impl Feed {
     }
 
     /// Bytes of the collector.
-    pub(super) fn received(&mut self, shared: &Shared, bytes: &[u8]) -> Result<(), ExportReason> {
+    pub(super) fn received(
+        &mut self,
+        shared: &Shared,
+        bytes: &[u8],
+        now: Duration,
+    ) -> Result<(), ExportReason> {
         match self {
             Self::Records(_) => Ok(()),
-            Self::Events(outbox) => outbox.received(&mut shared.lines.borrow_mut(), bytes),
+            Self::Events(outbox) => outbox.received(&mut shared.lines.borrow_mut(), bytes, now),
         }
     }
 

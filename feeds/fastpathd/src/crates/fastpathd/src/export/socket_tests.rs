@@ -19,19 +19,12 @@ pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     tokio::task::LocalSet::new().block_on(&runtime, test);
 }
 
-/// Time passes as soon as nothing else happens.
-pub(super) fn in_paused_loop(test: impl Future<Output = ()>) {
-    in_loop(async {
-        tokio::time::pause();
-        test.await;
-    });
-}
-
 /// Exporters with one of them, and its reports.
 pub(in crate::export) struct Bench {
     pub(in crate::export) exporters: Exporters,
     pub(super) reports: Receiver<AnyEvent>,
     pub(super) last: Progress,
+    pub(super) was_up: bool,
 }
 
 impl Bench {
@@ -43,7 +36,7 @@ impl Bench {
         let (events, reports) = tokio::sync::mpsc::channel(1);
         let mut exporters = Exporters::default();
         exporters.run(vec![(1, settings)], &events);
-        Self { exporters, reports, last: Progress::begin(true, 0) }
+        Self { exporters, reports, last: Progress::begin(true, 0), was_up: false }
     }
 
     fn send(&self, records: u64) {
@@ -54,8 +47,8 @@ impl Bench {
         while !reached(&self.last) {
             let report = timeout(LONG, self.reports.recv()).await;
             match report.unwrap_or_else(|_| panic!("{what}: {:?}", self.last)) {
-                Some(AnyEvent::Export(Event::Progress(1, progress))) => self.last = progress,
-                other => panic!("{other:?}"),
+                Some(event) => self.note(event),
+                None => panic!("{what}: the exporter has ended"),
             }
         }
     }
@@ -74,6 +67,22 @@ impl Bench {
                 Some(_) = self.reports.recv() => {}
             }
         }
+    }
+
+    fn note(&mut self, event: AnyEvent) {
+        let AnyEvent::Export(Event::Progress(1, progress)) = event else { panic!("{event:?}") };
+        self.was_up |= progress.state == ExportState::Up;
+        self.last = progress;
+    }
+
+    /// Lets so many seconds pass in no time.
+    pub(super) async fn pass(&mut self, seconds: u64) {
+        tokio::time::pause();
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while let Ok(Some(event)) = tokio::time::timeout_at(end, self.reports.recv()).await {
+            self.note(event);
+        }
+        tokio::time::resume();
     }
 
     pub(in crate::export) async fn up(&mut self) {

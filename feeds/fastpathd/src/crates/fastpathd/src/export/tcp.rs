@@ -19,8 +19,9 @@ use crate::sys::socket::unacknowledged;
 
 /// Also of the answer to a login.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-/// Of data that was sent; the kernel's own limit is some 15 minutes.
+/// Of data that was sent; the kernel's own limit is some 15 minutes. Also of the answers to events.
 const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
+const ANSWERED_WITHIN: Duration = Duration::from_millis(ACKNOWLEDGED_WITHIN_MS as u64);
 /// Without progress for this time the collector does not read.
 const STALLED_AFTER: Duration = Duration::from_secs(5);
 /// Messages or readings until other tasks have their turn.
@@ -93,14 +94,17 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             flush = true;
             exporter.rename();
             let unread = blocked_since.is_some_and(|at| now >= at + STALLED_AFTER);
-            let unanswered = exporter.outbox.unanswered_for(exporter.now()) >= STALLED_AFTER;
+            let unanswered = exporter.outbox.unanswered_for(exporter.now());
+            if unanswered >= ANSWERED_WITHIN {
+                return Ok(End::Failed(ExportReason::Stalled));
+            }
             if !exporter.outbox.is_ready() {
                 if now >= connected + CONNECTED_WITHIN {
                     return Ok(End::Failed(ExportReason::Stalled));
                 }
             } else if reached || now >= connected + exporter.outbox.lasts() {
                 reached = true;
-                exporter.reached(unread || unanswered);
+                exporter.reached(unread || unanswered >= STALLED_AFTER);
             }
             if exporter.report().await {
                 return Ok(End::Stopped);
@@ -170,7 +174,8 @@ fn read(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<Read> {
         match stream.try_read(&mut bytes) {
             Ok(0) => return Ok(Read::End(ExportReason::Closed)),
             Ok(length) => {
-                if let Err(reason) = exporter.outbox.received(&exporter.shared, &bytes[..length]) {
+                let (shared, now) = (&exporter.shared, exporter.now());
+                if let Err(reason) = exporter.outbox.received(shared, &bytes[..length], now) {
                     return Ok(Read::End(reason));
                 }
             }
