@@ -23,6 +23,7 @@ mod saved;
 mod severities;
 mod time;
 mod visible;
+mod wanted;
 
 pub use alert::{Alert, Direction, Offence};
 pub use alerts::{AlertContext, AlertFilter, Alerts, Page, Row};
@@ -35,3 +36,4 @@ pub use reader::{Batch, Counts, Rates, Reader};
 pub use saved::MOST as MOST_SAVED;
 pub use severities::Severities;
 pub use visible::{Visibility, Visible, Volume};
+pub use wanted::WantedKinds;

@@ -28,7 +28,8 @@ pub use counters::SuricataCounters;
 pub use eve::{
     Alert, AlertContext, AlertFilter, AlertRates, Alerts, Batch, Counts, Direction, Event,
     EventKind, EventLine, EventListener, Events, FlowEnd, ListenError, MOST_SAVED, Offence,
-    Offender, Page, Rate, Rates, Reader, Row, Severities, Visibility, Visible, Volume, read_event,
+    Offender, Page, Rate, Rates, Reader, Row, Severities, Visibility, Visible, Volume, WantedKinds,
+    read_event,
 };
 pub use health::{
     Consequence, Health, InspectionCondition, Listening, Observation, Reason, RuleCounts, State,

@@ -59,6 +59,8 @@ pub(crate) struct Io {
     /// Passed on behind the events of conntrack that the kernel has sent until then.
     pub(crate) behind_conntrack: mpsc::UnboundedSender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
+    /// Types of Suricata's events that go to collectors.
+    pub(crate) wanted_events: ips::WantedKinds,
 }
 
 impl Io {
@@ -77,6 +79,7 @@ impl Io {
             events,
             behind_conntrack,
             bus: None,
+            wanted_events: ips::WantedKinds::default(),
         }
     }
 

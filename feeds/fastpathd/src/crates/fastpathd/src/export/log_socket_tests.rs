@@ -312,3 +312,36 @@ fn redis_that_stops_answering_is_given_up() {
         assert_eq!(number(&command(&mut stream).await[2]), 2);
     });
 }
+
+/// Nobody copies the others.
+#[test]
+fn types_that_collectors_take_are_wanted() {
+    in_loop(async {
+        let none = std::path::PathBuf::new;
+        let paths = crate::daemon::Paths {
+            socket: none(),
+            config: none(),
+            leases: none(),
+            run: none(),
+            commands: none(),
+            own_rules: none(),
+        };
+        let (events, others) =
+            (tokio::sync::mpsc::channel(1).0, tokio::sync::mpsc::unbounded_channel().0);
+        let io = Io::new(paths, events, others);
+        let wanted = || {
+            let all = EventKind::ALL.into_iter();
+            all.filter(|kind| io.wanted_events.has(*kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(wanted(), []);
+        let mut exporters = Exporters::default();
+        let flows = settings("syslog", "127.0.0.1", "\tlist event 'flow'\n");
+        let alerts = settings("redis", "127.0.0.1", "");
+        exporters.execute(Effect::Run(vec![(1, flows.clone()), (2, alerts)]), &io);
+        assert_eq!(wanted(), [EventKind::Alert, EventKind::Flow]);
+        exporters.execute(Effect::Run(vec![(1, flows)]), &io);
+        assert_eq!(wanted(), [EventKind::Flow]);
+        exporters.execute(Effect::Run(Vec::new()), &io);
+        assert_eq!(wanted(), []);
+    });
+}

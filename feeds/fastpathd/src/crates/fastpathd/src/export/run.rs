@@ -97,7 +97,11 @@ pub(crate) struct Exporters {
 impl Exporters {
     pub(crate) fn execute(&mut self, effect: Effect, io: &Io) {
         match effect {
-            Effect::Run(wanted) => self.run(wanted, &io.events),
+            Effect::Run(wanted) => {
+                let takes = |kind| wanted.iter().any(|(_, settings)| settings.takes(kind));
+                io.wanted_events.set(takes);
+                self.run(wanted, &io.events);
+            }
             Effect::Send(records) => {
                 for (_, shared) in &self.running {
                     shared.send(&records);

@@ -25,7 +25,8 @@ pub(crate) fn start(io: &Io, control: &ProbeControl) {
     spawn_local(probe::watch(control.clone(), events.clone()));
     let commands = io.paths.commands.clone();
     spawn_local(probe::query_commands(commands, control.clone(), events.clone()));
-    spawn_local(suricata::listen(folder(io), io.started, events.clone()));
+    let wanted = io.wanted_events.clone();
+    spawn_local(suricata::listen(folder(io), io.started, wanted, events.clone()));
 }
 
 /// The folder that Suricata and the daemon share.

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ips::{EventListener, Rates};
+use ips::{EventListener, Rates, WantedKinds};
 use tokio::sync::mpsc::Sender;
 
 use crate::event::Event as AnyEvent;
@@ -45,23 +45,31 @@ impl Folder {
 }
 
 /// Listens to Suricata until the daemon ends.
-pub(crate) async fn listen(folder: Folder, started: Instant, events: Sender<AnyEvent>) {
+pub(crate) async fn listen(
+    folder: Folder,
+    started: Instant,
+    wanted: WantedKinds,
+    events: Sender<AnyEvent>,
+) {
     let seed = RandomState::new().build_hasher().finish();
     loop {
         let path = folder.events();
         let rates = Rates { seed, ..Rates::default() };
         let failure = match EventListener::bind(&path, users(), rates) {
-            Ok(mut listener) => loop {
-                match listener.next(|| started.elapsed()).await {
-                    Ok(batch) => {
-                        let event = AnyEvent::Ips(Event::Events(Box::new(batch)));
-                        if events.send(event).await.is_err() {
-                            return;
+            Ok(mut listener) => {
+                listener.keep(wanted.clone());
+                loop {
+                    match listener.next(|| started.elapsed()).await {
+                        Ok(batch) => {
+                            let event = AnyEvent::Ips(Event::Events(Box::new(batch)));
+                            if events.send(event).await.is_err() {
+                                return;
+                            }
                         }
+                        Err(error) => break error,
                     }
-                    Err(error) => break error,
                 }
-            },
+            }
             Err(error) => error,
         };
         log::error!("{}", chain(&failure));

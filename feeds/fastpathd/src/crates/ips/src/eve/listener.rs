@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::reader::{Batch, Rates, Reader};
+use super::wanted::WantedKinds;
 
 /// The socket could not be made, or nobody can connect any more.
 #[derive(Debug, Error)]
@@ -57,6 +58,11 @@ impl EventListener {
         let bytes = vec![0; 128 * 1024];
         let reader = Reader::new(rates);
         Ok(Self { path: path.to_owned(), socket, users, stream: None, reader, bytes })
+    }
+
+    /// Lines of these types are kept.
+    pub fn keep(&mut self, wanted: WantedKinds) {
+        self.reader.keep(wanted);
     }
 
     /// Waits until something comes, or Suricata connects or goes. To be called again and

@@ -12,6 +12,7 @@ use super::budget::{AlertRates, Budget};
 use super::event::{Event, EventKind, EventLine, read_event};
 use super::lines::Lines;
 use super::rate::{Bucket, Rate};
+use super::wanted::WantedKinds;
 
 /// How many lines are read. Anybody can cause alerts about packets that pass, and with forged
 /// sources those about dropped ones; neither may hide the alert for which a source is blocked, nor
@@ -71,7 +72,7 @@ pub struct Counts {
 pub struct Batch {
     /// The events that could be read.
     pub events: Vec<Event>,
-    /// The same as Suricata has written them.
+    /// Those of them that collectors want, as Suricata has written them.
     pub lines: Vec<EventLine>,
     /// Of all time.
     pub counts: Counts,
@@ -89,6 +90,7 @@ pub struct Reader {
     others: Bucket,
     stats: Bucket,
     counts: Counts,
+    wanted: WantedKinds,
 }
 
 impl Reader {
@@ -104,12 +106,18 @@ impl Reader {
             // They come every 8 s, and nothing should crowd them out.
             stats: Bucket::new(Rate { per_second: 2, burst: 4 }),
             counts: Counts::default(),
+            wanted: WantedKinds::default(),
         }
+    }
+
+    /// Lines of these types are kept.
+    pub fn keep(&mut self, wanted: WantedKinds) {
+        self.wanted = wanted;
     }
 
     /// Takes the bytes that came at `now`; adds their events and lines to `batch`.
     pub fn read(&mut self, now: Duration, bytes: &[u8], batch: &mut Batch) {
-        let Self { lines, alerts, blocked, proven, others, stats, counts } = self;
+        let Self { lines, alerts, blocked, proven, others, stats, counts, wanted } = self;
         lines.push(bytes, |line| {
             counts.lines += 1;
             let kind = kind_of(line);
@@ -136,7 +144,7 @@ impl Reader {
                 Some(Event::Other) => {}
                 Some(event) => {
                     batch.events.push(event);
-                    batch.lines.extend(kept(kind, line));
+                    batch.lines.extend(kept(kind, line, wanted));
                 }
                 None => counts.unparsable += 1,
             }
@@ -162,9 +170,11 @@ impl Reader {
 }
 
 /// The line for collectors. Suricata writes bytes of the network as they came, and JSON is UTF-8.
-fn kept(kind: Option<&[u8]>, line: &[u8]) -> Option<EventLine> {
+fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventLine> {
     let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
-    Some(EventLine { kind, text: String::from_utf8_lossy(line).as_bytes().into() })
+    wanted
+        .has(kind)
+        .then(|| EventLine { kind, text: String::from_utf8_lossy(line).as_bytes().into() })
 }
 
 /// The type, which Suricata writes behind the time, the flow and the device, without reading

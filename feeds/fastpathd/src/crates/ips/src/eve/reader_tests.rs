@@ -26,6 +26,14 @@ fn alert(source: &str, sid: u32, dropped: bool, proven: bool) -> String {
     )
 }
 
+/// A reader that keeps the lines of these types.
+fn keeping(kinds: &[EventKind]) -> Reader {
+    let (mut reader, wanted) = (Reader::new(Rates::default()), WantedKinds::default());
+    reader.keep(wanted.clone());
+    wanted.set(|kind| kinds.contains(&kind));
+    reader
+}
+
 /// How many of the alerts of this rule are among the events.
 fn of_rule(events: &[Event], wanted: u32) -> usize {
     let its = |event: &&Event| matches!(event, Event::Alert(alert) if alert.sid == wanted);
@@ -148,7 +156,7 @@ fn kinds_that_nobody_needs_are_no_garbage() {
 /// Lines for collectors are those whose events were read, unchanged, whether whole or in pieces.
 #[test]
 fn lines_are_kept_as_they_were_written() {
-    let mut reader = Reader::new(Rates::default());
+    let mut reader = keeping(&EventKind::ALL);
     let mut batch = Batch::default();
     for piece in format!("{RECORDED}{{}}\n{{\"event_type\":\"anomaly\"}}\n").as_bytes().chunks(700)
     {
@@ -161,10 +169,27 @@ fn lines_are_kept_as_they_were_written() {
     assert_eq!(batch.events.len(), found.len());
 }
 
+/// Events that no collector wants are not copied.
+#[test]
+fn lines_of_wanted_types_are_kept() {
+    for (kinds, expected) in [
+        (&[][..], &[][..]),
+        (&[EventKind::Drop], &["drop"]),
+        (&[EventKind::Flow, EventKind::Alert], &["alert", "flow"]),
+    ] {
+        let (mut reader, mut batch) = (keeping(kinds), Batch::default());
+        reader.read(now(0), RECORDED.as_bytes(), &mut batch);
+        let found: std::collections::BTreeSet<_> =
+            batch.lines.iter().map(|line| line.kind.name()).collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+        assert_eq!(batch.events.len(), RECORDED.lines().count());
+    }
+}
+
 /// Collectors get JSON, which is UTF-8.
 #[test]
 fn bytes_that_are_not_utf_8_are_replaced_in_lines() {
-    let mut reader = Reader::new(Rates::default());
+    let mut reader = keeping(&EventKind::ALL);
     let mut batch = Batch::default();
     let line = b"{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\xffb\"}}\n";
     reader.read(now(0), line, &mut batch);
