@@ -361,6 +361,7 @@ export interface Problem {
     | 'public-key'
     | 'pvid-twice'
     | 'reads-file'
+    | 'reverse-enterprise'
     | 'selector'
     | 'source-name'
     | 'source-reserved'

@@ -2023,6 +2023,7 @@ export interface ConfigurationProblem {
     | 'vlan-range'
     | 'unknown-zone'
     | 'no-zones'
+    | 'reverse-enterprise'
     | 'not-a-port'
     | 'ports-descend'
     | 'protocol'

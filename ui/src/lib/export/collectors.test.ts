@@ -84,6 +84,16 @@ describe('an address of a collector', () => {
   ])('is not %j', (host) => expect(isHost(host)).toBe(false));
 });
 
+describe('the enterprise number', () => {
+  const { check, range } = advanced.find(({ option }) => option === 'enterprise') ?? {};
+
+  it('is neither that of IANA nor that of reverse elements', () => {
+    expect(range).toEqual([1, 2 ** 32 - 1]);
+    expect(['29305', '029305'].map((number) => check?.(number))).not.toContain('');
+    expect(['1', '32473', '29304'].map((number) => check?.(number))).toEqual(['', '', '']);
+  });
+});
+
 describe('a row', () => {
   it('has the address with its port, and the transport', () => {
     expect(addressOf(section('a', { host: '192.0.2.10' }))).toBe('192.0.2.10:4739');

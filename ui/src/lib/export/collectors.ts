@@ -17,6 +17,8 @@ const IPFIX = 'ipfix';
 
 const TIMEOUTS = [1, 3600] as const;
 const NUMBERS = [0, 2 ** 32 - 1] as const;
+/** The enterprise number of reverse elements (RFC 5103). */
+const REVERSE = 29_305;
 
 /** Options of every collector. */
 export const main: readonly Spec[] = [
@@ -40,7 +42,11 @@ export const advanced: readonly Spec[] = [
     when: (value) => value('protocol') === 'udp',
   },
   { option: 'domain', range: NUMBERS },
-  { option: 'enterprise', range: NUMBERS },
+  {
+    option: 'enterprise',
+    range: [1, NUMBERS[1]],
+    check: (value) => (Number(value) === REVERSE ? f('problem.reverse-enterprise', { value }) : ''),
+  },
 ];
 
 const known = [...main, ...advanced].map(({ option }) => option);

@@ -42,6 +42,9 @@ crate::coded! {
     UnknownZone { zone: String, known: String } = "unknown-zone",
         "is not a firewall zone; known zones: {known}";
     NoZones = "no-zones", "is not a firewall zone; there are none";
+    // Flow records.
+    ReverseEnterprise = "reverse-enterprise",
+        "is the enterprise number of reverse elements (RFC 5103)";
     // Exclusions.
     NotPorts = "not-a-port", "is not a port (1 to 65535) or port range such as 5000-5010";
     PortsDescend = "ports-descend", "is a range with the end before the start";

@@ -3,7 +3,9 @@
 
 use std::net::SocketAddr;
 
-use config::{Section, endpoint, label, number, number_in, switch};
+use config::{Fault, Section, endpoint, label, number, number_in, switch};
+
+use crate::element::REVERSE;
 
 /// IANA's port of IPFIX.
 const PORT: u16 = 4739;
@@ -16,6 +18,8 @@ const TEMPLATE_REFRESH: u32 = 10;
 const ENTERPRISE: u32 = 32473;
 const TIMEOUTS: std::ops::RangeInclusive<u32> = 1..=3600;
 const REFRESHES: std::ops::RangeInclusive<u32> = 1..=86_400;
+/// 0 is that of IANA's own elements.
+const ENTERPRISES: std::ops::RangeInclusive<u32> = 1..=u32::MAX;
 
 config::named! {
     /// Transport to a collector.
@@ -69,8 +73,16 @@ impl Settings {
             idle_timeout: seconds(section, "idle_timeout", TIMEOUTS, IDLE_TIMEOUT),
             template_refresh: seconds(section, "template_refresh", REFRESHES, TEMPLATE_REFRESH),
             domain: section.value("domain", number).unwrap_or_default(),
-            enterprise: section.value("enterprise", number).unwrap_or(ENTERPRISE),
+            enterprise: section.value("enterprise", enterprise_of).unwrap_or(ENTERPRISE),
         }
+    }
+}
+
+/// With the number of reverse elements a collector would read ours as the reverse of IANA's.
+fn enterprise_of(text: &str) -> Result<u32, Fault> {
+    match number_in(ENTERPRISES)(text)? {
+        REVERSE => Err(Fault::ReverseEnterprise),
+        number => Ok(number),
     }
 }
 
@@ -146,6 +158,9 @@ mod tests {
             ("option idle_timeout '3601'", "is not a number from 1 to 3600"),
             ("option template_refresh '0'", "is not a number from 1 to 86400"),
             ("option domain '4294967296'", "is too large"),
+            ("option enterprise '0'", "is not a number from 1 to 4294967295"),
+            ("option enterprise '4294967296'", "is not a number from 1 to 4294967295"),
+            ("option enterprise '29305'", "is the enterprise number of reverse elements"),
             ("option hots '192.0.2.1'", "is not an option of this section"),
         ] {
             let file = format!("config export 'store'\n\toption host '192.0.2.10'\n\t{line}\n");
