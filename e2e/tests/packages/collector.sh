@@ -104,8 +104,8 @@ test_without_the_daemon_the_collector_fails() {
     same "$WORK/said" <(echo "fastpath: ubus call fastpath metrics: status 4") "its message"
 }
 
-# script NAME STATE: runs a script of the package where the exporter's service is enabled, disabled
-# or absent; what it asks of the service.
+# script NAME STATE: runs a script of the package with the exporter's service enabled, disabled or
+# absent, and prints the actions that it asks for.
 script() {
     local service=$ROOT/etc/init.d/prometheus-node-exporter-lua
     make_root

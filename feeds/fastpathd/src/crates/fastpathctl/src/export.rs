@@ -34,8 +34,8 @@ mod tests {
     #[test]
     fn a_collector_has_a_line() {
         let shown = exports(&json!({"exports": [{"name": "store", "kind": "ipfix",
-            "protocol": "udp", "host": "2001:db8::1", "port": 4739, "state": "down", "sent": 120, "lost": 3,
-            "queued": 7, "why": "nothing listens on the collector's port"}]}));
+            "protocol": "udp", "host": "2001:db8::1", "port": 4739, "state": "down", "sent": 120,
+            "lost": 3, "queued": 7, "why": "nothing listens on the collector's port"}]}));
         let line = shown.lines().nth(1).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
         let expected = ["store", "ipfix", "udp", "[2001:db8::1]:4739", "down", "120", "3", "7"];

@@ -126,8 +126,8 @@ impl fmt::Debug for Replies {
     }
 }
 
-/// Redis repeats the arguments of a command it does not know, cut at 128 bytes: they may hold a part
-/// of the password.
+/// Redis repeats the arguments of an unknown command, cut at 128 bytes. They may contain a part of
+/// the password.
 const ARGUMENTS: &str = ", with args beginning with";
 
 /// An error may repeat its command.

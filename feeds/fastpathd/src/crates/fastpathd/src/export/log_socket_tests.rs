@@ -284,7 +284,7 @@ fn a_collector_that_accepts_and_fails_is_never_up() {
     }
 }
 
-/// Its host acknowledges what is sent, so the kernel finds nothing wrong.
+/// The kernel there acknowledges each event, so TCP does not fail.
 #[test]
 fn redis_that_stops_answering_is_given_up() {
     in_loop(async {
@@ -313,7 +313,7 @@ fn redis_that_stops_answering_is_given_up() {
     });
 }
 
-/// Nobody copies the others.
+/// Events of other types are not copied.
 #[test]
 fn types_that_collectors_take_are_wanted() {
     in_loop(async {

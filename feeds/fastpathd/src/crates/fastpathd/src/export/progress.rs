@@ -77,7 +77,7 @@ impl Progress {
 pub(super) struct LastLine(Option<Option<ExportReason>>);
 
 impl LastLine {
-    /// Whether the next line differs. Attempts that fail in the same way have one line.
+    /// Whether the next line differs. Attempts with the same failure have one line.
     pub(super) fn changes(&mut self, reason: Option<&ExportReason>) -> bool {
         let line = Some(reason.cloned());
         let changes = self.0 != line;

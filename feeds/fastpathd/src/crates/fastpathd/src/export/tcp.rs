@@ -38,7 +38,7 @@ pub(super) async fn serve(exporter: &mut Exporter) -> End {
     match connected {
         Ok(stream) => {
             let end = follow(exporter, &stream).await;
-            // The kernel still knows it when the connection has failed.
+            // The kernel keeps the number after the connection has failed.
             note_acknowledged(exporter, &stream)
                 .and(end)
                 .unwrap_or_else(|error| End::Failed(error.into()))
@@ -120,7 +120,7 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
         more = matches!(written, Written::Paused);
         flush &= !matches!(written, Written::All);
         if more {
-            // A socket that stays writable is no reason for the runtime to change tasks.
+            // The runtime does not switch tasks by itself while the socket stays writable.
             yield_now().await;
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the kernel knows of a TCP connection.
+//! Bytes of a TCP connection that are not acknowledged.
 #![expect(unsafe_code, reason = "the ioctl has no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Bytes that were written and not acknowledged by the other end's kernel (`SIOCOUTQ`).
+/// Bytes that were written and that the peer's kernel has not acknowledged (`SIOCOUTQ`).
 pub(crate) fn unacknowledged(stream: BorrowedFd<'_>) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the kernel writes one int, and the descriptor is open.

@@ -169,7 +169,7 @@ impl Reader {
     }
 }
 
-/// The line for collectors. Suricata writes bytes of the network as they came, and JSON is UTF-8.
+/// The line for collectors. Suricata writes bytes of the network unchanged, and JSON is UTF-8.
 fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventLine> {
     let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
     wanted

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types of events whose lines are kept for collectors: none, until somebody wants them.
+//! Types of events whose lines are kept for collectors; none by default.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::event::EventKind;
 
-/// A set of types. Its clones are the same set, for the reader and for those who want events.
+/// A set of types. All clones share it: the exporters set it, the reader checks it.
 #[derive(Debug, Clone, Default)]
 pub struct WantedKinds(Rc<Cell<[bool; EventKind::ALL.len()]>>);
 
