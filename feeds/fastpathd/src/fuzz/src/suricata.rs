@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use ips::{
-    AlertFilter, Batch, Event, Events, Rates, Reader, SuricataCounters, parse_queues, queues_of,
-    read_answer, read_event, read_failed_rules, read_rules,
+    AlertFilter, Batch, Event, Events, Rates, Reader, SuricataCounters, WantedKinds, parse_queues,
+    queues_of, read_answer, read_event, read_failed_rules, read_rules,
 };
 
 /// A stream of events: memory stays bounded.
@@ -16,12 +16,16 @@ pub(crate) fn eve(bytes: &[u8]) {
         }
     }
     let mut reader = Reader::new(Rates::default());
+    let wanted = WantedKinds::default();
+    wanted.set(|_| true);
+    reader.keep(wanted);
     let mut batch = Batch::default();
     // Cut somewhere, as a stream is.
     let (one, other) = bytes.split_at(bytes.len() / 3);
     reader.read(Duration::ZERO, one, &mut batch);
     reader.read(Duration::from_millis(1), other, &mut batch);
     batch.counts = reader.counts();
+    assert!(batch.lines.iter().all(|line| std::str::from_utf8(&line.text).is_ok()));
     let mut events = Events::default();
     events.take(Duration::ZERO, batch);
     let filter = AlertFilter { text: Some("a".to_owned()), ..AlertFilter::default() };
