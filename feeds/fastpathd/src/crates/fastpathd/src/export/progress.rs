@@ -72,16 +72,24 @@ impl Progress {
     }
 }
 
-/// The last line of the log about a collector: its failure, or that it gets messages.
-#[derive(Debug, Default)]
-pub(super) struct LastLine(Option<Option<ExportReason>>);
+/// The last line of the log about a collector.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum LastLine {
+    /// There is none yet.
+    #[default]
+    None,
+    /// It gets messages.
+    Reached,
+    /// Its failure.
+    Failed(ExportReason),
+}
 
 impl LastLine {
     /// Whether the next line differs. Attempts with the same failure have one line.
     pub(super) fn changes(&mut self, reason: Option<&ExportReason>) -> bool {
-        let line = Some(reason.cloned());
-        let changes = self.0 != line;
-        self.0 = line;
+        let line = reason.map_or(Self::Reached, |reason| Self::Failed(reason.clone()));
+        let changes = *self != line;
+        *self = line;
         changes
     }
 }
