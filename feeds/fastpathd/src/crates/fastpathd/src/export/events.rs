@@ -79,7 +79,8 @@ impl EventOutbox {
     /// Begins another connection. Events that are not confirmed are sent again.
     pub(super) fn restart(&mut self, queue: &mut Queue, now: Duration) {
         self.begun = now;
-        self.rewind(queue);
+        queue.rewind();
+        self.unconfirmed.clear();
         self.message.clear();
         self.at = 0;
         (self.taken, self.acknowledged) = (0, 0);
@@ -95,11 +96,6 @@ impl EventOutbox {
     /// The connection has ended: time does not confirm its events any more.
     pub(super) fn refused(&mut self, queue: &mut Queue, now: Duration) {
         self.confirm(queue, now);
-        self.rewind(queue);
-    }
-
-    fn rewind(&mut self, queue: &mut Queue) {
-        queue.rewind();
         self.unconfirmed.clear();
     }
 

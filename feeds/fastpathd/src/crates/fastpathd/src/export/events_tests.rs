@@ -114,6 +114,7 @@ fn a_relay_that_closes_the_connection_has_sent_nothing() {
     outbox.confirm(&mut queue, ms(14_999));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
     outbox.refused(&mut queue, ms(14_999));
+    assert_eq!(queue.waiting(), 0, "new events have their place until the next connection");
     outbox.confirm(&mut queue, ms(20_000));
     assert_eq!((outbox.sent, queue.len()), (0, 3));
     outbox.restart(&mut queue, ms(20_000));
