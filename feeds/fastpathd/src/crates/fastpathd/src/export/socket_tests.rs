@@ -273,7 +273,7 @@ fn a_collector_that_does_not_read_loses_records() {
     });
 }
 
-/// The kernel takes a whole queue over the loopback device.
+/// The kernel takes many bursts at once over the loopback device.
 #[test]
 fn other_tasks_have_their_turn_between_bursts() {
     in_loop(async {
@@ -284,7 +284,8 @@ fn other_tasks_have_their_turn_between_bursts() {
         bench.send(10_000);
         let shared = bench.exporters.running[0].1.clone();
         let mut sizes = std::collections::BTreeSet::new();
-        while shared.queue.borrow().size() >= MESSAGE_MOST {
+        // A small send buffer would be full before the queue is empty.
+        while shared.queue.borrow().size() >= MESSAGE_MOST && sizes.len() < 4 {
             sizes.insert(shared.queue.borrow().size());
             tokio::task::yield_now().await;
         }
