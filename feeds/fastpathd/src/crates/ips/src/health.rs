@@ -158,7 +158,7 @@ impl Health {
 
 /// Whether packets pass by a Suricata that works: the rules in force do not queue them.
 fn uninspected(seen: &Observation) -> bool {
-    seen.passes && seen.mode == InspectionMode::Nfq
+    seen.gate == Gate::Open && seen.mode == InspectionMode::Nfq
 }
 
 fn gate(seen: &Observation, takes: bool) -> Gate {

@@ -36,22 +36,22 @@ fn a_start_ends_in_line() {
 #[test]
 fn it_is_inline_once_the_rules_in_force_queue_packets() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
-    watch.seen.passes = true;
+    watch.seen.gate = Gate::Open;
     watch.appears();
     let condition = watch.becomes(State::Starting);
     assert_eq!(condition.gate, Gate::Queue, "or the rules would never change");
     assert_eq!(condition.why.code, "rules-pass");
     assert!(condition.why.text.ends_with("Connections pass uninspected."), "{}", condition.why);
-    watch.seen.passes = false;
+    watch.seen.gate = Gate::Queue;
     assert_eq!(watch.step().state, State::Inline, "at once");
 
     watch.dies();
     watch.becomes(State::FailingOpen);
-    watch.seen.passes = true;
+    watch.seen.gate = Gate::Open;
     watch.appears();
     let condition = watch.becomes(State::FailingOpen);
     assert_eq!((condition.why.code, condition.gate), ("rules-pass", Gate::Queue));
-    watch.seen.passes = false;
+    watch.seen.gate = Gate::Queue;
     assert_eq!(watch.step().state, State::Inline, "at once");
 }
 
@@ -60,7 +60,7 @@ fn it_is_inline_once_the_rules_in_force_queue_packets() {
 fn without_queues_the_rules_do_not_matter() {
     for mode in [InspectionMode::Ids, InspectionMode::Inline] {
         let mut watch = Watch::starting(mode, OPEN);
-        watch.seen.passes = true;
+        watch.seen.gate = Gate::Open;
         watch.appears();
         assert!(watch.steps(4).state.works(), "{mode}");
     }

@@ -14,8 +14,8 @@ impl Core {
         let rules = plan.map(|plan| plan.protection.inspection.as_ref());
         // A table that was removed from outside is restored at once.
         if let Some(rules) = rules {
-            let passes = rules.is_none_or(|rules| rules.gate == Gate::Open);
-            self.ips.inspection.rules_in_force(passes);
+            let gate = rules.map_or(Gate::Open, |rules| rules.gate);
+            self.ips.inspection.gate_in_force(gate);
         }
         let mut inspection = rules.flatten().map(state_of).unwrap_or_default();
         // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.

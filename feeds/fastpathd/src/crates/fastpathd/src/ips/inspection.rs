@@ -10,7 +10,7 @@ use std::time::Duration;
 use config::{Network, Problem};
 use flows::Now;
 use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue, QueueTotals};
-use model::{Action, FailPolicy, InspectionMode};
+use model::{Action, FailPolicy, Gate, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
 /// Suricata's configuration as fastpathd leaves it for its init script.
@@ -116,7 +116,7 @@ impl Inspection {
             threads: ips::Threads::default(),
             health: Health::new(now),
             // No rules of this daemon are in force yet.
-            seen: Observation { passes: true, ..Observation::default() },
+            seen: Observation { gate: Gate::Open, ..Observation::default() },
             notified: Duration::ZERO,
             instructed: None,
             version: String::new(),
@@ -146,8 +146,8 @@ impl Inspection {
         self.seen.queue_length = self.settings.queue_length;
         if !self.settings.enabled {
             // Suricata is no longer probed.
-            let passes = self.seen.passes;
-            self.seen = Observation { enabled: false, passes, ..Observation::default() };
+            let gate = self.seen.gate;
+            self.seen = Observation { enabled: false, gate, ..Observation::default() };
             self.process = None;
             self.judge(now);
         }
@@ -322,10 +322,9 @@ impl Inspection {
         self.condition().gate != before
     }
 
-    /// Whether the firewall rules in force pass packets instead of queueing them, for the next
-    /// probe.
-    pub(super) fn rules_in_force(&mut self, passes: bool) {
-        self.seen.passes = passes;
+    /// The gate of the firewall rules in force, for the next probe.
+    pub(super) fn gate_in_force(&mut self, gate: Gate) {
+        self.seen.gate = gate;
     }
 
     fn judge(&mut self, now: Duration) {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::{FailPolicy, InspectionMode};
+use model::{FailPolicy, Gate, InspectionMode};
 
 use crate::queues::Queue;
 
@@ -17,9 +17,9 @@ pub struct Observation {
     pub mode: InspectionMode,
     /// The policy while it is away.
     pub fail: FailPolicy,
-    /// Whether the firewall rules in force pass packets that should wait in a queue: the gate is
-    /// still open, or the rules are from before inspection was switched on. For mode nfq.
-    pub passes: bool,
+    /// The gate of the firewall rules in force. Rules from before inspection was switched on pass
+    /// packets as an open gate does. For mode nfq.
+    pub gate: Gate,
     /// Packets that may wait in one queue.
     pub queue_length: u32,
     /// When the daemon last asked for a start or restart.
@@ -60,7 +60,7 @@ impl Default for Observation {
             enabled: false,
             mode: InspectionMode::default(),
             fail: FailPolicy::default(),
-            passes: false,
+            gate: Gate::Queue,
             queue_length: 4096,
             asked: None,
             trouble: None,
