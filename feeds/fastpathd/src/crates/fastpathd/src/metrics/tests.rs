@@ -109,7 +109,7 @@ fn busy() -> Core {
     core.ips_event(inspection::Event::Probed(ProbeSample::default()));
     let queue = ips::Queue { number: 0, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
     let sample = ProbeSample { queues: vec![queue], process: Some(7), ..ProbeSample::default() };
-    core.ips_event(inspection::Event::Probed(sample.clone()));
+    core.ips_event(inspection::Event::Probed(sample));
     core.replied(CommandReply::Version("8.0.2".to_owned()));
     let report = json!({
         "at_ms": 900_500, "took_ms": 100, "findings": [],
@@ -126,8 +126,6 @@ fn busy() -> Core {
     values["main"]["engine"] = "ebpf".into();
     core.configuration_read(&values);
     attach(&mut core, &[1]);
-    // By now the rules in force queue packets.
-    core.ips_event(inspection::Event::Probed(sample));
     core.network.name_hosts("99 02:00:00:00:01:0a 10.10.10.10 desk *\n", "");
     core
 }
