@@ -10,6 +10,8 @@ use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 
+mod gate;
+
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }
 }
@@ -102,45 +104,6 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     let answer = ask(&mut core, "ips", json!({}));
     assert_eq!(answer["state"], "inline", "{answer}");
     assert_eq!(answer["queues"][0]["bound"], true);
-}
-
-#[test]
-fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
-    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
-    let state = |core: &mut Core| {
-        let answer = ask(core, "ips", json!({}));
-        [&answer["state"], &answer["cause"]["code"]].map(|text| text.as_str().unwrap().to_owned())
-    };
-    inline(&mut core);
-    assert_eq!(state(&mut core), ["starting", "rules-pass"], "the first table is on its way");
-    core.applied(Ok(ruleset::Applied::Replaced));
-    inline(&mut core);
-    assert_eq!(state(&mut core), ["inline", "inline"]);
-
-    // Killed, and back again.
-    for _ in 0..4 {
-        later(&mut core);
-        core.probed(sample(Vec::new()));
-    }
-    core.applied(Ok(ruleset::Applied::Gate));
-    assert_eq!(state(&mut core), ["failing-open", "crashed"]);
-    let effects = inline(&mut core);
-    let closed = plan(&effects).protection.inspection.clone().unwrap();
-    assert_eq!(closed.gate, model::Gate::Queue);
-    assert_eq!(state(&mut core), ["failing-open", "rules-pass"], "nft has not answered");
-    core.applied(Ok(ruleset::Applied::Gate));
-    inline(&mut core);
-    assert_eq!(state(&mut core), ["inline", "inline"]);
-
-    // Off, and on again: the table in force has no queue until the next one replaces it.
-    core.configuration_read(&configuration(&json!({"enabled": "0"}), &[]));
-    core.applied(Ok(ruleset::Applied::Replaced));
-    core.configuration_read(&configuration(&json!({"enabled": "1"}), &[]));
-    inline(&mut core);
-    assert_eq!(state(&mut core), ["starting", "rules-pass"]);
-    core.applied(Ok(ruleset::Applied::Replaced));
-    inline(&mut core);
-    assert_eq!(state(&mut core), ["inline", "inline"]);
 }
 
 impl Core {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The state of inspection follows the gate of the rules in force, not the requested one.
+
+use super::*;
+
+#[test]
+fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    let state = |core: &mut Core| {
+        let answer = ask(core, "ips", json!({}));
+        [&answer["state"], &answer["cause"]["code"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    inline(&mut core);
+    assert_eq!(state(&mut core), ["starting", "rules-pass"], "nft has not answered");
+    core.applied(Ok(ruleset::Applied::Replaced));
+    inline(&mut core);
+    assert_eq!(state(&mut core), ["inline", "inline"]);
+
+    // Killed, and back again.
+    for _ in 0..4 {
+        later(&mut core);
+        core.probed(sample(Vec::new()));
+    }
+    core.applied(Ok(ruleset::Applied::Gate));
+    assert_eq!(state(&mut core), ["failing-open", "crashed"]);
+    let effects = inline(&mut core);
+    let closed = plan(&effects).protection.inspection.clone().unwrap();
+    assert_eq!(closed.gate, model::Gate::Queue);
+    assert_eq!(state(&mut core), ["failing-open", "rules-pass"], "nft has not answered");
+    core.applied(Ok(ruleset::Applied::Gate));
+    inline(&mut core);
+    assert_eq!(state(&mut core), ["inline", "inline"]);
+
+    // Off, and on again: the table in force has no queue until the next one replaces it.
+    core.configuration_read(&configuration(&json!({"enabled": "0"}), &[]));
+    core.applied(Ok(ruleset::Applied::Replaced));
+    core.configuration_read(&configuration(&json!({"enabled": "1"}), &[]));
+    inline(&mut core);
+    assert_eq!(state(&mut core), ["starting", "rules-pass"]);
+    core.applied(Ok(ruleset::Applied::Replaced));
+    inline(&mut core);
+    assert_eq!(state(&mut core), ["inline", "inline"]);
+}
