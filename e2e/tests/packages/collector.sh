@@ -103,32 +103,3 @@ test_without_the_daemon_the_collector_fails() {
     same "$WORK/text" /dev/null "its text"
     same "$WORK/said" <(echo "fastpath: ubus call fastpath metrics: status 4") "its message"
 }
-
-# script NAME STATE: runs a script of the package with the exporter's service enabled, disabled or
-# absent, and prints the actions that it asks for.
-script() {
-    local service=$ROOT/etc/init.d/prometheus-node-exporter-lua
-    make_root
-    mkdir -p "$ROOT/etc/init.d"
-    [ "$2" = absent ] || cat >"$service" <<END
-#!/bin/sh
-[ "\$1" != enabled ] || [ $2 = enabled ] || exit 1
-[ "\$1" = enabled ] || echo "\$1" >>/tmp/asked
-END
-    [ "$2" = absent ] || chmod +x "$service"
-    : >"$ROOT/tmp/asked"
-    in_folder feeds/fastpath-metrics lab-script PACKAGE=fastpath-metrics SCRIPT="$1" \
-        >"$ROOT/tmp/script"
-    in_root /bin/sh /tmp/script || fail "$1 ends with $? where the service is $2"
-    cat "$ROOT/tmp/asked"
-}
-
-# The exporter reads its list of collectors when it starts.
-test_the_exporter_is_restarted_if_it_is_enabled() {
-    local name
-    for name in postinst postrm; do
-        same <(script "$name" enabled) <(echo restart) "$name, enabled"
-        same <(script "$name" disabled) /dev/null "$name, disabled"
-        same <(script "$name" absent) /dev/null "$name, absent"
-    done
-}

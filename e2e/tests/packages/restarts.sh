@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Which services the scripts of packages restart: those that are enabled.
+
+# asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package, as in an upgrade, where
+# the services are enabled, disabled or absent; what it asks of them.
+asked() {
+    local folder=$1 package=$2 script=$3 state=$4 service
+    shift 4
+    make_root
+    mkdir -p "$ROOT/etc/init.d"
+    : >"$ROOT/tmp/asked"
+    for service; do
+        [ "$state" != absent ] || break
+        cat >"$ROOT/etc/init.d/$service" <<END
+#!/bin/sh
+[ "\$1" != enabled ] || [ $state = enabled ] || exit 1
+[ "\$1" = enabled ] || echo "$service \$1" >>/tmp/asked
+END
+        chmod +x "$ROOT/etc/init.d/$service"
+    done
+    in_folder "$folder" lab-script PACKAGE="$package" SCRIPT="$script" >"$ROOT/tmp/script"
+    in_root /bin/env ${UPGRADE:+PKG_UPGRADE=1} /bin/sh /tmp/script 2>/dev/null ||
+        fail "$script of $package ends with $? where the services are $state"
+    cat "$ROOT/tmp/asked"
+}
+
+# The exporter reads its list of collectors when it starts.
+test_the_exporter_is_restarted_if_it_is_enabled() {
+    local script one=prometheus-node-exporter-lua
+    for script in postinst postrm; do
+        set -- feeds/fastpath-metrics fastpath-metrics "$script"
+        same <(asked "$@" enabled $one) <(echo "$one restart") "$script, enabled"
+        same <(asked "$@" disabled $one) /dev/null "$script, disabled"
+        same <(asked "$@" absent $one) /dev/null "$script, absent"
+    done
+}
+
+test_an_upgrade_restarts_the_daemon_if_it_is_enabled() {
+    local both=(fastpath-rules fastpathd)
+    set -- feeds/fastpathd fastpathd postinst
+    same <(UPGRADE=1 asked "$@" enabled "${both[@]}") \
+        <(printf '%s restart\n' "${both[@]}") "an upgrade, enabled"
+    same <(UPGRADE=1 asked "$@" disabled "${both[@]}") /dev/null "an upgrade, disabled"
+    same <(asked "$@" enabled "${both[@]}") /dev/null "the first installation"
+}
+
+# The daemon looks for its programs when it starts.
+test_the_programs_restart_the_daemon_if_it_is_enabled() {
+    set -- feeds/fastpathd fastpathd-ebpf postinst
+    same <(asked "$@" enabled fastpathd) <(echo "fastpathd restart") "enabled"
+    same <(asked "$@" disabled fastpathd) /dev/null "disabled"
+}
