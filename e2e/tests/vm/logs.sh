@@ -118,13 +118,15 @@ test_an_alert_is_at_both_collectors_within_two_seconds() {
 # alerts FIRST NUMBER [SIZE]: as Suricata would write them, each of another source and rule, so that
 # the daemon reads all of them.
 alerts() {
-    awk -v first="$1" -v number="$2" -v size="${3-10}" 'BEGIN {
-        text = sprintf("%*s", size, "")
-        for (n = first; n < first + number; n++)
+    # mawk formats at most 8192 bytes.
+    text=$(printf '%*s' "${3-10}" '') awk -v first="$1" -v number="$2" 'BEGIN {
+        for (n = first; n < first + number; n++) {
             printf "{\"timestamp\":\"2026-11-27T12:00:00.000000+0000\",\"event_type\":\"alert\"," \
                 "\"src_ip\":\"198.51.%d.%d\",\"proto\":\"TCP\",\"alert\":{\"action\":\"allowed\"," \
-                "\"gid\":1,\"signature_id\":%d,\"signature\":\"%d\"},\"n\":%d,\"x\":\"%s\"}\n", \
-                n / 250, 1 + n % 250, 9000000 + n, n, n, text
+                "\"gid\":1,\"signature_id\":%d,\"signature\":\"%d\"},\"n\":%d,\"x\":\"", \
+                n / 250, 1 + n % 250, 9000000 + n, n, n
+            print ENVIRON["text"] "\"}"
+        }
     }' | feed
 }
 
@@ -244,7 +246,8 @@ test_a_relay_adds_tls() {
     alerts 0 20
     soon 20 exporter syslog '.cause.code == "closed" or .cause.code == "unreachable"'
     soon 20 exporter redis '.cause.code == "closed" or .cause.code == "unreachable"'
-    exporter syslog '.sent == 0 and .queued == 20'
+    soon 5 exporter syslog '.sent == 0 and .queued == 20'
+    soon 5 exporter redis '.sent == 0 and .queued == 20'
     stunnel lab.example
     soon 40 counted syslog 20 0
     soon 20 counted redis 20 0
