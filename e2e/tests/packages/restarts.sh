@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which services the scripts of packages restart: those that are enabled.
 
-# asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package, as in an upgrade, where
-# the services are enabled, disabled or absent; what it asks of them.
+# asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package where the services are
+# enabled, disabled or absent, and prints the commands that it gives them. UPGRADE: in an upgrade.
 asked() {
     local folder=$1 package=$2 script=$3 state=$4 service
     shift 4
