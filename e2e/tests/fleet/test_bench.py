@@ -140,7 +140,8 @@ class Buffer(unittest.TestCase):
     def test_the_page_has_the_buffer_of_the_bench(self):
         size = collector.BUFFER
         page = (series.TOP / "docs/fleet.md").read_text()
-        self.assertIn(f"-p 4739 -B {size}\n", page)
+        unit = (series.TOP / "docs/fleet/flows/fastpath-nfcapd.service").read_text()
+        self.assertIn(f"-p 4739 -B {size}\n", unit)
         # For both collectors: a process gets no more than the kernel's limit.
         self.assertEqual(page.count(f"net.core.rmem_max={size} >/etc/sysctl.d/fastpath.conf"), 2)
         nfacctd = (series.TOP / "docs/fleet/flows/nfacctd.conf").read_text()
