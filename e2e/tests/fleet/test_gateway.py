@@ -94,10 +94,11 @@ class Gateway(unittest.TestCase):
         return {name: {option: values[0] for option, values in options.items()}
                 for kind, name, options in self.sections("fastpath") if kind == "export"}
 
-    def blocks(self, *words):
+    def blocks(self, *commands):
+        """The blocks with these parts of commands, one for each."""
         found = [block for block in test_guide.blocks("sh gateway")
-                 if any(word in block for word in words)]
-        self.assertEqual(len(found), len(words))
+                 if any(command in block for command in commands)]
+        self.assertEqual(len(found), len(commands))
         return found
 
     def test_the_exporter_answers_on_the_interface(self):

@@ -291,7 +291,7 @@ test('a viewer reads the settings of a collector', async ({ page }) => {
   await page.getByRole('button', { name: 'Details of archive' }).click();
   await expect(form(page, 'archive')).toContainText(/Transport\s*TCP/);
   await expect(form(page, 'archive').locator('input, select')).toHaveCount(0);
-  // There is no field that could have the focus.
+  // A viewer has no fields: the heading gets the focus.
   await expect(page.getByRole('heading', { name: 'Settings of archive' })).toBeFocused();
   const details = page.getByRole('button', { name: 'Details of archive' });
   await details.press('Enter');
