@@ -29,7 +29,7 @@ usage: ./build.sh COMMAND
                      --time adds real time
   bench shape        CAKE under load at 50/10 and 200/40 Mbit/s, on a clock of instructions
   bench fleet        5 to 50 gateways against nfcapd and VictoriaMetrics: sums, CPU, memory
-  test [--shuffle SEED] [all|timed|changed|KIND…]
+  test [--shuffle SEED] [all|timed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
   fuzz [TARGET|all] [SECONDS]
                      made-up inputs for a parser of foreign bytes, or for each of them, 60 s by

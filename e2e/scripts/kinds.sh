@@ -138,16 +138,13 @@ test_static() {
     check "length of files and lines" "$TOP/e2e/scripts/static" length
     check "API page matches the schemas" node "$TOP/e2e/scripts/api-doc.mjs" --check
     check "doctor page matches the doctor's texts" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
-    check "list of source files is up to date" node "$TOP/e2e/scripts/sources-doc.mjs" --check
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash
-    check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
     check "crates: source, versions, licence" node "$TOP/e2e/scripts/crates.mjs"
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
-    check "plain English, complete catalogues" node "$TOP/e2e/scripts/language.mjs"
     check "paths and links in the docs exist" node "$TOP/e2e/scripts/paths.mjs"
-    check "the checks of language, paths and crates find defects" \
-        node --test "$TOP/e2e/scripts/"{language,paths,crates}.test.mjs
+    check "the checks of paths and crates find defects" \
+        node --test "$TOP/e2e/scripts/"{paths,crates}.test.mjs
     wait "$pid" || status=$?
     cat "$(log_of lints)"
     closing "$(log_of lints)" "$status"
