@@ -7,6 +7,7 @@ import { entered, shown } from './screens';
 interface Status {
   now_ms: number;
   local_flows: number;
+  ended_flows: number;
   ips: { rules_ms: number; alerts: number };
 }
 
@@ -35,7 +36,7 @@ test('local flows are hidden in Flows until they are asked for', async ({ page }
   await open(page, 'flows');
   await expect(rows(page)).toHaveCount(1);
   await expect(page.getByText('1 flow', { exact: true })).toBeVisible();
-  await page.getByRole('button', { name: '5 local flows hidden' }).click();
+  await page.getByRole('button', { name: 'Show 5 local flows' }).click();
   await expect(page).toHaveURL(/local=1/);
   await expect(rows(page)).toHaveCount(9);
   await expect(rows(page).filter({ hasText: 'Local' }).filter({ hasText: 'mgmt' })).toHaveCount(8);
@@ -52,6 +53,25 @@ test('local flows are a class of their own on Overview', async ({ page }) => {
   await expect(panel.locator('.meter .path-flowtable')).toHaveCount(1);
   await panel.getByRole('link', { name: 'Local' }).click();
   await expect(page).toHaveURL(/flows\?local=1/);
+});
+
+test('ended flows are in no figure of a path, and shown when they are asked for', async ({
+  page,
+}) => {
+  const ended = (status: Status) => (status.ended_flows = 30);
+  await open(page, 'overview', ended);
+  const panel = page.getByRole('region', { name: 'Flows by path' });
+  await expect(panel.getByRole('row', { name: /^Ended 30 over/ })).toBeVisible();
+  await expect(panel.locator('.meter span')).toHaveCount(1);
+  await expect(panel.getByRole('row', { name: /^Slow path 0/ })).toBeVisible();
+  await panel.getByRole('link', { name: 'Ended' }).click();
+  await expect(page).toHaveURL(/flows\?path=ended/);
+  await expect(page.getByText('Ended ×')).toBeVisible();
+  await page.goto('#/flows');
+  await page.getByRole('button', { name: 'Show 30 ended flows' }).click();
+  await expect(page).toHaveURL(/ended=1/);
+  await page.getByRole('button', { name: 'Hide ended flows' }).click();
+  await expect(page).not.toHaveURL(/ended=1/);
 });
 
 for (const screen of ['overview', 'protection']) {

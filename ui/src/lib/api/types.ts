@@ -41,9 +41,9 @@ export type DoctorFix = {
  */
 export type Engine = 'off' | 'flowtable' | 'flowtable-hw' | 'ebpf';
 /**
- * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
+ * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf; ended: the connection is over (reset, or FIN from both sides), and conntrack keeps its entry until the timeout.
  */
-export type Path = 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
+export type Path = 'ended' | 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
 /**
  * Why a flow is on the slow path or in inspection; empty on another path.
  */
@@ -1018,6 +1018,10 @@ export interface FlowQuery {
 export interface FlowDetail {
   flow: Flow;
   /**
+   * bytes of both directions that an engine has forwarded
+   */
+  offloaded_bytes: number;
+  /**
    * lowest devices at the initiator's and the responder's end; empty: unknown
    */
   ports: string[];
@@ -1648,6 +1652,10 @@ export interface Status {
    * flows that are not forwarded (reasons local and multicast): on the slow path, but in no figure of paths
    */
   local_flows: number;
+  /**
+   * connections that are over (path ended): in no figure of paths
+   */
+  ended_flows: number;
   ratio: Ratio;
   conntrack: ConntrackState;
   latency: Latency;
@@ -2136,6 +2144,10 @@ export interface Tick {
    * as in status
    */
   local_flows: number;
+  /**
+   * as in status
+   */
+  ended_flows: number;
   ratio: Ratio;
   wan: Wan[];
   cpu: Cpu[];

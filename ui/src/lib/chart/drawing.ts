@@ -3,7 +3,7 @@
  * tokens. */
 
 import type uPlot from 'uplot';
-import type { Path } from '../api/types';
+import type { LivePath } from '../path/path';
 import { axisRate, text } from '../format/units';
 import { outline, spans, topOf } from './area';
 import { timeMarks } from './marks';
@@ -22,7 +22,7 @@ export interface Look {
 }
 
 export interface Wanted {
-  used: readonly Path[];
+  used: readonly LivePath[];
   look: () => Look;
   /** Up to when the chart goes, in seconds. */
   newest: () => number;
@@ -119,7 +119,7 @@ function rateAxis(look: () => Look): uPlot.Axis {
 }
 
 function area(
-  path: Path,
+  path: LivePath,
   look: () => Look,
   fills: Map<string, CanvasPattern | null>,
 ): uPlot.Series {

@@ -2,7 +2,7 @@
 /** Order of the stacked paths, which paths are always shown, sums, figures of the summary, rows of
  * the table. */
 
-import type { Path } from '../api/types';
+import type { LivePath } from '../path/path';
 import { totalOf, type Sample } from '../live/ring';
 import { paths } from '../path/path';
 
@@ -10,17 +10,17 @@ import { paths } from '../path/path';
 export type Stack = number[][];
 
 /** The slow path lies at the bottom, where its height can be read off the axis. */
-export const stackOrder: readonly Path[] = [...paths].reverse();
+export const stackOrder: readonly LivePath[] = [...paths].reverse();
 
 /** Paths that carried something in the samples; the two everybody has are always there. */
-export function usedPaths(samples: readonly Sample[]): Path[] {
-  const always: readonly Path[] = ['slow', 'flowtable'];
+export function usedPaths(samples: readonly Sample[]): LivePath[] {
+  const always: readonly LivePath[] = ['slow', 'flowtable'];
   return stackOrder.filter(
     (path) => always.includes(path) || samples.some((sample) => sample.bps[path] > 0),
   );
 }
 
-export function stack(samples: readonly Sample[], used: readonly Path[]): Stack {
+export function stack(samples: readonly Sample[], used: readonly LivePath[]): Stack {
   const rows: Stack = [samples.map((sample) => sample.at_ms / 1000)];
   let below = samples.map(() => 0);
   for (const path of used) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Lines over the areas of a chart, so that colour is never the only difference. */
 
-import type { Path } from '../api/types';
+import type { LivePath } from '../path/path';
 
 /** Side of a tile, in pixels. */
 export const TILE = 8;
@@ -11,7 +11,7 @@ const LINE_ALPHA = 0.75;
 const LINE_WIDTH = 1.4;
 
 /** The lines in a tile: none, dots, slanted, level and crossing ones. */
-export const textures: Record<Path, string> = {
+export const textures: Record<LivePath, string> = {
   slow: '',
   inspect: 'M2 2h.01M6 6h.01',
   flowtable: 'M-1 1 1-1M0 8 8 0M7 9 9 7',
@@ -26,7 +26,7 @@ export function sideOf(pixelRatio: number): number {
 
 /** The tile of a path, to fill an area of a canvas with. */
 export function tileOf(
-  path: Path,
+  path: LivePath,
   colours: { area: string; lines: string },
   pixelRatio: number,
 ): HTMLCanvasElement {

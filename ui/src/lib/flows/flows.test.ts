@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import type { Flow, FlowPage } from '../api/types';
+import type { Flow, FlowDetail, FlowPage } from '../api/types';
+import { paths } from '../path/path';
 import {
   amongAll,
   intoGroup,
@@ -11,7 +12,7 @@ import {
   unfiltered,
   writeView,
 } from './query';
-import { distinct, endpoint, endsOf, inPlace, isTranslated, rowsOf } from './rows';
+import { distinct, endOf, endpoint, endsOf, inPlace, isTranslated, rowsOf } from './rows';
 import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
 
 const view = (hash: string) => readView(new URLSearchParams(hash));
@@ -37,7 +38,7 @@ describe('the view in the address', () => {
 
 describe('the daemon’s query', () => {
   it('names only the filters that are set', () => {
-    expect(queryOf(view('local=1'))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
+    expect(queryOf(view('local=1&ended=1'))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
     expect(queryOf(view('text=+&vlan=20&proto=tcp&path=slow&local=1')).filter).toEqual({
       vlan: 20,
       proto: ['tcp'],
@@ -46,21 +47,48 @@ describe('the daemon’s query', () => {
   });
 
   it('leaves local flows out, unless they are asked for', () => {
-    expect(queryOf(view('')).filter).toEqual({ forwarded: true });
-    expect(queryOf(view('local=1')).filter).toEqual({});
+    const path = [...paths];
+    expect(queryOf(view('')).filter).toEqual({ forwarded: true, path });
+    expect(queryOf(view('local=1')).filter).toEqual({ path });
     for (const reason of ['local', 'multicast']) {
-      expect(queryOf(view(`reason=${reason}`)).filter).toEqual({ reason: [reason] });
+      expect(queryOf(view(`reason=${reason}`)).filter).toEqual({ reason: [reason], path });
     }
     expect(queryOf(view('reason=helper')).filter).toMatchObject({ forwarded: true });
+  });
+
+  it('leaves ended flows out, unless they are asked for', () => {
+    expect(queryOf(view('')).filter?.path).not.toContain('ended');
+    expect(queryOf(view('ended=1')).filter).toEqual({ forwarded: true });
+    expect(queryOf(view('path=ended')).filter?.path).toEqual(['ended']);
+    expect(queryOf(view('path=slow&ended=1')).filter?.path).toEqual(['slow', 'ended']);
+    expect(queryOf(view('path=slow')).filter?.path).toEqual(['slow']);
+    for (const address of ['ended=1', 'path=slow,ended', 'local=1&ended=1']) {
+      expect(readView(writeView(view(address)))).toEqual(view(address));
+    }
+  });
+
+  it('tells when a flow ended, and its offloaded share', () => {
+    const flow = { up_bytes: 100, down_bytes: 900 };
+    const events = [
+      { at_ms: 1, path: 'flowtable' },
+      { at_ms: 2, path: 'ended' },
+    ];
+    const end = (offloaded_bytes: number, of = flow) =>
+      endOf({ flow: of, events, offloaded_bytes } as unknown as FlowDetail);
+    expect(end(990)).toEqual({ at_ms: 2, share: 0.99 });
+    expect(end(0, { up_bytes: 0, down_bytes: 0 }).share).toBe(null);
   });
 
   it('counts flows among those that are not left out', () => {
     expect(isFiltered(view(''))).toBe(false);
     expect(isFiltered(view('local=1'))).toBe(false);
     expect(unfiltered(view('local=1&proto=tcp')).local).toBe(true);
-    expect(amongAll(view('proto=tcp'), 9, 8)).toBe(1);
-    expect(amongAll(view('proto=tcp&local=1'), 9, 8)).toBe(9);
-    expect(amongAll(view('reason=local'), 9, 8)).toBe(9);
+    const left = { local: 5, ended: 3 };
+    expect(amongAll(view('proto=tcp'), 9, left)).toBe(1);
+    expect(amongAll(view('proto=tcp&local=1'), 9, left)).toBe(6);
+    expect(amongAll(view('proto=tcp&local=1&ended=1'), 9, left)).toBe(9);
+    expect(amongAll(view('reason=local'), 9, left)).toBe(6);
+    expect(amongAll(view('path=ended'), 9, left)).toBe(4);
   });
 
   it('knows whether anything is filtered, and how to stop it', () => {

@@ -3,7 +3,7 @@
  * a click on a column or a group. */
 
 import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
-import { isLocal, isPath } from '../path/path';
+import { isLocal, isPath, paths, type Aside } from '../path/path';
 
 export type Group = NonNullable<FlowsQuery['group']>;
 
@@ -22,6 +22,8 @@ export interface View {
   nat: boolean;
   /** Flows that are not forwarded are shown, too. */
   local: boolean;
+  /** Connections that are over are shown, too. */
+  ended: boolean;
   /** Id of the flow in the detail panel; 0: closed. */
   flow: number;
 }
@@ -47,6 +49,7 @@ export function readView(params: URLSearchParams): View {
     desc: word('dir') !== 'asc',
     nat: word('nat') === '1',
     local: word('local') === '1',
+    ended: word('ended') === '1',
     flow: number('flow'),
   };
 }
@@ -56,21 +59,28 @@ export function writeView(view: View): URLSearchParams {
   const { text, proto, vlan, host, reason, group, desc, flow } = view;
   const path = view.path.join(',');
   const [sort, dir] = [view.sort === DEFAULT_SORT ? '' : view.sort, desc ? '' : 'asc'];
-  const [nat, local] = [view.nat ? 1 : 0, view.local ? 1 : 0];
-  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat, local, flow };
+  const [nat, local, ended] = [view.nat, view.local, view.ended].map(Number);
+  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat, local, ended, flow };
   const given = Object.entries(all).filter(([, value]) => value !== '' && value !== 0);
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** Whether flows that are not forwarded are left out. */
-export function hidesLocal(view: View): boolean {
-  return !view.local && !isLocal(view.reason);
+/** Which flows are left out: those that are not forwarded, and those that are over. */
+export function hides(view: View): Record<Aside, boolean> {
+  return {
+    local: !view.local && !isLocal(view.reason),
+    ended: !view.ended && !view.path.includes('ended'),
+  };
 }
 
 /** The daemon's query for a view, without its place in the table. */
 export function queryOf(view: View): FlowsQuery {
   const filter = filterOf(view);
-  if (hidesLocal(view)) filter.forwarded = true;
+  const { local, ended } = hides(view);
+  if (local) filter.forwarded = true;
+  if (ended) filter.path ??= [...paths];
+  else if (view.ended && filter.path)
+    filter.path = [...new Set([...filter.path, 'ended' as const])];
   return { filter, sort: view.sort, desc: view.desc, group: view.group };
 }
 
@@ -91,8 +101,10 @@ export function isFiltered(view: View): boolean {
 }
 
 /** Of `total` flows, how many a view without filters has. */
-export function amongAll(view: View, total: number, local: number): number {
-  return hidesLocal(view) ? Math.max(0, total - local) : total;
+export function amongAll(view: View, total: number, left: Record<Aside, number>): number {
+  const hidden = hides(view);
+  const out = (hidden.local ? left.local : 0) + (hidden.ended ? left.ended : 0);
+  return Math.max(0, total - out);
 }
 
 /** The same columns and order, without any filter. */

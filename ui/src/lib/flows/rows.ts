@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** A page of flows or groups as rows; addresses with ports, protocols with ports, translation. */
 
-import type { Flow, FlowPage, TopRow } from '../api/types';
+import type { Flow, FlowDetail, FlowPage, TopRow } from '../api/types';
 
 /** A row of the table: one flow, or one group of them. */
 export type Row =
@@ -78,4 +78,13 @@ export function endsOf(flow: Flow): [End, End] {
     device: flow[`${side}_dev`],
   });
   return [end('src', 'sport', 'in'), end('dst', 'dport', 'out')];
+}
+
+/** When an ended flow was over, and the offloaded share of its bytes; null without any. */
+export function endOf({ flow, events, offloaded_bytes }: FlowDetail) {
+  const bytes = flow.up_bytes + flow.down_bytes;
+  return {
+    at_ms: events.findLast(({ path }) => path === 'ended')?.at_ms ?? 0,
+    share: bytes > 0 ? Math.min(offloaded_bytes, bytes) / bytes : null,
+  };
 }

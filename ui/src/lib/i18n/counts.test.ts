@@ -15,8 +15,8 @@ const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\
 /** Texts behind a number that are the same for one and for many. */
 const unchanging = new Set(
   (
-    's ms of more offloaded local failed counted could too or possible matches ' +
-    'möglichen von weitere ausgelagert lokal nicht gezählt zu oder trifft'
+    's ms of more offloaded local ended failed counted could too or possible matches ' +
+    'möglichen von weitere ausgelagert lokal beendet nicht gezählt zu oder trifft'
   ).split(' '),
 );
 

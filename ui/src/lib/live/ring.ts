@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Samples of the live chart: the span of 5 minutes, and which samples are dropped. */
 
-import type { History, Path, Paths } from '../api/types';
-import { paths } from '../path/path';
+import type { History, Paths } from '../api/types';
+import { paths, type LivePath } from '../path/path';
 
 /** The rates of the paths at one moment, bits per second. */
 export interface Sample {
   at_ms: number;
-  bps: Record<Path, number>;
+  bps: Record<LivePath, number>;
 }
 
 /** How far back the live chart looks. */

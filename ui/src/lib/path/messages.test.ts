@@ -29,7 +29,7 @@ function expectSentence(words: string) {
 
 describe('messages for the closed lists of the schema', () => {
   it('knows every path', () => {
-    expect([...paths].sort()).toEqual([...listed('Path')].sort());
+    expect([...paths, 'ended'].sort()).toEqual([...listed('Path')].sort());
     for (const path of listed('Path') as Path[]) {
       expect(pathName(path)).toMatch(/\w/);
       expectSentence(pathWords(path));

@@ -31,9 +31,10 @@ pub(crate) fn status(answer: &Value) -> String {
     let ct = &answer["conntrack"];
     let _ = writeln!(
         out,
-        "flows              {} ({} local) of {}, refreshed every {:.1} s",
+        "flows              {} ({} local, {} ended) of {}, refreshed every {:.1} s",
         number(ct, "count"),
         number(answer, "local_flows"),
+        number(answer, "ended_flows"),
         number(ct, "limit"),
         f64::from(u32::try_from(number(ct, "refresh_ms")).unwrap_or(u32::MAX)) / 1000.0,
     );

@@ -33,7 +33,7 @@ fn status_says_why_the_engine_differs() {
         "engine": {"wanted": "flowtable", "active": "off", "why": "nft refused it", "devices": []},
         "ratio": {"total": 0.5},
         "conntrack": {"count": 9, "limit": 100, "refresh_ms": 1500},
-        "local_flows": 2,
+        "local_flows": 2, "ended_flows": 3,
         "now_ms": 100_000,
         "wan": [
             {"name": "wan", "up": true, "up_since_ms": 40_000, "proto": "pppoe",
@@ -57,7 +57,7 @@ fn status_says_why_the_engine_differs() {
     assert!(text.contains("dsl                disconnected (pppoe)"), "{text}");
     assert!(text.contains("error              all is lost\n"), "{text}");
     assert!(text.contains("slow           7"), "{text}");
-    assert!(text.contains("flows              9 (2 local) of 100,"), "{text}");
+    assert!(text.contains("flows              9 (2 local, 3 ended) of 100,"), "{text}");
 }
 
 #[test]

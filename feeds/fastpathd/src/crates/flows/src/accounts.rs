@@ -116,7 +116,8 @@ impl Accounts {
         let last = self.recent.back().map_or(self.bytes, |reading| reading.bytes);
         let now = std::array::from_fn(|i| last[i].saturating_sub(before[i]));
         let ratio = Ratio { now: ratio(&now), total: ratio(&self.bytes) };
-        Totals { paths, local_flows: self.local, ratio }
+        let ended_flows = self.flows[Path::Ended as usize];
+        Totals { paths, local_flows: self.local, ended_flows, ratio }
     }
 
     fn path(&self, i: usize) -> PathTotals {

@@ -309,7 +309,7 @@ impl Flow {
         if growth.delta != Delta::default() {
             self.active = now;
         }
-        let silent = now - self.active > QUIET_MS;
+        let silent = self.path == Path::Ended || now - self.active > QUIET_MS;
         if !soon {
             let [up, down] = std::mem::take(&mut self.unrated);
             self.up_bps = rate(growth.delta[0].bytes + up, gap, self.up_bps, silent);
@@ -346,9 +346,16 @@ impl Flow {
     /// The counters have been read, and the path is known: a new account begins.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
-        // The kernel does not count packets that eBPF carries.
-        let path = if self.path == Path::Ebpf { Path::Slow } else { self.path };
-        self.carried = (!self.inspected).then_some(path);
+        self.carried = (!self.inspected).then(|| self.counted_path());
+    }
+
+    /// The path of packets that the kernel counts: it does not count those that eBPF carries, and
+    /// the last ones of an ended connection are slow.
+    fn counted_path(&self) -> Path {
+        match self.path {
+            Path::Ebpf | Path::Ended => Path::Slow,
+            path @ (Path::Slow | Path::Inspect | Path::Flowtable | Path::Hardware) => path,
+        }
     }
 
     /// How long after it became eligible the last packet was seen; 0 while it is not.
@@ -365,10 +372,13 @@ impl Flow {
             self.eligible = now;
         }
         (self.path, self.reason) = (path, reason);
-        if path == Path::Inspect {
-            self.inspected = true;
-        } else if path != Path::Ebpf {
-            self.carried = self.carried.max(Some(path));
+        match path {
+            Path::Inspect => self.inspected = true,
+            Path::Ebpf => {}
+            Path::Ended => (self.up_bps, self.down_bps) = (0.0, 0.0),
+            Path::Slow | Path::Flowtable | Path::Hardware => {
+                self.carried = self.carried.max(Some(path));
+            }
         }
         if self.life.len() == STEPS_MOST {
             self.life.remove(1);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::accounts::{ByPath, PATHS};
 use crate::parse::{QueryError, Request};
+use crate::path::Path;
 use crate::time::Millis;
 
 config::named! {
@@ -164,7 +165,8 @@ impl Rings {
 impl Sample {
     fn row(&self, series: Series, at_ms: u64) -> [u64; 6] {
         let mut row = [at_ms; 6];
-        for (i, cell) in row[1..].iter_mut().enumerate() {
+        for (path, cell) in Path::FORWARDING.into_iter().zip(&mut row[1..]) {
+            let i = path as usize;
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

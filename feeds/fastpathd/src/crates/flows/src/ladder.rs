@@ -151,6 +151,7 @@ impl<'a> Climb<'a> {
     pub(crate) fn verdict(&self, offload: OffloadState) -> Verdict {
         let facts = Facts { offload, ..self.facts };
         carried(&facts)
+            .or_else(|| ended(&facts))
             .or_else(|| self.kept())
             .unwrap_or_else(|| (Path::Slow, Some(waiting(&facts))))
     }
@@ -188,6 +189,19 @@ pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
     (status.has(Status::OFFLOAD) && !unseen).then_some(Path::Flowtable)
 }
 
+/// A connection that is over has no packets left to forward. The router's own stay local.
+fn ended(facts: &Facts<'_>) -> Option<Verdict> {
+    let forwarded = !facts.local && !facts.multicast;
+    (forwarded && is_over(facts)).then_some((Path::Ended, None))
+}
+
+/// Reset, FIN seen from both sides, or removed from conntrack.
+fn is_over(facts: &Facts<'_>) -> bool {
+    use TcpState::{Close, LastAck, TimeWait};
+    let over = matches!(facts.tcp_state, Some(LastAck | TimeWait | Close));
+    (facts.proto == TCP && over) || facts.status.has(Status::DYING)
+}
+
 /// The rules of inspection come before those that add flows (chains `ips` and `fastpath`), and
 /// they apply whether or not there is a flowtable. A connection that is ending will not leave
 /// inspection any more; to say that it waits for that would be wrong.
@@ -204,10 +218,10 @@ fn inspected(facts: &Facts<'_>) -> Option<Verdict> {
     Some((path, Some(if ending(facts) { Reason::Closing } else { reason })))
 }
 
+/// One side has sent FIN.
 fn ending(facts: &Facts<'_>) -> bool {
-    use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
-    let ending = matches!(facts.tcp_state, Some(FinWait | CloseWait | LastAck | TimeWait | Close));
-    (facts.proto == TCP && ending) || facts.status.has(Status::DYING)
+    use TcpState::{CloseWait, FinWait};
+    facts.proto == TCP && matches!(facts.tcp_state, Some(FinWait | CloseWait))
 }
 
 /// `nf_conntrack_tcp_established(ct)` for TCP, and an answer for both: our rule asks for

@@ -45,6 +45,8 @@ pub struct FlowDetail<'a> {
     /// The columns of a flow row by name.
     #[serde(serialize_with = "rows::named")]
     pub flow: FlowRow<'a>,
+    /// Bytes of both directions that an engine has forwarded.
+    pub offloaded_bytes: u64,
     /// Lowest devices of the initiator's and the other side; empty: unknown.
     pub ports: [&'a str; 2],
     /// Oldest first, at most 16.

@@ -9,6 +9,8 @@ config::named! {
     #[derive(Default, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Path {
+        /// The connection is over: conntrack keeps the entry until its timeout.
+        Ended = "ended",
         /// The whole stack and every rule.
         #[default]
         Slow = "slow",
@@ -24,6 +26,10 @@ config::named! {
 }
 
 impl Path {
+    /// The paths of packets: those with bytes, rates and a share.
+    pub const FORWARDING: [Self; 5] =
+        [Self::Slow, Self::Inspect, Self::Flowtable, Self::Hardware, Self::Ebpf];
+
     /// Whether packets on it skip the slow path.
     #[must_use]
     pub const fn offloaded(self) -> bool {
@@ -60,7 +66,7 @@ config::named! {
         Excluded = "excluded",
         /// No answer yet, or the TCP handshake is not complete.
         NotEstablished = "not-established",
-        /// Ending.
+        /// FIN seen, and the other direction may still send.
         Closing = "closing",
         /// It may be routed by more than its destination: a routing rule, a VRF, its source.
         PolicyRouted = "policy-routed",

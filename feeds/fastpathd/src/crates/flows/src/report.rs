@@ -144,17 +144,17 @@ impl Flow {
     /// Path and reason of a record about the time since then.
     pub(crate) fn best_since(&self, since: Millis) -> (Path, Option<Reason>) {
         let first = self.life.iter().rposition(|step| step.at <= since).unwrap_or(0);
-        let steps = &self.life[first..];
-        let taken = steps.iter().map(|step| step.path).max();
+        let steps = || self.life[first..].iter().rev().map(PathStep::of_packets);
+        let taken = steps().map(|(path, _)| path).max();
         let path = taken.max(self.carried).unwrap_or(self.path);
         if path.offloaded() {
             return (path, None);
         }
-        let on_it = || steps.iter().rev().filter(|step| step.path == path);
-        let lasting = |step: &&PathStep| step.reason.is_some_and(|reason| !passes(reason));
-        let open = |step: &&PathStep| step.reason != Some(Reason::Closing);
-        let step = on_it().find(lasting).or_else(|| on_it().find(open)).or_else(|| on_it().next());
-        (path, step.and_then(|step| step.reason))
+        let on_it = || steps().filter(|step| step.0 == path).map(|(_, reason)| reason);
+        let lasting = |reason: &Option<Reason>| reason.is_some_and(|reason| !passes(reason));
+        let open = |reason: &Option<Reason>| *reason != Some(Reason::Closing);
+        let found = on_it().find(lasting).or_else(|| on_it().find(open)).or_else(|| on_it().next());
+        (path, found.flatten())
     }
 
     /// The ends of a record, the initiator first: as sent, and behind NAT.
@@ -167,6 +167,18 @@ impl Flow {
             return [[(from.0, 0), (post_from.0, 0)], [(to.0, kind), (post_to.0, kind)]];
         }
         [[from, post_from], [to, post_to]]
+    }
+}
+
+impl PathStep {
+    /// Path and reason of packets in this step: the last ones of an ended connection are slow.
+    fn of_packets(&self) -> (Path, Option<Reason>) {
+        match self.path {
+            Path::Ended => (Path::Slow, Some(Reason::Closing)),
+            path @ (Path::Slow | Path::Inspect | Path::Flowtable | Path::Hardware | Path::Ebpf) => {
+                (path, self.reason)
+            }
+        }
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Totals {
     pub paths: Paths,
     /// Flows that are not forwarded: [`Reason::local`](crate::Reason::local).
     pub local_flows: u64,
+    /// Connections that are over: [`Path::Ended`](crate::Path::Ended).
+    pub ended_flows: u64,
     /// Offload ratio.
     pub ratio: Ratio,
 }

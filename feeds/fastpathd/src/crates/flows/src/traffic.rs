@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ctnetlink::Counters;
 
-use crate::accounts::{ByPath, PATHS};
+use crate::accounts::ByPath;
 use crate::flow::Flow;
 use crate::groups::inside_ends;
 use crate::hosts::Hosts;
@@ -43,8 +43,15 @@ pub struct ZoneTraffic<'a> {
     pub in_zone: &'a str,
     /// Zone of the responder.
     pub out_zone: &'a str,
-    /// From the initiator and to it, in the order of [`Path::ALL`].
-    pub paths: &'a [[Counters; 2]; PATHS],
+    sums: &'a ByPath<[Counters; 2]>,
+}
+
+impl ZoneTraffic<'_> {
+    /// Traffic on a path, from the initiator and to it.
+    #[must_use]
+    pub fn on(&self, path: Path) -> [Counters; 2] {
+        self.sums[path as usize]
+    }
 }
 
 /// Sums of forwarded traffic by pair of zones, and by host.
@@ -115,7 +122,7 @@ impl Traffic {
         self.pairs.iter().map(|pair| {
             let [in_zone, out_zone] =
                 pair.zones.map(|zone| self.zones.get(zone).map_or("", |zone| zone));
-            ZoneTraffic { in_zone, out_zone, paths: &pair.sums }
+            ZoneTraffic { in_zone, out_zone, sums: &pair.sums }
         })
     }
 }

@@ -140,7 +140,7 @@ fn suricata_may_let_it_go_first() {
 #[test]
 fn an_ending_flow_waits_for_nothing() {
     let mut table = inspecting();
-    let closing = Entry { tcp_state: Some(TcpState::TimeWait), ..web(1) };
+    let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     dump(&mut table, 1.0, &[closing]);
     assert_eq!(status_of(&table, 1.0), ["inspect", "closing", "inspecting"]);
     table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(2.0));

@@ -107,7 +107,8 @@ fn check(table: &FlowTable, seconds: f64) {
     let all = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
     let flows: u64 = all.iter().map(|path| path.flows).sum();
     let all = u64::try_from(table.len()).expect("few");
-    assert_eq!(flows + totals.local_flows, all, "each flow is local or on one path");
+    let others = totals.local_flows + totals.ended_flows;
+    assert_eq!(flows + others, all, "each flow is local, ended or on one path");
     let local = table.query(&local(), now).expect("a page");
     assert_eq!(totals.local_flows, u64::try_from(local.matched).expect("few"));
     let query = FlowsQuery { limit: 500, ..FlowsQuery::default() };

@@ -102,7 +102,7 @@ fn what_the_flow_is() {
 
 #[test]
 fn where_the_connection_is() {
-    use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
+    use TcpState::{CloseWait, FinWait};
     for state in [TcpState::None, TcpState::SynSent, TcpState::SynRecv, TcpState::SynSent2] {
         slow(Reason::NotEstablished, |facts, _| facts.tcp_state = Some(state));
     }
@@ -110,11 +110,43 @@ fn where_the_connection_is() {
     slow(Reason::NotEstablished, |facts, _| {
         (facts.proto, facts.tcp_state, facts.status) = (UDP, None, Status::CONFIRMED);
     });
-    for state in [FinWait, CloseWait, LastAck, TimeWait, Close] {
+    for state in [FinWait, CloseWait] {
         slow(Reason::Closing, |facts, _| facts.tcp_state = Some(state));
     }
-    slow(Reason::Closing, |facts, _| facts.status = facts.status | Status::DYING);
     slow(Reason::NotTaken, |facts, _| facts.tcp_state = None);
+}
+
+#[test]
+fn a_connection_that_is_over_is_on_no_path() {
+    use TcpState::{Close, LastAck, TimeWait};
+    for state in [LastAck, TimeWait, Close] {
+        let over = |facts: &mut Facts<'_>| facts.tcp_state = Some(state);
+        check(|facts, _| over(facts), Path::Ended, None);
+        for inspection in InspectionStatus::ALL {
+            let inspected = |facts: &mut Facts<'_>, _: &Net| {
+                over(facts);
+                facts.inspection = inspection;
+            };
+            check(inspected, Path::Ended, None);
+        }
+        let kept = |facts: &mut Facts<'_>, _: &Net| {
+            over(facts);
+            (facts.helper, facts.excluded, facts.responder) = (true, true, None);
+            facts.status = Status::CONFIRMED;
+        };
+        check(kept, Path::Ended, None);
+        slow(Reason::Local, |facts, _| (facts.tcp_state, facts.local) = (Some(state), true));
+        slow(Reason::NotTaken, |facts, _| (facts.proto, facts.tcp_state) = (UDP, Some(state)));
+    }
+    check(|facts, _| facts.status = facts.status | Status::DYING, Path::Ended, None);
+    let dying = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.proto, facts.tcp_state) = (UDP, None);
+        facts.status = facts.status | Status::DYING;
+    };
+    check(dying, Path::Ended, None);
+    slow(Reason::Multicast, |facts, _| {
+        (facts.status, facts.multicast) = (facts.status | Status::DYING, true);
+    });
 }
 
 #[test]
@@ -200,7 +232,7 @@ fn an_earlier_rung_wins() {
     slow(Reason::Multicast, |facts, _| (facts.multicast, facts.engine) = (true, Engine::Off));
     slow(Reason::Helper, |facts, _| (facts.helper, facts.initiator) = (true, None));
     slow(Reason::Closing, |facts, _| {
-        (facts.status, facts.tcp_state) = (Status::CONFIRMED, Some(TcpState::Close));
+        (facts.status, facts.tcp_state) = (Status::CONFIRMED, Some(TcpState::FinWait));
     });
 }
 

@@ -6,7 +6,7 @@
 mod support;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, FlowTable, InspectionState, Path};
+use flows::{EngineState, FlowTable, Group, InspectionState, Path, TopQuery};
 use serde_json::json;
 use support::{
     Net, at, counted, dump, flowtable, offloaded, only, rows, uncounted, verdict, watching, web,
@@ -48,6 +48,35 @@ fn a_flow_reports_its_life() {
         ]
     );
     assert_eq!(detail.events[0].state, "syn-sent");
+}
+
+#[test]
+fn an_ended_download_keeps_its_share_and_is_in_no_figure_of_a_path() {
+    let mut table = watching();
+    event(&mut table, 0.0, &Event::New(uncounted(web(1))));
+    dump(&mut table, 1.0, &[offloaded(counted(web(1), 0, 1000))]);
+    dump(&mut table, 2.0, &[offloaded(counted(web(1), 0, 901_000))]);
+    let over = Entry { tcp_state: Some(TcpState::TimeWait), ..counted(web(1), 0, 902_000) };
+    dump(&mut table, 3.0, &[over]);
+    let row = only(&table, 3.0);
+    assert_eq!(verdict(&row), ("ended", ""));
+    assert_eq!(table.flow(1, at(3.0)).expect("known").offloaded_bytes, 902_000);
+    assert_eq!((&row["up_bps"], &row["down_bps"]), (&json!(0), &json!(0)), "at once");
+    let totals = table.totals();
+    assert_eq!((totals.ended_flows, totals.local_flows), (1, 0));
+    let paths = totals.paths;
+    assert_eq!((paths.slow.flows, paths.flowtable.flows), (0, 0));
+    assert_eq!(paths.flowtable.bytes, 902_000, "its last bytes were carried before its end");
+    assert_eq!(totals.ratio.total, Some(1.0));
+    dump(
+        &mut table,
+        4.0,
+        &[Entry { tcp_state: Some(TcpState::TimeWait), ..counted(web(1), 0, 902_052) }],
+    );
+    assert_eq!(table.totals().paths.slow.bytes, 52, "a packet after the end is slow");
+    assert!(table.top(&TopQuery { by: Group::Host, limit: 9 }).rows.is_empty());
+    let ended = |path: &str| rows(&table, 4.0, &json!({ "filter": { "path": [path] } })).len();
+    assert_eq!((ended("ended"), ended("slow")), (1, 0));
 }
 
 #[test]

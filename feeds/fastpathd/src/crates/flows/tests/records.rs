@@ -63,6 +63,17 @@ fn an_ended_flow_has_one_record_with_all_its_bytes() {
 }
 
 #[test]
+fn a_record_about_the_end_alone_is_of_a_slow_flow() {
+    let mut table = recording();
+    let over = |up| Entry { tcp_state: Some(TcpState::TimeWait), ..counted(web(1), up, 0) };
+    event(&mut table, 1.0, &Event::New(Entry { orig_counters: None, ..over(0) }));
+    event(&mut table, 2.0, &Event::Destroy(over(1000)));
+    let records = table.records();
+    let [record] = &records[..] else { panic!("{records:?}") };
+    assert_eq!((record.path, record.reason), (Path::Slow, Some(Reason::Closing)));
+}
+
+#[test]
 fn masqueraded_ends_are_reported_on_both_sides() {
     let mut table = recording();
     let mut masqueraded = web(1);

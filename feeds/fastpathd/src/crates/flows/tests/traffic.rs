@@ -21,12 +21,12 @@ use support::{
 /// Bytes of a pair of zones on a path, from the initiator and to it.
 fn bytes(table: &FlowTable, zones: [&str; 2], path: Path) -> [u64; 2] {
     let pair = table.between_zones().find(|pair| [pair.in_zone, pair.out_zone] == zones);
-    pair.map_or([0; 2], |pair| pair.paths[path as usize].map(|sum| sum.bytes))
+    pair.map_or([0; 2], |pair| pair.on(path).map(|sum| sum.bytes))
 }
 
 /// Bytes and packets of all pairs, paths and directions.
 fn sum(table: &FlowTable) -> [u64; 2] {
-    let each = table.between_zones().flat_map(|pair| pair.paths.iter().flatten());
+    let each = table.between_zones().flat_map(|pair| Path::FORWARDING.into_iter().flat_map(move |path| pair.on(path)));
     each.fold([0; 2], |[bytes, packets], sum| [bytes + sum.bytes, packets + sum.packets])
 }
 

@@ -23,6 +23,7 @@ struct Live<'a> {
     engine: EngineReport,
     paths: flows::Paths,
     local_flows: u64,
+    ended_flows: u64,
     ratio: Ratio,
     wan: Vec<Wan>,
     cpu: &'a [Load],
@@ -75,12 +76,13 @@ pub(crate) struct Tick<'a> {
 
 fn live(core: &Core) -> Live<'_> {
     let wan = core.network.wans(core.sys.rates(), core.now);
-    let Totals { paths, local_flows, ratio } = core.conntrack.flows().totals();
+    let Totals { paths, local_flows, ended_flows, ratio } = core.conntrack.flows().totals();
     Live {
         now_ms: core.now.unix_ms,
         engine: core.offload.report(core.now),
         paths,
         local_flows,
+        ended_flows,
         ratio,
         health: findings(core, &wan),
         wan,

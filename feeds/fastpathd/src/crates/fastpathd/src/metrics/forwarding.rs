@@ -20,11 +20,11 @@ const DIRECTIONS: [&str; 2] = ["up", "down"];
 pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     let each = |family: &mut Family<'a>, number: fn(&ctnetlink::Counters) -> u64| {
         for pair in core.conntrack.flows().between_zones() {
-            for (path, sums) in Path::ALL.into_iter().zip(pair.paths) {
-                for (direction, sum) in DIRECTIONS.into_iter().zip(sums) {
+            for path in Path::FORWARDING {
+                for (direction, sum) in DIRECTIONS.iter().zip(&pair.on(path)) {
                     let labels = [
                         ("path", path.name()),
-                        ("direction", direction),
+                        ("direction", *direction),
                         ("in_zone", pair.in_zone),
                         ("out_zone", pair.out_zone),
                     ];
@@ -44,17 +44,19 @@ pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
 }
 
 fn flows<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
-    let Totals { paths, local_flows, .. } = core.conntrack.flows().totals();
-    let family = metrics.gauge("fastpath_flows", "Forwarded flows by path.");
+    let Totals { paths, local_flows, ended_flows, .. } = core.conntrack.flows().totals();
+    let help = "Forwarded flows by path; ended: connections that are over.";
+    let family = metrics.gauge("fastpath_flows", help);
     for path in Path::ALL {
-        let totals = match path {
-            Path::Slow => paths.slow,
-            Path::Inspect => paths.inspect,
-            Path::Flowtable => paths.flowtable,
-            Path::Hardware => paths.hardware,
-            Path::Ebpf => paths.ebpf,
+        let number = match path {
+            Path::Ended => ended_flows,
+            Path::Slow => paths.slow.flows,
+            Path::Inspect => paths.inspect.flows,
+            Path::Flowtable => paths.flowtable.flows,
+            Path::Hardware => paths.hardware.flows,
+            Path::Ebpf => paths.ebpf.flows,
         };
-        family.add([("path", path.name())], totals.flows);
+        family.add([("path", path.name())], number);
     }
     metrics
         .gauge("fastpath_local_flows", "Flows that are not forwarded: local and multicast.")

@@ -10,6 +10,7 @@ use crate::matcher::Matcher;
 use crate::order::{Keys, SortKey, window};
 use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
 use crate::parse::QueryError;
+use crate::path::Path;
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
 use crate::rows::{self, FlowRow};
 use crate::table::FlowTable;
@@ -83,6 +84,7 @@ impl FlowTable {
         let port = |number| self.side(number).map_or("", |side| &*side.port);
         Some(FlowDetail {
             flow: self.row(flow, now),
+            offloaded_bytes: flow.offloaded_bytes,
             ports: [port(flow.initiator), port(flow.responder)],
             events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
             moves: Vec::new(),
@@ -90,11 +92,12 @@ impl FlowTable {
         })
     }
 
-    /// The busiest hosts, services, VLANs or paths. Only forwarded traffic counts.
+    /// The busiest hosts, services, VLANs or paths. Only open flows that are forwarded count.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut sums = Sums::new(self, query.by);
-        self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
+        let open = |flow: &&Flow| flow.forwarded() && flow.path != Path::Ended;
+        self.flows.iter().filter(open).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let busiest = groups::comparison(Sort::Bps);
         list.sort_by(|a, b| {
