@@ -157,9 +157,7 @@ test_stopping_with_on_exit_remove_unloads() {
 # login_by OPTION: the effect of a change of rpcd's configuration.
 login_by() {
     : >/tmp/programs
-    printf '#!/bin/sh\n[ "$*" = "-q get rpcd.fastpath.session_login" ] && echo "%s"\n' \
-        "$1" >/usr/bin/uci
-    chmod +x /usr/bin/uci
+    printf "config access 'fastpath'\n\toption session_login '%s'\n" "$1" >/etc/config/rpcd
     sh /usr/libexec/lab/config_change rpcd
     cat /tmp/programs
 }
@@ -173,7 +171,7 @@ test_the_option_of_rpcd_s_login_is_acted_upon() {
     : >/usr/share/rpcd/acl.d/fastpath-access.json
     said=$(login_by 1)
     [ "$said" = "fastpath-rpcd login open" ] || fail "with the option: $said"
-    said=$(login_by "")
+    said=$(login_by 0)
     [ "$said" = "fastpath-rpcd login close" ] || fail "without: $said"
     rm -r /usr/share/rpcd
 }

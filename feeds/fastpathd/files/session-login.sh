@@ -8,7 +8,12 @@
 [ -e /usr/libexec/rpcd/fastpath.access ] || exit 0
 [ -e /usr/share/rpcd/acl.d/fastpath-access.json ] || exit 0
 
-if [ "$(uci -q get rpcd.fastpath.session_login)" = 1 ]; then
+# shellcheck source=e2e/lab/gateway/usr/lib/functions.sh
+. /lib/functions.sh
+config_load rpcd
+open=0
+config_get_bool open fastpath session_login 0
+if [ "$open" = 1 ]; then
 	/usr/libexec/fastpath-rpcd login open
 else
 	/usr/libexec/fastpath-rpcd login close
