@@ -20,6 +20,8 @@ def merged: {
     spread: (map(.cost) | [min, max] | apart | round3),
     apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
 } | with_entries(select(.value != null));
+# The rows of virtio-net depend on the host, and the others' programs are no part of the product.
+def decides: .machine != "virtio" and (.engine | IN("tcx", "native", "generic", "product"));
 def at_xdp: .engine | . == "native" or startswith("xdp-");
 
 # with_net: of the rows of one scenario.
@@ -38,7 +40,7 @@ def with_net:
 def pick($bench; $engine; $words):
     ({bench: $bench, engine: $engine, ip: 4, nat: 1, size: 60, flows: 1, link: "plain",
         sum: "full", proto: "udp"} + $words) as $want |
-    [.[] | . as $row | select(all($want | to_entries[]; $row[.key] == .value))] | .[0];
+    [.[] | . as $row | select(.comparable and all($want | to_entries[]; $row[.key] == .value))] | .[0];
 
 # goal: of a number that is not there nothing is said.
 def goal($what; $limit; number): {$what, limit: $limit, is: (try number catch null)} |
@@ -80,13 +82,14 @@ def goals: . as $rows | [
 ];
 
 group_by([scenario, .engine, .packet]) |
-map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged) |
+map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged | .comparable = .apart <= limit) |
 [group_by(scenario)[] | with_net] | map(.[]) |
 {
     kernel: $kernel,
     rows: .,
     goals: goals,
-    # Of three runs two have to agree; that there were three is not hidden.
-    unsteady: [.[] | select(.apart > limit) | {machine, bench, engine, link, ip, size, costs}],
+    # Two runs have to agree; that there were more is not hidden.
+    unsteady: [.[] | select(.comparable | not) |
+        {machine, bench, engine, link, ip, size, costs, decides: decides}],
     apart: [.[] | select(.spread > limit) | {machine, bench, engine, link, ip, size, costs}]
 }

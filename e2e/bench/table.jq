@@ -24,7 +24,7 @@ def cell: if . == null then "" else tostring end;
     "| \("-" * 44) | \("-" * 22) | ------: | ------: | ------------: |",
     (.[] | "| \(name + (if .packet then ", packet \(.packet)" else "" end) | padded(44)) " +
         "| \(.engine | padded(22)) | \(.cost | right(7)) | \(.net | cell | right(7)) " +
-        "| \(.ratio | cell | right(13)) |")),
+        "| \(if .comparable then .ratio | cell else "not comparable" end | right(13)) |")),
 "",
 "| \("goal" | padded(52)) | at most |      is | met |",
 "| \("-" * 52) | ------: | ------: | --- |",
