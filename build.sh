@@ -42,6 +42,8 @@ usage: ./build.sh COMMAND
   feed DIR           a signed feed of our packages that routers can add
   image-check [PROFILE|FILE]
                      the size of images against the limit of the device
+  programs [musl]    the gateway's programs alone, as the lab installs them
+  page               the page alone, into ui/dist
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made
@@ -183,7 +185,6 @@ case ${1-} in
     fuzz) shift; cmd_fuzz "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;
-    # For the scripts under e2e/: the parts of a build.
     programs)
         case ${2-} in
             "") build_programs ;;

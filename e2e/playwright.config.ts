@@ -10,7 +10,17 @@ const kept = process.env['RESULTS'];
 if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
 /** Folders whose tests are shell functions, see tests/shell.ts. */
-const shells = ['init', 'packages', 'profiles', 'sources', 'vm', 'image', 'kernels', 'cross'];
+const shells = [
+  'init',
+  'packages',
+  'profiles',
+  'sources',
+  'commands',
+  'vm',
+  'image',
+  'kernels',
+  'cross',
+];
 
 /** The browser tests' files; with SHUFFLE one by one, since Playwright sorts those of a project. */
 function specs(): string[] {

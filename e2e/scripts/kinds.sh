@@ -166,8 +166,9 @@ test_rust() {
 }
 
 # Made-up inputs; the corpora are read by test_rust, too.
+# @runs ./build.sh fuzz all 60
 test_fuzz() {
-    lab_tests fuzz env BUILD="$BUILD" "$TOP/e2e/scripts/fuzz" all 60
+    lab_tests fuzz "$TOP/build.sh" fuzz all 60
 }
 
 test_contract() {
@@ -265,6 +266,15 @@ test_sizes() {
     "$TOP/build.sh" page
     check "size of the page" npm --prefix "$TOP/ui" run --silent size
     check "size of the program" "$TOP/e2e/scripts/static" size "$BUILD/cargo/release/fastpath"
+}
+
+# Those that boot machines and measure only in the tier `all`, or by name.
+test_commands() {
+    npm_ready "$TOP/e2e"
+    local without=()
+    [ "$CHOSEN" != @core ] || without=(--grep-invert @long)
+    need_packages "the tests of commands" curl git
+    lab_tests commands "$TOP/e2e/tests/run" commands "${without[@]}"
 }
 
 test_scale() {
@@ -394,6 +404,7 @@ test_cpu() {
 test_musl() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
     npm_ready "$TOP/e2e"
+    # @runs ./build.sh programs musl
     "$TOP/build.sh" programs musl
     check "size of the programs with musl" "$TOP/e2e/scripts/static" size "$BUILD"/musl/*
     local -x PROGRAMS=$BUILD/musl LAB_MACHINE=${LAB_MACHINE:-uml}

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/flee
 import phase
 import usage
 
-NUMBERS = (5, 10, 25, 50)
+NUMBERS = tuple(map(int, os.environ.get("FLEET_NUMBERS", "5 10 25 50").split()))
 FLOWS = 2000
 # Each flow has several records, and there are half a dozen scrapes.
 SECONDS = 30

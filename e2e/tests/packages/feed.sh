@@ -8,7 +8,8 @@ PACKAGES="fastpath fastpath-base fastpath-ips fastpath-metrics fastpathd fastpat
     luci-app-fastpath suricata suricata-tools"
 SERVER=http://127.0.0.1:8000
 
-feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/profiles/scripts/feed" "$@"; }
+# @runs ./build.sh feed DIR
+feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/build.sh" feed "$@"; }
 
 # refuses PART… -- ARGUMENT…: it ends with an error that has every part.
 refuses() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where OpenWrt comes from: out of reach, pinned commits, patches.
 
-firmware() { FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build "$SCRIPTS/firmware" "$@"; }
+firmware() { FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build "$TOP/build.sh" firmware "$@"; }
 
 # A failure within ten seconds that says all of TEXT and has written nothing.
 out_of_reach() {
@@ -15,6 +15,7 @@ out_of_reach() {
     [ ! -e "$NOW/build/images" ] || fail "written: $(find "$NOW/build")"
 }
 
+# @runs ./build.sh firmware x86-64
 test_unplugged_it_says_what_is_out_of_reach() {
     unshare --map-root-user --net true 2>/dev/null || skip "no network namespaces here"
     export FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build
@@ -25,6 +26,7 @@ test_unplugged_it_says_what_is_out_of_reach() {
 }
 
 # Nobody listens at port 1.
+# @runs ./build.sh firmware x86-64 --config-only
 test_a_refused_address_is_named() {
     COMMAND=(firmware x86-64 --config-only --openwrt http://127.0.0.1:1/openwrt.git
         --feeds-from http://127.0.0.1:1/feeds)

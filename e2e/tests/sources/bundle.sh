@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The bundle of sources, its bill of materials and the licences.
 
+# @runs ./build.sh sources x86-64 --own
 # The bundle of this commit, made once.
 first() {
     [ -f "$FIRST/sbom.cdx.json" ] || "$TOP/build.sh" sources "$PROFILE" --own --out "$FIRST"
@@ -75,6 +76,8 @@ test_archive_builds() {
     rm -rf "$WORK/build"
 }
 
+# @runs ./build.sh sources --archives DIR
+# @runs ./build.sh sources --archives DIR
 # For the packages: the same archive, and the lines that name it.
 test_archives_for_packages() {
     local archive
