@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** A change of the configuration as the page follows it: check, apply, when it is confirmed,
- * reverted or rolled back; its time limits (60 s to confirm, 3 or 12 s to settle, 35 s at
- * most). */
+ * reverted or rolled back; its time limits (60 s to confirm, 120 s where a connection dials again,
+ * 3 or 12 s to settle, 35 s at most). */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
+import type { Wan } from '../api/types';
 import type * as Api from '../api/types-change';
 import { reasonOf, type Refused } from '../cause/cause';
 import type { Params } from '../i18n/t';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
 import type { Exposure } from './exposure';
+import { linesDown, linesUp, mayCut, redials } from './line';
 import type { Edit } from './sections';
 
 /** A problem of an option or a section, found by the router or by the page. */
@@ -64,8 +66,9 @@ export interface Care {
   reread?: () => Promise<void>;
 }
 
-/** How the last change on this page ended: `kept`, rolled back by a user, or by the timer. */
-export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut';
+/** How the last change on this page ended: `kept`, rolled back by a user or by the timer, or by the
+ * page because a connection did not come back. */
+export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut' | 'line-down';
 
 /** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
 export class Refusal extends Fault {
@@ -102,6 +105,10 @@ export class Router {
 
 /** Time in which the page has to find the router again. */
 export const UNDO_S = 60;
+/** The same where a connection dials again: the provider may hold the old session for a while. */
+export const REDIAL_S = 120;
+/** The page rolls back this long before the router does, to say why. */
+const LAST_CALL_MS = 6000;
 /**
  * The router brings a change into force after it has answered: only a later answer proves that it
  * is still reachable. Where the router does not know, the page waits this long. Interfaces take
@@ -118,6 +125,7 @@ const ASK_MS = 2500;
 const APPLY_MS = 25_000;
 
 const OWN = 'fastpath.change';
+const LINES = 'fastpath.change.lines';
 
 /** The one change that may be under way on a router, seen from this page. */
 export class Change {
@@ -134,14 +142,17 @@ export class Change {
   refused = $state.raw<readonly Problem[]>([]);
   /** The page made the pending one, and confirms it when it can. */
   own = $state(false);
+  /** Edits are on their way to the router. */
   busy = $state(false);
+  /** Connections that were up before the change and are down. */
+  down = $state.raw<readonly string[]>([]);
   readonly router: Router;
   private care: Care = {};
   private settled = 0;
   private patient = 0;
 
   constructor(
-    api: Pick<Fastpath, 'request'>,
+    private readonly api: Pick<Fastpath, 'request'>,
     private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
     private readonly via: string,
   ) {
@@ -162,14 +173,32 @@ export class Change {
       const { cut_ok = false, accept_exposure = [], end_connections = false } = consent;
       const opened = accept_exposure.length > 0 ? { accept_exposure: [...accept_exposure] } : {};
       const ends = end_connections ? { end_connections } : {};
-      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, ...opened, ...ends, note };
+      const lines = mayCut(edits) ? linesUp(await this.wan()) : [];
+      const seconds = redials(edits, lines) ? REDIAL_S : UNDO_S;
+      const args = { edits, via: this.via, seconds, cut_ok, ...opened, ...ends, note };
       const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
       const harmless = edits.every(({ config }) => !cutting.includes(config));
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;
-      this.begun(reply['id'] as number, Number(reply['seconds'] ?? UNDO_S), settle, care);
+      this.begun(reply['id'] as number, Number(reply['seconds'] ?? seconds), settle, care);
+      this.storage.setItem(LINES, JSON.stringify(lines));
     } finally {
       this.busy = false;
     }
+  }
+
+  /** The Internet connections as they are; none where the daemon does not answer. */
+  private async wan(signal?: AbortSignal): Promise<readonly Wan[]> {
+    const reply = await this.api.request('fastpath', 'status', {}, signal).catch(tolerated);
+    return ((reply ?? {})['wan'] ?? []) as readonly Wan[];
+  }
+
+  /** Whether each connection that was up before the change is up again. */
+  private async linesBack(signal: AbortSignal): Promise<boolean> {
+    const lines = JSON.parse(this.storage.getItem(LINES) ?? '[]') as string[];
+    if (lines.length === 0) return true;
+    const reply = await this.api.request('fastpath', 'status', {}, signal, ASK_MS);
+    this.down = linesDown(lines, reply['wan'] as readonly Wan[]);
+    return this.down.length === 0;
   }
 
   /** The edits that undo a change come from the router, which has the previous values. */
@@ -185,6 +214,8 @@ export class Change {
   begun(id: number, seconds: number, settle = SETTLE_MS, care: Care = {}): void {
     this.care = care;
     this.refused = [];
+    this.down = [];
+    this.storage.removeItem(LINES);
     this.storage.setItem(OWN, String(id));
     this.own = true;
     this.outcome = '';
@@ -249,7 +280,8 @@ export class Change {
           this.refused = this.pending.problems;
           await this.revert();
         } else if (this.own && this.proven() && ((await this.care.proof?.()) ?? true)) {
-          await this.confirm();
+          if (await this.linesBack(signal)) await this.confirm();
+          else if (this.until_ms - Date.now() < LAST_CALL_MS) await this.revert();
         }
       } catch (fault) {
         if (!signal.aborted) tolerated(fault);
@@ -267,9 +299,15 @@ export class Change {
 
   private end(done: Ended | undefined): void {
     this.storage.removeItem(OWN);
+    this.storage.removeItem(LINES);
     this.ended = done ?? null;
-    this.outcome = done?.state === 'confirmed' ? 'kept' : (done?.state ?? 'expired');
+    this.outcome = outcomeOf(done?.state ?? 'expired', this.down.length > 0);
   }
+}
+
+function outcomeOf(state: Ended['state'], down: boolean): Outcome {
+  if (state === 'confirmed') return 'kept';
+  return down ? 'line-down' : state;
 }
 
 /** A change of the network may prevent an answer, which is tolerated; a refusal is final. */
