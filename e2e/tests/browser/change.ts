@@ -16,7 +16,10 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
 
 /** The membership of a port or an SSID in a VLAN; the keys `u`, `t` and `-` set it. */
 export const cell = (page: Page, port: string, vid: number) =>
-  page.getByRole('button', { name: `${port}, VLAN ${vid}: ` });
+  page.getByRole('radio', { name: `${port}, VLAN ${vid}: `, checked: true });
+/** One of the memberships that it could have. */
+export const membership = (page: Page, port: string, vid: number, member: string) =>
+  page.getByRole('radio', { name: `${port}, VLAN ${vid}: ${member}`, exact: true });
 
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 

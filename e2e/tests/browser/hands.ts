@@ -10,6 +10,8 @@ export interface Hands {
   go(screen: string): Promise<void>;
   /** Activates a button, a link or a summary. */
   press(target: Locator): Promise<void>;
+  /** Chooses another radio of a group. */
+  choose(chosen: Locator, wanted: Locator): Promise<void>;
   /** Turns a checkbox on. */
   tick(box: Locator): Promise<void>;
   /** Replaces the text of a field. */
@@ -103,6 +105,11 @@ export class Keyboard implements Hands {
   async press(target: Locator): Promise<void> {
     await this.reach(target);
     await this.page.keyboard.press('Enter');
+  }
+
+  async choose(chosen: Locator, wanted: Locator): Promise<void> {
+    await this.reach(chosen);
+    while (!(await wanted.isChecked())) await this.page.keyboard.press('ArrowRight');
   }
 
   async tick(box: Locator): Promise<void> {
@@ -204,6 +211,10 @@ export class Touch implements Hands {
     await this.large(target);
     await target.tap();
     await this.fits();
+  }
+
+  async choose(_: Locator, wanted: Locator): Promise<void> {
+    await this.press(wanted);
   }
 
   async tick(box: Locator): Promise<void> {

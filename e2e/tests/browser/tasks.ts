@@ -2,7 +2,7 @@
 /** Tasks of an administrator, without the keys or taps that do them. */
 
 import type { Locator, Page } from '@playwright/test';
-import { CHANGE_MS, cell, kept, review } from './change';
+import { CHANGE_MS, cell, membership, kept, review } from './change';
 import { expect, rowOf } from './fixture';
 import type { Hands } from './hands';
 import { hosts, type Lab, type Lan, type Router } from './lab';
@@ -75,9 +75,8 @@ const vlan: Task = {
     await hands.write(form.getByLabel('Name'), 'guest');
     await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
     await hands.press(form.getByRole('button', { name: 'Add to draft' }));
-    // Tagged, then untagged.
-    await hands.press(cell(page, 'lan3', 30));
-    await hands.press(cell(page, 'lan3', 30));
+    await hands.choose(cell(page, 'lan3', 30), membership(page, 'lan3', 30, 'untagged'));
+    await expect(page.locator('[data-leaves="10"]')).toHaveText('leaves VLAN 10');
     await expect(cell(page, 'lan3', 30)).toHaveAttribute('data-member', 'u*');
     await applied(hands, page);
     const members = () => router.run('bridge vlan show dev lan3');

@@ -21,22 +21,27 @@ async function open(
 }
 
 const cell = (page: Page, port: string, vid: number) =>
-  page.getByRole('button', { name: `${port}, VLAN ${vid}: ` });
+  page.getByRole('radio', { name: `${port}, VLAN ${vid}: `, checked: true });
+const choice = (page: Page, port: string, vid: number, member: string) =>
+  page.getByRole('radio', { name: `${port}, VLAN ${vid}: ${member}`, exact: true });
 
-test('a cell goes through the memberships, and its name says which', async ({ page }) => {
+test('a cell has each membership, and names the VLAN that the port leaves', async ({ page }) => {
   await open(page);
   const lan3 = cell(page, 'lan3', 20);
-  // The membership in the other VLAN goes only when untagged frames change their VLAN.
-  for (const [sign, words, other] of [
-    ['–', 'not a member', 'u*'],
-    ['T', 'tagged', 'u*'],
-    ['U', 'untagged', ''],
-    ['–', 'not a member', ''],
+  await expect(lan3).toHaveText('–');
+  // The membership in the other VLAN goes only when untagged frames change their VLAN, and comes
+  // back with them.
+  for (const [words, other, left] of [
+    ['tagged', 'u*', ''],
+    ['untagged', '', 'leaves VLAN 10'],
+    ['not a member', 'u*', ''],
+    ['untagged', '', 'leaves VLAN 10'],
+    ['tagged', 'u*', ''],
   ] as const) {
-    await expect(lan3).toHaveText(sign);
+    await choice(page, 'lan3', 20, words).click();
     await expect(lan3).toHaveAccessibleName(`lan3, VLAN 20: ${words}`);
     await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', other);
-    await lan3.click();
+    await expect(page.locator('[data-leaves]')).toHaveText(left === '' ? [] : [left]);
   }
   await expect(page.getByRole('status').filter({ hasText: 'lan3, VLAN 20: ' })).toBeAttached();
 });
@@ -46,10 +51,14 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await cell(page, 'lan1', 10).focus();
   await page.keyboard.press('ArrowDown');
   await expect(cell(page, 'lan1', 20)).toBeFocused();
-  await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
   const lan3 = cell(page, 'lan3', 20);
   await expect(lan3).toBeFocused();
+  await page.keyboard.press('ArrowLeft');
+  await expect(lan3).toHaveAttribute('data-member', 'u*');
+  await page.keyboard.press('ArrowRight');
+  await expect(lan3).toHaveAttribute('data-member', '');
   await page.keyboard.press('t');
   await expect(lan3).toHaveAttribute('data-member', 't');
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
@@ -59,6 +68,7 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
   await page.keyboard.press('Delete');
   await expect(lan3).toHaveAttribute('data-member', '');
+  await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
   await page.keyboard.press('ArrowDown');
   await expect(lan3).toBeFocused();
 });
@@ -113,8 +123,9 @@ test('twelve ports fit into 1280 px, and into 320 px below one another', async (
     await page.setViewportSize({ width, height: 800 });
     await expect(cell(page, 'lan12', 20)).toBeVisible();
     for (const port of ports) {
-      const box = await cell(page, port, 20).boundingBox();
-      expect(box?.width, port).toBeGreaterThanOrEqual(32);
+      const group = page.getByRole('radiogroup', { name: `${port}, VLAN 20`, exact: true });
+      const box = await group.boundingBox();
+      expect(box?.width, port).toBeGreaterThanOrEqual(3 * 24);
       expect((box?.x ?? 0) + (box?.width ?? 0), port).toBeLessThanOrEqual(width);
     }
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -6,18 +6,11 @@ import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
 import { list, text, type Section } from '../form/sections';
 import { followName, leaveNetwork } from '../wifi/wifi';
+import { forget, recall, remember } from './left';
 
 /** How a port is in a VLAN: tagged, untagged; with a star untagged frames go into it. */
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
 export type Member = (typeof members)[number];
-
-/** The membership after one. Tagged comes first: untagged takes the port out of its other VLAN. */
-export function nextOf(now: Member, offered: readonly Member[]): Member {
-  const after: Record<Member, Member> = { '': 't', t: 'u*', 'u*': '', u: 't', 't*': '' };
-  const next = after[now];
-  if (offered.includes(next)) return next;
-  return now === '' ? 'u*' : '';
-}
 
 export interface Bridge {
   section: Section;
@@ -76,16 +69,52 @@ function write(draft: Draft, vlan: Vlan, entries: ReadonlyMap<string, Member>): 
   });
 }
 
-/** Puts a port into a VLAN. Untagged frames of a port go into one VLAN: it leaves the other. */
+/** A membership that a port had in another VLAN. */
+interface Left {
+  vid: string;
+  member: Member;
+}
+
+const isPvid = (member: Member | undefined) => member?.includes('*') ?? false;
+const cellOf = ({ bridge, vid }: Vlan, port: string) => [bridge, vid, port];
+
+/** The VLANs that a port leaves by its membership in this one; none once the router has it so. */
+function leftBy(draft: Draft, vlan: Vlan, port: string): Left[] {
+  const before = list(draft.original('network', vlan.section.section), 'ports').map(memberOf);
+  const applied = before.some(([each, member]) => each === port && isPvid(member));
+  if (applied || !isPvid(vlan.members.get(port))) return [];
+  const others = vlansOf(draft, vlan.bridge);
+  return (recall<Left[]>(draft, cellOf(vlan, port)) ?? []).filter(({ vid }) =>
+    others.some((other) => other.vid === vid && !isPvid(other.members.get(port))),
+  );
+}
+
+export const leaves = (draft: Draft, vlan: Vlan, port: string): string[] =>
+  leftBy(draft, vlan, port).map(({ vid }) => vid);
+
+/**
+ * Puts a port into a VLAN. Untagged frames of a port go into one VLAN: it leaves the other, and
+ * returns there when it is taken out of this one.
+ */
 export function join(draft: Draft, vlan: Vlan, port: string, member: Member): void {
-  if (member.includes('*')) {
-    for (const other of vlansOf(draft, vlan.bridge)) {
-      const now = other.members.get(port) ?? '';
-      if (other.vid === vlan.vid || !now.includes('*')) continue;
-      write(draft, other, new Map([...other.members, [port, now === 't*' ? 't' : '']]));
-    }
+  const put = (vid: string, now: Member) => {
+    const other = vlansOf(draft, vlan.bridge).find((each) => each.vid === vid);
+    if (other) write(draft, other, new Map([...other.members, [port, now]]));
+  };
+  const cell = cellOf(vlan, port);
+  const back = leftBy(draft, vlan, port);
+  put(vlan.vid, member);
+  if (!isPvid(member)) {
+    for (const each of back) put(each.vid, each.member);
+    forget(draft, cell);
+    return;
   }
-  write(draft, vlan, new Map([...vlan.members, [port, member]]));
+  const left = vlansOf(draft, vlan.bridge).flatMap((other): Left[] => {
+    const now = other.members.get(port);
+    return other.vid === vlan.vid || !now || !isPvid(now) ? [] : [{ vid: other.vid, member: now }];
+  });
+  for (const { vid, member: now } of left) put(vid, now === 't*' ? 't' : '');
+  if (left.length > 0) remember(draft, cell, left);
 }
 
 /** A VLAN as the form for a new one has it. */

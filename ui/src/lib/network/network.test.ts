@@ -6,13 +6,14 @@ import type { Section } from '../form/sections';
 import {
   addVlan,
   join,
+  leaves,
   memberOf,
-  nextOf,
   removeVlan,
   renameVlan,
   vlansOf,
   wrongWith,
 } from './matrix';
+import type { Member } from './matrix';
 import { migrate, perVlanBridges } from './migration';
 
 let last = 0;
@@ -82,6 +83,42 @@ describe('the matrix', () => {
     join(draft, vlan(draft, '10'), 'lan3', 'u*');
     join(draft, vlan(draft, '20'), 'lan3', '');
     expect(draft.edits).toEqual([]);
+  });
+
+  it('names the VLAN that a port leaves, and returns it there on the way back', () => {
+    const steps = (...picks: [vid: string, member: Member][]) => {
+      for (const [vid, member] of picks) join(draft, vlan(draft, vid), 'lan3', member);
+    };
+    steps(['20', 't']);
+    expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual([]);
+    steps(['20', 'u*']);
+    expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual(['10']);
+    steps(['20', '']);
+    expect(draft.edits).toEqual([]);
+    // Whatever the way there and back.
+    steps(['20', 'u*'], ['20', 't'], ['20', 'u*'], ['20', '']);
+    expect(draft.edits).toEqual([]);
+    addVlan(draft, 'br-lan', guest);
+    steps(['20', 'u*'], ['30', 'u*']);
+    expect(leaves(draft, vlan(draft, '30'), 'lan3')).toEqual(['20']);
+    steps(['30', ''], ['20', '']);
+    expect(vlan(draft, '10').members.get('lan3')).toBe('u*');
+  });
+
+  it('returns a port to nothing that was taken from it on purpose', () => {
+    join(draft, vlan(draft, '10'), 'lan3', '');
+    join(draft, vlan(draft, '20'), 'lan3', 'u*');
+    expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual([]);
+    join(draft, vlan(draft, '20'), 'lan3', '');
+    expect(vlan(draft, '10').members.has('lan3')).toBe(false);
+  });
+
+  it('returns a tagged port with a PVID to both', () => {
+    join(draft, vlan(draft, '10'), 'lan3', 't*');
+    join(draft, vlan(draft, '20'), 'lan3', 'u*');
+    expect(vlan(draft, '10').members.get('lan3')).toBe('t');
+    join(draft, vlan(draft, '20'), 'lan3', '');
+    expect(vlan(draft, '10').members.get('lan3')).toBe('t*');
   });
 
   it('adds a VLAN with interface, addresses and a zone that only reaches the Internet', () => {
@@ -190,16 +227,4 @@ it('prepares one bridge instead of one for each VLAN', async () => {
     ['lan1', 't'],
   ]);
   expect(perVlanBridges(draft)).toEqual([]);
-});
-
-it('a toggle goes through the memberships that are offered', () => {
-  const offered = ['', 'u*', 't'] as const;
-  expect(nextOf('', offered)).toBe('t');
-  expect(nextOf('t', offered)).toBe('u*');
-  expect(nextOf('u*', offered)).toBe('');
-  expect(nextOf('u', offered)).toBe('t');
-  expect(nextOf('t*', offered)).toBe('');
-  // An SSID is untagged or not in it.
-  expect(nextOf('', ['', 'u*'])).toBe('u*');
-  expect(nextOf('u*', ['', 'u*'])).toBe('');
 });

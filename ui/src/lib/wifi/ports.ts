@@ -3,6 +3,7 @@
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
+import { forget, recall, remember } from '../network/left';
 import type { Vlan } from '../network/matrix';
 import { bandOf, pointsOf, setNetwork } from './wifi';
 import { w } from './messages';
@@ -22,7 +23,21 @@ export function nameOf(draft: Draft, point: Section): string {
 export const pointIn = (point: Section, vlan: Vlan): boolean =>
   vlan.interface !== undefined && list(point, 'network').includes(vlan.interface.section);
 
-/** An SSID is in one VLAN, or in none. */
+const cellOf = (point: Section, vlan: Vlan) => [point.section, vlan.vid];
+
+/** The networks that an SSID leaves by its choice of this VLAN; none once the router has it so. */
+export function networksLeft(draft: Draft, point: Section, vlan: Vlan): string[] {
+  const before = draft.original('wireless', point.section);
+  const applied = before !== undefined && pointIn(before, vlan);
+  if (applied || !pointIn(point, vlan)) return [];
+  return recall<string[]>(draft, cellOf(point, vlan)) ?? [];
+}
+
+/** Puts an SSID into a VLAN, of which it has one or none; taken out, it returns to its former one. */
 export function putInto(draft: Draft, point: Section, vlan: Vlan, inside: boolean): void {
-  if (vlan.interface) setNetwork(draft, point, inside ? vlan.interface.section : '');
+  if (!vlan.interface || inside === pointIn(point, vlan)) return;
+  const left = inside ? list(point, 'network') : networksLeft(draft, point, vlan);
+  setNetwork(draft, point, inside ? vlan.interface.section : left.join(' '));
+  if (inside) remember(draft, cellOf(point, vlan), left);
+  else forget(draft, cellOf(point, vlan));
 }

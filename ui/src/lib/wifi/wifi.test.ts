@@ -156,6 +156,11 @@ describe('ports of the matrix', () => {
     expect([pointIn(home(), lan), pointIn(home(), guest)]).toEqual([false, true]);
     putInto(draft, home(), guest, false);
     expect(pointIn(home(), guest)).toBe(false);
+    expect(pointIn(home(), lan), 'where it was before').toBe(true);
+    putInto(draft, home(), lan, false);
+    putInto(draft, home(), guest, true);
+    putInto(draft, home(), guest, false);
+    expect(pointIn(home(), lan), 'taken out on purpose').toBe(false);
   });
 
   it('have the band in their name where two radios have the same SSID', () => {
