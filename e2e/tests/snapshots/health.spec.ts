@@ -39,6 +39,34 @@ const badge = (page: Page) => page.locator('nav [data-badge]');
 
 test.use({ locale: 'en-GB' });
 
+test('nothing is called good before the report has been read', async ({ page }) => {
+  await replay(page, (answers) => {
+    status(answers).health = [];
+    report(answers).findings = report(answers).findings.filter(({ severity }) => severity === 'ok');
+  });
+  let answerIt = () => {};
+  const asked = new Promise<void>((resolve) => (answerIt = resolve));
+  await page.route('**/ubus', async (route) => {
+    if (route.request().postData()?.includes('fastpath.doctor')) await asked;
+    await route.fallback();
+  });
+  await entered(page);
+  await page.goto('#/overview');
+  await expect(tile(page).getByRole('listitem')).toHaveText([/Not known yet$/]);
+  await expect(tile(page).locator('[data-severity=ok]')).toHaveCount(0);
+  answerIt();
+  await expect(tile(page).getByRole('listitem')).toHaveText([/No problems found\.$/]);
+});
+
+test('nothing is called good as long as there is no report', async ({ page }) => {
+  await open(page, 'overview', (answers) => {
+    status(answers).health = [];
+    status(answers).doctor.last = null;
+    delete answers['fastpath.doctor last {}'];
+  });
+  await expect(tile(page).getByRole('listitem')).toHaveText([/Not known yet$/]);
+});
+
 test('tile, badge and title count conditions and findings together', async ({ page }) => {
   await open(page, 'overview', (answers) => status(answers).health.push(wan));
   await expect(tile(page).getByRole('listitem')).toHaveText([

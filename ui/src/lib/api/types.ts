@@ -1400,11 +1400,15 @@ export interface IpsVisible {
    */
   bytes: number;
   /**
-   * tls: flows with a server name
+   * tls: handshakes, of connections that may still go on
+   */
+  handshakes: number;
+  /**
+   * tls: handshakes with a server name
    */
   named: number;
   /**
-   * tls: flows with a JA4 fingerprint
+   * tls: handshakes with a JA4 fingerprint
    */
   fingerprinted: number;
 }
@@ -1961,6 +1965,14 @@ export interface IpsSummary {
    * id of the newest alert
    */
   alerts: number;
+  /**
+   * alerts that `alerts` lists without a filter; restarts of the daemon keep them
+   */
+  alerts_kept: number;
+  /**
+   * when the oldest of them was raised, Unix ms; 0 without any
+   */
+  alerts_since_ms: number;
   /**
    * sources blocked now
    */

@@ -4,7 +4,17 @@ import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
 import { faultsOf } from './forwards';
-import { connect, isIsolated, isolate, reaches, rulesOf, strays, zoneName, zonesOf } from './zones';
+import {
+  connect,
+  isIsolated,
+  isolate,
+  reaches,
+  rulesOf,
+  strays,
+  waysIn,
+  zoneName,
+  zonesOf,
+} from './zones';
 
 const section = (name: string, type: string, values: Options): Section => ({
   section: name,
@@ -158,4 +168,48 @@ it('counts the enabled firewall rules, which the matrix does not show', () => {
   draft.add('firewall', 'rule', { name: 'Allow-Ping', target: 'ACCEPT' });
   draft.add('firewall', 'rule', { name: 'Old', target: 'ACCEPT', enabled: '0' });
   expect(rulesOf(draft)).toBe(before + 1);
+});
+
+describe('ways into an isolated zone', () => {
+  const rule = (values: Options) => draft.add('firewall', 'rule', { target: 'ACCEPT', ...values });
+  const redirect = (values: Options) =>
+    draft.add('firewall', 'redirect', { src: 'wan', dest_ip: '10.0.30.5', ...values });
+  const ways = () => waysIn(draft, zoneOf('guest')).length;
+
+  beforeEach(() => {
+    isolate(draft, { network: 'guest' });
+    draft.remove('firewall', 'old');
+  });
+
+  it.each([
+    ['a rule from another zone', () => rule({ src: 'lan', dest: 'guest' })],
+    ['a rule from every zone', () => rule({ src: '*', dest: 'guest' })],
+    ['a rule to every zone', () => rule({ src: 'lan', dest: '*' })],
+    ['a rule in small letters', () => rule({ src: 'lan', dest: 'guest', target: 'accept' })],
+    ['a port forward', () => redirect({ dest: 'guest' })],
+    ['a port forward to an address', () => redirect({})],
+  ])('are %s', (_, add) => {
+    expect(ways()).toBe(0);
+    add();
+    expect(ways()).toBe(1);
+    expect(isIsolated(draft, zoneOf('guest'))).toBe(true);
+  });
+
+  it('are not rules that let nobody in', () => {
+    rule({ src: 'lan', dest: 'guest', enabled: '0' });
+    rule({ src: 'lan', dest: 'guest', target: 'REJECT' });
+    rule({ src: 'lan', dest: 'iot' });
+    rule({ src: 'guest', dest: 'wan' });
+    rule({ src: 'lan' });
+    redirect({ dest: 'lan' });
+    redirect({ dest: 'guest', target: 'SNAT' });
+    redirect({ dest: 'guest', enabled: '0' });
+    expect(ways()).toBe(0);
+  });
+
+  it('are open where fw4 forwards between all zones', () => {
+    draft.add('firewall', 'defaults', { forward: 'ACCEPT' });
+    expect(reaches(draft, 'lan', 'guest')).toBe('always');
+    expect(isIsolated(draft, zoneOf('guest'))).toBe(false);
+  });
 });

@@ -56,12 +56,17 @@ export function reaches(
   src: string,
   dest: string,
 ): 'yes' | 'no' | 'always' {
+  if (isOpen(draft)) return 'always';
   const found = forwardings(draft, src, dest);
   if (found.some((each) => text(each, 'src') === '*' || text(each, 'dest') === '*')) {
     return 'always';
   }
   return found.length > 0 ? 'yes' : 'no';
 }
+
+/** Whether fw4 forwards between all zones, by its defaults. */
+const isOpen = (draft: Pick<Sections, 'all'>): boolean =>
+  draft.all(FILE, 'defaults').some((each) => text(each, 'forward').toUpperCase() === 'ACCEPT');
 
 /** Lets `src` open connections to `dest`, or not. */
 export function connect(draft: Sections, src: string, dest: string, on: boolean): void {
@@ -156,7 +161,28 @@ export function isolate(draft: Sections, of: { zone: Zone } | { network: string 
   }
 }
 
-/** Whether a zone is as `isolate` leaves it. */
+/** Enabled rules and redirects that let others into a zone, whatever the matrix says. */
+export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
+  const enabled = (type: string) =>
+    draft.all(FILE, type).filter((each) => isOn(each, 'enabled', '1'));
+  const leads = (each: Section) => ['*', zone.name].includes(text(each, 'dest'));
+  const rules = enabled('rule').filter(
+    (each) =>
+      leads(each) &&
+      text(each, 'src') !== zone.name &&
+      text(each, 'target').toUpperCase() === 'ACCEPT',
+  );
+  // Without a destination fw4 derives the zone from the address.
+  const redirects = enabled('redirect').filter(
+    (each) =>
+      text(each, 'target', 'DNAT').toUpperCase() === 'DNAT' &&
+      text(each, 'dest_ip') !== '' &&
+      (text(each, 'dest') === '' || leads(each)),
+  );
+  return [...rules, ...redirects];
+}
+
+/** Whether the zones are as `isolate` leaves them; rules may still let somebody in. */
 export function isIsolated(draft: Pick<Sections, 'all'>, zone: Zone): boolean {
   const others = zonesOf(draft).filter(({ name }) => name !== zone.name);
   const open = others.some(

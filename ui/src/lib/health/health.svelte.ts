@@ -9,6 +9,9 @@ export class HealthList {
   /** Conditions and findings, the worst first. */
   entries = $state.raw<readonly Entry[]>([]);
 
+  /** Whether the doctor's report has been read: before that nothing is known to be good. */
+  known = $state(false);
+
   /** The worst that asks for something. */
   get worst(): Severity {
     return verdictOf(this.entries);

@@ -46,8 +46,8 @@ const never_one: Record<string, string> = {
 
 /** Messages whose noun has no plural form of its own. */
 const same = new Set([
-  'en: protection alerts.seen',
-  'de: protection alerts.seen',
+  'en: protection alerts.since',
+  'de: protection alerts.since',
   'de: protection alerts.matched',
 ]);
 

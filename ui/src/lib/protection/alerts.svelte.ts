@@ -23,8 +23,6 @@ export class AlertFeed {
   alerts = $state.raw<readonly Alert[]>([]);
   /** That match: those the daemon remembered at first, and later ones; null before that. */
   total = $state<number | null>(null);
-  /** Since the daemon's start. */
-  seen = $state(0);
   /** New ones that wait until nobody reads. */
   waiting = $state.raw<readonly Alert[]>([]);
   trouble = $state('');
@@ -109,7 +107,6 @@ export class AlertFeed {
   }
 
   private took(answer: Alerts, since: number): void {
-    this.seen = answer.seen;
     if (answer.last < since) {
       this.last = 0;
       void this.fetch();

@@ -43,9 +43,23 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
       strangers: 0,
     },
     visible: [
-      { kind: 'plain', flows: 812, bytes: 91_000_000, named: 0, fingerprinted: 0 },
-      { kind: 'tls', flows: 5210, bytes: 612_000_000, named: 5003, fingerprinted: 5190 },
-      { kind: 'encrypted', flows: 640, bytes: 204_000_000, named: 0, fingerprinted: 0 },
+      { kind: 'plain', flows: 812, bytes: 91_000_000, handshakes: 0, named: 0, fingerprinted: 0 },
+      {
+        kind: 'tls',
+        flows: 5210,
+        bytes: 612_000_000,
+        handshakes: 5240,
+        named: 5003,
+        fingerprinted: 5190,
+      },
+      {
+        kind: 'encrypted',
+        flows: 640,
+        bytes: 204_000_000,
+        handshakes: 0,
+        named: 0,
+        fingerprinted: 0,
+      },
     ],
     rules: {
       state: 'good',

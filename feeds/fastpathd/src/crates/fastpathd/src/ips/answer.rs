@@ -24,17 +24,22 @@ pub(crate) struct Summary<'a> {
     why: &'a str,
     cause: &'a Cause,
     alerts: u64,
+    alerts_kept: usize,
+    alerts_since_ms: i64,
     blocks: usize,
     rules_ms: u64,
 }
 
 pub(crate) fn summary(core: &Core) -> Summary<'_> {
     let condition = core.ips.inspection.condition();
+    let (alerts_kept, alerts_since_ms) = core.ips.events.alerts.kept();
     Summary {
         state: condition.state.name(),
         why: &condition.why.text,
         cause: &condition.why,
         alerts: core.ips.events.alerts.last(),
+        alerts_kept,
+        alerts_since_ms,
         blocks: core.ips.inspection.blocks.len(),
         rules_ms: core.rules.checked_ms(),
     }
@@ -106,6 +111,7 @@ struct VisibleView {
     kind: &'static str,
     flows: u64,
     bytes: u64,
+    handshakes: u64,
     named: u64,
     fingerprinted: u64,
 }
@@ -218,6 +224,7 @@ fn visible(core: &Core, kind: Visibility) -> VisibleView {
         kind: kind.name(),
         flows: volume.flows,
         bytes: volume.bytes,
+        handshakes: if tls { visible.handshakes } else { 0 },
         named: if tls { visible.named } else { 0 },
         fingerprinted: if tls { visible.fingerprinted } else { 0 },
     }

@@ -140,6 +140,14 @@ impl Alerts {
         self.last
     }
 
+    /// How many are kept, and when the oldest of them was raised, Unix ms; 0 without any.
+    #[must_use]
+    pub fn kept(&self) -> (usize, i64) {
+        let rings = [&self.passed, &self.blocked];
+        let oldest = rings.iter().filter_map(|ring| ring.iter().next()).min_by_key(|(id, _)| *id);
+        (rings.map(Ring::len).iter().sum(), oldest.map_or(0, |(_, alert)| alert.at_ms))
+    }
+
     /// With their ids, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
         let mut all: Vec<_> = self.passed.iter().chain(self.blocked.iter()).collect();

@@ -56,6 +56,7 @@ fn the_ring_keeps_the_newest_and_counts_on() {
     let page = alerts.page(&AlertFilter::default(), 3, 9000, &());
     assert_eq!(ids(&page), [2500, 2499, 2498]);
     assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
+    assert_eq!(alerts.kept().0, page.total);
     // 600 that passed, each second one.
     assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1301));
     let since = AlertFilter { since: 2498, ..AlertFilter::default() };
@@ -92,6 +93,9 @@ fn alerts_outlive_the_process() {
     after.restore(&text);
     assert_eq!(after.last(), 7);
     assert_eq!(after.save(), text);
+    assert_eq!(after.kept(), before.kept(), "one number and one time on both sides of a restart");
+    assert_eq!(before.kept(), (7, before.newest_first().last().unwrap().1.at_ms));
+    assert_eq!(Alerts::default().kept(), (0, 0));
     assert_eq!(after.newest_first().next().unwrap().1, before.newest_first().next().unwrap().1);
     after.add(alert(8));
     assert_eq!(after.last(), 8);

@@ -33,6 +33,10 @@ impl Ring {
         self.kept.push_back((id, alert));
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
     /// With their ids, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Alert)> {
         self.kept.iter().map(|(id, alert)| (*id, alert))

@@ -46,6 +46,8 @@ pub struct Visible {
     plain: Volume,
     tls: Volume,
     encrypted: Volume,
+    /// TLS handshakes, of connections that may still go on.
+    pub handshakes: u64,
     /// Handshakes with a server name.
     pub named: u64,
     /// Handshakes with a JA4 fingerprint.
@@ -74,6 +76,7 @@ impl Visible {
     }
 
     pub(super) fn note_handshake(&mut self, named: bool, fingerprinted: bool) {
+        self.handshakes += 1;
         self.named += u64::from(named);
         self.fingerprinted += u64::from(fingerprinted);
     }
@@ -113,6 +116,7 @@ mod tests {
         assert_eq!(visible.volume(Visibility::Tls), Volume { flows: 2, bytes: 200 });
         assert_eq!(visible.volume(Visibility::Plain), Volume { flows: 1, bytes: 100 });
         assert_eq!(visible.volume(Visibility::Encrypted), Volume::default());
-        assert_eq!((visible.named, visible.fingerprinted), (1, 2));
+        let Visible { handshakes, named, fingerprinted, .. } = visible;
+        assert_eq!((handshakes, named, fingerprinted), (2, 1, 2));
     }
 }
