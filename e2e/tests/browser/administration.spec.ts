@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { CHANGE_MS } from './change';
 import { core, expect, open, test } from './fixture';
+import { sessionOf } from './session';
 
 /** Applies the edits, and waits until the page has confirmed the change. */
 async function apply(page: Page): Promise<void> {
@@ -175,12 +176,7 @@ test(
       expect(await page.content()).not.toContain('correct horse');
       expect(await router.run('cat /etc/config/rpcd')).toMatch(/password '\$6\$[\s\S]*e2e-guest/);
       await router.run('! grep -rq "correct horse" /etc /var/run/fastpath-access.json');
-      const login = { username: 'e2e-guest', password: 'correct horse' };
-      const params = ['0'.repeat(32), 'fastpath.access', 'login', login];
-      const answer = await request.post('/ubus', {
-        data: { jsonrpc: '2.0', id: 1, method: 'call', params },
-      });
-      expect(await answer.json()).toHaveProperty('result.1.ubus_rpc_session');
+      expect(await sessionOf(request, 'e2e-guest', 'correct horse')).toMatch(/^\w{32}$/);
     } finally {
       await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
     }

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { APIRequestContext, Page } from '@playwright/test';
-import { passwords, type User } from './fixture';
+import type { User } from './fixture';
+import { sessionOf } from './session';
 
 const app = join(import.meta.dirname, '../../../luci-app-fastpath');
 const view = readFileSync(
@@ -77,17 +78,7 @@ export async function openInLuci(
     title = 'gateway | Overview',
   }: { user?: User; lang?: string; headers?: Record<string, string>; title?: string } = {},
 ): Promise<string> {
-  const params = [
-    '0'.repeat(32),
-    'fastpath.access',
-    'login',
-    { username: user, password: passwords[user] },
-  ];
-  const answer = await request.post('/ubus', {
-    data: { jsonrpc: '2.0', id: 1, method: 'call', params },
-  });
-  const { result } = (await answer.json()) as { result: [number, { ubus_rpc_session: string }] };
-  const session = result[1].ubus_rpc_session;
+  const session = await sessionOf(request, user);
   await tab.route(`**${BASE}/**`, (route) =>
     route.fulfill({ headers, contentType: 'text/html', body: page(session, lang, title) }),
   );

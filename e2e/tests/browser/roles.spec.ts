@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { APIRequestContext } from '@playwright/test';
 import { apply, kept, looked } from './change';
-import { core, expect, open, passwords, test, type User } from './fixture';
+import { core, expect, open, passwords, test } from './fixture';
 import { onlyByItself } from './place';
+import { rpc, sessionOf } from './session';
 
 const rights = fileURLToPath(
   new URL(
@@ -22,26 +22,6 @@ const writes = Object.entries(
   (JSON.parse(readFileSync(rights, 'utf8')) as Record<string, Group>)['luci-app-fastpath']?.write
     .ubus ?? {},
 ).flatMap(([object, methods]) => methods.map((method) => [object, method] as const));
-
-const NOBODY = '0'.repeat(32);
-
-async function rpc(request: APIRequestContext, session: string, ...call: unknown[]) {
-  const data = { jsonrpc: '2.0', id: 1, method: 'call', params: [session, ...call] };
-  return (await (await request.post('/ubus', { data })).json()) as {
-    error?: { code: number };
-    result?: [number, Record<string, unknown>?];
-  };
-}
-
-async function sessionOf(
-  request: APIRequestContext,
-  username: string,
-  password = passwords[username as User],
-): Promise<string> {
-  const args = { username, password };
-  const { result } = await rpc(request, NOBODY, 'fastpath.access', 'login', args);
-  return String(result?.[1]?.['ubus_rpc_session']);
-}
 
 test(
   'a viewer may call nothing that changes something',
@@ -160,7 +140,7 @@ test(
     const waits = page.getByRole('button', { name: /^Try again in \d+ seconds?$/ });
     await expect(waits).toBeDisabled();
     const failures = await router.run('cat /var/run/fastpath-access.json');
-    expect(JSON.parse(failures)).toMatchObject({ names: { viewer: { failures: 5 } } });
+    expect(JSON.parse(failures)).toMatchObject({ accounts: { viewer: { failures: 5 } } });
     expect(failures).not.toContain('wrong');
     await enter(passwords.viewer);
     await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();

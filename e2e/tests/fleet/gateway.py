@@ -14,6 +14,7 @@ import time
 MASK = "•••"
 SECRETS = {"password", "passphrase", "pppd_options", "Wps_Pin", "url", "feed"}
 PASSWORD = "right"
+NONCE = "1000.seal"
 
 
 def shown(value, option):
@@ -208,7 +209,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, state, session, name, method, arguments):
         state.calls.append(f"{name} {method}")
+        if (name, method) == ("fastpath.access", "begin"):
+            return {"result": [0, {"nonce": NONCE, "valid_s": 60}]}
         if (name, method) == ("fastpath.access", "login"):
+            if arguments.get("nonce") != NONCE:
+                return {"result": [0, refusal("nonce", "call fastpath.access begin")]}
             if arguments["password"] != PASSWORD:
                 return {"result": [0, refusal("denied", "wrong name or password", wait_s=0)]}
             new = f"session{len(state.calls)}"

@@ -184,7 +184,11 @@ asked() {
 }
 
 login() {
-    asked 00000000000000000000000000000000 "$1" login '{"username":"root","password":"secret"}'
+    local nonce
+    # shellcheck disable=SC2016 # the router expands it
+    nonce='$(ubus call fastpath.access begin | jsonfilter -e @.nonce)'
+    asked 00000000000000000000000000000000 "$1" login \
+        "{\"username\":\"root\",\"password\":\"secret\",\"nonce\":\"$nonce\"}"
 }
 
 test_a_router_installs_from_a_feed() {

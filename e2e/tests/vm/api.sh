@@ -6,10 +6,7 @@
 code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
 # guess BROWSER PASSWORD: the answer to a login as viewer, with a browser's token.
-guess() {
-    rpc "$NOBODY" fastpath.access login \
-        "{\"username\": \"viewer\", \"password\": \"$2\", \"browser\": \"$1\"}"
-}
+guess() { log_in viewer "$2" "$1"; }
 
 # @fault:owner-kept-out
 test_a_browser_of_the_owner_is_not_kept_out() {
@@ -20,7 +17,7 @@ test_a_browser_of_the_owner_is_not_kept_out() {
     # As after twenty guesses of others: a minute for the next one.
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'read -r up _ </proc/uptime
-        echo "{\"names\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
+        echo "{\"accounts\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
             >/var/run/fastpath-access.json'
     has "the answer to others" "$(guess "" look)" '"wait"'
     has "the answer to a wrong password" "$(guess "$token" wrong)" '"denied"'
@@ -33,6 +30,8 @@ test_a_browser_of_the_owner_is_not_kept_out() {
 test_login() {
     local answer
     answer=$(rpc "$NOBODY" fastpath.access login '{"username": "root", "password": "wrong"}')
+    same "code without a nonce" "$(jq -r '.result[1].error.code' <<<"$answer")" nonce
+    answer=$(log_in root wrong)
     same "code of a bad login" "$(jq -r '.result[1].error.code' <<<"$answer")" denied
     answer=$(rpc "$NOBODY" session login '{"username": "root", "password": "fastpath"}')
     same "code of rpcd's own login" "$(code "$answer")" -32002

@@ -32,7 +32,7 @@ const writes = [
 ];
 
 /** Anybody may, before there is a session. */
-const open = ['session login', 'fastpath.access login'];
+const open = ['session login', 'fastpath.access begin', 'fastpath.access login'];
 
 const files = readdirSync(source, { recursive: true })
   .map(String)
@@ -142,5 +142,7 @@ it('lets somebody without a session log in, and nothing else', () => {
   const access = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { read: Group }>;
   expect(Object.keys(access)).toEqual(['unauthenticated']);
   expect(Object.keys(access['unauthenticated'] ?? {})).toEqual(['description', 'read']);
-  expect(access['unauthenticated']?.read).toEqual({ ubus: { 'fastpath.access': ['login'] } });
+  expect(access['unauthenticated']?.read).toEqual({
+    ubus: { 'fastpath.access': ['begin', 'login'] },
+  });
 });

@@ -15,9 +15,16 @@ rpc() {
         '{jsonrpc: "2.0", id: 1, method: "call", params: [$s, $o, $m, $a]}')"
 }
 
+# log_in USER PASSWORD [BROWSER]: the answer to a login with a nonce and a browser's token.
+log_in() {
+    local nonce
+    nonce=$(rpc "$NOBODY" fastpath.access begin '{}' | jq -r '.result[1].nonce // empty')
+    rpc "$NOBODY" fastpath.access login "$(
+        jq -nc --arg u "$1" --arg p "$2" --arg b "${3-}" --arg n "$nonce" \
+            '{username: $u, password: $p, browser: $b, nonce: $n}'
+    )"
+}
+
 # session USER PASSWORD: a new one's id, or nothing. rpcd's own `session login` is closed to the
 # web.
-session() {
-    rpc "$NOBODY" fastpath.access login "{\"username\": \"$1\", \"password\": \"$2\"}" |
-        jq -r '.result[1].ubus_rpc_session // empty'
-}
+session() { log_in "$1" "$2" | jq -r '.result[1].ubus_rpc_session // empty'; }

@@ -97,7 +97,9 @@ async function ask(
   browser: string | undefined,
 ): Promise<Record<string, unknown>> {
   try {
-    const own = browser === undefined ? args : { ...args, browser };
+    // Only a page of the router's own origin can read the nonce.
+    const { nonce } = admitted(await ubus.call('fastpath.access', 'begin', {}));
+    const own = { ...args, nonce, ...(browser !== undefined && { browser }) };
     return admitted(await ubus.call('fastpath.access', 'login', own));
   } catch (fault) {
     // Not there, or (to uhttpd the same as no session) granted to nobody.
@@ -110,6 +112,7 @@ async function ask(
 function admitted(reply: Record<string, unknown>): Record<string, unknown> {
   const { error } = reply as { error?: Refused & { wait_s?: number } };
   if (!error) return reply;
-  const kind = { denied: 'denied', wait: 'slowed' }[error.code] ?? 'failed';
+  const late = error.cause?.code === 'empty-password';
+  const kind = (!late && { denied: 'denied', wait: 'slowed' }[error.code]) || 'failed';
   throw new Fault(kind as FaultKind, reasonOf('refusal', error), { seconds: error.wait_s ?? 0 });
 }

@@ -99,7 +99,8 @@ describe('logIn', () => {
     ubus.session = 'old';
     const { session, browser } = await logIn(ubus, 'root', 'secret');
     expect(asked[0]?.params[0]).toBe(NULL_SESSION);
-    expect(asked[0]?.params[3]).toMatchObject({ username: 'root', password: 'secret' });
+    expect(asked.map(({ params }) => params[2])).toEqual(['begin', 'login']);
+    expect(asked[1]?.params[3]).toMatchObject({ username: 'root', password: 'secret' });
     expect(session).toBe('aac174533f5a3989995e0ea5e1a09813');
     expect(browser).toBeUndefined();
     expect(ubus.session).toBe(session);
@@ -109,6 +110,15 @@ describe('logIn', () => {
     const { ubus } = router(answers({ error: { code: 'denied', text: 'wrong', wait_s: 2 } }));
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject({ kind: 'denied', seconds: 2 });
     expect(ubus.session).toBe(NULL_SESSION);
+  });
+
+  it('says why an empty password is not accepted any more', async () => {
+    const cause = { code: 'empty-password', params: { minutes: 15 } };
+    const refused = { code: 'denied', text: 'late', cause, wait_s: 0 };
+    const message = /^without a password, .* first 15 minutes/;
+    await expect(logIn(router(answers({ error: refused })).ubus, 'root', '')).rejects.toMatchObject(
+      { kind: 'failed', message: expect.stringMatching(message) as string },
+    );
   });
 
   it('reports how long a throttled login is refused', async () => {

@@ -25,6 +25,7 @@ class Router {
   /** Arguments of the last login. */
   login: object = {};
   call(_: string, method: string, args: object) {
+    if (method === 'begin') return Promise.resolve({ nonce: '1.x', valid_s: 60 });
     if (method === 'login') this.login = args;
     if (method === 'destroy') this.ended.push(this.session);
     if (method === 'login') return Promise.resolve({ ubus_rpc_session: 'abc', browser: 'token' });

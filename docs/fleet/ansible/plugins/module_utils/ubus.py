@@ -69,7 +69,8 @@ class Gateway:
         return self._call(self.session, name, method, arguments or {})
 
     def login(self):
-        arguments = {"username": self.username, "password": self.password}
+        nonce = self._call(NOBODY, "fastpath.access", "begin", {}).get("nonce")
+        arguments = {"username": self.username, "password": self.password, "nonce": nonce}
         answer = self._call(NOBODY, "fastpath.access", "login", arguments)
         self.session = answer.get("ubus_rpc_session")
         if not self.session:

@@ -2,12 +2,13 @@
 //! Tokens of browsers in which a user has logged in before, so that the throttle counts those
 //! apart from everybody else. A token has a random number and its HMAC-SHA-256 with the name, under
 //! a key in `/etc/fastpath/access.key`, which only root reads. It is good for one name and replaces
-//! no password.
+//! no password. Also the nonces of `begin`: a time and its HMAC, under a key that a boot renews.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
@@ -15,12 +16,19 @@ use sha2::Sha256;
 
 /// Kept by sysupgrade and by backups, as the accounts are.
 pub(crate) const KEY: &str = "/etc/fastpath/access.key";
+/// Key of the nonces, in memory.
+pub(crate) const NONCE_KEY: &str = "/var/run/fastpath-access.key";
+/// How long a nonce is valid.
+pub(crate) const NONCE_LIFETIME: Duration = Duration::from_secs(60);
 /// Bytes of the key: a block of SHA-256.
 const BYTES: usize = 64;
 /// Bytes of a token's random number.
 const NUMBER: usize = 16;
 /// Characters of it in base64.
 const NUMBER_TEXT: usize = 22;
+
+/// Suffix of the text that a nonce seals, which no number of a token has.
+const NONCE: &str = ".nonce";
 
 /// The router's key.
 pub(crate) struct Key([u8; BYTES]);
@@ -45,8 +53,7 @@ impl Key {
         if let Some(folder) = file.parent() {
             DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
         }
-        // Two first logins at once make two keys, and the token of one is not good: it gets
-        // another at its next login.
+        // Of two first logins at once, the token of one is invalid: its next login renews it.
         let aside = file.with_extension(std::process::id().to_string());
         let written = OpenOptions::new()
             .write(true)
@@ -80,6 +87,23 @@ impl Key {
         valid.then(|| number.to_owned())
     }
 
+    /// A nonce, made at a time since boot.
+    pub(crate) fn nonce(&self, now: Duration) -> String {
+        let made = now.as_millis().to_string();
+        let seal = self.seal(NONCE, &made).finalize().into_bytes();
+        format!("{made}.{}", Base64UrlUnpadded::encode_string(&seal))
+    }
+
+    /// Whether a nonce was made with this key and has not expired.
+    pub(crate) fn is_fresh(&self, nonce: &str, now: Duration) -> bool {
+        let Some((made, seal)) = nonce.split_once('.') else { return false };
+        let Ok(seal) = Base64UrlUnpadded::decode_vec(seal) else { return false };
+        let Ok(ms) = made.parse() else { return false };
+        let age = now.checked_sub(Duration::from_millis(ms));
+        age.is_some_and(|age| age <= NONCE_LIFETIME)
+            && self.seal(NONCE, made).verify_slice(&seal).is_ok()
+    }
+
     fn seal(&self, name: &str, number: &str) -> Hmac<Sha256> {
         // The number has a fixed length, so no two pairs give the same text.
         Hmac::new(&self.0.into()).chain_update(number).chain_update(name)
@@ -107,6 +131,23 @@ mod tests {
         assert_eq!(other.browser("root", &token), None);
         for wrong in ["", ".", "x", &token[..token.len() - 1], &format!("{token}0"), &number] {
             assert_eq!(key.browser("root", wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_nonce_expires_and_is_good_on_its_router() {
+        let (key, other) = (Key([1; BYTES]), Key([2; BYTES]));
+        let at = Duration::from_millis(100_250);
+        let nonce = key.nonce(at);
+        assert!(key.is_fresh(&nonce, at) && key.is_fresh(&nonce, at + NONCE_LIFETIME));
+        assert!(!key.is_fresh(&nonce, at + NONCE_LIFETIME + Duration::from_millis(1)));
+        assert!(!key.is_fresh(&nonce, Duration::from_millis(100_249)), "from the future");
+        assert!(!other.is_fresh(&nonce, at));
+        let later = nonce.replacen("100250", "100300", 1);
+        let token = key.token("root").unwrap();
+        for wrong in ["", ".", "x", "100250", "100250.", &nonce[..nonce.len() - 1], &later, &token]
+        {
+            assert!(!key.is_fresh(wrong, at + Duration::from_secs(1)), "{wrong}");
         }
     }
 

@@ -6,15 +6,22 @@ use std::path::{Path, PathBuf};
 
 use plugin::{Bus, Call, Map, Refusal};
 
-use crate::login::login;
+use crate::account::Accounts;
+use crate::login::{Files, begin, login};
 use crate::record::Record;
 
 /// Answers one `login`; `folder` gets the record of failures and the key of tokens.
 ///
 /// # Errors
 /// The answer that the page gets.
-pub async fn attempt(args: Map, folder: &Path) -> Result<Map, Refusal> {
-    let record = Record::at(folder.join("failures"), "/proc/uptime".into());
+pub async fn attempt(mut args: Map, folder: &Path) -> Result<Map, Refusal> {
+    let files = Files {
+        record: Record::at(folder.join("failures"), "/proc/uptime".into()),
+        key: folder.join("access.key"),
+        nonce_key: folder.join("nonce.key"),
+        accounts: Accounts::at(folder.join("rpcd"), folder.join("passwd")),
+    };
+    args.entry("nonce").or_insert(begin(&files)?["nonce"].clone());
     let bus = Bus::at(PathBuf::from("/nonexistent"));
-    login(Call::new(args, bus), record, folder.join("access.key")).await
+    login(Call::new(args, bus), files).await
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `login` and `hash` of `fastpath.access`: arguments, answers, the refusals `denied` and
-//! `wait` with their seconds, and the shortest and longest password of an account.
+//! Methods `begin`, `login` and `hash` of `fastpath.access`: arguments, answers, the refusals
+//! `nonce`, `denied` and `wait`, when an empty password is accepted, and the shortest and longest
+//! password of an account.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,11 +10,14 @@ use plugin::{BusError, Call, CallReason, Map, Method, Object, Refusal, Sample, m
 use serde_json::{Value, json};
 use ubus::Status;
 
-use crate::browser::{KEY, Key};
+use crate::account::Accounts;
+use crate::browser::{KEY, Key, NONCE_KEY, NONCE_LIFETIME};
 use crate::journal;
 use crate::record::Record;
 use crate::throttle::Client;
 
+/// How long after boot an empty password is accepted: a rebound web page could use it as well.
+const EMPTY_PASSWORD_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// The shortest password that is taken for an account.
 const SHORTEST: usize = 8;
 /// The longest that crypt(3) reads completely on every libc.
@@ -23,29 +27,31 @@ config::coded! {
     /// Why a login, or a hash, is refused.
     pub enum LoginReason {
         Wrong = "wrong-password", "wrong name or password";
+        Nonce = "nonce", "call fastpath.access begin, and login with its nonce within a minute";
+        Empty { minutes: u64 } = "empty-password",
+            "without a password, a login is possible only in the first {minutes} minutes after the \
+             router has started: restart it, or set a password by ssh";
         Wait { wait_s: u64 } = "wait", "too many wrong passwords: try again in {wait_s} s";
         Length { shortest: usize, longest: usize, length: usize } = "password-length",
             "a password has {shortest} to {longest} bytes; this one has {length}";
     }
 }
 
-/// `fastpath.access`: method `login {username, password, timeout, browser}` answers as rpcd's
-/// `session login` does, and with a token `browser` for the next login of that name: attempts with
-/// it are counted apart. It refuses with `denied` (wrong name or password) or `wait` (not even
-/// asked), both with `wait_s`, the seconds to the next attempt that will be asked.
-/// Method `hash {password}` answers `{hash}` as rpcd compares it.
+/// See `schema/access`.
 pub const OBJECT: Object = Object {
     name: "fastpath.access",
     methods: &[
+        Method { name: "begin", args: &[], run: |_| Box::pin(async { begin(&Files::default()) }) },
         Method {
             name: "login",
             args: &[
                 ("username", Sample::Text),
                 ("password", Sample::Text),
+                ("nonce", Sample::Text),
                 ("timeout", Sample::Number),
                 ("browser", Sample::Text),
             ],
-            run: |call| Box::pin(login(call, Record::default(), KEY.into())),
+            run: |call| Box::pin(login(call, Files::default())),
         },
         Method {
             name: "hash",
@@ -54,6 +60,41 @@ pub const OBJECT: Object = Object {
         },
     ],
 };
+
+/// Files of a login.
+pub(crate) struct Files {
+    /// Failures.
+    pub record: Record,
+    /// Key of tokens.
+    pub key: PathBuf,
+    /// Key of nonces.
+    pub nonce_key: PathBuf,
+    /// Names of accounts.
+    pub accounts: Accounts,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self {
+            record: Record::default(),
+            key: KEY.into(),
+            nonce_key: NONCE_KEY.into(),
+            accounts: Accounts::default(),
+        }
+    }
+}
+
+/// A web page of another origin can send a login, but not read the nonce that it needs.
+pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
+    // The lock of the record keeps two first calls from making two keys.
+    let made =
+        files.record.update(|_, now| Key::of_file(&files.nonce_key).map(|key| key.nonce(now)));
+    let nonce = made.map_err(|error| unusable(&error))?.map_err(|error| {
+        let (path, said) = (files.nonce_key.display().to_string(), error.to_string());
+        Refusal::new("failed", CallReason::File { what: "writing", path, said })
+    })?;
+    Ok(map([("nonce", nonce.into()), ("valid_s", NONCE_LIFETIME.as_secs().into())]))
+}
 
 /// The hash of a password, for `/etc/config/rpcd`: the page does not forward the password itself.
 fn hash(call: &Call) -> Result<Map, Refusal> {
@@ -69,20 +110,60 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-pub(crate) async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
-    let missing = |argument| Refusal::new("argument", CallReason::Missing { argument });
-    let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
-    let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
-    let timeout = call.number("timeout")?;
-    let token = call.text("browser")?.unwrap_or_default();
-    let browser = Key::stored(&key).and_then(|key| key.browser(&name, token));
-    let client = browser.as_deref().map_or(Client::Any(&name), Client::Browser);
+/// Whether an attempt is admitted, and counted as failed. Without a fresh nonce nothing is counted.
+fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Refusal> {
+    let admitted = files.record.update(|throttle, now| {
+        let key = Key::stored(&files.nonce_key);
+        if !key.is_some_and(|key| key.is_fresh(&attempt.nonce, now)) {
+            return Err(Refusal::new("nonce", LoginReason::Nonce));
+        }
+        if attempt.password.is_empty() && now > EMPTY_PASSWORD_WINDOW {
+            let minutes = EMPTY_PASSWORD_WINDOW.as_secs() / 60;
+            let refusal = Refusal::new("denied", LoginReason::Empty { minutes });
+            return Err(refusal.with("wait_s", json!(0)));
+        }
+        throttle.admit(client, now).map(|_| ()).map_err(slow)
+    });
+    admitted.map_err(|error| unusable(&error))?
+}
 
-    let admitted = record.update(|throttle, now| throttle.admit(client, now));
-    admitted.map_err(|error| unusable(&error))?.map_err(slow)?;
+/// Arguments of `login`.
+struct Attempt {
+    name: String,
+    password: String,
+    nonce: String,
+    timeout: Option<u64>,
+    token: String,
+}
 
-    let mut args = map([("username", name.clone().into()), ("password", password.into())]);
-    if let Some(seconds) = timeout {
+impl Attempt {
+    fn of(call: &Call) -> Result<Self, Refusal> {
+        let missing = |argument| Refusal::new("argument", CallReason::Missing { argument });
+        Ok(Self {
+            name: call.text("username")?.ok_or_else(|| missing("username"))?.to_owned(),
+            password: call.text("password")?.ok_or_else(|| missing("password"))?.to_owned(),
+            nonce: call.text("nonce")?.unwrap_or_default().to_owned(),
+            timeout: call.number("timeout")?,
+            token: call.text("browser")?.unwrap_or_default().to_owned(),
+        })
+    }
+}
+
+pub(crate) async fn login(call: Call, files: Files) -> Result<Map, Refusal> {
+    let attempt = Attempt::of(&call)?;
+    let Files { record, key, .. } = &files;
+    let Attempt { name, token, .. } = &attempt;
+    let browser = Key::stored(key).and_then(|key| key.browser(name, token));
+    let client = match browser.as_deref() {
+        Some(number) => Client::Browser { name, number },
+        None if files.accounts.has(name) => Client::Account(name),
+        None => Client::Unknown(name),
+    };
+    admit(&files, &attempt, client)?;
+
+    let password = attempt.password.clone().into();
+    let mut args = map([("username", name.clone().into()), ("password", password)]);
+    if let Some(seconds) = attempt.timeout {
         args.insert("timeout".to_owned(), seconds.into());
     }
     match call.bus.call("session", "login", &args).await {
@@ -90,8 +171,8 @@ pub(crate) async fn login(call: Call, record: Record, key: PathBuf) -> Result<Ma
             let failures = record
                 .update(|throttle, _| throttle.passed(client))
                 .map_err(|error| unusable(&error))?;
-            journal::info(&passed_words(&name, failures));
-            let token = if browser.is_some() { Ok(token.to_owned()) } else { new(&key, &name) };
+            journal::info(&passed_words(name, failures));
+            let token = if browser.is_some() { Ok(token.clone()) } else { new(key, name) };
             match token {
                 Ok(token) => {
                     session.insert("browser".to_owned(), token.into());
@@ -109,7 +190,7 @@ pub(crate) async fn login(call: Call, record: Record, key: PathBuf) -> Result<Ma
             let wait = record
                 .update(|throttle, now| throttle.wait(client, now))
                 .map_err(|error| unusable(&error))?;
-            let name = journal::spelled(&name);
+            let name = journal::spelled(name);
             let wait_s = whole_seconds(wait);
             journal::warn(&format!("wrong password for {name}; next attempt in {wait_s} s"));
             Err(Refusal::new("denied", LoginReason::Wrong).with("wait_s", json!(wait_s)))

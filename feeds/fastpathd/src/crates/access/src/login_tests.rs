@@ -23,7 +23,7 @@ impl Router {
         let answer = |object: &str, method: &str, args: &Map| {
             assert_eq!((object, method), ("session", "login"));
             match args["password"].as_str() {
-                Some("right") => Ok(map([("ubus_rpc_session", json!("an id"))])),
+                Some("right" | "") => Ok(map([("ubus_rpc_session", json!("an id"))])),
                 Some("away") => Err(Status::Timeout),
                 _ => Err(Status::PermissionDenied),
             }
@@ -41,10 +41,27 @@ impl Router {
         let bus = plugin::Bus::at(at("bus"));
         let mut args = map([("username", json!(name)), ("password", json!(password))]);
         args.insert("browser".to_owned(), browser.into());
-        let record = Record::at(at("failures"), at("uptime"));
+        args.insert("nonce".to_owned(), self.nonce().into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        tokio::task::LocalSet::new()
-            .block_on(&runtime, login(Call::new(args, bus), record, at("key")))
+        tokio::task::LocalSet::new().block_on(&runtime, login(Call::new(args, bus), self.files()))
+    }
+
+    fn files(&self) -> Files {
+        let at = |file: &str| self.folder.join(file);
+        Files {
+            record: Record::at(at("failures"), at("uptime")),
+            key: at("key"),
+            nonce_key: at("nonce-key"),
+            accounts: Accounts::at(at("rpcd"), at("passwd")),
+        }
+    }
+
+    fn nonce(&self) -> String {
+        let fixed = std::fs::read_to_string(self.folder.join("nonce"));
+        fixed.unwrap_or_else(|_| {
+            let answer = begin(&self.files()).expect("a nonce");
+            answer["nonce"].as_str().expect("a text").to_owned()
+        })
     }
 
     fn refused(&self, password: &str) -> (&'static str, Value) {
@@ -128,4 +145,50 @@ fn without_a_key_a_login_goes_on() {
     std::fs::create_dir_all(router.folder.join("key/x")).unwrap();
     let session = router.log_in("right").expect("it needs no token");
     assert_eq!(session.get("browser"), None);
+}
+
+/// A web page of another origin knows no nonce.
+#[test]
+fn nothing_counts_without_a_nonce() {
+    let router = Router::new("nonce");
+    assert_eq!(router.refused("wrong"), ("denied", json!(0)));
+    let record = || std::fs::read_to_string(router.folder.join("failures")).unwrap();
+    let (before, old) = (record(), router.nonce());
+    std::fs::write(router.folder.join("uptime"), "160.01 0\n").unwrap();
+    for wrong in ["", "100000.", &old[..old.len() - 1], &old] {
+        std::fs::write(router.folder.join("nonce"), wrong).unwrap();
+        for password in ["wrong", "right", ""] {
+            assert_eq!(router.refused(password), ("nonce", Value::Null), "{wrong}");
+        }
+    }
+    assert_eq!(record(), before);
+    std::fs::remove_file(router.folder.join("nonce")).unwrap();
+    assert!(router.log_in("right").is_ok());
+}
+
+#[test]
+fn an_empty_password_is_accepted_only_after_boot() {
+    let router = Router::new("empty");
+    for (uptime, accepted) in [("1.0", true), ("900.0", true), ("900.1", false), ("1e6", false)] {
+        std::fs::write(router.folder.join("uptime"), uptime).unwrap();
+        let answer = router.log_in("").map_err(|refusal| (refusal.code, refusal.cause.code));
+        assert_eq!(answer.is_ok(), accepted, "{uptime}: {answer:?}");
+        assert!(accepted || answer == Err(("denied", "empty-password")), "{answer:?}");
+        assert!(router.log_in("right").is_ok(), "{uptime}");
+    }
+}
+
+/// Names that are accounts have entries of their own, whatever names others try.
+#[test]
+fn an_account_is_counted_as_one() {
+    let router = Router::new("account");
+    std::fs::write(router.folder.join("passwd"), "root:x:0:0\n").unwrap();
+    let _ = router.refused("wrong");
+    let _ = router.log_in_from("", "nobody", "wrong");
+    let record = std::fs::read_to_string(router.folder.join("failures")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(
+        (&record["accounts"]["root"]["failures"], &record["names"]["nobody"]["failures"]),
+        (&json!(1), &json!(1))
+    );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Delays after wrong passwords: how many wrong passwords are free, how the pause then doubles and
 //! how long it gets, for each name, for all names together, and for each browser that has logged in
-//! before; when failures are forgotten, and how many names and browsers are remembered.
+//! before; when failures expire, and which entries are evicted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 /// Mistyped passwords that cost nothing.
 const FREE: u32 = 4;
-/// The longest that one name is refused. An attacker has 1440 attempts a day. They keep the owner
-/// of the name out of browsers in which nobody has logged in as the owner before; the others have
-/// failures of their own, and by ssh dropbear counts for itself.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Longest pause of one name: at most 1440 attempts a day, the free ones included. Guessing keeps the
+/// owner out of browsers without an earlier login; other browsers have failures of their own, and
+/// dropbear counts for ssh.
+const LONGEST: Duration = Duration::from_secs(64);
 /// Attempts under any names that cost nothing: a household that forgot its password, not a list
 /// of names to be tried.
 const FREE_IN_ALL: u32 = 40;
@@ -21,9 +21,11 @@ const FREE_IN_ALL: u32 = 40;
 const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
 /// Failures count until there was none for so long.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-/// Names remembered at once, and browsers. Of more, those with the fewest failures are forgotten,
-/// so that a flood of invented names does not forgive the failures of a real one.
+/// Limit of names without an account; those with the fewest failures are evicted. Accounts are never
+/// evicted.
 const NAMES: usize = 64;
+/// Limit of browsers per account, evicted likewise: tokens of one account evict none of another.
+const BROWSERS: usize = 16;
 /// Bytes of a name that are kept: of longer ones the rest makes no difference here.
 const NAME_BYTES: usize = 64;
 
@@ -59,27 +61,52 @@ impl Failures {
 /// Who makes an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client<'a> {
-    /// Anybody, under this name.
-    Any(&'a str),
-    /// A browser in which the user has logged in before, by its number. Whatever others do, it is
-    /// not refused, and its failures do not count for them.
-    Browser(&'a str),
+    /// Anybody, under the name of an account.
+    Account(&'a str),
+    /// Anybody, under a name without an account.
+    Unknown(&'a str),
+    /// A browser in which the user has logged in before. Its attempts are counted apart from all
+    /// others, in both directions.
+    Browser {
+        /// The account.
+        name: &'a str,
+        /// The number in its token.
+        number: &'a str,
+    },
 }
 
-/// The failed attempts of late. Times are since the router started, as is the file that keeps it:
-/// both start again with a reboot, and setting the clock gains nothing.
+impl Client<'_> {
+    fn key(self) -> String {
+        match self {
+            Client::Account(name) | Client::Unknown(name) => key(name).to_owned(),
+            Client::Browser { name, number } => format!("{} {}", key(number), key(name)),
+        }
+    }
+
+    /// Whether attempts count for all names together.
+    fn is_stranger(self) -> bool {
+        match self {
+            Client::Account(_) | Client::Unknown(_) => true,
+            Client::Browser { .. } => false,
+        }
+    }
+}
+
+/// Recent failures. Times are since boot and so is the file's life, so setting the clock gains
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginThrottle {
+    accounts: BTreeMap<String, Failures>,
     names: BTreeMap<String, Failures>,
     browsers: BTreeMap<String, Failures>,
     all: Failures,
 }
 
 impl LoginThrottle {
-    /// Lets an attempt of `client` go ahead, and counts it as failed until [`Self::passed`] or
-    /// [`Self::unanswered`] says otherwise: many attempts at once are as good as one after the
-    /// other. Answers how many failures that makes for the name, or for the browser.
+    /// Admits an attempt of `client` and counts it as failed until [`Self::passed`] or
+    /// [`Self::unanswered`], so parallel attempts gain nothing. Returns the failures of the name or
+    /// of the browser.
     ///
     /// # Errors
     /// How long to wait.
@@ -89,43 +116,28 @@ impl LoginThrottle {
         if !wait.is_zero() {
             return Err(wait);
         }
-        let (counted, name) = match client {
-            Client::Any(name) => {
-                self.all.count(now);
-                (&mut self.names, name)
-            }
-            Client::Browser(number) => (&mut self.browsers, number),
-        };
-        let own = counted.entry(key(name).to_owned()).or_default();
+        if client.is_stranger() {
+            self.all.count(now);
+        }
+        let own = self.entries_mut(client).entry(client.key()).or_default();
         own.count(now);
         let failures = own.failures;
-        make_room(counted);
+        self.make_room(client);
         Ok(failures)
     }
 
-    /// The attempt was right. Answers how many failures there had been before it.
+    /// The attempt was right. Returns the failures before it. Failures under the name of a browser's
+    /// account are those of others and stay.
     pub fn passed(&mut self, client: Client<'_>) -> u32 {
-        let own = match client {
-            Client::Any(name) => {
-                self.all.failures = self.all.failures.saturating_sub(1);
-                self.names.remove(key(name))
-            }
-            // Failures under the name are those of others.
-            Client::Browser(number) => self.browsers.remove(key(number)),
-        };
+        self.uncount(client);
+        let own = self.entries_mut(client).remove(&client.key());
         own.map_or(0, |own| own.failures.saturating_sub(1))
     }
 
     /// Nobody answered whether it was right.
     pub fn unanswered(&mut self, client: Client<'_>) {
-        let own = match client {
-            Client::Any(name) => {
-                self.all.failures = self.all.failures.saturating_sub(1);
-                self.names.get_mut(key(name))
-            }
-            Client::Browser(number) => self.browsers.get_mut(key(number)),
-        };
-        if let Some(own) = own {
+        self.uncount(client);
+        if let Some(own) = self.entries_mut(client).get_mut(&client.key()) {
             own.failures = own.failures.saturating_sub(1);
         }
     }
@@ -133,29 +145,60 @@ impl LoginThrottle {
     /// How long the next attempt of `client` has to wait.
     #[must_use]
     pub fn wait(&self, client: Client<'_>, now: Duration) -> Duration {
-        let (known, name, all) = match client {
-            Client::Any(name) => {
-                (&self.names, name, self.all.wait(now, FREE_IN_ALL, LONGEST_IN_ALL))
-            }
-            Client::Browser(number) => (&self.browsers, number, Duration::ZERO),
+        let entries = match client {
+            Client::Account(_) => &self.accounts,
+            Client::Unknown(_) => &self.names,
+            Client::Browser { .. } => &self.browsers,
         };
-        let own = known.get(key(name)).copied().unwrap_or_default();
-        own.wait(now, FREE, LONGEST).max(all)
+        let own = entries.get(&client.key()).copied().unwrap_or_default();
+        let own = own.wait(now, FREE, LONGEST);
+        if client.is_stranger() {
+            own.max(self.all.wait(now, FREE_IN_ALL, LONGEST_IN_ALL))
+        } else {
+            own
+        }
+    }
+
+    fn entries_mut(&mut self, client: Client<'_>) -> &mut BTreeMap<String, Failures> {
+        match client {
+            Client::Account(_) => &mut self.accounts,
+            Client::Unknown(_) => &mut self.names,
+            Client::Browser { .. } => &mut self.browsers,
+        }
+    }
+
+    fn uncount(&mut self, client: Client<'_>) {
+        if client.is_stranger() {
+            self.all.failures = self.all.failures.saturating_sub(1);
+        }
+    }
+
+    fn make_room(&mut self, client: Client<'_>) {
+        match client {
+            Client::Account(_) => {}
+            Client::Unknown(_) => evict(&mut self.names, "", NAMES),
+            Client::Browser { name, .. } => {
+                evict(&mut self.browsers, &format!(" {}", key(name)), BROWSERS);
+            }
+        }
     }
 
     fn forget(&mut self, now: Duration) {
         self.all = self.all.remembered(now);
-        for known in [&mut self.names, &mut self.browsers] {
+        for known in [&mut self.accounts, &mut self.names, &mut self.browsers] {
             known.retain(|_, own| own.remembered(now) == *own);
         }
     }
 }
 
-fn make_room(known: &mut BTreeMap<String, Failures>) {
-    while known.len() > NAMES {
-        let fewest = known.iter().min_by_key(|(_, of)| (of.failures, of.last_ms));
+/// Evicts keys with this ending, those with the fewest failures first, until `limit` are left.
+fn evict(entries: &mut BTreeMap<String, Failures>, ending: &str, limit: usize) {
+    let ours = |name: &String| name.ends_with(ending);
+    while entries.keys().filter(|name| ours(name)).count() > limit {
+        let candidates = entries.iter().filter(|(name, _)| ours(name));
+        let fewest = candidates.min_by_key(|(_, of)| (of.failures, of.last_ms));
         let Some(name) = fewest.map(|(name, _)| name.clone()) else { return };
-        known.remove(&name);
+        entries.remove(&name);
     }
 }
 

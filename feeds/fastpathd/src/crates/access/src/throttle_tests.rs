@@ -6,12 +6,16 @@ const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+const OWNER: Client<'_> = Client::Browser { name: "root", number: "its number" };
+const FIRST: Client<'_> = Client::Browser { name: "root", number: "1" };
+const SECOND: Client<'_> = Client::Browser { name: "root", number: "2" };
+
 /// Tries as soon as it may, `times` times; answers when.
 fn hammer(throttle: &mut LoginThrottle, name: &str, times: usize) -> Vec<u64> {
     let mut now = s(1000);
     let mut tried = Vec::new();
     while tried.len() < times {
-        match throttle.admit(Client::Any(name), now) {
+        match throttle.admit(Client::Account(name), now) {
             Ok(_) => tried.push(now.as_secs() - 1000),
             Err(wait) => now += wait,
         }
@@ -22,35 +26,35 @@ fn hammer(throttle: &mut LoginThrottle, name: &str, times: usize) -> Vec<u64> {
 #[test]
 fn each_failure_beyond_the_free_ones_costs_twice_the_time() {
     let tried = hammer(&mut LoginThrottle::default(), "root", 12);
-    assert_eq!(tried, [0, 0, 0, 0, 1, 3, 7, 15, 31, 63, 123, 183]);
+    assert_eq!(tried, [0, 0, 0, 0, 1, 3, 7, 15, 31, 63, 127, 191]);
 }
 
 #[test]
-fn nobody_is_kept_out_for_more_than_a_minute() {
+fn nobody_is_kept_out_for_more_than_64_seconds() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 200);
-    let last = Duration::from_millis(throttle.names["root"].last_ms);
-    assert_eq!(throttle.wait(Client::Any("root"), last), LONGEST);
-    assert!(throttle.admit(Client::Any("root"), last + LONGEST).is_ok());
+    let last = Duration::from_millis(throttle.accounts["root"].last_ms);
+    assert_eq!(throttle.wait(Client::Account("root"), last), LONGEST);
+    assert!(throttle.admit(Client::Account("root"), last + LONGEST).is_ok());
 }
 
 #[test]
 fn one_name_does_not_keep_out_another() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "viewer", 8);
-    assert!(throttle.wait(Client::Any("viewer"), s(1016)) > Duration::ZERO);
-    assert_eq!(throttle.admit(Client::Any("root"), s(1016)), Ok(1));
+    assert!(throttle.wait(Client::Account("viewer"), s(1016)) > Duration::ZERO);
+    assert_eq!(throttle.admit(Client::Account("root"), s(1016)), Ok(1));
 }
 
 #[test]
 fn the_right_password_forgives() {
     let mut throttle = LoginThrottle::default();
     for _ in 0..3 {
-        assert!(throttle.admit(Client::Any("root"), s(5)).is_ok());
+        assert!(throttle.admit(Client::Account("root"), s(5)).is_ok());
     }
-    assert!(throttle.admit(Client::Any("root"), s(5)).is_ok());
-    assert_eq!(throttle.passed(Client::Any("root")), 3);
-    assert_eq!(throttle.admit(Client::Any("root"), s(5)), Ok(1));
+    assert!(throttle.admit(Client::Account("root"), s(5)).is_ok());
+    assert_eq!(throttle.passed(Client::Account("root")), 3);
+    assert_eq!(throttle.admit(Client::Account("root"), s(5)), Ok(1));
     assert_eq!(throttle.all.failures, 4);
 }
 
@@ -59,14 +63,15 @@ fn failures_are_forgotten_after_a_quarter_of_an_hour() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 7);
     let later = s(1007) + REMEMBERED;
-    assert_eq!(throttle.admit(Client::Any("root"), later + s(1)), Ok(1));
+    assert_eq!(throttle.admit(Client::Account("root"), later + s(1)), Ok(1));
     assert_eq!(throttle.all.failures, 1);
 }
 
 #[test]
 fn many_at_once_are_not_better_off() {
     let mut throttle = LoginThrottle::default();
-    let admitted = (0..100).filter(|_| throttle.admit(Client::Any("root"), s(9)).is_ok()).count();
+    let admitted =
+        (0..100).filter(|_| throttle.admit(Client::Account("root"), s(9)).is_ok()).count();
     assert_eq!(admitted, 4);
 }
 
@@ -74,8 +79,8 @@ fn many_at_once_are_not_better_off() {
 fn nothing_is_counted_when_nobody_answered() {
     let mut throttle = LoginThrottle::default();
     for _ in 0..100 {
-        assert_eq!(throttle.admit(Client::Any("root"), s(9)), Ok(1));
-        throttle.unanswered(Client::Any("root"));
+        assert_eq!(throttle.admit(Client::Account("root"), s(9)), Ok(1));
+        throttle.unanswered(Client::Account("root"));
     }
     assert_eq!(throttle.all.failures, 0);
 }
@@ -84,12 +89,12 @@ fn nothing_is_counted_when_nobody_answered() {
 fn changing_names_are_slowed_down_too() {
     let mut throttle = LoginThrottle::default();
     let free = (0..100)
-        .take_while(|n| throttle.admit(Client::Any(&format!("user{n}")), s(9)).is_ok())
+        .take_while(|n| throttle.admit(Client::Unknown(&format!("user{n}")), s(9)).is_ok())
         .count();
     assert_eq!(free, 40);
-    assert_eq!(throttle.admit(Client::Any("root"), s(9)), Err(s(1)));
-    assert_eq!(throttle.admit(Client::Any("root"), s(10)), Ok(1));
-    assert_eq!(throttle.admit(Client::Any("root"), s(10)), Err(s(2)));
+    assert_eq!(throttle.admit(Client::Account("root"), s(9)), Err(s(1)));
+    assert_eq!(throttle.admit(Client::Account("root"), s(10)), Ok(1));
+    assert_eq!(throttle.admit(Client::Account("root"), s(10)), Err(s(2)));
 }
 
 #[test]
@@ -97,19 +102,35 @@ fn invented_names_do_not_make_it_forget_a_real_one() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 6);
     for n in 0..500u64 {
-        let _ = throttle.admit(Client::Any(&format!("user{n}")), s(1003 + 2 * n).min(s(1800)));
+        let _ = throttle.admit(Client::Unknown(&format!("user{n}")), s(1003 + 2 * n).min(s(1800)));
     }
     assert!(throttle.names.len() <= NAMES);
-    assert_eq!(throttle.names["root"].failures, 6);
+    assert_eq!(throttle.accounts["root"].failures, 6);
+}
+
+/// One token of an account, and any number of another's.
+#[test]
+fn browsers_of_another_account_gain_no_guesses() {
+    let mut throttle = LoginThrottle::default();
+    let root = Client::Browser { name: "root", number: "1" };
+    while throttle.admit(root, s(9)).is_ok() {}
+    for number in 0..100 {
+        let number = number.to_string();
+        for _ in 0..4 {
+            let _ = throttle.admit(Client::Browser { name: "viewer", number: &number }, s(9));
+        }
+    }
+    assert_eq!(throttle.admit(root, s(9)), Err(s(1)));
+    assert_eq!(throttle.browsers.len(), BROWSERS + 1);
 }
 
 #[test]
 fn a_long_name_is_the_same_whatever_its_end() {
     let mut throttle = LoginThrottle::default();
     for n in 0..4 {
-        assert!(throttle.admit(Client::Any(&format!("{}{n}", "ä".repeat(40))), s(9)).is_ok());
+        assert!(throttle.admit(Client::Unknown(&format!("{}{n}", "ä".repeat(40))), s(9)).is_ok());
     }
-    assert!(throttle.admit(Client::Any(&"ä".repeat(1000)), s(9)).is_err());
+    assert!(throttle.admit(Client::Unknown(&"ä".repeat(1000)), s(9)).is_err());
     assert!(throttle.names.keys().all(|name| name.len() <= NAME_BYTES));
 }
 
@@ -125,12 +146,12 @@ fn a_browser_of_the_owner_is_in_while_others_guess() {
             for client in 0..clients {
                 let name = if client % 2 == 0 { "root" } else { "admin" };
                 guesses += 1;
-                admitted += u32::from(throttle.admit(Client::Any(name), now).is_ok());
+                admitted += u32::from(throttle.admit(Client::Unknown(name), now).is_ok());
             }
             if ms % 5000 == 4990 {
-                assert_eq!(throttle.admit(Client::Browser("its number"), now), Ok(1));
-                assert_eq!(throttle.admit(Client::Browser("its number"), now), Ok(2));
-                assert_eq!(throttle.passed(Client::Browser("its number")), 1);
+                assert_eq!(throttle.admit(OWNER, now), Ok(1));
+                assert_eq!(throttle.admit(OWNER, now), Ok(2));
+                assert_eq!(throttle.passed(OWNER), 1);
             }
         }
         assert_eq!(guesses, 6000 * clients);
@@ -142,13 +163,13 @@ fn a_browser_of_the_owner_is_in_while_others_guess() {
 #[test]
 fn a_browser_has_no_more_attempts_than_a_name() {
     let mut throttle = LoginThrottle::default();
-    let free = (0..100).filter(|_| throttle.admit(Client::Browser("1"), s(9)).is_ok()).count();
+    let free = (0..100).filter(|_| throttle.admit(FIRST, s(9)).is_ok()).count();
     assert_eq!(free, 4);
-    assert_eq!(throttle.admit(Client::Browser("1"), s(9)), Err(s(1)));
-    assert_eq!(throttle.admit(Client::Browser("2"), s(9)), Ok(1));
-    assert_eq!(throttle.admit(Client::Any("1"), s(9)), Ok(1), "a name is not a browser");
-    throttle.unanswered(Client::Browser("2"));
-    assert_eq!(throttle.admit(Client::Browser("2"), s(9)), Ok(1));
+    assert_eq!(throttle.admit(FIRST, s(9)), Err(s(1)));
+    assert_eq!(throttle.admit(SECOND, s(9)), Ok(1));
+    assert_eq!(throttle.admit(Client::Unknown("1"), s(9)), Ok(1), "a name is not a browser");
+    throttle.unanswered(SECOND);
+    assert_eq!(throttle.admit(SECOND, s(9)), Ok(1));
     assert_eq!(throttle.all.failures, 1);
 }
 
@@ -157,22 +178,58 @@ proptest! {
     /// longest pause, and a file of the throttle reads back the same.
     #[test]
     fn waits_are_bounded(
-        tries in prop::collection::vec((0u8..160, 0u64..4000, any::<bool>()), 0..300)
+        tries in prop::collection::vec((0u8..240, 0u64..4000, any::<bool>()), 0..300)
     ) {
         let mut throttle = LoginThrottle::default();
         let mut now = Duration::ZERO;
         for (name, ms, right) in tries {
             now += Duration::from_millis(ms);
-            let number = (name / 2).to_string();
-            let client =
-                if name % 2 == 0 { Client::Any(&number) } else { Client::Browser(&number) };
+            let number = (name / 3).to_string();
+            let client = match name % 3 {
+                0 => Client::Account(&number),
+                1 => Client::Unknown(&number),
+                _ => Client::Browser { name: "root", number: &number },
+            };
             if throttle.admit(client, now).is_ok() && right {
                 throttle.passed(client);
             }
             prop_assert!(throttle.wait(client, now) <= LONGEST);
-            prop_assert!(throttle.names.len() <= NAMES && throttle.browsers.len() <= NAMES);
+            prop_assert!(throttle.names.len() <= NAMES && throttle.browsers.len() <= BROWSERS);
         }
         let text = serde_json::to_string(&throttle).unwrap_or_default();
         prop_assert_eq!(serde_json::from_str::<LoginThrottle>(&text).ok(), Some(throttle));
     }
+}
+
+/// Decoys with more failures than the real name must not evict the entry of that name.
+#[test]
+fn decoys_gain_no_guesses_of_an_account() {
+    let (mut throttle, mut now, mut admitted, mut turn) =
+        (LoginThrottle::default(), s(1000), 0u32, 0u64);
+    let mut decoy = |throttle: &mut LoginThrottle, now: &mut Duration| {
+        turn += 1;
+        let name = format!("d{}", turn % 64);
+        let _ = throttle.admit(Client::Unknown(&name), *now);
+        *now += s(2);
+    };
+    for _ in 0..6 * 64 * 2 {
+        decoy(&mut throttle, &mut now);
+    }
+    let end = now + s(24 * 60 * 60);
+    while now < end {
+        let mut row = 0;
+        while row < 5 && throttle.admit(Client::Account("root"), now).is_ok() {
+            (row, admitted) = (row + 1, admitted + 1);
+            now += s(2);
+        }
+        decoy(&mut throttle, &mut now);
+    }
+    assert!(admitted <= 24 * 60, "{admitted} guesses of one account in a day");
+}
+
+/// The same for somebody who uses each attempt as soon as it is admitted.
+#[test]
+fn a_day_has_at_most_1440_guesses_of_an_account() {
+    let day = hammer(&mut LoginThrottle::default(), "root", 1441);
+    assert!(day.last().is_some_and(|last| *last > 24 * 60 * 60), "{:?}", day.last());
 }
