@@ -1,20 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The daemon's beat (BPF_PROG_TEST_RUN): until when entries are used, in jiffies, which are known
- * to programs only; the version of the layout. */
+/* The program that the daemon runs (BPF_PROG_TEST_RUN): the heartbeat, which says until when entries
+ * are used, in jiffies, which are known to programs only; and the start of waiting entries. */
 #ifndef FASTPATH_BEAT_H
 #define FASTPATH_BEAT_H
 
 #include "maps.h"
 
 /*
- * Run by BPF_PROG_TEST_RUN. The mark is for how many jiffies from now on entries are used. Returns
- * the layout of entries that the other programs expect.
+ * start: both directions are carried from now on, unless one of them has ended. User space could
+ * only replace an entry, and lose an end that is noted meanwhile.
+ */
+always int start(struct entry *one, struct entry *other)
+{
+	if (one->ended || other->ended)
+		return 0;
+	one->waiting = 0;
+	other->waiting = 0;
+	return 1;
+}
+
+always int start4(struct __sk_buff *skb)
+{
+	struct key4 keys[2];
+	struct entry4 *one, *other;
+
+	if (bpf_skb_load_bytes(skb, 0, keys, sizeof(keys)))
+		return 0;
+	one = bpf_map_lookup_elem(&flows4, &keys[0]);
+	other = bpf_map_lookup_elem(&flows4, &keys[1]);
+	return one && other && start(&one->e, &other->e);
+}
+
+always int start6(struct __sk_buff *skb)
+{
+	struct key6 keys[2];
+	struct entry6 *one, *other;
+
+	if (bpf_skb_load_bytes(skb, 0, keys, sizeof(keys)))
+		return 0;
+	one = bpf_map_lookup_elem(&flows6, &keys[0]);
+	other = bpf_map_lookup_elem(&flows6, &keys[1]);
+	return one && other && start(&one->e, &other->e);
+}
+
+/*
+ * With a mark: for how many jiffies from now on entries are used. Returns the layout of entries that
+ * the other programs expect. Without: the packet is the keys of both directions of a connection to
+ * be started. Returns whether it is.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)
 {
 	__u64 now = bpf_jiffies64();
 
+	if (!skb->mark)
+		return skb->len == 2 * sizeof(struct key4) ? start4(skb) : start6(skb);
 	control.layout = LAYOUT;
 	control.now = now;
 	control.alive_until = now + skb->mark;

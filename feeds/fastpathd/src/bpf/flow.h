@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both hooks: whether an entry may carry a packet (stale, closing, to be dropped, MTU), which
- * FIN and RST end a flow, and the counters of flows and exits. */
+/* For both hooks: whether an entry may carry a packet (address, waiting, stale, ended, to be dropped,
+ * MTU), which SYN, FIN and RST end a flow, and the counters of flows and exits. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 
@@ -75,9 +75,28 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 }
 
 /*
- * end4: a FIN or RST. Both directions are closing from here on, unless it is forged; false then.
+ * end: a SYN, FIN or RST. Neither direction is carried from here on, unless a FIN or RST is forged;
+ * false then. Entries that carry nothing now have no positions to judge by.
  */
-always int end4(const struct key4 *key, struct entry4 *to, const struct packet *p, const void *l4)
+always int end(struct entry *to, struct entry *other, const struct packet *p, const void *l4,
+	       __u64 now)
+{
+	__u16 how = ENDED_RESTARTED;
+
+	if (p->tcp_flags & (TCP_FIN | TCP_RST)) {
+		if (!to->state && !is_stale(now) && !is_genuine(p, l4, other))
+			return 0;
+		if (!to->waiting)
+			how = ENDED_CLOSING;
+	}
+	to->ended |= how;
+	if (other)
+		other->ended |= how;
+	return 1;
+}
+
+always int end4(const struct key4 *key, struct entry4 *to, const struct packet *p, const void *l4,
+		__u64 now)
 {
 	struct key4 back = {
 		.src = to->dst,
@@ -91,15 +110,11 @@ always int end4(const struct key4 *key, struct entry4 *to, const struct packet *
 	};
 	struct entry4 *other = bpf_map_lookup_elem(&flows4, &back);
 
-	if (!to->e.state && !is_genuine(p, l4, other ? &other->e : 0))
-		return 0;
-	to->e.state = STATE_CLOSING;
-	if (other)
-		other->e.state = STATE_CLOSING;
-	return 1;
+	return end(&to->e, other ? &other->e : 0, p, l4, now);
 }
 
-always int end6(const struct key6 *key, struct entry6 *to, const struct packet *p, const void *l4)
+always int end6(const struct key6 *key, struct entry6 *to, const struct packet *p, const void *l4,
+		__u64 now)
 {
 	struct key6 back = {
 		.sport = to->e.dport,
@@ -114,31 +129,45 @@ always int end6(const struct key6 *key, struct entry6 *to, const struct packet *
 	__builtin_memcpy(back.src, to->dst, sizeof(back.src));
 	__builtin_memcpy(back.dst, to->src, sizeof(back.dst));
 	other = bpf_map_lookup_elem(&flows6, &back);
-	if (!to->e.state && !is_genuine(p, l4, other ? &other->e : 0))
-		return 0;
-	to->e.state = STATE_CLOSING;
-	if (other)
-		other->e.state = STATE_CLOSING;
-	return 1;
+	return end(&to->e, other ? &other->e : 0, p, l4, now);
+}
+
+/* is_own: a frame to the gateway's address where the flow comes in. */
+always int is_own(const void *data, const struct entry *to)
+{
+	const void *at = data + (dsa == DSA_GSWIP ? 8 : 0);
+
+	return *(__be32 *)(at + 2) == to->own_end && *(__be16 *)at == to->own_begin;
+}
+
+/* not_carried: the exit of a packet of an entry that drops, waits or has ended, or of its ends. */
+always int not_carried(const struct entry *to, const struct packet *p, __u64 now)
+{
+	if (to->flags & FLOW_DROP)
+		return is_stale(now) ? OUT_STALE : OUT_DROPPED;
+	/* The ends also count while the daemon is silent: it may be back before the next SYN. */
+	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
+		return OUT_TCP;
+	return OUT_UNKNOWN;
 }
 
 /* may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire. */
 always int may_go(const struct entry *to, const struct packet *p, __u32 largest, __u64 now)
 {
-	if (unlikely(is_stale(now)))
-		leave(OUT_STALE);
 	if (unlikely((to->flags & FLOW_DROP) | to->state |
 		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))))
-		return to->flags & FLOW_DROP ? OUT_DROPPED : OUT_TCP;
+		return not_carried(to, p, now);
+	if (unlikely(is_stale(now)))
+		leave(OUT_STALE);
 	if (unlikely(largest > to->mtu))
 		leave(OUT_MTU);
 	return IS_FLOW;
 }
 
-/* is_end: may_go's OUT_TCP is due to a FIN or RST. */
+/* is_end: may_go's OUT_TCP is due to a SYN, FIN or RST. */
 always int is_end(int out, const struct packet *p)
 {
-	return out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST);
+	return out == OUT_TCP && p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST);
 }
 
 /* forged: the exit of a FIN or RST that does not end the flow: the host judges it as any packet. */

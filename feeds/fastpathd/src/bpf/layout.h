@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /* Grows when anything below changes its place or its meaning. */
-#define LAYOUT 5
+#define LAYOUT 6
 
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
@@ -60,10 +60,12 @@ struct key6 {
 #define FLOW_PLAIN 0x08
 
 /*
- * Set by a program, and never cleared: one of the ends has sent a FIN or RST. Those that only carry
- * the right addresses and ports do not count (flow.h).
+ * Bits of `ended`, which programs set and nobody clears: one of the ends has sent a FIN or RST.
+ * Those that only carry the right addresses and ports do not count (flow.h).
  */
-#define STATE_CLOSING 1
+#define ENDED_CLOSING 1
+/* A SYN, or any of them before the start: conntrack knows which connection is there now. */
+#define ENDED_RESTARTED 2
 
 struct entry {
 	/* Written by the programs. Jiffies of the last packet; 0: none yet. */
@@ -71,7 +73,15 @@ struct entry {
 	__u64 packets;
 	/* From the IP header on; of a packet merged by GRO, those that came over the wire. */
 	__u64 bytes;
-	__u32 state;
+	/* 0: packets may be forwarded. */
+	union {
+		__u32 state;
+		struct {
+			/* 1 in a new entry, which notes the end only, until the daemon starts it. */
+			__u16 waiting;
+			__u16 ended;
+		};
+	};
 
 	/* The action. Lowest egress device. */
 	__u32 ifindex;
@@ -101,13 +111,13 @@ struct entry {
 	__u8 back_port;
 	__u8 zero;
 	__u16 l4_delta;
-	/* Which rule wants FLOW_DROP. */
-	__u32 rule;
+	/* The address of the gateway where packets come in: its last four bytes, its first two. */
+	__be32 own_end;
+	__be16 own_begin;
 	/*
 	 * The bytes before the IP header; PPPoE's length is filled in. They begin two bytes after a
 	 * 32-bit boundary, as frames do, so that IP headers are aligned.
 	 */
-	__u16 zero_begin;
 	__u8 header[HEADER_MAX];
 	/*
 	 * Written by the programs. TCP: the upper half of the sequence number, and the
@@ -136,13 +146,13 @@ enum verdict {
 	OUT_DROPPED,
 	/* The daemon has been silent for too long. */
 	OUT_STALE,
-	/* No entry. */
+	/* No entry, one that waits, or one for frames to another address of the link layer. */
 	OUT_UNKNOWN,
 	/* Neither IPv4 nor IPv6, or more than two tags. */
 	OUT_NOT_IP,
 	/* Group address of the link layer. */
 	OUT_MULTICAST,
-	/* Truncated, or lengths that contradict each other. */
+	/* Truncated, lengths that contradict each other, a wrong checksum of the IPv4 header. */
 	OUT_MALFORMED,
 	/* IPv4 with options, IPv6 with an extension header. */
 	OUT_OPTIONS,
@@ -153,7 +163,7 @@ enum verdict {
 	OUT_MTU,
 	/* Put together by GRO, and the egress cannot take it apart. */
 	OUT_GSO,
-	/* SYN, FIN, RST, and packets after the last two. */
+	/* SYN, FIN, RST, and packets after them. */
 	OUT_TCP,
 	/* XDP may not send to the egress device. */
 	OUT_NO_DEVICE,

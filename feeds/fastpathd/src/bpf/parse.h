@@ -306,13 +306,30 @@ always int right_length(const struct packet *p, __u32 headers, __u32 there)
 	return p->length >= headers && p->length <= p->carried;
 }
 
-always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key4 *key)
+/* The IPv4 header's sum is 0xffff, as that of a right checksum. */
+always int right_sum(const void *at)
+{
+	const __u32 *words = at;
+	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+
+	sum = (__u32)sum + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)(sum + (sum >> 16)) == 0xffff;
+}
+
+/* has_ethernet: the compiler and the verifier know it of a known packet. */
+always int has_ethernet(const void *data, const void *end, const struct packet *p)
+{
+	return p->known || data + ETH_HLEN + (dsa == DSA_GSWIP ? 8 : 0) <= end;
+}
+
+always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p, struct key4 *key)
 {
 	struct iphdr *ip = at;
 	__u8 first;
 	int out;
 
-	if (unlikely(!p->known && (void *)(ip + 1) > end))
+	if (unlikely(!has_ethernet(data, end, p) || (!p->known && (void *)(ip + 1) > end)))
 		leave(OUT_MALFORMED);
 	first = *(__u8 *)at;
 	if (unlikely(first != 0x45))
@@ -360,11 +377,13 @@ always int short6(void *at, void *end)
 	return next_header(ip->nexthdr);
 }
 
-always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
+always int parse6(void *data, void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
 {
 	struct ipv6hdr *ip = at;
 	int out;
 
+	if (unlikely(!has_ethernet(data, end, p)))
+		leave(OUT_MALFORMED);
 	/* One comparison for both headers. */
 	if (unlikely((void *)(ip + 1) + UDP_LEN > end))
 		return short6(at, end);

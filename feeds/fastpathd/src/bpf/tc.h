@@ -261,18 +261,20 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	__u64 now;
 	struct entry4 *to;
 	__u32 headers;
-	int out = parse4(at, end, skb->len - p->l2_len, p, &key);
+	int out = parse4(data, at, end, skb->len - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to))
+	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
 		leave(OUT_UNKNOWN);
+	if (unlikely(!right_sum(at)))
+		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
 	headers = sizeof(struct iphdr) + p->l4_len;
 	out = may_go_tc(&to->e, p, headers, now);
-	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4))
+	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
 		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
@@ -320,18 +322,18 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	__u64 now;
 	struct entry6 *to;
 	__u32 headers;
-	int out = parse6(at, end, skb->len - p->l2_len, p, &key);
+	int out = parse6(data, at, end, skb->len - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to))
+	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
 	out = may_go_tc(&to->e, p, headers, now);
-	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4))
+	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
 		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)

@@ -40,17 +40,19 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
 	struct entry4 *to;
 	__u64 now;
-	int out = parse4(at, end, frame - p->l2_len, p, &key);
+	int out = parse4(data, at, end, frame - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to))
+	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
 		leave(OUT_UNKNOWN);
+	if (unlikely(!right_sum(at)))
+		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
 	out = may_go(&to->e, p, p->length, now);
-	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4))
+	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
 		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
@@ -80,17 +82,17 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
 	struct entry6 *to;
 	__u64 now;
-	int out = parse6(at, end, frame - p->l2_len, p, &key);
+	int out = parse6(data, at, end, frame - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to))
+	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	out = may_go(&to->e, p, p->length, now);
-	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4))
+	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
 		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)

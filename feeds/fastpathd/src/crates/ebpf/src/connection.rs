@@ -22,13 +22,39 @@ pub struct Position {
     pub ack: [u8; 4],
 }
 
+/// What an entry does with packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Leaves them to the kernel, and notes the end of the connection.
+    #[default]
+    Waiting,
+    /// Carries them.
+    Carrying,
+    /// Leaves them to the kernel: one of the ends has sent a FIN or RST.
+    Closing,
+    /// Leaves them to the kernel: a SYN was seen, or an end before the start, so that they may
+    /// belong to another connection.
+    Restarted,
+}
+
+impl Stage {
+    /// Whether the entry will never carry a packet again.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Waiting | Self::Carrying => false,
+            Self::Closing | Self::Restarted => true,
+        }
+    }
+}
+
 /// The values of an entry that the programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryReading {
     /// Packets, and bytes from the IP header on.
     pub counters: Counters,
-    /// One of the ends has sent a FIN or RST.
-    pub closing: bool,
+    /// What it does with packets.
+    pub stage: Stage,
     /// How far it is.
     pub position: Position,
 }
@@ -89,8 +115,8 @@ pub struct EntryGrowth {
     pub direction: usize,
     /// Growth since the previous reading.
     pub grown: Counters,
-    /// A FIN or RST was seen: it will no longer be carried.
-    pub closing: bool,
+    /// What the entry does with packets.
+    pub stage: Stage,
     /// It was counted for a previous daemon.
     pub inherited: bool,
 }

@@ -72,6 +72,12 @@ pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     Ok(info)
 }
 
+/// The bytes of two keys, one behind the other.
+pub(crate) fn bytes<K: Pod>(keys: &[K; 2]) -> &[u8] {
+    // SAFETY: keys have no padding, so all of their bytes are initialised.
+    unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of::<[K; 2]>()) }
+}
+
 /// Writes an element, or replaces it.
 pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
     let mut element = Element {

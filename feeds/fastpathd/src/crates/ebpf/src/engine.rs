@@ -10,7 +10,9 @@ use std::time::Duration;
 use ctnetlink::Counters;
 use model::Connection;
 
-use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Position, Timeouts};
+use crate::connection::{
+    EntryGrowth, EntryReading, Extension, Installation, Position, Stage, Timeouts,
+};
 use crate::dependency::{DependencyChange, Endpoint, Place};
 use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::exits::PortExits;
@@ -29,12 +31,17 @@ const POSITIONS: usize = 4096;
 
 /// The kernel's maps, as the engine uses them.
 pub trait Maps: std::fmt::Debug {
-    /// Writes an entry that counts on from there, or replaces the one of the same key. It is not
-    /// closing.
+    /// Writes an entry that counts on from there, or replaces the one of the same key. It waits.
     ///
     /// # Errors
     /// [`MapError::Full`], or the kernel refuses.
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError>;
+
+    /// Lets waiting entries carry packets. False if one is missing or over.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError>;
 
     /// The values of an entry that the programs write; none if there is none.
     ///
@@ -108,6 +115,8 @@ pub enum RemovalCause {
     Requested,
     /// A program saw a FIN or RST of one of its ends.
     Closing,
+    /// A program saw a SYN, or an end before the start: the tuple may belong to another connection.
+    Restarted,
     /// The path to one of its ends has changed.
     Moved,
     /// Another connection took its place in the full table.
@@ -140,11 +149,6 @@ pub struct OffloadEngine {
     report: Report,
     /// When the counters are read next.
     read_at: Duration,
-    /// Time of the last heartbeat.
-    beaten_at: Duration,
-    /// Until then, FIN and RST may be under way that programs have passed without judging them,
-    /// since there was no heartbeat.
-    unjudged_until: Duration,
 }
 
 impl OffloadEngine {
@@ -170,8 +174,6 @@ impl OffloadEngine {
             positions: HashMap::new(),
             report: Report::default(),
             read_at: Duration::ZERO,
-            beaten_at: Duration::ZERO,
-            unjudged_until: Duration::ZERO,
         })
     }
 
@@ -203,7 +205,8 @@ impl OffloadEngine {
         self.timeouts = timeouts;
     }
 
-    /// Installs a connection; nothing is done if it is installed already.
+    /// Installs a connection, whose entries wait to be started; nothing is done if it is installed
+    /// already.
     ///
     /// # Errors
     /// It cannot be carried.
@@ -218,6 +221,23 @@ impl OffloadEngine {
         }
         let installation = self.table.install(connection, ends, now)?;
         self.write(connection.id, &installation, now)
+    }
+
+    /// Lets the programs carry a connection that was installed. Conntrack has to have shown it as
+    /// established since then: an end that it does not know yet has met the entries. Otherwise the
+    /// connection leaves, and false is returned.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn start(&mut self, id: u64, now: Duration) -> Result<bool, MapError> {
+        let Some(keys) = self.table.keys(id) else { return Ok(false) };
+        let started = self.maps.start(&keys);
+        match &started {
+            Ok(true) => {}
+            Ok(false) => self.leave(id, RemovalCause::Restarted, now),
+            Err(_) => self.leave(id, RemovalCause::Requested, now),
+        }
+        started
     }
 
     /// Has a connection's packets dropped for `rule` until then, instead of carried.
@@ -278,9 +298,13 @@ impl OffloadEngine {
             let known = EntryReading { counters: found, ..from };
             // Installation out, so that nothing is counted between the reading and the writing.
             from = self.maps.remove(key)?.unwrap_or(known);
+            if from.stage.is_over() {
+                from.position = position;
+            }
+            from.stage = Stage::Waiting;
         }
         self.maps.put(key, entry, from)?;
-        Ok((found, EntryReading { closing: false, ..from }))
+        Ok((found, from))
     }
 
     /// Removes the entries of a connection.
@@ -296,6 +320,12 @@ impl OffloadEngine {
         self.leave(id, RemovalCause::Requested, now);
     }
 
+    /// Removes a connection that has ended: the next one with its number has other positions.
+    pub fn forget(&mut self, id: u64, now: Duration) {
+        self.leave(id, RemovalCause::Requested, now);
+        self.positions.remove(&id);
+    }
+
     /// Removes all connections, as if the paths of all had changed.
     pub fn remove_all(&mut self, now: Duration) {
         for id in self.table.all() {
@@ -307,18 +337,25 @@ impl OffloadEngine {
     fn leave(&mut self, id: u64, cause: RemovalCause, now: Duration) {
         let Some(keys) = self.table.keys(id) else { return };
         let mut positions = [Position::default(); 2];
+        let mut over = false;
         for (key, position) in keys.iter().zip(&mut positions) {
             if let Ok(Some(last)) = self.maps.remove(key) {
                 *position = last.position;
-                // That it is closing is known already.
-                let last = EntryReading { closing: false, ..last };
+                over |= last.stage.is_over();
+                // That it is over is known already.
+                let last = EntryReading { stage: Stage::default(), ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
         }
-        self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
+        if over {
+            // Timeout and numbers of the next connection are its own.
+            self.positions.remove(&id);
+        } else {
+            self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
+        }
         self.table.leave(id);
         // Some packets later it is still near enough, while nobody else knows any number.
-        if keys[0].proto == TCP && cause != RemovalCause::Closing {
+        if keys[0].proto == TCP && !over {
             if self.positions.len() == POSITIONS {
                 self.positions.clear();
             }
@@ -343,33 +380,27 @@ impl OffloadEngine {
     }
 
     /// Once a second: renews the heartbeat, reads the counters (of very many connections less
-    /// often), and removes connections that are closing or whose block has expired.
+    /// often), and removes connections that are over or whose block has expired.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(PATIENCE)?;
-        if now >= self.beaten_at + PATIENCE {
-            self.unjudged_until = now + PATIENCE;
-        }
-        self.beaten_at = now;
         if now < self.read_at {
             return Ok(());
         }
         let seconds = 2 * self.table.len() / READ_A_SECOND;
         self.read_at = now + Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
         let (table, report) = (&mut self.table, &mut self.report);
-        let mut closing = Vec::new();
+        let mut over = Vec::new();
         self.maps.read(&mut |key, reading| {
             if let Some(growth) = table.read(key, reading, now) {
-                if growth.closing {
-                    closing.push(growth.id);
-                }
+                over.extend(cause(growth.stage).map(|cause| (growth.id, cause)));
                 report.grown.push(growth);
             }
         })?;
-        for id in closing {
-            self.leave(id, RemovalCause::Closing, now);
+        for (id, cause) in over {
+            self.leave(id, cause, now);
         }
         for id in self.table.expired(now) {
             self.leave(id, RemovalCause::Expired, now);
@@ -379,12 +410,11 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Whether a FIN or RST of this connection can only be forged: the programs have judged all of
-    /// them, and found none of one of its ends.
-    pub fn is_open(&mut self, id: u64, now: Duration) -> bool {
-        let judged = now >= self.unjudged_until && now < self.beaten_at + PATIENCE;
-        let open = |read| matches!(read, Ok(Some(EntryReading { closing: false, .. })));
-        let Some(keys) = self.table.keys(id).filter(|_| judged) else { return false };
+    /// Whether a FIN or RST of this connection can only be forged: the programs carry it, and found
+    /// none of one of its ends.
+    pub fn is_open(&mut self, id: u64) -> bool {
+        let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Carrying, .. })));
+        let Some(keys) = self.table.keys(id) else { return false };
         keys.iter().all(|key| open(self.maps.get(key)))
     }
 
@@ -401,6 +431,15 @@ impl OffloadEngine {
     /// The kernel refuses.
     pub fn exits(&mut self) -> Result<PortExits, MapError> {
         self.maps.exits()
+    }
+}
+
+/// Why a connection leaves whose entry is in this stage.
+fn cause(stage: Stage) -> Option<RemovalCause> {
+    match stage {
+        Stage::Waiting | Stage::Carrying => None,
+        Stage::Closing => Some(RemovalCause::Closing),
+        Stage::Restarted => Some(RemovalCause::Restarted),
     }
 }
 

@@ -97,11 +97,48 @@ fn a_fin_ends_both_directions() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
-    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
+    stage(&maps, Stage::Closing);
     engine.second(s(1)).unwrap();
     assert_eq!(engine.report().removed, [(1, RemovalCause::Closing)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
+
+#[test]
+fn entries_carry_nothing_before_the_start_and_after_the_end() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    assert!(!engine.start(1, s(0)).unwrap(), "not there");
+    install(&mut engine, 1);
+    assert!(!engine.is_open(1));
+    assert!(engine.start(1, s(0)).unwrap() && engine.is_open(1));
+    maps.pass(1, |_| true);
+    engine.second(s(1)).unwrap();
+    engine.report();
+    maps.pass(1, |_| true);
+    stage(&maps, Stage::Restarted);
+    assert!(!engine.is_open(1));
+    engine.second(s(2)).unwrap();
+    let report = engine.report();
+    assert_eq!(report.removed, [(1, RemovalCause::Restarted)]);
+    assert_eq!((grown(&report), report.extensions.len()), ([1, 1], 0), "counted, not extended");
+    install(&mut engine, 1);
+    // One direction is enough.
+    maps.with(|inside| {
+        let (_, (_, read)) = inside.flows.iter_mut().next().unwrap();
+        read.stage = Stage::Restarted;
+    });
+    assert!(!engine.start(1, s(3)).unwrap());
+    assert_eq!(engine.report().removed, [(1, RemovalCause::Restarted)]);
+    assert!(maps.with(|inside| inside.flows.is_empty()));
+}
+
+/// The programs have brought all entries there.
+fn stage(maps: &Fake, stage: Stage) {
+    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
+}
+
+/// How a connection ends, and who notices.
+type End = fn(&mut OffloadEngine, &Fake);
 
 /// Without it any RST would end an idle connection that the rules have just let pass again.
 #[test]
@@ -142,11 +179,37 @@ fn a_connection_that_comes_back_is_where_it_was() {
     let mut next = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
     put(&mut next);
     assert_eq!(all(), known);
-    // Another connection of the same addresses and ports has other numbers.
-    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
-    next.second(s(1)).unwrap();
-    put(&mut next);
-    assert!(all().values().all(|at| *at == Position::default()));
+    // Another connection of the same addresses and ports has other numbers, however the first
+    // ended, and whoever noticed.
+    let ends: [End; 4] = [
+        |next, maps| {
+            stage(maps, Stage::Closing);
+            next.second(s(1)).unwrap();
+        },
+        |next, maps| {
+            stage(maps, Stage::Closing);
+            next.remove(1, s(1));
+        },
+        |next, maps| {
+            stage(maps, Stage::Restarted);
+            next.remove(1, s(1));
+        },
+        |next, _| {
+            next.remove(1, s(1));
+            next.forget(1, s(1));
+        },
+    ];
+    for end in ends {
+        set();
+        end(&mut next, &maps);
+        put(&mut next);
+        assert!(all().values().all(|at| *at == Position::default()));
+    }
+    set();
+    stage(&maps, Stage::Closing);
+    let mut last = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
+    put(&mut last);
+    assert!(all().values().all(|at| *at == Position::default()), "ended without any daemon");
 }
 
 #[test]

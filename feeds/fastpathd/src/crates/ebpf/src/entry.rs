@@ -67,6 +67,8 @@ pub struct Entry {
     pub l4_delta: u16,
     /// Device and encapsulation that the other direction arrives with.
     pub back: (u32, Encapsulation),
+    /// The gateway's MAC where packets come in: frames to another one are not carried.
+    pub own: [u8; 6],
     /// Packets are dropped, for the rule with this number.
     pub drop: Option<u32>,
 }
@@ -165,6 +167,7 @@ fn direction(
         port_delta,
         l4_delta: folded(u32::from(address_delta) + u32::from(port_delta)),
         back: (to.device, to.encapsulation),
+        own: from.local,
         drop: None,
     };
     Ok((key, entry))

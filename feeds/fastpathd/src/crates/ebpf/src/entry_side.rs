@@ -47,7 +47,7 @@ pub struct EntrySide {
     pub hook: Hook,
     /// Tags and session.
     pub encapsulation: Encapsulation,
-    /// Source MAC of frames to it.
+    /// The gateway's MAC: source of frames to it, destination of frames from it.
     pub local: [u8; 6],
     /// Destination MAC: the station, the next router, the access concentrator.
     pub next_hop: Option<[u8; 6]>,

@@ -7,7 +7,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::connection::EntryReading;
+use crate::connection::{EntryReading, Stage};
 use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
@@ -61,10 +61,23 @@ impl Maps for Fake {
             if full && !inside.flows.contains_key(key) {
                 return Err(MapError::Full);
             }
-            let reading = EntryReading { closing: false, ..from };
+            let reading = EntryReading { stage: Stage::Waiting, ..from };
             inside.flows.insert(*key, (entry.clone(), reading));
             Ok(())
         })
+    }
+
+    fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError> {
+        Ok(self.with(|inside| {
+            let ready = |key| inside.flows.get(key).is_some_and(|(_, r)| !r.stage.is_over());
+            let starts = keys.iter().all(ready);
+            for key in keys.iter().filter(|_| starts) {
+                if let Some((_, reading)) = inside.flows.get_mut(key) {
+                    reading.stage = Stage::Carrying;
+                }
+            }
+            starts
+        }))
     }
 
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {

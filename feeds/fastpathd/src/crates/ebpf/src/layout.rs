@@ -9,7 +9,7 @@
 use aya::Pod;
 
 /// Version of everything here: `control.layout` of maps that may be adopted.
-pub const LAYOUT: u64 = 5;
+pub const LAYOUT: u64 = 6;
 
 /// Bit of a tag in a [`Encap`]: present. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
@@ -28,8 +28,10 @@ pub const FLOW_DROP: u8 = 0x04;
 /// The new header is Ethernet's only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
 
-/// In [`Entry::state`]: one of the ends has sent a FIN or RST.
-pub const STATE_CLOSING: u32 = 1;
+/// Bit of [`Entry::ended`]: one of the ends has sent a FIN or RST.
+pub const ENDED_CLOSING: u16 = 1;
+/// Bit of [`Entry::ended`]: one of the ends has sent a SYN, or any of them before the start.
+pub const ENDED_RESTARTED: u16 = 2;
 
 /// Encapsulation of an ingress packet.
 #[repr(C)]
@@ -82,8 +84,10 @@ pub struct Entry {
     pub packets: u64,
     /// Bytes on the wire, from the IP header on.
     pub bytes: u64,
-    /// 0 or [`STATE_CLOSING`].
-    pub state: u32,
+    /// 1 until the daemon starts the entry.
+    pub waiting: u16,
+    /// Bits `ENDED_…`.
+    pub ended: u16,
     /// Lowest egress device.
     pub ifindex: u32,
     /// The largest IP packet.
@@ -120,10 +124,10 @@ pub struct Entry {
     pub zero: u8,
     /// Sum of both.
     pub l4_delta: u16,
-    /// Number of the rule for [`FLOW_DROP`].
-    pub rule: u32,
-    /// Zero. The header begins two bytes after a multiple of four, as frames do.
-    pub zero_begin: u16,
+    /// The gateway's MAC at ingress: its last four bytes, its first two.
+    pub own_end: [u8; 4],
+    /// See `own_end`. The header begins two bytes after a multiple of four, as frames do.
+    pub own_begin: [u8; 2],
     /// The header before the IP header.
     pub header: [u8; HEADER_MAX],
     /// TCP: upper half of the last packet's sequence number; written by the programs, as the next.
@@ -173,13 +177,13 @@ config::named! {
         Dropped = "dropped",
         /// The daemon has been silent for too long.
         Stale = "stale",
-        /// No entry.
+        /// No entry, one that waits, or one for frames to another MAC.
         Unknown = "unknown",
         /// Neither IPv4 nor IPv6, or more than two tags.
         NotIp = "not-ip",
         /// Group address of the link layer.
         Multicast = "multicast",
-        /// Truncated, or with contradictory lengths.
+        /// Truncated, contradictory lengths, or a wrong checksum of the IPv4 header.
         Malformed = "malformed",
         /// IPv4 with options, IPv6 with an extension header.
         Options = "options",
@@ -193,7 +197,7 @@ config::named! {
         Mtu = "mtu",
         /// Merged by GRO, and the egress cannot segment it.
         Gso = "gso",
-        /// SYN, FIN, RST, and packets after the last two.
+        /// SYN, FIN, RST, and packets after them.
         Tcp = "tcp",
         /// XDP may not send to the egress device.
         NoDevice = "no-device",

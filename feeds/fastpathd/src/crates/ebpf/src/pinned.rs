@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use ctnetlink::Counters;
 
-use crate::connection::{EntryReading, Position};
+use crate::connection::{EntryReading, Position, Stage};
 use crate::elements;
 use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
 use crate::folder::Folder;
 use crate::layout::{
-    self, Control, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING,
+    self, Control, ENDED_CLOSING, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, LAYOUT,
 };
-use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second};
+use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second, start};
 use crate::sys;
 
 /// Why the maps of loaded programs cannot be used.
@@ -131,14 +131,19 @@ fn written(error: io::Error) -> MapError {
 fn reading(entry: &layout::Entry) -> EntryReading {
     EntryReading {
         counters: Counters { packets: entry.packets, bytes: entry.bytes },
-        closing: entry.state & STATE_CLOSING != 0,
+        stage: match (entry.waiting, entry.ended) {
+            (_, ended) if ended & ENDED_CLOSING != 0 => Stage::Closing,
+            (0, 0) => Stage::Carrying,
+            (_, 0) => Stage::Waiting,
+            _ => Stage::Restarted,
+        },
         position: Position { used: entry.used, seq_high: entry.seq_high, ack: entry.ack },
     }
 }
 
 /// An entry goes on from there.
 fn resume(entry: &mut layout::Entry, from: EntryReading) {
-    let EntryReading { counters, closing: _, position } = from;
+    let EntryReading { counters, stage: _, position } = from;
     (entry.packets, entry.bytes) = (counters.packets, counters.bytes);
     entry.used = position.used;
     (entry.seq_high, entry.ack) = (position.seq_high, position.ack);
@@ -155,6 +160,16 @@ impl Maps for Pinned {
             return elements::put(self.flows6.as_fd(), &key, &value).map_err(written);
         }
         Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
+    }
+
+    fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError> {
+        let run = |keys: &[u8]| start(self.beat.as_fd(), keys);
+        let started = match (keys.each_ref().map(Key4::of), keys.each_ref().map(Key6::of)) {
+            ([Some(one), Some(other)], _) => run(elements::bytes(&[one, other])),
+            (_, [Some(one), Some(other)]) => run(elements::bytes(&[one, other])),
+            _ => Ok(false),
+        };
+        started.map_err(|BeatError(error)| MapError::Put(error))
     }
 
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {

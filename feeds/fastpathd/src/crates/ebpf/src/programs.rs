@@ -283,6 +283,16 @@ pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
+/// Starts waiting entries: runs `program`, which is [`ProgramRole::Beat`], on the keys of both
+/// directions. False if one of them has ended.
+///
+/// # Errors
+///
+/// [`BeatError`] when the kernel does not run it.
+pub fn start(program: BorrowedFd<'_>, keys: &[u8]) -> Result<bool, BeatError> {
+    sys::run(program, keys, &[0; 12]).map(|started| started == 1).map_err(BeatError)
+}
+
 /// Jiffies a second, which user space cannot read directly.
 #[must_use]
 pub fn jiffies_a_second() -> u32 {

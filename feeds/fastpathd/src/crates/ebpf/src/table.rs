@@ -36,6 +36,8 @@ enum Fate {
 #[derive(Debug, Clone)]
 struct Held {
     connection: Connection,
+    /// Distinguishes it from earlier and later installations of the connection.
+    installation: u64,
     keys: [Key; 2],
     /// The ends that its packets are sent to.
     places: [Place; 2],
@@ -89,6 +91,7 @@ pub struct ConnectionTable {
     /// Capacity of the map of each family.
     capacity: usize,
     connections: HashMap<u64, Held>,
+    installations: u64,
     keys: HashMap<Key, Slot>,
     /// Entries in the maps of IPv4 and IPv6.
     used: [usize; 2],
@@ -210,7 +213,17 @@ impl ConnectionTable {
             let new = || Station { endpoint, connections: HashSet::new() };
             self.stations.entry(place).or_insert_with(new).connections.insert(connection.id);
         }
-        let held = Held { connection, keys, places, fate, packets: 0, active: now, expires: now };
+        self.installations += 1;
+        let held = Held {
+            connection,
+            installation: self.installations,
+            keys,
+            places,
+            fate,
+            packets: 0,
+            active: now,
+            expires: now,
+        };
         self.connections.insert(connection.id, held);
         Ok(Installation { entries, evicted })
     }
@@ -249,6 +262,18 @@ impl ConnectionTable {
     #[must_use]
     pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
         Some(self.connections.get(&id)?.keys)
+    }
+
+    /// A connection, if it is offloaded or dropped.
+    #[must_use]
+    pub fn connection(&self, id: u64) -> Option<Connection> {
+        self.connections.get(&id).map(|held| held.connection)
+    }
+
+    /// Which installation of a connection is in the maps.
+    #[must_use]
+    pub fn installation(&self, id: u64) -> Option<u64> {
+        self.connections.get(&id).map(|held| held.installation)
     }
 
     /// All connections.
@@ -305,13 +330,15 @@ impl ConnectionTable {
                 sum.bytes = sum.bytes.saturating_add(grown.bytes);
                 None
             }
-            Fate::Carried => (grown.packets > 0 || reading.closing).then_some(EntryGrowth {
-                id,
-                direction,
-                grown,
-                closing: reading.closing,
-                inherited: false,
-            }),
+            Fate::Carried => {
+                (grown.packets > 0 || reading.stage.is_over()).then_some(EntryGrowth {
+                    id,
+                    direction,
+                    grown,
+                    stage: reading.stage,
+                    inherited: false,
+                })
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use model::NextHop;
 use proptest::prelude::*;
 
 use super::*;
+use crate::connection::Stage;
 use crate::dependency::Dependency;
 use crate::entry_side::{Encapsulation, EntrySide, Hook};
 
@@ -109,18 +110,18 @@ fn counters_are_reported_by_their_growth() {
     let grown = Counters { packets: 3, bytes: 300 };
     assert_eq!(
         world.read(2),
-        [EntryGrowth { id: 7, direction: 0, grown, closing: false, inherited: false }]
+        [EntryGrowth { id: 7, direction: 0, grown, stage: Stage::Waiting, inherited: false }]
     );
     world.pass(&back, 1);
     let grown = Counters { packets: 1, bytes: 100 };
     assert_eq!(
         world.read(3),
-        [EntryGrowth { id: 7, direction: 1, grown, closing: false, inherited: false }]
+        [EntryGrowth { id: 7, direction: 1, grown, stage: Stage::Waiting, inherited: false }]
     );
     assert_eq!(world.read(4), []);
     let counters = Counters { packets: 1, bytes: 100 };
-    let closing = EntryReading { counters, closing: true, ..EntryReading::default() };
-    assert!(world.table.read(&back, closing, s(4)).unwrap().closing);
+    let closing = EntryReading { counters, stage: Stage::Closing, ..EntryReading::default() };
+    assert!(world.table.read(&back, closing, s(4)).unwrap().stage.is_over());
 }
 
 #[test]

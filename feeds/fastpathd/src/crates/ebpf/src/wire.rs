@@ -92,6 +92,7 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         |tag: Option<Tag>| tag.map_or((0, [0; 2]), |tag| (tag.vid, tag.protocol().to_be_bytes()));
     let (outer_tci, outer_proto) = fields(from.header.outer);
     let (inner_tci, inner_proto) = fields(from.header.inner);
+    let own = from.own;
     Some(layout::Entry {
         ifindex: from.device,
         mtu: from.mtu,
@@ -112,7 +113,9 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         l4_delta: from.l4_delta,
         back: encap(&from.back.1),
         back_ifindex: from.back.0,
-        rule: from.drop.unwrap_or(0),
+        own_end: [own[2], own[3], own[4], own[5]],
+        own_begin: [own[0], own[1]],
+        waiting: 1,
         header,
         ..layout::Entry::default()
     })
@@ -181,6 +184,7 @@ mod tests {
             port_delta: 3,
             l4_delta: 4,
             back: (5, back),
+            own: [1, 2, 3, 4, 5, 6],
             drop: Some(4711),
         };
         assert!(Entry6::of(&from).is_none());
@@ -193,7 +197,8 @@ mod tests {
         assert_eq!((e.inner_tci, e.inner_proto), (36, [0x81, 0x00]));
         assert_eq!((e.l3_delta, e.address_delta, e.port_delta, e.l4_delta), (1, 2, 3, 4));
         assert_eq!((e.back.outer, e.back.inner, e.back.session), (0x1014, 0, [0x12, 0x34]));
-        assert_eq!((e.back_ifindex, e.rule), (5, 4711));
+        assert_eq!((e.back_ifindex, e.own_begin, e.own_end), (5, [1, 2], [3, 4, 5, 6]));
+        assert_eq!((e.waiting, e.ended), (1, 0));
         assert_eq!((e.header[21], e.header[22]), (7, 0));
         for (length, outer, flags) in [(14, None, 8), (14, tag(35), 0), (18, None, 0)] {
             let header = Header { bytes: vec![7; length], outer, inner: None, pppoe: false };

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
-use ebpf::connection::{EntryReading, Position, Timeouts};
+use ebpf::connection::{EntryReading, Position, Stage, Timeouts};
 use ebpf::dependency::Endpoint;
 use ebpf::engine::{MapError, Maps, OffloadEngine};
 use ebpf::entry::{Entry, Key, connect};
@@ -87,7 +87,7 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
 fn written(port: u16) -> EntryReading {
     let counters = Counters { packets: u64::from(port), bytes: 100 };
     let position = Position { used: 7, seq_high: port.to_be_bytes(), ack: [1, 2, 3, 4] };
-    EntryReading { counters, closing: false, position }
+    EntryReading { counters, stage: Stage::Waiting, position }
 }
 
 fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {

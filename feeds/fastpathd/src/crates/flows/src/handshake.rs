@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The handshake between flow table and eBPF engine, one state machine for each flow: window
-//! tracking off, installation, refusal, when a refused flow is requested again. Also which version
-//! of the firewall's rules a flow has passed.
+//! The handshake between flow table and eBPF engine, one state machine for each flow: installation,
+//! window tracking off, confirmation by conntrack, start, refusal, when a refused flow is requested
+//! again. Also which version of the firewall's rules a flow has passed.
 //!
 //! `docs/design/offload-handshake.md` draws it. Nothing here knows of the table or the engine:
 //! an event goes in, the next state and at most one action come out.
@@ -10,19 +10,20 @@
 use model::Connection;
 
 use crate::path::Reason;
-use crate::proto::TCP;
 
 /// Requests of the flow table to the eBPF engine and to conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadRequest {
-    /// Disable conntrack's TCP window tracking for this connection, and report the outcome with
-    /// [`window_tracking`](crate::FlowTable::window_tracking). With window tracking on, a reply
-    /// that arrives between the writing of the two entries would be invalid: it acknowledges
-    /// bytes that conntrack has not seen.
-    DisableWindowTracking(Connection),
-    /// Install the entries of this connection, and report the outcome with
+    /// Install the entries of this connection, which wait, and report the outcome with
     /// [`installed`](crate::FlowTable::installed).
     Install(Connection),
+    /// Disable conntrack's TCP window tracking for this connection, look it up after all packets
+    /// that met no entry, and report the outcome with [`confirmed`](crate::FlowTable::confirmed).
+    /// With window tracking on, conntrack would take packets for invalid that acknowledge what the
+    /// programs have carried.
+    Confirm(Connection),
+    /// Let the entries of this flow carry packets.
+    Start(u64),
     /// Remove the entries of this flow.
     Remove(u64),
     /// The rules may have changed since packets of this connection passed them. Clear the mark's
@@ -37,11 +38,11 @@ pub enum OffloadState {
     /// The engine has not been asked to carry it.
     #[default]
     Idle,
-    /// Conntrack has been asked to disable window tracking.
-    Preparing,
     /// The engine has been asked to install its entries.
     Requested,
-    /// Its entries are installed.
+    /// Its entries are installed and wait; conntrack has been asked for the connection.
+    Confirming,
+    /// Its entries carry packets.
     Carried,
     /// It cannot be carried, for this reason.
     Refused(Reason),
@@ -54,12 +55,12 @@ pub(crate) enum Event {
     Eligible,
     /// Something keeps it from being carried, or it has ended.
     Ineligible,
-    /// Conntrack has disabled window tracking.
-    WindowTrackingDisabled,
-    /// Conntrack could not disable it.
-    WindowTrackingKept,
     /// The engine has installed the entries.
     Installed,
+    /// Conntrack has shown the connection as established since then.
+    Confirmed,
+    /// Conntrack has not, or window tracking could not be disabled.
+    Unconfirmed,
     /// The engine refused.
     Rejected(Reason),
     /// The engine removed the entries by itself. Without a reason the flow may be requested again.
@@ -73,16 +74,18 @@ pub(crate) enum Event {
 /// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OffloadAction {
-    DisableWindowTracking,
     Install,
+    Confirm,
+    Start,
     Remove,
 }
 
 impl OffloadAction {
     pub(crate) fn request(self, connection: Connection) -> OffloadRequest {
         match self {
-            Self::DisableWindowTracking => OffloadRequest::DisableWindowTracking(connection),
             Self::Install => OffloadRequest::Install(connection),
+            Self::Confirm => OffloadRequest::Confirm(connection),
+            Self::Start => OffloadRequest::Start(connection.id),
             Self::Remove => OffloadRequest::Remove(connection.id),
         }
     }
@@ -90,51 +93,48 @@ impl OffloadAction {
 
 impl OffloadState {
     /// The state after `event`, and the action to take.
-    pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<OffloadAction>) {
+    pub(crate) fn step(self, event: Event) -> (Self, Option<OffloadAction>) {
         match event {
-            Event::Eligible => self.eligible(proto),
-            Event::Ineligible => match self {
-                Self::Requested | Self::Carried => (Self::Idle, Some(OffloadAction::Remove)),
-                Self::Idle | Self::Preparing | Self::Refused(_) => (Self::Idle, None),
-            },
-            Event::WindowTrackingDisabled if self == Self::Preparing => {
+            Event::Eligible if self == Self::Idle => {
                 (Self::Requested, Some(OffloadAction::Install))
             }
-            Event::WindowTrackingKept if self == Self::Preparing => {
-                (Self::Refused(Reason::NotTaken), None)
+            Event::Ineligible => match self {
+                Self::Requested | Self::Confirming | Self::Carried => {
+                    (Self::Idle, Some(OffloadAction::Remove))
+                }
+                Self::Idle | Self::Refused(_) => (Self::Idle, None),
+            },
+            Event::Installed if self == Self::Requested => {
+                (Self::Confirming, Some(OffloadAction::Confirm))
             }
-            Event::Installed if self == Self::Requested => (Self::Carried, None),
             Event::Rejected(reason) if self == Self::Requested => (Self::Refused(reason), None),
+            Event::Confirmed if self == Self::Confirming => {
+                (Self::Carried, Some(OffloadAction::Start))
+            }
+            Event::Unconfirmed if self == Self::Confirming => {
+                (Self::Refused(Reason::NotTaken), Some(OffloadAction::Remove))
+            }
             Event::Removed(reason) => (reason.map_or(Self::Idle, Self::Refused), None),
             Event::NetworkChanged => match self {
                 Self::Refused(_) => (Self::Idle, None),
-                Self::Idle | Self::Preparing | Self::Requested | Self::Carried => (self, None),
+                Self::Idle | Self::Requested | Self::Confirming | Self::Carried => (self, None),
             },
             // A flow that found the table full tries again as long as it sends.
             Event::Active if self == Self::Refused(Reason::TableFull) => (Self::Idle, None),
             // The outcome of a request that has been dropped since, or packets of another flow.
-            Event::WindowTrackingDisabled
-            | Event::WindowTrackingKept
+            Event::Eligible
             | Event::Installed
             | Event::Rejected(_)
+            | Event::Confirmed
+            | Event::Unconfirmed
             | Event::Active => (self, None),
-        }
-    }
-
-    fn eligible(self, proto: u8) -> (Self, Option<OffloadAction>) {
-        match self {
-            Self::Idle if proto == TCP => {
-                (Self::Preparing, Some(OffloadAction::DisableWindowTracking))
-            }
-            Self::Idle => (Self::Requested, Some(OffloadAction::Install)),
-            Self::Preparing | Self::Requested | Self::Carried | Self::Refused(_) => (self, None),
         }
     }
 
     /// Whether it is requested or carried.
     pub(crate) fn is_active(self) -> bool {
         match self {
-            Self::Preparing | Self::Requested | Self::Carried => true,
+            Self::Requested | Self::Confirming | Self::Carried => true,
             Self::Idle | Self::Refused(_) => false,
         }
     }
@@ -253,8 +253,8 @@ impl Passed {
         match state {
             OffloadState::Carried => self.mark >= rules.carried,
             OffloadState::Idle
-            | OffloadState::Preparing
             | OffloadState::Requested
+            | OffloadState::Confirming
             | OffloadState::Refused(_) => marked && self.mark >= rules.current,
         }
     }

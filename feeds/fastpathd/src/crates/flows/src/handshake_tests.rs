@@ -4,22 +4,21 @@
 use ctnetlink::Tuple;
 
 use super::*;
-use crate::proto::UDP;
 use Event::{
-    Active, Eligible, Ineligible, Installed, NetworkChanged, Rejected, Removed,
-    WindowTrackingDisabled, WindowTrackingKept,
+    Active, Confirmed, Eligible, Ineligible, Installed, NetworkChanged, Rejected, Removed,
+    Unconfirmed,
 };
-use OffloadAction::{DisableWindowTracking, Install, Remove};
-use OffloadState::{Carried, Idle, Preparing, Refused, Requested};
+use OffloadAction::{Confirm, Install, Remove, Start};
+use OffloadState::{Carried, Confirming, Idle, Refused, Requested};
 
 const FULL: OffloadState = Refused(Reason::TableFull);
 const MTU: OffloadState = Refused(Reason::Mtu);
-const STATES: [OffloadState; 6] = [Idle, Preparing, Requested, Carried, FULL, MTU];
+const STATES: [OffloadState; 6] = [Idle, Requested, Confirming, Carried, FULL, MTU];
 
 /// Asserts the step of each state in [`STATES`] for one event.
-fn steps(event: Event, proto: u8, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
+fn steps(event: Event, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
     for (state, wanted) in STATES.into_iter().zip(wanted) {
-        assert_eq!(state.step(event, proto), wanted, "{state:?}, {event:?}, protocol {proto}");
+        assert_eq!(state.step(event), wanted, "{state:?}, {event:?}");
     }
 }
 
@@ -36,32 +35,30 @@ fn every_step_of_every_state() {
         row[at] = step;
         row
     };
-    //     event                    proto       Idle, Preparing, Requested, Carried, FULL, MTU
-    steps(Eligible, TCP, with(0, (Preparing, Some(DisableWindowTracking))));
-    steps(Eligible, UDP, with(0, (Requested, Some(Install))));
-    for proto in [TCP, UDP] {
-        let removed = (Idle, Some(Remove));
-        let idle = (Idle, None);
-        steps(Ineligible, proto, [idle, idle, removed, removed, idle, idle]);
-        steps(WindowTrackingDisabled, proto, with(1, (Requested, Some(Install))));
-        steps(WindowTrackingKept, proto, with(1, (Refused(Reason::NotTaken), None)));
-        steps(Installed, proto, with(2, (Carried, None)));
-        steps(Rejected(Reason::Mtu), proto, with(2, (MTU, None)));
-        steps(Removed(None), proto, quiet([Idle; 6]));
-        steps(Removed(Some(Reason::TableFull)), proto, quiet([FULL; 6]));
-        steps(NetworkChanged, proto, quiet([Idle, Preparing, Requested, Carried, Idle, Idle]));
-        steps(Active, proto, quiet([Idle, Preparing, Requested, Carried, Idle, MTU]));
-    }
+    let removed = (Idle, Some(Remove));
+    let idle = (Idle, None);
+    //     event              Idle, Requested, Confirming, Carried, FULL, MTU
+    steps(Eligible, with(0, (Requested, Some(Install))));
+    steps(Ineligible, [idle, removed, removed, removed, idle, idle]);
+    steps(Installed, with(1, (Confirming, Some(Confirm))));
+    steps(Rejected(Reason::Mtu), with(1, (MTU, None)));
+    steps(Confirmed, with(2, (Carried, Some(Start))));
+    steps(Unconfirmed, with(2, (Refused(Reason::NotTaken), Some(Remove))));
+    steps(Removed(None), quiet([Idle; 6]));
+    steps(Removed(Some(Reason::TableFull)), quiet([FULL; 6]));
+    steps(NetworkChanged, quiet([Idle, Requested, Confirming, Carried, Idle, Idle]));
+    steps(Active, quiet([Idle, Requested, Confirming, Carried, Idle, MTU]));
 }
 
 #[test]
 fn a_request_names_the_connection_and_a_removal_its_number() {
     let address = "192.0.2.1".parse().unwrap();
-    let tuple = Tuple { src: address, dst: address, proto: TCP, sport: 1, dport: 2 };
+    let tuple = Tuple { src: address, dst: address, proto: 6, sport: 1, dport: 2 };
     let connection = Connection { id: 7, zone: 3, orig: tuple, reply: tuple };
     for (action, request) in [
-        (DisableWindowTracking, OffloadRequest::DisableWindowTracking(connection)),
         (Install, OffloadRequest::Install(connection)),
+        (Confirm, OffloadRequest::Confirm(connection)),
+        (Start, OffloadRequest::Start(7)),
         (Remove, OffloadRequest::Remove(7)),
     ] {
         assert_eq!(action.request(connection), request);

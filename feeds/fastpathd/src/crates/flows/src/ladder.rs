@@ -284,8 +284,8 @@ fn waiting(facts: &Facts<'_>) -> Reason {
     match facts.offload {
         OffloadState::Refused(reason) => reason,
         OffloadState::Idle
-        | OffloadState::Preparing
         | OffloadState::Requested
+        | OffloadState::Confirming
         | OffloadState::Carried => {
             if facts.first_packets {
                 // Our rule set returns before it adds or marks the flow. Not a rung: the eBPF

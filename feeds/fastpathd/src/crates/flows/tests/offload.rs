@@ -8,7 +8,7 @@ mod support;
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, OffloadRequest, Reason};
 use model::{NextHop, Routing};
-use support::offload::{PASSED, carried, ebpf, passed, preparing, requested, table, update};
+use support::offload::{PASSED, carried, ebpf, passed, requested, start, table, update};
 use support::{
     BYPASS, GUEST, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted,
     verdict, web, with_programs, with_status,
@@ -25,16 +25,15 @@ fn a_connection_is_requested_once_it_is_established() {
     table.event(&Event::New(opening), at(1.0), &with_programs());
     assert_eq!(table.offload_requests(), []);
     update(&mut table, 1.1, web(1), &with_programs());
-    let connection = preparing(&mut table);
+    let connection = requested(&mut table);
     assert_eq!((connection.id, connection.zone, connection.orig), (1, 0, web(1).orig));
     update(&mut table, 1.2, web(1), &with_programs());
     assert_eq!(table.offload_requests(), [], "one request is enough");
     assert_eq!(table.offloading(&web(1)), Some(1));
-    assert!(!table.awaits_installation(1));
-    table.window_tracking(1, true, at(1.2));
-    assert_eq!(table.offload_requests(), [OffloadRequest::Install(connection)]);
     assert!(table.awaits_installation(1));
-    table.installed(1, Ok(()), at(1.3));
+    assert_eq!(verdict(&only(&table, 1.3)).0, "slow");
+    start(&mut table, 1.3, connection, web(1), &with_programs());
+    assert!(!table.awaits_installation(1));
     assert_eq!(verdict(&only(&table, 1.3)), ("ebpf", ""));
 }
 
@@ -43,7 +42,7 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
     for reason in [Reason::Mtu, Reason::Shaped, Reason::TableFull, Reason::NoNeighbour] {
         let mut table = table();
         update(&mut table, 1.0, web(1), &with_programs());
-        let id = requested(&mut table, 1.0);
+        let id = requested(&mut table).id;
         table.installed(id, Err(reason), at(1.0));
         assert_eq!(verdict(&only(&table, 1.0)), ("slow", reason.name()));
         assert_eq!(table.offloading(&web(1)), None);
@@ -51,7 +50,7 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
         assert_eq!(table.offload_requests(), [], "the outcome would be the same");
         let net = Net { generation: 2, ..with_programs() };
         update(&mut table, 1.2, web(1), &net);
-        preparing(&mut table);
+        requested(&mut table);
     }
 }
 
@@ -59,12 +58,12 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
 fn a_flow_that_found_the_table_full_retries_while_it_sends() {
     let mut table = table();
     update(&mut table, 1.0, web(1), &with_programs());
-    let id = requested(&mut table, 1.0);
+    let id = requested(&mut table).id;
     table.installed(id, Err(Reason::TableFull), at(1.0));
     dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
     assert_eq!(table.offload_requests(), []);
     dump_in(&mut table, 3.0, &[passed(counted(web(1), 1000, 0))], &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn a_carried_flow_is_removed_when_something_keeps_it() {
     table.inspection(inspection(), at(2.0));
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
     update(&mut table, 3.0, marked(web(1), BYPASS), &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
@@ -99,8 +98,9 @@ fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
     let mut table = table();
     let id = carried(&mut table, web(1));
     table.removed(id, None, at(2.0), &with_programs());
-    assert_eq!(requested(&mut table, 2.0), id);
-    table.installed(id, Ok(()), at(2.0));
+    let connection = requested(&mut table);
+    assert_eq!(connection.id, id);
+    start(&mut table, 2.0, connection, web(1), &with_programs());
     let mut net = with_programs();
     net.generation = 2;
     net.wan.neighbour = false;
@@ -149,8 +149,9 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let begun = Entry { status: Status::CONFIRMED, ..passed(uncounted(web(1))) };
     table.event(&Event::New(begun), at(0.4), &with_programs());
     dump_in(&mut table, 0.5, &[first], &with_programs());
-    let id = requested(&mut table, 0.5);
-    table.installed(id, Ok(()), at(0.5));
+    let connection = requested(&mut table);
+    start(&mut table, 0.5, connection, web(1), &with_programs());
+    let id = connection.id;
     let grown = |bytes| Counters { packets: bytes / 1000, bytes };
     table.count_offloaded(id, 0, grown(10_000), false, at(1.0));
     table.count_offloaded(id, 1, grown(70_000), false, at(1.0));
@@ -182,8 +183,9 @@ fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     assert!(matches!(table.offload_requests()[..], [OffloadRequest::ClearMark(_)]));
     table.mark_cleared(1, table.rules());
     table.event(&Event::Update(passed(uncounted(web(1)))), at(0.0), &with_programs());
-    let id = requested(&mut table, 0.0);
-    table.installed(id, Ok(()), at(0.0));
+    let connection = requested(&mut table);
+    start(&mut table, 0.0, connection, counted(web(1), 1000, 1000), &with_programs());
+    let id = connection.id;
     table.count_offloaded(id, 0, Counters { packets: 5, bytes: 5000 }, true, at(0.0));
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 1000)], &with_programs());
     let row = only(&table, 1.0);
@@ -208,38 +210,73 @@ fn the_mark_says_when_the_first_packets_have_passed() {
     assert_eq!(verdict(&only(&table, 1.1)), ("slow", "first-packets"));
     assert_eq!(table.offload_requests(), []);
     table.event(&Event::Update(passed(uncounted(web(1)))), at(1.2), &net);
-    preparing(&mut table);
+    requested(&mut table);
 }
 
+/// The look-up after the installation.
 #[test]
-fn a_flow_is_refused_when_window_tracking_stays_on() {
-    let mut table = table();
-    update(&mut table, 1.0, web(1), &with_programs());
-    let id = preparing(&mut table).id;
-    table.window_tracking(id, false, at(1.0));
-    assert_eq!(table.offload_requests(), []);
-    assert_eq!(verdict(&only(&table, 1.0)), ("slow", "not-taken"));
+fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
+    let dying = |state| Entry { tcp_state: Some(state), ..web(1) };
+    let mut elsewhere = web(1);
+    elsewhere.reply.dst = support::address("198.51.100.99");
+    let net = with_programs();
+    for (entry, reason) in [
+        (None, "not-taken"),
+        (Some(dying(TcpState::SynRecv)), "not-established"),
+        (Some(dying(TcpState::TimeWait)), "closing"),
+        // Another connection with the same number and tuple: requested with its own translation.
+        (Some(elsewhere), "pending"),
+        (Some(Entry { id: 2, ..web(1) }), "not-taken"),
+    ] {
+        let mut table = table();
+        update(&mut table, 1.0, web(1), &net);
+        let connection = requested(&mut table);
+        table.installed(1, Ok(()), at(1.0));
+        table.offload_requests();
+        let entry = entry.map(|entry| passed(uncounted(entry)));
+        table.confirmed(&connection, entry.as_ref(), table.reading_start(), at(1.1), &net);
+        let requests = table.offload_requests();
+        assert_eq!(requests[0], OffloadRequest::Remove(1), "{reason}");
+        match requests[1..] {
+            [] => assert_ne!(reason, "pending"),
+            [OffloadRequest::Install(one)] => assert_eq!(one.reply, elsewhere.reply),
+            ref other => panic!("{other:?}"),
+        }
+        assert_eq!(verdict(&only(&table, 1.1)), ("slow", reason));
+    }
+}
+
+/// Its end was lost, and the next connection has its number.
+#[test]
+fn a_carried_flow_leaves_when_its_number_belongs_to_another_connection() {
+    let net = with_programs();
+    let mut elsewhere = uncounted(passed(web(1)));
+    elsewhere.reply.dst = support::address("198.51.100.99");
+    for event in [
+        Event::New(uncounted(passed(web(1)))),
+        Event::Update(elsewhere),
+        Event::Update(Entry { tcp_state: Some(TcpState::SynRecv), ..uncounted(passed(web(1))) }),
+    ] {
+        let mut table = table();
+        let id = carried(&mut table, web(1));
+        table.event(&event, at(2.0), &net);
+        assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id), "{event:?}");
+        assert_eq!(verdict(&only(&table, 2.0)).0, "slow", "{event:?}");
+    }
 }
 
 #[test]
 fn an_outcome_that_comes_too_late_changes_nothing() {
     let mut table = table();
     update(&mut table, 1.0, web(1), &with_programs());
-    let id = preparing(&mut table).id;
+    let connection = requested(&mut table);
     table.engine(EngineState::default(), at(1.1));
-    table.window_tracking(id, true, at(1.2));
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(1)]);
+    table.installed(1, Ok(()), at(1.2));
+    let (entry, since) = (passed(uncounted(web(1))), table.reading_start());
+    table.confirmed(&connection, Some(&entry), since, at(1.3), &with_programs());
     assert_eq!(table.offload_requests(), []);
-    table.installed(id, Ok(()), at(1.3));
     assert_eq!(verdict(&only(&table, 1.3)), ("slow", "engine-off"));
-}
-
-#[test]
-fn udp_needs_no_change_of_window_tracking() {
-    let dns = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "192.0.2.53", 53));
-    let mut table = table();
-    update(&mut table, 1.0, dns, &with_programs());
-    let requests = table.offload_requests();
-    assert!(matches!(requests[..], [OffloadRequest::Install(one)] if one.id == 1), "{requests:?}");
 }
 
 #[test]
@@ -292,9 +329,10 @@ fn a_flow_is_asked_about_again_with_its_new_mark() {
     );
     assert_eq!(table.offload_requests(), []);
     with_mark(&mut table, 0x2000, &net);
-    let id = requested(&mut table, 1.0);
+    let connection = requested(&mut table);
+    let id = connection.id;
     assert_eq!(table.next_hops(id), Some(hops(0x2000)));
-    table.installed(id, Ok(()), at(1.0));
+    start(&mut table, 1.0, connection, Entry { mark: 0x2000, ..web(1) }, &net);
     // Bits that no rule asks for.
     assert_eq!(verdict(&with_mark(&mut table, 0x2001, &net)), ("ebpf", ""));
     assert_eq!(table.offload_requests(), []);
@@ -304,5 +342,5 @@ fn a_flow_is_asked_about_again_with_its_new_mark() {
     // Known for the page only.
     assert_eq!(verdict(&with_mark(&mut table, 0x5000, &net)), ("slow", "policy-routed"));
     assert_eq!(table.next_hops(id), Some(hops(0x5000)));
-    assert_eq!(table.offload_requests(), []);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
 }

@@ -8,7 +8,7 @@ mod support;
 use ctnetlink::{Entry, Event};
 use flows::{EngineState, FlowTable, OffloadRequest};
 use model::Connection;
-use support::offload::{PASSED, carried, ebpf, passed, preparing, table, update};
+use support::offload::{PASSED, carried, ebpf, passed, requested, table, update};
 use support::{at, dump_in, only, uncounted, verdict, web, with_programs};
 
 /// Found by a dump, established, with a mark that says that it passed the rules.
@@ -34,7 +34,7 @@ fn a_mark_from_older_rules_does_not_count() {
     }
     assert_eq!(verdict(&only(&table, 3.0)).0, "slow");
     table.event(&Event::Update(passed(uncounted(web(1)))), at(4.0), &with_programs());
-    assert_eq!(preparing(&mut table).id, asked.id);
+    assert_eq!(requested(&mut table).id, asked.id);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn an_entry_read_before_its_mark_was_cleared_does_not_count() {
     table.dump_end(at(2.0), true);
     assert_eq!(table.offload_requests(), []);
     dump_in(&mut table, 3.0, &[passed(web(1))], &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
 }
 
 #[test]
@@ -61,11 +61,16 @@ fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
     assert_eq!(table.offload_requests(), []);
     let after = table.reading_start();
     table.refresh(&passed(web(1)), after, at(2.1), &net);
-    assert_eq!(preparing(&mut table).id, asked.id);
+    assert_eq!(requested(&mut table).id, asked.id);
     // One that shows less than is known by now takes nothing away either.
     table.refresh(&web(1), before, at(2.2), &net);
-    table.window_tracking(asked.id, true, at(2.3));
-    assert_eq!(table.offload_requests(), [OffloadRequest::Install(asked)]);
+    assert_eq!(table.offload_requests(), []);
+    table.installed(asked.id, Ok(()), at(2.3));
+    table.confirmed(&asked, Some(&web(1)), before, at(2.4), &net);
+    assert_eq!(
+        table.offload_requests(),
+        [OffloadRequest::Confirm(asked), OffloadRequest::Start(asked.id)]
+    );
 }
 
 #[test]
@@ -82,7 +87,7 @@ fn a_mark_that_was_cleared_for_rules_that_have_changed_since_does_not_count() {
     assert_eq!(table.offload_requests(), []);
     table.mark_cleared(asked.id, table.rules());
     table.refresh(&passed(web(1)), table.reading_start(), at(2.3), &net);
-    preparing(&mut table);
+    requested(&mut table);
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
     table.events_read(table.rules());
     assert_eq!(table.rules_without_events(), None);
     update(&mut table, 1.1, web(1), &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
 }
 
 #[test]
@@ -138,7 +143,7 @@ fn changed_rules_have_to_be_passed_again() {
     assert!(matches!(requests[1], OffloadRequest::ClearMark(one) if one.id == id), "{requests:?}");
     table.mark_cleared(id, table.rules());
     update(&mut table, 3.0, web(1), &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
 }
 
 #[test]
@@ -147,7 +152,7 @@ fn marks_count_if_the_previous_daemon_saw_the_same_rules() {
     table.engine(ebpf(), at(0.0));
     table.trust_first_dump();
     dump_in(&mut table, 0.0, &[passed(web(1))], &with_programs());
-    preparing(&mut table);
+    requested(&mut table);
     // Without an event the age of a mark is unknown.
     dump_in(&mut table, 1.0, &[passed(web(1)), passed(web(2))], &with_programs());
     let requests = table.offload_requests();

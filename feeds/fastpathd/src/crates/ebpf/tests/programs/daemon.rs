@@ -73,7 +73,10 @@ fn writes_the_same_entries() {
                         let name = format!("{hook:?} {ingress} to {egress} {nat} {v6} {tcp}");
                         let mut there = flow(&from, &to, (old, new), tcp);
                         there.devices = (7, 9);
-                        let ours = [there.pair(hook), there.back().pair(hook)];
+                        let ours = [there.pair(hook), there.back().pair(hook)].map(|mut pair| {
+                            pair.entry().waiting = 1;
+                            pair
+                        });
                         for ((key, entry), ours) in made(&there, hook).iter().zip(ours) {
                             pinned.put(key, entry, EntryReading::default()).expect("put");
                             match ours {

@@ -2,7 +2,7 @@
 //! Which FIN and RST end a flow: those of its ends, not those of others who know addresses and
 //! ports.
 
-use ebpf::layout::{Out, STATE_CLOSING};
+use ebpf::layout::{ENDED_CLOSING, Out};
 
 use crate::exits::{Carried, for_all};
 use crate::flow::Pair;
@@ -71,8 +71,8 @@ fn ending(c: &Carried, (flags, ahead, apart): End) -> Packet {
 }
 
 /// The states of both entries.
-fn states(kernel: &Kernel, c: &Carried, back: &Pair) -> [u32; 2] {
-    [&c.pair, back].map(|pair| kernel.get(pair).entry().state)
+fn states(kernel: &Kernel, c: &Carried, back: &Pair) -> [u16; 2] {
+    [&c.pair, back].map(|pair| kernel.get(pair).entry().ended)
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn the_ends_themselves() {
             let ran = kernel.run(c.hook, &frame, Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{}: {end:x?}", c.name);
             assert_eq!(ran.frame, frame, "{}: {end:x?}", c.name);
-            assert_eq!(states(kernel, c, &back), [STATE_CLOSING; 2], "{}: {end:x?}", c.name);
+            assert_eq!(states(kernel, c, &back), [ENDED_CLOSING; 2], "{}: {end:x?}", c.name);
             kernel.put(&c.pair);
             kernel.remove(&back);
         }
@@ -119,7 +119,7 @@ fn guessed_by_others() {
         // Those of the end are recognised still.
         let frame = ending(c, (RST, 0, 0)).frame(&c.flow.from);
         kernel.run(c.hook, &frame, Metadata::default());
-        assert_eq!(states(kernel, c, &back), [STATE_CLOSING; 2], "{}", c.name);
+        assert_eq!(states(kernel, c, &back), [ENDED_CLOSING; 2], "{}", c.name);
         kernel.put(&c.pair);
         kernel.remove(&back);
     });
@@ -145,7 +145,7 @@ fn too_long() {
         assert_eq!(ran.out, Out::Mtu, "{}", c.name);
         let frame = ending(c, (RST, 10, 0)).frame(&c.flow.from);
         kernel.run(c.hook, &frame, Metadata::default());
-        assert_eq!(states(kernel, c, &back), [STATE_CLOSING; 2], "{}", c.name);
+        assert_eq!(states(kernel, c, &back), [ENDED_CLOSING; 2], "{}", c.name);
         kernel.put(&c.pair);
         kernel.remove(&back);
     });

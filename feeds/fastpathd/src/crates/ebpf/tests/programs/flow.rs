@@ -117,6 +117,9 @@ impl Flow {
         e.back = encap(&self.to);
         e.back_ifindex = self.devices.1;
         e.back_port = self.ports.1;
+        let own = self.from.dst;
+        e.own_begin = [own[0], own[1]];
+        e.own_end = [own[2], own[3], own[4], own[5]];
         e
     }
 

@@ -13,7 +13,7 @@ use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
 use ebpf::exits::PortExits;
 use ebpf::layout::{Control, EXIT_PORTS, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
-use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
+use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat, start};
 
 use crate::flow::Pair;
 
@@ -133,6 +133,16 @@ impl Kernel {
         heartbeat(self.programs.fd(ProgramRole::Beat).expect("there"), jiffies).expect("beats");
     }
 
+    /// Starts waiting entries; false if one of them is missing or has ended.
+    pub(crate) fn start(&mut self, one: &Pair, other: &Pair) -> bool {
+        let keys = match (one, other) {
+            (Pair::V4(one, _), Pair::V4(other, _)) => [bytes(one), bytes(other)].concat(),
+            (Pair::V6(one, _), Pair::V6(other, _)) => [bytes(one), bytes(other)].concat(),
+            (Pair::V4(..) | Pair::V6(..), _) => panic!("one family"),
+        };
+        start(self.programs.fd(ProgramRole::Beat).expect("there"), &keys).expect("runs")
+    }
+
     pub(crate) fn put(&mut self, pair: &Pair) {
         match pair {
             Pair::V4(key, to) => self.flows4.insert(key, to, 0).expect("put"),
@@ -234,6 +244,11 @@ impl Kernel {
         let fd = program.as_fd().as_raw_fd();
         test_run(fd, frame, &mut [], 1, 0).expect("runs").0
     }
+}
+
+fn bytes<K: aya::Pod>(key: &K) -> &[u8] {
+    // SAFETY: keys have no padding, so all of their bytes are initialised.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of::<K>()) }
 }
 
 /// TC gets the outer tag in the metadata of a packet: the mark passes it to the harness.

@@ -14,6 +14,8 @@ mod flow;
 mod frame;
 mod gso;
 mod kernel;
+mod own;
+mod reuse;
 mod switch;
 mod table;
 mod verifier;

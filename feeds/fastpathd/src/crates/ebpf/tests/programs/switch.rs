@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tags of DSA switches, as the drivers net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
 
-use ebpf::layout::{Out, STATE_CLOSING};
+use ebpf::layout::{ENDED_CLOSING, Out};
 use ebpf::programs::Dsa;
 
 use crate::flow::Flow;
@@ -12,7 +12,7 @@ use crate::table::{flow, forwarded, links_in, links_out, translations};
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
 
 /// `link` with the tag that a switch adds to frames from `port`.
-fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
+pub(crate) fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}
         Dsa::Mtk => link.instead = vec![0, port, 0, 0],
@@ -64,7 +64,7 @@ fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
     packet.flags |= FIN;
     let ran = kernel.run(hook, &packet.frame(&flow.from), Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{name}");
-    assert_eq!(kernel.get(&back).entry().state, STATE_CLOSING, "{name}");
+    assert_eq!(kernel.get(&back).entry().ended, ENDED_CLOSING, "{name}");
     kernel.remove(&back);
 }
 

@@ -20,6 +20,7 @@ use crate::daemon::{Io, Paths, unix_ms};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::lab::{configuration as values, lab_dump, lab_firewall, lab_network};
+use crate::offload::ebpf::Waiting;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{self, Machine, Readings};
 use crate::{configuration, conntrack, export, network, offload};
@@ -195,8 +196,12 @@ impl Gateway {
                 vec![conntrack::Event::MarksCleared(connections, version)]
             }
             conntrack::Effect::ReadEvents(version) => vec![conntrack::Event::EventsRead(version)],
-            conntrack::Effect::DisableWindowTracking(connections) => {
-                vec![conntrack::Event::WindowTracking(connections, true)]
+            conntrack::Effect::Confirm(connections, start) => {
+                let all = self.traffic.dump();
+                let of =
+                    |one: &Waiting| all.iter().find(|e| e.orig == one.connection.orig).copied();
+                let found = connections.into_iter().map(|one| (one, of(&one))).collect();
+                vec![conntrack::Event::Confirmed(found, start)]
             }
             // Of engine ebpf, and of administrators.
             conntrack::Effect::Update(_) | conntrack::Effect::Delete(_) => Vec::new(),

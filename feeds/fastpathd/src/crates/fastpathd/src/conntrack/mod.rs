@@ -11,6 +11,7 @@ use model::Connection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::offload::ebpf::Waiting;
 use refresh::Refresh;
 
 mod follow;
@@ -41,8 +42,9 @@ pub(crate) enum Event {
     Sweep,
     /// Single entries that were looked up; the start of that is the request's.
     LookedUp(Vec<Entry>, ReadingStart),
-    /// Window tracking of these connections is disabled; false: that failed.
-    WindowTracking(Vec<Connection>, bool),
+    /// Connections whose entries wait, as conntrack showed them afterwards: none if it has no such
+    /// entry, or if window tracking could not be disabled. Events from before have been reported.
+    Confirmed(Vec<(Waiting, Option<Entry>)>, ReadingStart),
     /// The bits of these connections' marks are cleared that say that they passed the rules, after
     /// these rules came into force. Events from before have been reported.
     MarksCleared(Vec<Connection>, RulesVersion),
@@ -63,8 +65,9 @@ pub(crate) enum Effect {
     LookUp(Vec<(u16, Tuple)>, ReadingStart),
     /// Set timeouts or window tracking of connections whose packets it does not see.
     Update(Vec<EntryUpdate>),
-    /// Disable window tracking of these connections, and report the outcome.
-    DisableWindowTracking(Vec<Connection>),
+    /// Disable window tracking of these connections, whose entries are in the maps, and look them
+    /// up, both after the packets that have met no entry.
+    Confirm(Vec<Waiting>, ReadingStart),
     /// Delete these entries: zone and original direction.
     Delete(Vec<(u16, Tuple)>),
     /// Clear bits of these connections' marks, of packets that passed older rules than these, and
@@ -124,9 +127,7 @@ impl Core {
             Event::DumpEnded(complete) => self.dump_ended(complete),
             Event::Sweep => self.sweep(),
             Event::LookedUp(entries, start) => self.looked_up(&entries, start),
-            Event::WindowTracking(connections, disabled) => {
-                self.window_tracking(&connections, disabled)
-            }
+            Event::Confirmed(connections, start) => self.confirmed(&connections, start),
             Event::MarksCleared(connections, version) => self.marks_cleared(&connections, version),
             Event::MarksKept(connections) => self.marks_kept(&connections),
             Event::EventsRead(version) => self.earlier_events_read(version),
@@ -282,14 +283,18 @@ impl Core {
         Some(AnyEffect::Conntrack(Effect::ReadEvents(version)))
     }
 
-    /// Conntrack has disabled window tracking of these connections, or could not.
-    pub(crate) fn window_tracking(
+    /// Conntrack has shown these connections, as they are since their entries wait.
+    pub(crate) fn confirmed(
         &mut self,
-        connections: &[Connection],
-        disabled: bool,
+        connections: &[(Waiting, Option<Entry>)],
+        start: ReadingStart,
     ) -> Vec<AnyEffect> {
-        for connection in connections {
-            self.conntrack.flows.window_tracking(connection.id, disabled, self.now);
+        for (waiting, entry) in connections {
+            if self.offload.ebpf_mut().is_waiting(waiting) {
+                let (now, network) = (self.now, self.network.view());
+                let flows = &mut self.conntrack.flows;
+                flows.confirmed(&waiting.connection, entry.as_ref(), start, now, network);
+            }
         }
         self.serve_ebpf()
     }
@@ -301,7 +306,7 @@ impl Core {
     fn reopened(&mut self, entry: &Entry, forged: &mut Vec<EntryUpdate>) -> Entry {
         let closing = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let id = self.conntrack.flows.offloading(entry).filter(|_| closing);
-        let Some(timeout) = id.and_then(|id| self.offload.ebpf_mut().reopen(id, self.now)) else {
+        let Some(timeout) = id.and_then(|id| self.offload.ebpf_mut().reopen(id)) else {
             return *entry;
         };
         forged.push(EntryUpdate {

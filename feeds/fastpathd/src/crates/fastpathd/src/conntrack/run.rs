@@ -15,7 +15,7 @@ use crate::conntrack::follow::{Closed, follow};
 use crate::conntrack::{Effect, Event};
 use crate::daemon::Io;
 use crate::event::Event as AnyEvent;
-use crate::offload::ebpf::without_window_tracking;
+use crate::offload::ebpf::{TCP, Waiting, without_window_tracking};
 use crate::sys::error::chain;
 use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
@@ -57,8 +57,13 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
                 log::error!("ending connections: {}", chain(&error));
             }
         }),
-        Effect::DisableWindowTracking(connections) => {
-            spawn_local(disable_window_tracking(connections, events));
+        Effect::Confirm(connections, start) => {
+            let behind = io.behind_conntrack.clone();
+            spawn_local(async move {
+                let confirmed = Event::Confirmed(confirm(connections).await, start);
+                // Fails only when the daemon ends.
+                let _ = behind.send(AnyEvent::Conntrack(confirmed));
+            });
         }
         Effect::ClearMarks(connections, bits, version) => {
             let behind = io.behind_conntrack.clone();
@@ -131,14 +136,30 @@ async fn update(updates: Vec<EntryUpdate>) {
     }
 }
 
-async fn disable_window_tracking(connections: Vec<Connection>, events: Sender<AnyEvent>) {
-    let updates: Vec<EntryUpdate> = connections.iter().map(without_window_tracking).collect();
-    let outcome = ctnetlink::update(&updates).await;
-    if let Err(error) = &outcome {
-        log::error!("{}", chain(error));
+/// Every SYN, FIN and RST has either met the waiting entries, which show it, or is through, and
+/// conntrack shows it.
+async fn confirm(connections: Vec<Waiting>) -> Vec<(Waiting, Option<Entry>)> {
+    packets_in_flight().await;
+    match confirm_each(&connections).await {
+        Some(confirmed) => confirmed,
+        None => connections.into_iter().map(|one| (one, None)).collect(),
     }
-    let event = Event::WindowTracking(connections, outcome.is_ok());
-    let _ = events.send(AnyEvent::Conntrack(event)).await;
+}
+
+async fn confirm_each(connections: &[Waiting]) -> Option<Vec<(Waiting, Option<Entry>)>> {
+    let failed = |error: &dyn std::error::Error| log::error!("conntrack: {}", chain(error));
+    let all = connections.iter().map(|one| &one.connection);
+    let tcp = all.filter(|one| one.orig.proto == TCP);
+    let updates: Vec<EntryUpdate> = tcp.map(without_window_tracking).collect();
+    ctnetlink::update(&updates).await.map_err(|error| failed(&error)).ok()?;
+    let mut socket = Lookup::open().map_err(|error| failed(&error)).ok()?;
+    let mut found = Vec::new();
+    for one in connections {
+        let Connection { zone, orig, .. } = &one.connection;
+        let entry = socket.get(*zone, orig).await.map_err(|error| failed(&error)).ok()?;
+        found.push((*one, entry));
+    }
+    Some(found)
 }
 
 /// Packets that are under way set the mark that they read, with a bit more: they restore bits that

@@ -47,14 +47,14 @@ impl Core {
 
     /// Carries out the flow table's requests to the eBPF engine.
     pub(crate) fn serve_ebpf(&mut self) -> Vec<AnyEffect> {
-        use conntrack::Effect::{ClearMarks, DisableWindowTracking, Update};
+        use conntrack::Effect::{ClearMarks, Confirm, Update};
         let flows = self.conntrack.flows_mut();
-        let Served { extend, prepare, clear, installed } =
+        let Served { extend, confirm, clear, started } =
             self.offload.ebpf.serve(flows, self.network.view(), self.now);
-        let version = flows.rules();
+        let (version, start) = (flows.rules(), flows.reading_start());
         let mut effects = Vec::new();
-        if !prepare.is_empty() {
-            effects.push(DisableWindowTracking(prepare));
+        if !confirm.is_empty() {
+            effects.push(Confirm(confirm, start));
         }
         let bits = self.offload.flowtable().in_force().and_then(Plan::passed).map(|[a, b]| a | b);
         if let (Some(bits), false) = (bits, clear.is_empty()) {
@@ -65,8 +65,8 @@ impl Core {
         }
         // A second time: until a connection is carried, conntrack notes acknowledgements, and it
         // would reject a RST that follows later ones.
-        if !installed.is_empty() {
-            effects.push(Update(installed.iter().map(without_window_tracking).collect()));
+        if !started.is_empty() {
+            effects.push(Update(started.iter().map(without_window_tracking).collect()));
         }
         effects.into_iter().map(AnyEffect::Conntrack).collect()
     }

@@ -26,7 +26,7 @@ use crate::sys::error::chain;
 
 mod queues;
 
-const TCP: u8 = 6;
+pub(crate) const TCP: u8 = 6;
 
 /// Bit of the number of a connection that is dropped: the flow of the same number may be forgotten,
 /// and come back.
@@ -68,16 +68,23 @@ pub(crate) struct AttachOutcome {
     pub(crate) opened: Option<OpenMaps>,
 }
 
+/// A connection whose entries wait, and which of its installations that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) connection: Connection,
+    pub(crate) installation: u64,
+}
+
 /// Effects that are left after serving the flow table.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) extend: Vec<EntryUpdate>,
-    /// Connections whose window tracking has to be disabled before they are installed.
-    pub(crate) prepare: Vec<Connection>,
+    /// Connections that are installed, and that conntrack has to confirm before they are started.
+    pub(crate) confirm: Vec<Waiting>,
     /// Connections whose marks have to be cleared: they have to pass the rules again.
     pub(crate) clear: Vec<Connection>,
-    /// TCP connections that were installed just now.
-    pub(crate) installed: Vec<Connection>,
+    /// TCP connections that were started just now.
+    pub(crate) started: Vec<Connection>,
 }
 
 /// The eBPF engine.
@@ -230,11 +237,10 @@ impl EbpfEngine {
             }
             for request in requests {
                 match request {
-                    OffloadRequest::DisableWindowTracking(one) => served.prepare.push(one),
-                    OffloadRequest::Install(one) => {
-                        if self.install(&one, flows, network, now) && one.orig.proto == TCP {
-                            served.installed.push(one);
-                        }
+                    OffloadRequest::Install(one) => self.install(&one, flows, network, now),
+                    OffloadRequest::Confirm(one) => served.confirm.extend(self.waiting(one)),
+                    OffloadRequest::Start(id) => {
+                        served.started.extend(self.start(id, flows, network, now));
                     }
                     OffloadRequest::ClearMark(one) => served.clear.push(one),
                     OffloadRequest::Remove(id) => {
@@ -248,21 +254,50 @@ impl EbpfEngine {
         served
     }
 
-    /// Installs a flow if it is still requested. Whether it is carried now.
+    /// Installs a flow if it is still requested.
     fn install(
         &mut self,
         connection: &Connection,
         flows: &mut FlowTable,
         network: &NetworkView,
         now: Now,
-    ) -> bool {
-        if !flows.awaits_installation(connection.id) {
-            return false;
+    ) {
+        if flows.awaits_installation(connection.id) {
+            let places = ends(connection, flows);
+            let outcome = self.try_install(connection, places, network.topology(), now);
+            flows.installed(connection.id, outcome, now);
         }
-        let places = ends(connection, flows);
-        let outcome = self.try_install(connection, places, network.topology(), now);
-        flows.installed(connection.id, outcome, now);
-        outcome.is_ok()
+    }
+
+    fn waiting(&self, connection: Connection) -> Option<Waiting> {
+        let installation = self.table()?.installation(connection.id)?;
+        Some(Waiting { connection, installation })
+    }
+
+    /// Whether it is still this installation that waits: an answer for an earlier one says nothing
+    /// of the time in between.
+    pub(crate) fn is_waiting(&self, waiting: &Waiting) -> bool {
+        self.waiting(waiting.connection).as_ref() == Some(waiting)
+    }
+
+    /// Starts a flow that conntrack has confirmed. Returns it if its windows are not to be tracked.
+    fn start(
+        &mut self,
+        id: u64,
+        flows: &mut FlowTable,
+        network: &NetworkView,
+        now: Now,
+    ) -> Option<Connection> {
+        let engine = self.engine.as_mut()?;
+        match engine.start(id, now.mono) {
+            Ok(true) => engine.table().connection(id).filter(|one| one.orig.proto == TCP),
+            Ok(false) => None,
+            Err(error) => {
+                log::error!("eBPF: {}", chain(&error));
+                flows.removed(id, Some(Reason::NotTaken), now, network);
+                None
+            }
+        }
     }
 
     /// Reports changes of offloaded flows to the flow table.
@@ -280,7 +315,9 @@ impl EbpfEngine {
         }
         for (id, cause) in report.removed {
             match cause {
-                RemovalCause::Moved => flows.removed(id, None, now, network),
+                RemovalCause::Moved | RemovalCause::Restarted => {
+                    flows.removed(id, None, now, network);
+                }
                 RemovalCause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
                 RemovalCause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
                 RemovalCause::Requested | RemovalCause::Expired => {}
@@ -358,8 +395,8 @@ impl EbpfEngine {
 
     /// A connection has ended: its last counters, before the flow table drops it.
     pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
-        let (Some(engine), Some(id)) = (&mut self.engine, flows.offloading(entry)) else { return };
-        engine.remove(id, now.mono);
+        let (Some(engine), Some(id)) = (&mut self.engine, flows.id(entry)) else { return };
+        engine.forget(id, now.mono);
         for growth in engine.growth() {
             flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
@@ -367,8 +404,8 @@ impl EbpfEngine {
 
     /// Conntrack takes this entry for closing though none of its ends has sent FIN or RST: until
     /// when it lives without packets.
-    pub(crate) fn reopen(&mut self, id: u64, now: Now) -> Option<Duration> {
-        self.engine.as_mut()?.is_open(id, now.mono).then_some(self.timeouts.tcp)
+    pub(crate) fn reopen(&mut self, id: u64) -> Option<Duration> {
+        self.engine.as_mut()?.is_open(id).then_some(self.timeouts.tcp)
     }
 
     /// The network has changed: entries that depend on the changes are removed.

@@ -116,7 +116,8 @@ fn a_connection_that_is_requested_twice_at_once_is_carried() {
     let one_way = PASSED & PASSED.wrapping_neg();
     let events =
         [Event::New(seen(PASSED)), Event::Update(seen(one_way)), Event::Update(seen(PASSED))];
-    core.entries_changed(&events);
+    let effects = core.entries_changed(&events);
+    settle(&mut core, effects);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
     assert_eq!(carried(&maps), 2);
 }

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
+use ebpf::connection::Stage;
 use ebpf::entry::Key;
 use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
 use ebpf::layout::{Exits, Out};
 use flows::Now;
-use model::Engine;
+use model::{Connection, Engine};
 use ruleset::Applied;
 use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
@@ -18,13 +19,15 @@ use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, outcome};
 use crate::offload::attach::ProgramsReason;
-use crate::offload::ebpf::AttachRequest;
+use crate::offload::ebpf::{AttachRequest, Waiting};
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 use crate::{bus, conntrack, offload};
 
 #[path = "attach_tests.rs"]
 mod programs;
+#[path = "reuse_tests.rs"]
+mod reuse;
 #[path = "routing_tests.rs"]
 mod routing;
 #[path = "shaping_tests.rs"]
@@ -80,19 +83,32 @@ fn update(core: &mut Core, entry: Entry) -> Vec<AnyEffect> {
     settle(core, effects)
 }
 
-/// Answers that window tracking is disabled where an effect asks for it; returns the others.
+/// Confirms connections as the flow table knows them where an effect asks for it; returns the other
+/// effects.
 fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     let mut others = Vec::new();
     for effect in effects {
         match effect {
-            AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers)) => {
-                let more = core.window_tracking(&offers, true);
+            AnyEffect::Conntrack(conntrack::Effect::Confirm(waiting, start)) => {
+                let more = confirm(core, &waiting, start);
                 others.extend(settle(core, more));
             }
             other => others.push(other),
         }
     }
     others
+}
+
+/// Conntrack shows the connections, established.
+fn confirm(core: &mut Core, waiting: &[Waiting], start: flows::ReadingStart) -> Vec<AnyEffect> {
+    let shown = |one: &Waiting| {
+        let Connection { id, orig, reply, .. } = one.connection;
+        let entry = established(u32::try_from(id).unwrap(), false);
+        let (orig_counters, reply_counters) = (None, None);
+        Entry { orig, reply, orig_counters, reply_counters, mark: PASSED, ..entry }
+    };
+    let found: Vec<_> = waiting.iter().map(|one| (*one, Some(shown(one)))).collect();
+    core.confirmed(&found, start)
 }
 
 fn changes(core: &mut Core, news: Vec<topology::Change>) {
@@ -146,8 +162,7 @@ fn a_connection_is_carried_with_its_event() {
     assert_eq!(carried(&maps), 0);
     let event = Event::Update(established(7, false));
     let effects = core.entries_changed(&[event]);
-    let [AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers))] = &effects[..]
-    else {
+    let [AnyEffect::Conntrack(conntrack::Effect::Confirm(waiting, start))] = &effects[..] else {
         panic!("{effects:?}")
     };
     let orig = established(7, false).orig;
@@ -158,13 +173,10 @@ fn a_connection_is_carried_with_its_event() {
         disable_window_tracking: true,
         established: false,
     };
-    assert_eq!(offers.iter().map(without_window_tracking).collect::<Vec<_>>(), [free]);
-    assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
-    assert_eq!(
-        core.window_tracking(offers, true),
-        [AnyEffect::Conntrack(conntrack::Effect::Update(vec![free]))]
-    );
-    assert_eq!(carried(&maps), 2);
+    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack may know of an end by now");
+    let update = AnyEffect::Conntrack(conntrack::Effect::Update(vec![free]));
+    assert_eq!(confirm(&mut core, waiting, *start), [update]);
+    assert_eq!(stages(&maps), [Stage::Carrying; 2]);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
         assert_eq!((there.device, there.mtu), (3, 1492));
@@ -172,25 +184,52 @@ fn a_connection_is_carried_with_its_event() {
         assert!(there.header.pppoe && there.header.outer.is_some_and(|tag| tag.vid == 35));
     });
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
-    assert_eq!(update(&mut core, established(7, false)), []);
+    assert_eq!(core.entries_changed(&[event]), []);
 }
 
 #[test]
-fn a_connection_that_ends_before_window_tracking_is_off_is_not_installed() {
+fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     let (mut core, maps) = running();
-    let offers = |effects: Vec<AnyEffect>| match &effects[..] {
-        [AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers))] => offers.clone(),
+    let asked = |effects: Vec<AnyEffect>| match &effects[..] {
+        [AnyEffect::Conntrack(conntrack::Effect::Confirm(waiting, start))] => {
+            (waiting.clone(), *start)
+        }
         other => panic!("{other:?}"),
     };
     let begins = |id| Event::New(Entry { mark: PASSED, ..established(id, false) });
-    let first = offers(core.entries_changed(&[begins(7)]));
+    let (first, start) = asked(core.entries_changed(&[begins(7)]));
     core.entries_changed(&[Event::Destroy(established(7, false))]);
-    core.window_tracking(&first, true);
+    assert_eq!(confirm(&mut core, &first, start), []);
     assert_eq!(carried(&maps), 0);
-    let second = offers(core.entries_changed(&[begins(8)]));
-    core.window_tracking(&second, false);
+    // The next connection has its number: an answer for the first says nothing of it.
+    let (second, start) = asked(core.entries_changed(&[begins(7)]));
+    assert_eq!(confirm(&mut core, &first, start), []);
+    assert_eq!(stages(&maps), [Stage::Waiting; 2]);
+    // The programs have seen its end.
+    stage(&maps, Stage::Restarted);
+    let (third, start) = asked(confirm(&mut core, &second, start));
+    assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack is asked what that was");
+    core.confirmed(&[(third[0], None)], start);
     assert_eq!(carried(&maps), 0);
-    assert_eq!(flow(&mut core, 8)["reason"], "not-taken");
+    assert_eq!(flow(&mut core, 7)["reason"], "not-taken");
+}
+
+/// The next connection with its addresses and ports may have begun, or somebody forges a SYN.
+#[test]
+fn a_connection_leaves_with_a_syn_until_conntrack_confirms_it() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    stage(&maps, Stage::Restarted);
+    core.now.mono += Duration::from_secs(1);
+    let effects = core.second(&Readings::default());
+    assert_eq!(stages(&maps), [Stage::Waiting; 2]);
+    let extended =
+        |effect: &AnyEffect| matches!(effect, AnyEffect::Conntrack(conntrack::Effect::Update(_)));
+    assert!(!effects.iter().any(extended), "the timeout may be another connection's");
+    assert_eq!(flow(&mut core, 7)["path"], "slow");
+    settle(&mut core, effects);
+    assert_eq!(stages(&maps), [Stage::Carrying; 2]);
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
 }
 
 #[test]
@@ -199,7 +238,7 @@ fn a_closing_connection_is_left_to_the_stack() {
     update(&mut core, established(7, false));
     maps.pass(10, from_host);
     let fin = Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) };
-    end(&maps);
+    stage(&maps, Stage::Closing);
     assert_eq!(update(&mut core, fin), [], "conntrack knows how long that takes");
     assert_eq!(carried(&maps), 0);
     let flow = flow(&mut core, 7);
@@ -207,9 +246,13 @@ fn a_closing_connection_is_left_to_the_stack() {
     assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
 }
 
-/// The programs have seen a FIN or RST of an end.
-fn end(maps: &Fake) {
-    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
+/// The programs have brought all entries there.
+fn stage(maps: &Fake, stage: Stage) {
+    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
+}
+
+fn stages(maps: &Fake) -> Vec<Stage> {
+    maps.with(|inside| inside.flows.values().map(|(_, read)| read.stage).collect())
 }
 
 /// One that they had to leave to the kernel, which believes any.
@@ -232,8 +275,8 @@ fn a_forged_rst_that_conntrack_has_believed_is_undone() {
     assert_eq!(core.looked_up(&[reset], start), undone);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
     assert_eq!(carried(&maps), 2);
-    // Without a heartbeat the programs leave all of them to the kernel.
-    core.now.mono += Duration::from_secs(6);
+    // The programs have seen it.
+    stage(&maps, Stage::Closing);
     assert_eq!(core.entries_changed(&[Event::Update(reset)]), []);
     assert_eq!(carried(&maps), 0);
 }

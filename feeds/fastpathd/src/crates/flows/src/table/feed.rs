@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use ctnetlink::{Entry, Event, Tuple};
 
 use crate::flow::Flow;
-use crate::handshake::ReadingStart;
+use crate::handshake::{self, ReadingStart};
 use crate::network::Network;
 use crate::path::Reason;
 use crate::table::FlowTable;
@@ -123,7 +123,14 @@ impl FlowTable {
             Event::Update(entry) => (entry, false),
         };
         let position = match self.known(entry) {
-            Some(position) => position,
+            Some(position) => {
+                // Another connection with the same number, or a dump was ahead of the event.
+                if new {
+                    self.requests
+                        .extend(self.flows[position].offload_step(handshake::Event::Ineligible));
+                }
+                position
+            }
             // The next dump counts it.
             None if !self.places.has_one(self.len(), entry) => return,
             None => {

@@ -68,6 +68,8 @@ impl FlowTable {
     pub(super) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {
+            // Translated otherwise: another connection with the same number.
+            self.requests.extend(self.flows[position].offload_step(Event::Ineligible));
             self.ends.remove(&self.flows, position);
         }
         self.flows[position].update(entry, whole);

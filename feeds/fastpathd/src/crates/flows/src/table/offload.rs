@@ -24,7 +24,8 @@ impl FlowTable {
         let removed = |(at, request): (usize, &OffloadRequest)| match request {
             OffloadRequest::Remove(id) => Some((*id, at)),
             OffloadRequest::Install(_)
-            | OffloadRequest::DisableWindowTracking(_)
+            | OffloadRequest::Confirm(_)
+            | OffloadRequest::Start(_)
             | OffloadRequest::ClearMark(_) => None,
         };
         let removals: HashMap<u64, usize> =
@@ -35,24 +36,42 @@ impl FlowTable {
             match request {
                 OffloadRequest::Install(one) => removals.get(&one.id).is_none_or(|last| *last < at),
                 OffloadRequest::Remove(_)
-                | OffloadRequest::DisableWindowTracking(_)
+                | OffloadRequest::Confirm(_)
+                | OffloadRequest::Start(_)
                 | OffloadRequest::ClearMark(_) => true,
             }
         });
         requests
     }
 
-    /// The outcome of [`OffloadRequest::DisableWindowTracking`].
-    pub fn window_tracking(&mut self, id: u64, disabled: bool, now: Now) {
-        let event =
-            if disabled { Event::WindowTrackingDisabled } else { Event::WindowTrackingKept };
-        self.offload_event(id, event, now);
-    }
-
     /// The outcome of [`OffloadRequest::Install`].
     pub fn installed(&mut self, id: u64, outcome: Result<(), Reason>, now: Now) {
         let event = outcome.map_or_else(Event::Rejected, |()| Event::Installed);
         self.offload_event(id, event, now);
+    }
+
+    /// The outcome of [`OffloadRequest::Confirm`]: `entry` as conntrack showed it after the
+    /// installation, once all events from before have been passed in. `start`: where that look-up
+    /// began.
+    pub fn confirmed(
+        &mut self,
+        connection: &Connection,
+        entry: Option<&Entry>,
+        start: ReadingStart,
+        now: Now,
+        net: &dyn Network,
+    ) {
+        let same = |entry: &&Entry| {
+            self.position(connection.id).is_some_and(|at| self.flows[at].is(entry))
+                && entry.reply == connection.reply
+                && entry.tcp_state.is_none_or(|state| state == TcpState::Established)
+        };
+        let same = entry.filter(same);
+        if let Some(entry) = entry {
+            self.refresh(entry, start, now, net);
+        }
+        let event = if same.is_some() { Event::Confirmed } else { Event::Unconfirmed };
+        self.offload_event(connection.id, event, now);
     }
 
     /// The engine has removed a flow by itself: for this reason, or for none, and then it is
@@ -90,6 +109,12 @@ impl FlowTable {
     pub fn in_flowtable(&self) -> u64 {
         let flows = self.accounts.flows();
         flows[Path::Flowtable as usize] + flows[Path::Hardware as usize]
+    }
+
+    /// The number of the flow of `entry`.
+    #[must_use]
+    pub fn id(&self, entry: &Entry) -> Option<u64> {
+        self.known(entry).map(|at| self.flows[at].id)
     }
 
     /// The number of the flow of `entry`, if it is requested from the eBPF engine or carried by it.
@@ -231,7 +256,7 @@ impl Flow {
 
     /// One step of the handshake.
     pub(super) fn offload_step(&mut self, event: Event) -> Option<OffloadRequest> {
-        let (state, action) = self.offload.step(event, self.orig.proto);
+        let (state, action) = self.offload.step(event);
         self.offload = state;
         action.map(|action| action.request(self.connection()))
     }

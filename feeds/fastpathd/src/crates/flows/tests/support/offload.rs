@@ -34,26 +34,33 @@ pub(crate) fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Ne
     table.event(&Event::Update(entry), at(seconds), net);
 }
 
-/// The only request is to disable window tracking for a connection.
-pub(crate) fn preparing(table: &mut FlowTable) -> Connection {
+/// The only request is to install a connection.
+pub(crate) fn requested(table: &mut FlowTable) -> Connection {
     match table.offload_requests()[..] {
-        [OffloadRequest::DisableWindowTracking(connection)] => connection,
+        [OffloadRequest::Install(connection)] => connection,
         ref other => panic!("{other:?}"),
     }
 }
 
-/// A connection is requested and can be installed, after conntrack has disabled window tracking.
-pub(crate) fn requested(table: &mut FlowTable, seconds: f64) -> u64 {
-    let connection = preparing(table);
-    table.window_tracking(connection.id, true, at(seconds));
-    assert_eq!(table.offload_requests(), [OffloadRequest::Install(connection)]);
-    connection.id
+/// The requested connection is installed, confirmed as `entry`, and to be started.
+pub(crate) fn start(
+    table: &mut FlowTable,
+    seconds: f64,
+    connection: Connection,
+    entry: Entry,
+    net: &Net,
+) {
+    table.installed(connection.id, Ok(()), at(seconds));
+    assert_eq!(table.offload_requests(), [OffloadRequest::Confirm(connection)]);
+    let (entry, since) = (passed(entry), table.reading_start());
+    table.confirmed(&connection, Some(&entry), since, at(seconds), net);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Start(connection.id)]);
 }
 
 /// The only flow, carried since second 1.
 pub(crate) fn carried(table: &mut FlowTable, entry: Entry) -> u64 {
     update(table, 1.0, entry, &with_programs());
-    let id = requested(table, 1.0);
-    table.installed(id, Ok(()), at(1.0));
-    id
+    let connection = requested(table);
+    start(table, 1.0, connection, entry, &with_programs());
+    connection.id
 }

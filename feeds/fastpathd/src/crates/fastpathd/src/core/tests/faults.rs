@@ -127,10 +127,10 @@ fn programs_that_could_not_be_attached_are_attached_later() {
 }
 
 #[test]
-fn without_window_tracking_off_a_flow_stays_slow_until_the_network_changes() {
+fn a_flow_that_conntrack_does_not_confirm_stays_slow_until_the_network_changes() {
     let mut router = Router::running("ebpf");
     router.connect(1);
-    assert!(matches!(router.requests[0], conntrack::Effect::DisableWindowTracking(_)));
+    assert!(matches!(router.requests[0], conntrack::Effect::Confirm(..)));
     router.end_request(false);
     router.drain();
     assert_eq!([router.flow("path"), router.flow("reason")], ["slow", "not-taken"]);

@@ -31,7 +31,7 @@ use crate::effect::Effect;
 use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, machine_sample};
 use crate::offload::Program;
 use crate::offload::attach::ProgramsReason;
-use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
+use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
 use crate::offload::flowtable::{EngineReport, Job};
 use crate::sys::kernel::Readings;
 use crate::{configuration, conntrack, network, offload};
@@ -74,6 +74,10 @@ impl Mapped {
 impl Maps for Mapped {
     fn put(&mut self, key: &Key, entry: &MapEntry, from: EntryReading) -> Result<(), MapError> {
         self.fake.put(key, entry, from)
+    }
+
+    fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError> {
+        self.fake.start(keys)
     }
 
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
@@ -340,8 +344,12 @@ impl Router {
             conntrack::Effect::Delete(keys) => {
                 self.connections.retain(|one| !keys.contains(&(one.zone, one.orig)));
             }
-            conntrack::Effect::DisableWindowTracking(connections) => {
-                events.push(conntrack::Event::WindowTracking(connections, succeeds));
+            conntrack::Effect::Confirm(connections, start) => {
+                let there = self.connections.iter().filter(|_| succeeds);
+                let of =
+                    |one: &Waiting| there.clone().find(|e| e.orig == one.connection.orig).copied();
+                let found = connections.into_iter().map(|one| (one, of(&one))).collect();
+                events.push(conntrack::Event::Confirmed(found, start));
             }
             conntrack::Effect::ClearMarks(connections, bits, version) => {
                 if succeeds {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Entries that meet packets of another connection with the same tuple: before their start, after a
+//! SYN, and while the daemon is silent.
+
+use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, Out};
+
+use crate::exits::{Carried, for_all, goes, passes};
+use crate::flow::Pair;
+use crate::frame::{ACK, FIN, Packet, RST, SYN};
+use crate::kernel::Kernel;
+
+/// Both entries as the daemon writes them.
+fn waiting(kernel: &mut Kernel, c: &Carried) -> [Pair; 2] {
+    let mut pairs = [c.pair, c.flow.back().pair(c.hook)];
+    for pair in &mut pairs {
+        pair.entry().waiting = 1;
+        kernel.put(pair);
+    }
+    pairs
+}
+
+fn flagged(c: &Carried, flags: u8) -> Vec<u8> {
+    Packet { flags, ..c.packet.clone() }.frame(&c.flow.from)
+}
+
+#[test]
+fn entries_carry_nothing_before_they_are_started() {
+    for_all(|kernel, c| {
+        let [there, back] = waiting(kernel, c);
+        passes(kernel, c, &c.frame(), Out::Unknown, "waiting");
+        assert!(kernel.start(&there, &back), "{}", c.name);
+        assert!(kernel.start(&back, &there), "again, {}", c.name);
+        goes(kernel, c, &c.packet);
+        kernel.remove(&back);
+        assert!(!kernel.start(&there, &back), "one is missing, {}", c.name);
+    });
+}
+
+/// Whatever the daemon knew of the connection is older.
+#[test]
+fn entries_that_have_met_an_end_are_not_started() {
+    for_all(|kernel, c| {
+        if !c.flow.tcp {
+            return;
+        }
+        for flags in [SYN, SYN | ACK, FIN | ACK, RST, RST | ACK] {
+            let [there, back] = waiting(kernel, c);
+            passes(kernel, c, &flagged(c, flags), Out::Tcp, "end");
+            for pair in [&there, &back] {
+                assert_eq!(kernel.get(pair).entry().ended, ENDED_RESTARTED, "{}", c.name);
+            }
+            assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
+            passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");
+            // Only one direction was there.
+            kernel.put(&back);
+            assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
+            kernel.remove(&back);
+        }
+    });
+}
+
+/// The handshake of the next connection has to reach conntrack, whoever begins it.
+#[test]
+fn a_started_entry_carries_nothing_after_a_syn() {
+    for_all(|kernel, c| {
+        if !c.flow.tcp {
+            return;
+        }
+        for flags in [SYN, SYN | ACK] {
+            let [there, back] = waiting(kernel, c);
+            assert!(kernel.start(&there, &back));
+            passes(kernel, c, &flagged(c, flags), Out::Tcp, "SYN");
+            passes(kernel, c, &flagged(c, ACK), Out::Tcp, "handshake");
+            for pair in [&there, &back] {
+                let entry = *kernel.get(pair).entry();
+                assert_eq!((entry.waiting, entry.ended), (0, ENDED_RESTARTED), "{}", c.name);
+            }
+            assert!(!kernel.start(&there, &back), "{}", c.name);
+            kernel.remove(&back);
+        }
+    });
+}
+
+/// The daemon may be back before the next connection has sent anything else.
+#[test]
+fn ends_count_while_the_daemon_is_silent() {
+    for_all(|kernel, c| {
+        if !c.flow.tcp {
+            return;
+        }
+        for (flags, ended) in
+            [(SYN, ENDED_RESTARTED), (FIN | ACK, ENDED_CLOSING), (RST, ENDED_CLOSING)]
+        {
+            let [there, back] = waiting(kernel, c);
+            assert!(kernel.start(&there, &back));
+            kernel.control.set(0, Control::default(), 0).expect("set");
+            passes(kernel, c, &flagged(c, flags), Out::Tcp, "silence");
+            kernel.heartbeat(1_000_000);
+            passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");
+            assert_eq!(kernel.get(&back).entry().ended, ended, "{}", c.name);
+            kernel.remove(&back);
+        }
+    });
+}

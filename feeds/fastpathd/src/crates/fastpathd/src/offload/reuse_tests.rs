@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One tuple, connection after connection, with packets, events, look-ups and map writes in any
+//! order: no entry touches a packet of a connection that conntrack does not show as established
+//! with that translation, and conntrack knows each end.
+
+use std::collections::VecDeque;
+
+use ebpf::connection::EntryReading;
+use proptest::prelude::*;
+
+use super::*;
+
+/// A packet, on its way from the programs to conntrack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Packet {
+    kind: Kind,
+    /// From the host that began the connection.
+    up: bool,
+    connection: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Syn,
+    /// Answer to a SYN.
+    SynAck,
+    /// The last one of the handshake.
+    Ack,
+    Data,
+    Fin,
+    Rst,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// One of the ends sends: the next of the handshake first.
+    Send {
+        kind: Kind,
+        up: bool,
+    },
+    /// The oldest packet in the stack reaches conntrack.
+    Arrive,
+    /// The daemon reads so many events.
+    Read(usize),
+    /// Conntrack answers a request of the daemon, which reads the events from before.
+    Look(usize),
+    Report(usize),
+    Second,
+    /// UDP: the administrator deletes the conntrack entry.
+    Delete,
+}
+
+/// The kernel's entry.
+#[derive(Debug, Clone, Copy)]
+struct Tracked {
+    state: TcpState,
+    /// The connection that it was made for.
+    connection: u16,
+    /// The connection of a SYN that was ignored: an answer to it makes the entry that one's.
+    ignored: Option<u16>,
+    fins: [bool; 2],
+}
+
+/// An answer of conntrack that the daemon has not read.
+type Found = (Vec<(Waiting, Option<Entry>)>, flows::ReadingStart);
+
+struct World {
+    core: Core,
+    maps: Fake,
+    tcp: bool,
+    tracked: Option<Tracked>,
+    stack: VecDeque<Packet>,
+    events: VecDeque<Event>,
+    asked: Vec<conntrack::Effect>,
+    found: Vec<Found>,
+    /// The connection that the ends have, how far its handshake is, and who has closed it.
+    connection: u16,
+    handshake: u8,
+    closed: [bool; 2],
+    carried: usize,
+}
+
+impl World {
+    fn new(tcp: bool) -> Self {
+        let (core, maps) = running();
+        Self {
+            core,
+            maps,
+            tcp,
+            tracked: None,
+            stack: VecDeque::new(),
+            events: VecDeque::new(),
+            asked: Vec::new(),
+            found: Vec::new(),
+            connection: 0,
+            handshake: 0,
+            closed: [false; 2],
+            carried: 0,
+        }
+    }
+
+    /// The entry as conntrack shows it; each connection is translated to a port of its own, and all
+    /// have one number.
+    fn entry(&self, tracked: Tracked) -> Entry {
+        let mut entry = established(7, false);
+        entry.reply.dport = 50_000 + tracked.connection;
+        let both = !matches!(tracked.state, TcpState::SynSent);
+        (entry.mark, entry.tcp_state) = (if both { PASSED } else { 0 }, Some(tracked.state));
+        if !self.tcp {
+            (entry.orig.proto, entry.reply.proto, entry.tcp_state) = (17, 17, None);
+        }
+        if !both {
+            entry.status = ctnetlink::Status::CONFIRMED;
+        }
+        (entry.orig_counters, entry.reply_counters) = (None, None);
+        entry
+    }
+
+    fn begin(&mut self, connection: u16) {
+        let tracked =
+            Tracked { state: TcpState::SynSent, connection, ignored: None, fins: [false; 2] };
+        self.tracked = Some(tracked);
+        self.events.push_back(Event::New(self.entry(tracked)));
+    }
+
+    fn become_(&mut self, tracked: Tracked) {
+        self.tracked = Some(tracked);
+        self.events.push_back(Event::Update(self.entry(tracked)));
+    }
+
+    fn destroy(&mut self) {
+        if let Some(tracked) = self.tracked.take() {
+            self.events.push_back(Event::Destroy(self.entry(tracked)));
+        }
+    }
+
+    /// Conntrack sees a packet: `nf_conntrack_proto_tcp.c`, as far as states go.
+    fn track(&mut self, packet: Packet) {
+        let Some(mut t) = self.tracked else {
+            if packet.up && (packet.kind == Kind::Syn || !self.tcp) {
+                self.begin(packet.connection);
+            }
+            return;
+        };
+        if !self.tcp {
+            if !packet.up && t.state == TcpState::SynSent {
+                self.become_(Tracked { state: TcpState::Established, ..t });
+            }
+            return;
+        }
+        match (packet.kind, t.state) {
+            (Kind::Syn, TcpState::TimeWait | TcpState::Close) => {
+                self.destroy();
+                self.begin(packet.connection);
+            }
+            (Kind::Syn, TcpState::SynSent | TcpState::SynRecv) => {
+                t.connection = packet.connection;
+                self.tracked = Some(t);
+            }
+            (Kind::Syn, _) => {
+                t.ignored = Some(packet.connection);
+                self.tracked = Some(t);
+            }
+            (Kind::SynAck, TcpState::SynSent) => {
+                self.become_(Tracked { state: TcpState::SynRecv, ..t });
+            }
+            (Kind::SynAck, _) if t.ignored == Some(packet.connection) => {
+                let connection = packet.connection;
+                self.become_(Tracked {
+                    state: TcpState::SynRecv,
+                    connection,
+                    ignored: None,
+                    fins: [false; 2],
+                });
+            }
+            (Kind::Ack, TcpState::SynRecv) if packet.connection == t.connection => {
+                self.become_(Tracked { state: TcpState::Established, ..t });
+            }
+            (Kind::Fin, TcpState::SynRecv | TcpState::Established | TcpState::FinWait) => {
+                t.fins[usize::from(packet.up)] = true;
+                let over = t.fins == [true; 2];
+                t.state = if over { TcpState::TimeWait } else { TcpState::FinWait };
+                self.become_(t);
+            }
+            (Kind::Rst, _) => self.become_(Tracked { state: TcpState::Close, ..t }),
+            (Kind::SynAck | Kind::Ack | Kind::Data | Kind::Fin, _) => {}
+        }
+    }
+
+    /// A packet meets the program at its port: `flow.h`.
+    fn send(&mut self, packet: Packet) -> Result<(), TestCaseError> {
+        let ends = matches!(packet.kind, Kind::Syn | Kind::SynAck | Kind::Fin | Kind::Rst);
+        let carries = self.maps.with(|inside| {
+            let (_, (entry, reading)) =
+                inside.flows.iter().find(|(key, _)| from_host(key) == packet.up)?;
+            let port = if packet.up { entry.sport } else { entry.back_key(6).dport };
+            Some((reading.stage, port))
+        });
+        if self.tcp && ends && carries.is_some() {
+            let closes = matches!(packet.kind, Kind::Fin | Kind::Rst);
+            self.maps.with(|inside| {
+                for (_, EntryReading { stage, .. }) in inside.flows.values_mut() {
+                    *stage = match *stage {
+                        Stage::Carrying if closes => Stage::Closing,
+                        Stage::Closing => Stage::Closing,
+                        Stage::Carrying | Stage::Waiting | Stage::Restarted => Stage::Restarted,
+                    };
+                }
+            });
+        }
+        match carries {
+            Some((Stage::Carrying, port)) if !(self.tcp && ends) => {
+                self.carried += 1;
+                if let Some(tracked) = self.tracked {
+                    let right = tracked.state == TcpState::Established
+                        && (!self.tcp || tracked.connection == packet.connection);
+                    prop_assert!(right, "{packet:?} is carried: {tracked:?}");
+                    if packet.up {
+                        prop_assert_eq!(port, 50_000 + tracked.connection);
+                    }
+                } else {
+                    prop_assert!(!self.tcp, "{packet:?} is carried without conntrack");
+                }
+            }
+            _ => self.stack.push_back(packet),
+        }
+        Ok(())
+    }
+
+    /// One of the ends sends what it may: the next of the handshake as soon as the one before has
+    /// arrived.
+    fn sends(&mut self, kind: Kind, up: bool) -> Result<(), TestCaseError> {
+        let connection = self.connection;
+        let packet = |kind, up| Packet { kind, up, connection };
+        if !self.tcp {
+            self.connection = self.connection.max(1);
+            let connection = self.tracked.map_or(self.connection, |t| t.connection);
+            return self.send(Packet { kind: Kind::Data, up, connection });
+        }
+        let arrived = self.stack.is_empty();
+        match (kind, self.handshake) {
+            // The host may have restarted: there was no end.
+            (Kind::Syn, _) if arrived => {
+                (self.connection, self.handshake, self.closed) = (connection + 1, 1, [false; 2]);
+                self.send(Packet { kind: Kind::Syn, up: true, connection: connection + 1 })
+            }
+            (Kind::Syn, _) => Ok(()),
+            (_, 1) if arrived => {
+                self.handshake = 2;
+                self.send(packet(Kind::SynAck, false))
+            }
+            (_, 2) if arrived => {
+                self.handshake = 3;
+                self.send(packet(Kind::Ack, true))
+            }
+            (Kind::Fin | Kind::Rst, 3) if self.closed != [true; 2] => {
+                self.closed[usize::from(up)] = true;
+                if kind == Kind::Rst {
+                    self.closed = [true; 2];
+                }
+                self.send(packet(kind, up))
+            }
+            (Kind::Data | Kind::Ack, 3) if !self.closed[usize::from(up)] => {
+                self.send(packet(Kind::Data, up))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<AnyEffect>) {
+        for effect in effects {
+            if let AnyEffect::Conntrack(effect) = effect {
+                self.asked.push(effect);
+            }
+        }
+    }
+
+    fn read(&mut self, most: usize) {
+        let batch: Vec<Event> = (0..most).map_while(|_| self.events.pop_front()).collect();
+        let effects = self.core.entries_changed(&batch);
+        self.carry_out(effects);
+    }
+
+    /// Conntrack answers a request.
+    fn look(&mut self, which: usize) {
+        if self.asked.is_empty() {
+            return;
+        }
+        match self.asked.remove(which % self.asked.len()) {
+            conntrack::Effect::Confirm(waiting, start) => {
+                // `packets_in_flight`.
+                self.arrive(usize::MAX);
+                let entry = self.tracked.map(|tracked| self.entry(tracked));
+                let found = waiting.into_iter().map(|one| (one, entry)).collect();
+                self.found.push((found, start));
+            }
+            conntrack::Effect::Update(updates) => {
+                let back = updates.iter().any(|update| update.established);
+                if let (true, Some(tracked)) = (back, self.tracked) {
+                    self.become_(Tracked { state: TcpState::Established, ..tracked });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The daemon reads an answer, behind all events from before.
+    fn report(&mut self, which: usize) {
+        if self.found.is_empty() {
+            return;
+        }
+        let (found, start) = self.found.remove(which % self.found.len());
+        self.read(usize::MAX);
+        let effects = self.core.confirmed(&found, start);
+        self.carry_out(effects);
+    }
+
+    fn arrive(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(packet) = self.stack.pop_front() else { return };
+            self.track(packet);
+        }
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Send { kind, up } => self.sends(kind, up)?,
+            Step::Arrive => self.arrive(1),
+            Step::Read(most) => self.read(most),
+            Step::Look(which) => self.look(which),
+            Step::Report(which) => self.report(which),
+            Step::Second => {
+                self.core.now.mono += Duration::from_secs(1);
+                let effects = self.core.second(&Readings::default());
+                self.carry_out(effects);
+            }
+            Step::Delete if !self.tcp && self.tracked.is_some() => {
+                self.destroy();
+                // Nothing tells the programs before the daemon does.
+                self.read(usize::MAX);
+                self.connection += 1;
+            }
+            Step::Delete => {}
+        }
+        Ok(())
+    }
+
+    /// All that is under way ends.
+    fn rest(&mut self) -> Result<(), TestCaseError> {
+        for _ in 0..50 {
+            self.arrive(usize::MAX);
+            self.read(usize::MAX);
+            self.look(0);
+            self.report(0);
+            if self.stack.is_empty()
+                && self.events.is_empty()
+                && self.asked.is_empty()
+                && self.found.is_empty()
+            {
+                return Ok(());
+            }
+        }
+        Err(TestCaseError::fail("one request follows another"))
+    }
+
+    /// The present connection is as conntrack has it, and is carried if it lives.
+    fn settles(&mut self) -> Result<(), TestCaseError> {
+        for _ in 0..4 {
+            self.rest()?;
+            self.step(Step::Second)?;
+            self.sends(Kind::Data, true)?;
+        }
+        self.rest()?;
+        let shown = self.tracked.map(|tracked| tracked.state);
+        if !self.tcp || self.handshake < 3 {
+            return Ok(());
+        }
+        if self.closed == [false; 2] {
+            prop_assert_eq!(shown, Some(TcpState::Established), "a living connection");
+            prop_assert_eq!(stages(&self.maps), vec![Stage::Carrying; 2], "a living connection");
+        } else {
+            prop_assert_ne!(shown, Some(TcpState::Established), "a closed connection");
+            prop_assert!(!stages(&self.maps).contains(&Stage::Carrying), "a closed connection");
+        }
+        Ok(())
+    }
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let kind = |kind| any::<bool>().prop_map(move |up| Step::Send { kind, up });
+    prop_oneof![
+        3 => kind(Kind::Syn),
+        16 => kind(Kind::Data),
+        3 => kind(Kind::Fin),
+        1 => kind(Kind::Rst),
+        12 => Just(Step::Arrive),
+        6 => (1_usize..4).prop_map(Step::Read),
+        6 => (0_usize..4).prop_map(Step::Look),
+        6 => (0_usize..4).prop_map(Step::Report),
+        1 => Just(Step::Second),
+        2 => Just(Step::Delete),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn no_packet_meets_an_entry_of_the_connection_before(
+        tcp in prop::bool::weighted(0.8),
+        steps in prop::collection::vec(any_step(), 1..150),
+    ) {
+        let mut world = World::new(tcp);
+        for step in steps {
+            world.step(step)?;
+        }
+        world.settles()?;
+    }
+}
+
+/// The steps of the property do carry packets, of several connections in turn.
+#[test]
+fn connection_after_connection_is_carried() {
+    let mut world = World::new(true);
+    for connection in 1..=10 {
+        for kind in [Kind::Syn, Kind::Data, Kind::Data] {
+            world.sends(kind, true).unwrap();
+            world.arrive(usize::MAX);
+        }
+        world.rest().unwrap();
+        for up in [true, false] {
+            world.sends(Kind::Data, up).unwrap();
+        }
+        assert_eq!(world.carried, 2 * connection);
+        for up in [false, true] {
+            world.sends(Kind::Fin, up).unwrap();
+            world.arrive(usize::MAX);
+        }
+        assert_eq!(world.tracked.unwrap().state, TcpState::TimeWait);
+    }
+}
+
+/// The tuple is used again before the daemon has read the end of the connection before.
+#[test]
+fn a_late_installation_leaves_the_next_handshake_to_conntrack() {
+    let mut world = World::new(true);
+    let open = |world: &mut World| {
+        for kind in [Kind::Syn, Kind::Data, Kind::Data] {
+            world.sends(kind, true).unwrap();
+            world.arrive(usize::MAX);
+        }
+    };
+    open(&mut world);
+    world.read(usize::MAX);
+    for up in [false, true] {
+        world.sends(Kind::Fin, up).unwrap();
+        world.arrive(usize::MAX);
+    }
+    world.sends(Kind::Syn, true).unwrap();
+    world.arrive(usize::MAX);
+    world.look(0);
+    world.report(0);
+    open(&mut world);
+    world.sends(Kind::Data, true).unwrap();
+    world.settles().unwrap();
+}
