@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -142,22 +141,37 @@ class Play(unittest.TestCase):
 
 
 class Secrets(unittest.TestCase):
-    def test_options_with_secrets_are_those_of_the_daemon(self):
+    def test_options_that_are_not_listed_are_secrets(self):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import secret
 
-        source = (series.TOP / "feeds/fastpathd/src/crates/config/src/secret.rs").read_text()
-        for rust, have in (("NAMES", secret.NAMES), ("ENDS", secret.ENDS)):
-            listed = re.search(rf"const {rust}: &\[&str\] = &\[(.*?)\];", source, re.DOTALL)[1]
-            self.assertEqual(re.findall(r'"([^"]+)"', listed), list(have), rust)
+        for kind, values in (
+            ("wifi-iface", {"r0kh": "geheim", "dpp_csign": "geheim", "key": "geheim"}),
+            ("wireguard_wg0", {"preshared_key": "geheim"}),
+            ("export", {"pasword": "geheim"}),
+            ("rules", {"url": "https://geheim@h.example/", "signature_url": "https://h/geheim"}),
+            ("unknown", {"name": "geheim"}),
+        ):
+            hidden = list(secret.secrets(kind, values))
+            self.assertEqual(hidden, list(values.values()), kind)
+        for kind, option in (("wireguard_wg0", "public_key"), ("interface", "username")):
+            self.assertEqual(list(secret.secrets(kind, {option: "shown"})), [], option)
+
+    def test_a_password_in_clear_is_noticed(self):
+        collection.ready()
+        from ansible_collections.fastpath.gateway.plugins.module_utils import ubus
+
+        for url, clear in (("http://192.0.2.1", True), ("http://gw.example/ubus", True),
+                           ("https://gw.example", False), ("http://127.0.0.1:80", False)):
+            self.assertEqual(ubus.Gateway(url, "root", "right").in_clear, clear, url)
 
     def test_a_value_without_meaning_is_not_hidden(self):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import secret
 
         values = {"password": None, "key": True, "psk": "", "token": [], "username": "ann",
-                  "url": "https://rules.example/x"}
-        self.assertEqual(list(secret.secrets(values)), [])
+                  "server": "https://rules.example/", "holdoff": 7, "unknown": 120}
+        self.assertEqual(list(secret.secrets("interface", values)), [])
 
 
 class Collection(unittest.TestCase):

@@ -46,6 +46,30 @@ class Edits(unittest.TestCase):
         main["values"] = {"hook": None, "device": []}
         self.assertEqual(planned(main), [])
 
+    def test_a_mac_is_compared_by_value(self):
+        host = {"section": "cfg01", "type": "host", "values": {"mac": "aa:bb:cc:00:11:22"}}
+        for mac in ("AA:BB:CC:00:11:22", "aa-bb-cc-00-11-22", ["AA:BB:CC:00:11:22"]):
+            lease = wanted("host", "dhcp", match={"mac": mac}, values={"ip": "10.0.0.2"})
+            edit = planned(lease, present={"dhcp": [host]})
+            self.assertEqual([(each["op"], each["values"]) for each in edit],
+                             [("set", {"ip": "10.0.0.2"})], mac)
+        other = wanted("host", "dhcp", match={"mac": "AA:BB:CC:00:11:23"})
+        self.assertEqual(planned(other, present={"dhcp": [host]})[0]["op"], "add")
+        rule = {"config": "dhcp", "type": "host", "where": {"mac": "AA:BB:CC:00:11:22"}}
+        self.assertEqual(planned(only=[rule], present={"dhcp": [host]})[0]["op"], "delete")
+
+    def test_the_order_of_ports_is_no_difference(self):
+        for ports in (["lan1", "lan2:t", "lan3"], "lan1 lan2:t lan3"):
+            bridge = {"section": "br", "type": "device", "values": {"ports": ports}}
+            present = {"network": [bridge]}
+            same = wanted("device", section="br", values={"ports": ["lan3", "lan1", "lan2:t"]})
+            self.assertEqual(planned(same, present=present), [])
+            fewer = wanted("device", section="br", values={"ports": ["lan3", "lan1"]})
+            self.assertEqual(len(planned(fewer, present=present)), 1)
+        dns = {"section": "lan", "type": "interface", "values": {"dns": ["192.0.2.1", "192.0.2.2"]}}
+        other = wanted("interface", section="lan", values={"dns": ["192.0.2.2", "192.0.2.1"]})
+        self.assertEqual(len(planned(other, present={"network": [dns]})), 1)
+
     def test_an_anonymous_section_is_found_by_options(self):
         match = {"name": "lan"}
         zone = wanted("zone", "firewall", match=match, values={"input": "REJECT"})

@@ -9,7 +9,10 @@ no difference if the value is the same.
 
 from __future__ import annotations
 
+import re
+
 MASK = "•••"
+MAC = re.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
 
 
 class Ambiguous(Exception):
@@ -31,13 +34,25 @@ def settings(values):
     return {option: setting(value) for option, value in (values or {}).items()}
 
 
-def same(have, want):
+def meaning(option, value):
+    """A value without differences of form: case and separators of MACs, the order of ports."""
+    if option == "ports" and value is not None:
+        return sorted(value.split() if isinstance(value, str) else value)
+    if isinstance(value, list):
+        return [meaning(option, each) for each in value]
+    if isinstance(value, str):
+        return MAC.sub(lambda mac: mac[0].lower().replace("-", ":"), value)
+    return value
+
+
+def same(option, have, want):
     """Whether an option has a value. Lists of one entry and texts with spaces are kept apart."""
+    have, want = meaning(option, have), meaning(option, want)
     return have == want or ([have] == want and isinstance(have, str))
 
 
 def fits(section, match):
-    return all(same(section["values"].get(option), value) for option, value in match.items())
+    return all(same(option, section["values"].get(option), of) for option, of in match.items())
 
 
 class Plan:
@@ -83,7 +98,7 @@ class Plan:
         changes = {
             option: value
             for option, value in values.items()
-            if not same(found["values"].get(option), value)
+            if not same(option, found["values"].get(option), value)
         }
         if changes:
             self.edits.append(
@@ -97,7 +112,7 @@ class Plan:
             if section["type"] != kind or section["section"] in kept:
                 continue
             if all(
-                section["values"].get(option) in _listed(values)
+                any(same(option, section["values"].get(option), of) for of in _listed(values))
                 for option, values in (where or {}).items()
             ):
                 self._delete(config, section)

@@ -1,45 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Values of UCI that no output shows: the lists are those of the daemon (crate config, secret)."""
+"""Values of UCI that no output shows: those of options that the gateway would not show either."""
 
 from __future__ import annotations
 
-NAMES = (
-    "password",
-    "password2",
-    "passgroup",
-    "passwd",
-    "pass",
-    "passphrase",
-    "pincode",
-    "pin",
-    "key",
-    "key1",
-    "key2",
-    "key3",
-    "key4",
-    "sae_password",
-    "psk",
-    "preshared_key",
-    "private_key",
-    "priv_key_pwd",
-    "priv_key2_pwd",
-    "auth_secret",
-    "acct_secret",
-    "auth_pass",
-    "secret",
-    "token",
-    "pppd_options",
-    "update_key",
-    "updatekey",
-    "wps_pin",
-    "fixed_key",
-)
-ENDS = ("_password", "_passwd", "_secret", "_psk", "_token", "_private_key")
+import re
+
+from ansible_collections.fastpath.gateway.plugins.module_utils.shown import SHOWN
+
+# Scheme, host and port alone.
+BARE_URL = re.compile(r"[A-Za-z0-9.+-]+://[^/?#@]*/?")
+# Hiding a short number would hide it in every other value.
+SHORT = re.compile(r"[0-9]{1,3}")
 
 
-def is_secret(option):
-    option = option.lower()
-    return option in NAMES or option.endswith(ENDS)
+def is_shown(kind, option):
+    beginning = kind[: kind.find("_") + 1]
+    return option in SHOWN.get(kind, ()) or option in SHOWN.get(beginning, ())
 
 
 def scalars(value):
@@ -51,14 +27,17 @@ def scalars(value):
         yield str(value)
 
 
-def has_credentials(text):
-    """Whether it is a URL with a password or a code."""
-    return "://" in text and ("@" in text or "?" in text)
+def is_secret(kind, option, text):
+    if "://" in text:
+        return not BARE_URL.fullmatch(text) or not is_shown(kind, option)
+    if re.search(r":.*@", text):
+        return True
+    return not is_shown(kind, option) and not SHORT.fullmatch(text)
 
 
-def secrets(values):
-    """Those of some options and their values."""
+def secrets(kind, values):
+    """Those of some options and their values in a section of a type."""
     for option, value in (values or {}).items():
         for text in scalars(value):
-            if is_secret(option) or has_credentials(text):
+            if is_secret(kind, option, text):
                 yield text

@@ -14,6 +14,8 @@ import urllib.parse
 import urllib.request
 
 NOBODY = "0" * 32
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+LONGEST_ANSWER = 16 * 1024 * 1024
 # Codes of JSON-RPC for a session that has ended, or without the right.
 DENIED = -32002
 # ubus: the method or the object does not exist.
@@ -48,8 +50,17 @@ class Gateway:
         self.username = username
         self.password = password
         self.timeout = timeout
-        self.context = context
+        # A proxy would see the password of a URL without TLS.
+        proxies = None if self.url.startswith("https:") else {}
+        self.opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=context), urllib.request.ProxyHandler(proxies)
+        )
         self.session = None
+
+    @property
+    def in_clear(self):
+        """Whether the password crosses a network without encryption."""
+        return self.url.startswith("http:") and self.host not in LOOPBACK
 
     @property
     def host(self):
@@ -109,10 +120,11 @@ class Gateway:
             self.url, data=body, headers={"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(
-                request, timeout=self.timeout, context=self.context
-            ) as answer:
-                return json.loads(answer.read())
+            with self.opener.open(request, timeout=self.timeout) as answer:
+                body = answer.read(LONGEST_ANSWER + 1)
+            if len(body) > LONGEST_ANSWER:
+                raise ValueError(f"the answer is longer than {LONGEST_ANSWER} bytes")
+            return json.loads(body)
         # A connection that breaks while the answer is read, or another server's answer.
         except (OSError, ValueError, EOFError) as error:
             raise Unreachable(f"{self.url}: {getattr(error, 'reason', error)}") from error

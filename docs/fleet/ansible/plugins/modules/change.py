@@ -230,10 +230,10 @@ class QuietModule(AnsibleModule):
 
 def hidden(given):
     for section in given["sections"]:
-        yield from secrets(section.get("match"))
-        yield from secrets(section.get("values"))
+        yield from secrets(section["type"], section.get("match"))
+        yield from secrets(section["type"], section.get("values"))
     for rule in given["only"]:
-        yield from secrets(rule.get("where"))
+        yield from secrets(rule["type"], rule.get("where"))
 
 
 def main():
@@ -246,7 +246,11 @@ def main():
         return Gateway(url, given["username"], given["password"], given["timeout"], context)
 
     later = at(given["confirm_url"]) if given["confirm_url"] else None
-    change = Transaction(at(given["url"]), later)
+    now = at(given["url"])
+    for gateway in (now, later):
+        if gateway and gateway.in_clear:
+            module.warn(f"{gateway.url}: the password is sent without encryption; use https")
+    change = Transaction(now, later)
     try:
         result = change.run(
             given["sections"],

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use plugin::Map;
 use serde_json::{Value, json};
 
-use crate::secret::{INTERFACE, MASK, has_mask};
+use crate::secret::{MASK, has_mask};
 use ::uci::{Options, Package, Setting};
 
 /// Files that a change may contain.
@@ -289,7 +289,7 @@ impl Undone {
 }
 
 impl Edit {
-    /// The kind of its section; of one that is not in the package, the one of which least is shown.
+    /// The kind of its section; empty for one that is not in the package: nothing of it is shown.
     pub(crate) fn kind<'a>(&'a self, package: Option<&'a Package>) -> &'a str {
         let known = match &self.op {
             Op::Add { kind, .. } => Some(kind),
@@ -298,7 +298,7 @@ impl Edit {
             }
             Op::Order { .. } => None,
         };
-        known.map_or(INTERFACE, |kind| kind)
+        known.map_or("", |kind| kind)
     }
 
     /// The change whose secret stands behind a mask with a number.

@@ -46,7 +46,7 @@ pub use ::uci::text as file_text;
 pub use ::uci::{Options, Package, Packages, Section, Setting};
 pub use api::{OBJECT, apply};
 pub use caller::LOCAL;
-pub use config::secret::{MASK, is_secret};
+pub use config::secret::MASK;
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
 pub use reason::ChangeReason;

@@ -118,10 +118,11 @@ mod tests {
     #[test]
     fn a_long_change_has_a_limited_number_of_lines_of_limited_length() {
         let long = "n".repeat(4000);
-        let values: serde_json::Map<_, _> =
-            (0..50).map(|number| (format!("o{number}"), json!(long))).collect();
+        let mut values: serde_json::Map<_, _> =
+            (0..49).map(|number| (format!("o{number}"), json!(long))).collect();
+        values.insert("ipaddr".to_owned(), json!(long));
         let draft = draft(json!([
-            {"config": "network", "op": "add", "type": "x", "section": "x", "values": values},
+            {"config": "network", "op": "add", "type": "interface", "section": "x", "values": values},
         ]));
         let all = text(&head("ann"), "applied", Some(&draft));
         assert_eq!(all.lines().count(), 1 + MOST_LINES + 1, "{all}");

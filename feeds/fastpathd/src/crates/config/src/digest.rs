@@ -27,7 +27,7 @@ pub fn digest(values: &Value) -> String {
             hash.text(name);
             hash.text(if let Setting::Text(_) = setting { "option" } else { "list" });
             for text in setting.texts() {
-                hash.text(&shown(name, text));
+                hash.text(&shown(&section.kind, name, text));
             }
         }
     }

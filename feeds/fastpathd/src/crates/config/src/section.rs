@@ -89,7 +89,7 @@ impl<'a> Section<'a> {
         Problem {
             section: self.label.clone(),
             option: option.to_owned(),
-            value: crate::secret::shown(option, value),
+            value: crate::secret::shown(self.kind, option, value),
             fault: Box::new(fault),
         }
     }

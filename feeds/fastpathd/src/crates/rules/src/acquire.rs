@@ -6,7 +6,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::fetch::{Fetcher, shown_url};
+use config::secret::shown_url;
+
+use crate::fetch::Fetcher;
 use crate::reason::SourceReason;
 use crate::request::{Proof, Request, SourceRequest};
 use crate::store::Store;

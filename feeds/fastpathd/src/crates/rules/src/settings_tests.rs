@@ -95,7 +95,7 @@ fn bad_values_are_reported_with_section_and_option() {
         ),
         (
             problem("config rules 'et'\n option url 'file:///etc/passwd'\n"),
-            "option 'url', value 'file:///etc/passwd': does not begin with",
+            "option 'url', value '•••': does not begin with",
         ),
         (update("option hour '24'\n"), "section 'update', option 'hour', value '24'"),
         (update("option store 'rules'\n"), "option 'store'"),

@@ -152,7 +152,7 @@ fn downloads_that_fail() {
         this.assert_refused(&answer, &message);
     }
     let gone = json!({"name": "et", "url": this.server.url("/gone"), "sha256": sha256(b"")});
-    this.assert_refused(&this.gateway.update(&[gone]), "/gone failed: ");
+    this.assert_refused(&this.gateway.update(&[gone]), "/••• failed: ");
     let closed = json!({"name": "et", "url": "http://127.0.0.1:1/", "sha256": sha256(b"")});
     this.assert_refused(&this.gateway.update(&[closed]), "http://127.0.0.1:1/ failed: ");
 }

@@ -150,7 +150,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
         ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
         ("/wrong.sig", "the signature does not match"),
         ("/none.sig", "the signature is not a usign signature"),
-        ("/missing.sig", "missing.sig failed: "),
+        ("/missing.sig", "/••• failed: "),
     ] {
         let answer = gateway.update(&[at(sig)]);
         assert_eq!(answer.source("a")["state"], "failed", "{sig}");

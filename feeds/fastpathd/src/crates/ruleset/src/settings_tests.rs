@@ -205,7 +205,7 @@ fn what_is_unknown_is_a_warning() {
     assert_eq!(
         warnings,
         [
-            "section 'main', option 'colour', value 'blue': is an unknown option, ignored",
+            "section 'main', option 'colour', value '•••': is an unknown option, ignored",
             "section 'lan': has an unknown type, ignored",
             "section 'second': is a duplicate of its type, ignored",
         ]

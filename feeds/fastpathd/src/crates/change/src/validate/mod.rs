@@ -143,13 +143,9 @@ impl<'a> Report<'a> {
 
     /// Notes that a value is not of its kind; the value is shown unless it is a secret.
     fn wrong(&mut self, section: &Section, option: &str, value: &str, expected: &str) {
-        let shown = if crate::secret::is_hidden(&section.kind, option) {
-            crate::secret::MASK
-        } else {
-            value
-        };
+        let shown = config::secret::shown(&section.kind, option, value);
         let text = format!("'{}' is not {expected}", shown.escape_debug());
-        let params = [("value", shown), ("expected", expected)];
+        let params = [("value", &*shown), ("expected", expected)];
         self.note(section, option, "value", &params, &text);
     }
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+
+/// Options of `OpenWrt`'s schema of `wireless` that hold a secret, or lines in which one may be.
+const WIRELESS_SECRETS: &[&str] = &[
+    "key",
+    "key1",
+    "key2",
+    "key3",
+    "key4",
+    "acct_secret",
+    "acct_server_shared_secret",
+    "auth_secret",
+    "auth_server_shared_secret",
+    "dae_secret",
+    "radius_das_secret",
+    "ap_pin",
+    "wps_pin",
+    "r0kh",
+    "r1kh",
+    "r1_key_holder",
+    "priv_key_pwd",
+    "priv_key2_pwd",
+    "password",
+    "private_key_passwd",
+    "private_key2_passwd",
+    "multi_ap_backhaul_key",
+    "wpa_psk_file",
+    "sae_password_file",
+    "sae_password",
+    "hostapd_options",
+    "hostapd_bss_options",
+    "radius_auth_req_attr",
+    "radius_acct_req_attr",
+    "eap_user_file",
+    "server_id",
+    "identity",
+    "anonymous_identity",
+    "dpp_netaccesskey",
+    "dpp_csign",
+    "dpp_connector",
+    "wpa_psk",
+    "psk",
+    "sae_track_password",
+];
+
+#[test]
+fn keys_of_wireless_are_not_shown() {
+    for kind in ["wifi-iface", "wifi-device", "wifi-station", "wifi-vlan"] {
+        for option in WIRELESS_SECRETS {
+            assert_eq!(shown(kind, option, "geheim"), MASK, "{kind}.{option}");
+        }
+    }
+}
+
+/// A listed option whose name is that of a secret is a mistake, unless it is named here.
+#[test]
+fn no_listed_option_is_named_like_a_secret() {
+    const HARMLESS: &[&str] = &[
+        "any_reject_code",
+        "ft_psk_generate_local",
+        "public_key",
+        "r0_key_lifetime",
+        "redis_key",
+        "tcp_reject_code",
+        "wpa_disable_eapol_key_retries",
+    ];
+    const SECRET: &[&str] = &[
+        "code",
+        "key",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "pin",
+        "pincode",
+        "psk",
+        "pwd",
+        "secret",
+        "token",
+    ];
+    for (kind, options) in &*SHOWN {
+        for option in options.iter().filter(|option| !HARMLESS.contains(&option.as_str())) {
+            let parts = option.split('_').map(|part| part.trim_end_matches(char::is_numeric));
+            assert!(parts.into_iter().all(|part| !SECRET.contains(&part)), "{kind}.{option}");
+        }
+    }
+    assert!(SHOWN.len() > 50, "it is parsed");
+}
+
+#[test]
+fn nothing_unknown_is_shown() {
+    for (kind, option) in [
+        ("export", "pasword"),
+        ("export", "password"),
+        ("rules", "token"),
+        ("interface", "otp_seed"),
+        ("interface", "clientid"),
+        ("interface", "sendopts"),
+        ("wireguard_wg0", "private_key"),
+        ("wireguard_wg0", "preshared_key"),
+        ("login", "password"),
+        ("ddns", "enabled"),
+        ("", "name"),
+        ("fastpath", "ENABLED"),
+    ] {
+        assert_eq!(shown(kind, option, "geheim"), MASK, "{kind}.{option}");
+        assert_eq!(shown(kind, option, ""), "");
+    }
+    for (kind, option) in [
+        ("wireguard_wg0", "public_key"),
+        ("interface", "username"),
+        ("export", "host"),
+        ("rule", "src"),
+        ("wifi-iface", "ssid"),
+    ] {
+        assert_eq!(shown(kind, option, "x"), "x", "{kind}.{option}");
+    }
+}
+
+#[test]
+fn of_a_url_only_scheme_and_host_are_shown() {
+    for (url, masked) in [
+        ("https://rules.example", "https://rules.example"),
+        ("https://rules.example:8443/", "https://rules.example:8443/"),
+        ("https://[2001:db8::1]:1/x", "https://[2001:db8::1]:1/•••"),
+        ("https://geheim@rules.example/", "https://rules.example/•••"),
+        ("https://ann:geheim@rules.example", "https://rules.example/•••"),
+        ("https://rules.example/550e8400-geheim-a716/x.tar.gz", "https://rules.example/•••"),
+        ("https://rules.example?geheim", "https://rules.example/•••"),
+        ("https://rules.example#geheim", "https://rules.example/•••"),
+        ("https://h/a:b@geheim", "https://h/•••"),
+        ("https://ann:ge/heim@rules.example/x", MASK),
+        ("https:/ann:geheim@rules.example/x", MASK),
+        ("geheim", MASK),
+        ("https://ge heim/", MASK),
+        ("see https://rules.example/", MASK),
+        ("https://a.example/ https://geheim@b.example/", "https://a.example/•••"),
+        ("https://", MASK),
+    ] {
+        assert_eq!(shown("rules", "url", url), masked, "{url}");
+    }
+}
+
+/// A password in front of a host, in an option that is not named as a URL.
+#[test]
+fn credentials_are_masked_in_every_option() {
+    assert_eq!(shown("interface", "server", "ann:geheim@h.example"), MASK);
+    assert_eq!(shown("interface", "server", "ftp://ann:geheim@h.example"), "ftp://h.example/•••");
+    assert_eq!(shown("interface", "username", "me@isp"), "me@isp");
+    assert_eq!(shown("policy", "name", "a@b:c"), "a@b:c");
+}
+
+/// The page shows what its forms edit: each option in the configuration that the package ships.
+#[test]
+fn options_of_the_shipped_configuration_are_shown() {
+    let shipped = include_str!("../../../../files/fastpath.config");
+    let mut kind = "";
+    for line in shipped.lines().map(|line| line.trim_start_matches('#').trim()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["config", of, ..] => kind = of,
+            ["option" | "list", option, ..] if !["password", "key"].contains(&option) => {
+                assert!(is_shown(kind, option), "{kind}.{option}");
+            }
+            _ => {}
+        }
+    }
+}
