@@ -48,6 +48,8 @@ enum Step {
     Second,
     /// UDP: the administrator deletes the conntrack entry.
     Delete,
+    /// The kernel drops the events that the daemon has not read.
+    Lose,
 }
 
 /// The kernel's entry.
@@ -300,6 +302,21 @@ impl World {
                     self.become_(Tracked { state: TcpState::Established, ..tracked });
                 }
             }
+            conntrack::Effect::Dump => {
+                let entry = self.tracked.map(|tracked| self.entry(tracked));
+                let mut effects = self.core.entries_read(entry.as_slice());
+                effects.extend(self.core.dump_ended(true));
+                self.carry_out(effects);
+            }
+            conntrack::Effect::ClearMarks(connections, _, version) => {
+                let effects = self.core.marks_cleared(&connections, version);
+                self.carry_out(effects);
+            }
+            conntrack::Effect::LookUp(_, start) => {
+                let entry = self.tracked.map(|tracked| self.entry(tracked));
+                let effects = self.core.looked_up(entry.as_slice(), start);
+                self.carry_out(effects);
+            }
             _ => {}
         }
     }
@@ -341,6 +358,11 @@ impl World {
                 self.connection += 1;
             }
             Step::Delete => {}
+            Step::Lose => {
+                self.events.clear();
+                let effects = self.core.events_lost();
+                self.carry_out(effects);
+            }
         }
         Ok(())
     }
@@ -399,11 +421,12 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => (0_usize..4).prop_map(Step::Report),
         1 => Just(Step::Second),
         2 => Just(Step::Delete),
+        1 => Just(Step::Lose),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn no_packet_meets_an_entry_of_the_connection_before(
