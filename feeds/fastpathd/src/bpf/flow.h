@@ -140,23 +140,36 @@ always int is_own(const void *data, const struct entry *to)
 	return *(__be32 *)(at + 2) == to->own_end && *(__be16 *)at == to->own_begin;
 }
 
-/* not_carried: the exit of a packet of an entry that drops, waits or has ended, or of its ends. */
-always int not_carried(const struct entry *to, const struct packet *p, __u64 now)
+/*
+ * special: the exit of a packet that has to be looked at: the entry drops, waits, has ended or is for
+ * one priority, or the packet may end it. `at`: the IP header.
+ */
+always int special(const struct entry *to, const struct packet *p, const __u8 *at, __u64 now)
 {
 	if (to->flags & FLOW_DROP)
 		return is_stale(now) ? OUT_STALE : OUT_DROPPED;
 	/* The ends also count while the daemon is silent: it may be back before the next SYN. */
 	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
 		return OUT_TCP;
-	return OUT_UNKNOWN;
+	if (to->state || at[1] & SERVICE_BITS)
+		return OUT_UNKNOWN;
+	return IS_FLOW;
 }
 
-/* may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire. */
-always int may_go(const struct entry *to, const struct packet *p, __u32 largest, __u64 now)
+/*
+ * may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire.
+ */
+always int may_go(const struct entry *to, const struct packet *p, const __u8 *at, __u32 largest,
+		  __u64 now)
 {
-	if (unlikely((to->flags & FLOW_DROP) | to->state |
-		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))))
-		return not_carried(to, p, now);
+	int out;
+
+	if (unlikely((to->flags & (FLOW_DROP | FLOW_BEST_EFFORT)) | to->state |
+		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)))) {
+		out = special(to, p, at, now);
+		if (out != IS_FLOW)
+			return out;
+	}
 	if (unlikely(is_stale(now)))
 		leave(OUT_STALE);
 	if (unlikely(largest > to->mtu))

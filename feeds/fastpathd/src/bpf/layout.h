@@ -58,6 +58,11 @@ struct key6 {
 #define FLOW_DROP 0x04
 /* `header` is Ethernet's only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
+/* IPv4: the tags have the 802.1p priority of packets whose service field has none of SERVICE_BITS. */
+#define FLOW_BEST_EFFORT 0x10
+
+/* The bits by which ip_forward() chooses the priority of a packet. */
+#define SERVICE_BITS 0x18
 
 /*
  * Bits of `ended`, which programs set and nobody clears: one of the ends has sent a FIN or RST.
@@ -146,7 +151,7 @@ enum verdict {
 	OUT_DROPPED,
 	/* The daemon has been silent for too long. */
 	OUT_STALE,
-	/* No entry, one that waits, or one for frames to another address of the link layer. */
+	/* No entry, one that waits, or one for frames to another address, or of another priority. */
 	OUT_UNKNOWN,
 	/* Neither IPv4 nor IPv6, or more than two tags. */
 	OUT_NOT_IP,

@@ -181,9 +181,10 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 }
 
 /* may_go, for packets that only TC has: those merged by GRO. */
-always int may_go_tc(const struct entry *to, const struct packet *p, __u32 headers, __u64 now)
+always int may_go_tc(const struct entry *to, const struct packet *p, const __u8 *at, __u32 headers,
+		     __u64 now)
 {
-	int out = may_go(to, p, largest(p, headers), now);
+	int out = may_go(to, p, at, largest(p, headers), now);
 
 	/* Nothing cuts them behind the header of PPPoE, or of a switch. */
 	if (out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN)
@@ -273,13 +274,13 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
 	headers = sizeof(struct iphdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, headers, now);
+	out = may_go_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
 		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
-		if (out == OUT_MTU || out == OUT_GSO)
+		if (out == OUT_MTU || out == OUT_GSO || out == OUT_UNKNOWN)
 			note_position(&to->e, p, l4);
 		return out;
 	}
@@ -332,13 +333,13 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, headers, now);
+	out = may_go_tc(&to->e, p, at, headers, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
 		out = forged_tc(&to->e, p, headers);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_skb(skb, p, &to->e, headers, now);
-		if (out == OUT_MTU || out == OUT_GSO)
+		if (out == OUT_MTU || out == OUT_GSO || out == OUT_UNKNOWN)
 			note_position(&to->e, p, l4);
 		return out;
 	}

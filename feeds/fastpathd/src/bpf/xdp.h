@@ -51,13 +51,13 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (unlikely(!right_sum(at)))
 		leave(OUT_MALFORMED);
 	now = bpf_jiffies64();
-	out = may_go(&to->e, p, p->length, now);
+	out = may_go(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end4(&key, to, p, l4, now))
 		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
-		if (out == OUT_MTU)
+		if (out == OUT_MTU || out == OUT_UNKNOWN)
 			note_position(&to->e, p, l4);
 		return out;
 	}
@@ -91,13 +91,13 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
-	out = may_go(&to->e, p, p->length, now);
+	out = may_go(&to->e, p, at, p->length, now);
 	if (unlikely(is_end(out, p)) && !end6(&key, to, p, l4, now))
 		out = forged(&to->e, p, p->length);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_DROPPED)
 			count_flow(&to->e, now, 1, p->length);
-		if (out == OUT_MTU)
+		if (out == OUT_MTU || out == OUT_UNKNOWN)
 			note_position(&to->e, p, l4);
 		return out;
 	}

@@ -91,6 +91,8 @@ mod tests {
             encapsulation: Encapsulation::default(),
             local: [0; 6],
             next_hop: None,
+            priorities: [[0; 4]; 2],
+            classified: false,
             mtu: 1500,
         };
         let endpoint = Endpoint { side, route: None, dependencies: Vec::new() };

@@ -23,6 +23,8 @@ fn endpoint(device: u32) -> Endpoint {
         encapsulation: Encapsulation::default(),
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, 1]),
+        priorities: [[0; 4]; 2],
+        classified: false,
         mtu: 1500,
     };
     Endpoint { side, route: None, dependencies: vec![Dependency::Link(device)] }

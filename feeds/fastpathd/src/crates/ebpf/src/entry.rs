@@ -69,6 +69,8 @@ pub struct Entry {
     pub back: (u32, Encapsulation),
     /// The gateway's MAC where packets come in: frames to another one are not carried.
     pub own: [u8; 6],
+    /// IPv4: packets with other service bits have other 802.1p priorities, and are not carried.
+    pub best_effort: bool,
     /// Packets are dropped, for the rule with this number.
     pub drop: Option<u32>,
 }
@@ -104,6 +106,9 @@ pub enum InstallRefusal {
     /// The MTU of a path is too small for any packet, or unknown.
     #[error("the path MTU is below the protocol's minimum")]
     Mtu,
+    /// IPv6: the priority of each packet is that of the frame it came in.
+    #[error("the 802.1p priority depends on the ingress frame")]
+    Priority,
     /// Another connection comes in with the same addresses, ports and device.
     #[error("another connection has the same tuple")]
     Twin,
@@ -146,6 +151,10 @@ fn direction(
     if to.mtu < if family { LEAST_MTU4 } else { LEAST_MTU6 } {
         return Err(InstallRefusal::Mtu);
     }
+    // ip_forward() replaces the priority that a frame came in with, ip6_forward() keeps it.
+    if !family && from.classified && to.priorities != [[0; 4]; 2] {
+        return Err(InstallRefusal::Priority);
+    }
     let key = key(before, from);
     let (src, dst, sport, dport) = (after.dst, after.src, after.dport, after.sport);
     let address_delta = folded(moved(before.src, src) + moved(before.dst, dst));
@@ -168,6 +177,7 @@ fn direction(
         l4_delta: folded(u32::from(address_delta) + u32::from(port_delta)),
         back: (to.device, to.encapsulation),
         own: from.local,
+        best_effort: family && to.priorities.iter().any(|tag| tag.iter().any(|one| *one != tag[0])),
         drop: None,
     };
     Ok((key, entry))

@@ -25,6 +25,12 @@ impl Tag {
     pub const fn protocol(self) -> u16 {
         if self.service { 0x88a8 } else { 0x8100 }
     }
+
+    /// Tag control information of a frame with this 802.1p priority.
+    #[must_use]
+    pub const fn tci(self, priority: u8) -> u16 {
+        self.vid | (priority as u16) << 13
+    }
 }
 
 /// Encapsulation of packets at one end of a connection, without link-layer addresses.
@@ -51,6 +57,11 @@ pub struct EntrySide {
     pub local: [u8; 6],
     /// Destination MAC: the station, the next router, the access concentrator.
     pub next_hop: Option<[u8; 6]>,
+    /// 802.1p priorities of the outer and the inner tag of frames to it: of packets whose service
+    /// field has 0x00, 0x08, 0x10, 0x18 of the bits 0x18.
+    pub priorities: [[u8; 4]; 2],
+    /// The kernel gives frames from it a priority by their tag.
+    pub classified: bool,
     /// MTU of the path to it.
     pub mtu: u32,
 }

@@ -15,6 +15,8 @@ fn side(device: u32, encapsulation: Encapsulation) -> EntrySide {
         encapsulation,
         local: [2, 0, 0, 0, 0, last],
         next_hop: Some([2, 0, 0, 0, 1, last]),
+        priorities: [[0; 4]; 2],
+        classified: false,
         mtu: 1500,
     }
 }
@@ -61,6 +63,59 @@ fn a_masqueraded_connection_over_pppoe() {
     assert_eq!((back.dst, back.dport), (reply.dst, 40001));
     assert_eq!((here.device, here.mtu, here.nat), (3, 1500, true));
     assert_eq!((here.dst, here.dport), (orig.src, 40000));
+}
+
+/// Both families over a WAN with two tags.
+fn prioritised(v6: bool, priorities: [[u8; 4]; 2]) -> (Tuple, Tuple, EntrySide, EntrySide) {
+    let (mut orig, mut reply, host, mut wan) = masqueraded();
+    if v6 {
+        orig = tuple("[2001:db8::2]:40000", "[2001:db8:1::9]:443", TCP);
+        reply = tuple("[2001:db8:1::9]:443", "[2001:db8::2]:40000", TCP);
+    }
+    wan.encapsulation.inner = tag(36);
+    wan.priorities = priorities;
+    (orig, reply, host, wan)
+}
+
+#[test]
+fn tags_have_the_priorities_of_their_devices() {
+    for v6 in [false, true] {
+        for (priorities, one) in [
+            ([[5; 4], [1; 4]], true),
+            ([[5, 0, 0, 0], [0; 4]], v6),
+            ([[0, 0, 5, 0], [0; 4]], v6),
+            ([[5; 4], [1, 1, 1, 2]], v6),
+            ([[0; 4]; 2], true),
+        ] {
+            let (orig, reply, host, wan) = prioritised(v6, priorities);
+            let [(_, there), (_, here)] = connect(&orig, &reply, &host, &wan).unwrap();
+            let first = priorities.map(|tag| tag[0]);
+            assert_eq!(there.header.priorities, first);
+            assert_eq!(there.best_effort, !one, "IPv6 {v6}, {priorities:?}");
+            assert_eq!((here.header.priorities, here.best_effort), ([0; 2], false));
+            let host = EntrySide { hook: Hook::Xdp, ..host };
+            let [(_, there), _] = connect(&orig, &reply, &host, &wan).unwrap();
+            let tci = |at: usize| there.header.bytes[at] >> 5;
+            assert_eq!([tci(14), tci(18)], first, "{:x?}", there.header.bytes);
+            assert_eq!(there.header.bytes[15], 35);
+        }
+    }
+}
+
+/// `ip6_forward` keeps the priority that the frame came in with.
+#[test]
+fn priorities_that_depend_on_the_ingress_frame_are_refused() {
+    for (v6, priorities, refused) in [
+        (true, [[5, 0, 0, 0], [0; 4]], true),
+        (true, [[5; 4], [0; 4]], true),
+        (true, [[0; 4]; 2], false),
+        (false, [[5, 0, 0, 0], [0; 4]], false),
+    ] {
+        let (orig, reply, host, wan) = prioritised(v6, priorities);
+        let host = EntrySide { classified: true, ..host };
+        let got = connect(&orig, &reply, &host, &wan).err();
+        assert_eq!(got, refused.then_some(InstallRefusal::Priority), "{v6} {priorities:?}");
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub struct Header {
     pub outer: Option<Tag>,
     /// The tag that TC pushes first.
     pub inner: Option<Tag>,
+    /// 802.1p priorities of both.
+    pub priorities: [u8; 2],
     /// It ends with `PPPoE`, whose length is filled in for each packet.
     pub pppoe: bool,
 }
@@ -38,10 +40,13 @@ pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) ->
     bytes.extend(next_hop);
     bytes.extend(to.local);
     let (outer, inner) = (to.encapsulation.outer, to.encapsulation.inner);
+    let priorities = to.priorities.map(|[best_effort, ..]| best_effort);
     if hook == Hook::Xdp {
-        for tag in outer.iter().chain(&inner) {
-            bytes.extend(tag.protocol().to_be_bytes());
-            bytes.extend(tag.vid.to_be_bytes());
+        for (tag, priority) in [outer, inner].into_iter().zip(priorities) {
+            if let Some(tag) = tag {
+                bytes.extend(tag.protocol().to_be_bytes());
+                bytes.extend(tag.tci(priority).to_be_bytes());
+            }
         }
     }
     match to.encapsulation.session {
@@ -60,6 +65,7 @@ pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) ->
         bytes,
         outer: in_metadata(outer),
         inner: in_metadata(inner),
+        priorities,
         pppoe: to.encapsulation.session.is_some(),
     }
 }

@@ -27,6 +27,8 @@ pub const FLOW_PPPOE: u8 = 0x02;
 pub const FLOW_DROP: u8 = 0x04;
 /// The new header is Ethernet's only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
+/// IPv4: the tags have the 802.1p priority of packets whose service field has none of the bits 0x18.
+pub const FLOW_BEST_EFFORT: u8 = 0x10;
 
 /// Bit of [`Entry::ended`]: one of the ends has sent a FIN or RST.
 pub const ENDED_CLOSING: u16 = 1;
@@ -177,7 +179,7 @@ config::named! {
         Dropped = "dropped",
         /// The daemon has been silent for too long.
         Stale = "stale",
-        /// No entry, one that waits, or one for frames to another MAC.
+        /// No entry, one that waits, or one for another MAC or priority.
         Unknown = "unknown",
         /// Neither IPv4 nor IPv6, or more than two tags.
         NotIp = "not-ip",

@@ -25,6 +25,8 @@ fn endpoint(device: u32, mac: u8) -> Endpoint {
         encapsulation: Encapsulation::default(),
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, mac]),
+        priorities: [[0; 4]; 2],
+        classified: false,
         mtu: 1500,
     };
     Endpoint {

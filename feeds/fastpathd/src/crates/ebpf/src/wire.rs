@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use crate::entry::{Entry, Key};
 use crate::entry_side::{Encapsulation, Tag};
 use crate::layout::{
-    self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
-    TAG_8021AD, TAG_THERE,
+    self, Entry4, Entry6, FLOW_BEST_EFFORT, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE,
+    HEADER_MAX, Key4, Key6, TAG_8021AD, TAG_THERE,
 };
 
 fn tag(tag: Option<Tag>) -> u16 {
@@ -88,10 +88,12 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
     let mut header = [0; HEADER_MAX];
     header.get_mut(..from.header.bytes.len())?.copy_from_slice(&from.header.bytes);
     let flag = |is: bool, bit: u8| if is { bit } else { 0 };
-    let fields =
-        |tag: Option<Tag>| tag.map_or((0, [0; 2]), |tag| (tag.vid, tag.protocol().to_be_bytes()));
-    let (outer_tci, outer_proto) = fields(from.header.outer);
-    let (inner_tci, inner_proto) = fields(from.header.inner);
+    let fields = |tag: Option<Tag>, priority| {
+        tag.map_or((0, [0; 2]), |tag| (tag.tci(priority), tag.protocol().to_be_bytes()))
+    };
+    let [outer, inner] = from.header.priorities;
+    let (outer_tci, outer_proto) = fields(from.header.outer, outer);
+    let (inner_tci, inner_proto) = fields(from.header.inner, inner);
     let own = from.own;
     Some(layout::Entry {
         ifindex: from.device,
@@ -99,6 +101,7 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         flags: flag(from.nat, FLOW_NAT)
             | flag(from.header.pppoe, FLOW_PPPOE)
             | flag(from.header.is_plain(), FLOW_PLAIN)
+            | flag(from.best_effort, FLOW_BEST_EFFORT)
             | flag(from.drop.is_some(), FLOW_DROP),
         header_len: u8::try_from(from.header.bytes.len()).ok()?,
         sport: from.sport.to_be_bytes(),
@@ -168,7 +171,13 @@ mod tests {
     #[test]
     fn an_entry_lies_as_the_programs_read_it() {
         let tag = |vid| Some(Tag { vid, service: vid == 35 });
-        let header = Header { bytes: vec![7; 22], outer: tag(35), inner: tag(36), pppoe: true };
+        let header = Header {
+            bytes: vec![7; 22],
+            outer: tag(35),
+            inner: tag(36),
+            priorities: [5, 1],
+            pppoe: true,
+        };
         let back = Encapsulation { outer: tag(20), inner: None, session: Some(0x1234) };
         let from = Entry {
             device: 5,
@@ -185,24 +194,26 @@ mod tests {
             l4_delta: 4,
             back: (5, back),
             own: [1, 2, 3, 4, 5, 6],
+            best_effort: true,
             drop: Some(4711),
         };
         assert!(Entry6::of(&from).is_none());
         let wire = Entry4::of(&from).unwrap();
         assert_eq!((wire.src, wire.dst), ([198, 51, 100, 7], [203, 0, 113, 9]));
         let e = wire.e;
-        assert_eq!((e.ifindex, e.mtu, e.flags, e.header_len), (5, 1492, 7, 22));
+        assert_eq!((e.ifindex, e.mtu, e.flags, e.header_len), (5, 1492, 7 | FLOW_BEST_EFFORT, 22));
         assert_eq!((e.sport, e.dport), ([0x9c, 0x41], [0x01, 0xbb]));
-        assert_eq!((e.outer_tci, e.outer_proto), (35, [0x88, 0xa8]));
-        assert_eq!((e.inner_tci, e.inner_proto), (36, [0x81, 0x00]));
+        assert_eq!((e.outer_tci, e.outer_proto), (0xa023, [0x88, 0xa8]));
+        assert_eq!((e.inner_tci, e.inner_proto), (0x2024, [0x81, 0x00]));
         assert_eq!((e.l3_delta, e.address_delta, e.port_delta, e.l4_delta), (1, 2, 3, 4));
         assert_eq!((e.back.outer, e.back.inner, e.back.session), (0x1014, 0, [0x12, 0x34]));
         assert_eq!((e.back_ifindex, e.own_begin, e.own_end), (5, [1, 2], [3, 4, 5, 6]));
         assert_eq!((e.waiting, e.ended), (1, 0));
         assert_eq!((e.header[21], e.header[22]), (7, 0));
         for (length, outer, flags) in [(14, None, 8), (14, tag(35), 0), (18, None, 0)] {
-            let header = Header { bytes: vec![7; length], outer, inner: None, pppoe: false };
-            let from = Entry { header, nat: false, drop: None, ..from.clone() };
+            let bytes = vec![7; length];
+            let header = Header { bytes, outer, inner: None, priorities: [0; 2], pppoe: false };
+            let from = Entry { header, nat: false, drop: None, best_effort: false, ..from.clone() };
             let wire = Entry4::of(&from).unwrap();
             assert_eq!(wire.e.flags, flags, "{length} {outer:?}");
         }

@@ -64,6 +64,8 @@ fn side(device: u32) -> EntrySide {
         encapsulation: Encapsulation { outer: tag, inner: None, session: Some(7) },
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, 1]),
+        priorities: [[0; 4]; 2],
+        classified: false,
         mtu: 1500,
     }
 }

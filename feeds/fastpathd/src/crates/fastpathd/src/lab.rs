@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use topology::{
     Address, BridgeVlan, Change, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, Route, RouteKind,
+    PortVlan, PppoeSession, Route, RouteKind, VlanPriorities,
 };
 
 pub(crate) fn link(index: u32, name: &str, kind: LinkKind) -> Link {
@@ -24,6 +24,7 @@ pub(crate) fn link(index: u32, name: &str, kind: LinkKind) -> Link {
         operstate: 6,
         hardware: if ppp { 512 } else { 1 },
         point_to_point: ppp,
+        priorities: VlanPriorities::default(),
     }
 }
 

@@ -223,7 +223,7 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
     for (entry, reason) in [
         (None, "not-taken"),
         (Some(dying(TcpState::SynRecv)), "not-established"),
-        (Some(dying(TcpState::TimeWait)), "closing"),
+        (Some(dying(TcpState::FinWait)), "closing"),
         // Another connection with the same number and tuple: requested with its own translation.
         (Some(elsewhere), "pending"),
         (Some(Entry { id: 2, ..web(1) }), "not-taken"),
@@ -234,7 +234,7 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
         table.installed(1, Ok(()), at(1.0));
         table.offload_requests();
         let entry = entry.map(|entry| passed(uncounted(entry)));
-        table.confirmed(&connection, entry.as_ref(), table.reading_start(), at(1.1), &net);
+        table.confirmed(connection.id, entry.as_ref(), table.reading_start(), at(1.1), &net);
         let requests = table.offload_requests();
         assert_eq!(requests[0], OffloadRequest::Remove(1), "{reason}");
         match requests[1..] {
@@ -274,7 +274,7 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(1)]);
     table.installed(1, Ok(()), at(1.2));
     let (entry, since) = (passed(uncounted(web(1))), table.reading_start());
-    table.confirmed(&connection, Some(&entry), since, at(1.3), &with_programs());
+    table.confirmed(connection.id, Some(&entry), since, at(1.3), &with_programs());
     assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.3)), ("slow", "engine-off"));
 }

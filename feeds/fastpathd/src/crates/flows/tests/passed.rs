@@ -66,7 +66,7 @@ fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
     table.refresh(&web(1), before, at(2.2), &net);
     assert_eq!(table.offload_requests(), []);
     table.installed(asked.id, Ok(()), at(2.3));
-    table.confirmed(&asked, Some(&web(1)), before, at(2.4), &net);
+    table.confirmed(asked.id, Some(&web(1)), before, at(2.4), &net);
     assert_eq!(
         table.offload_requests(),
         [OffloadRequest::Confirm(asked), OffloadRequest::Start(asked.id)]

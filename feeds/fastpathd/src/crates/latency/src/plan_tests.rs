@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-use topology::{Address, Change, Mac, PppoeSession};
+use topology::{Address, Change, Mac, PppoeSession, VlanPriorities};
 
 use super::*;
 
@@ -18,6 +18,7 @@ fn link(index: u32, name: &str, kind: LinkKind, lower: Option<u32>) -> Link {
         lower,
         hardware,
         point_to_point: false,
+        priorities: VlanPriorities::default(),
     }
 }
 

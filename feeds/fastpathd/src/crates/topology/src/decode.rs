@@ -12,7 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use config::Network;
 use netlink::{Message, attributes};
 use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
-use netlink_bindings::rt_link::{Ifinfomsg, IterableLinkAttrs, LinkAttrs, LinkinfoDataMsg};
+use netlink_bindings::rt_link::{
+    Ifinfomsg, IterableLinkAttrs, IterableLinkinfoVlanAttrs, LinkAttrs, LinkinfoDataMsg,
+};
 use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
 
@@ -21,7 +23,7 @@ use crate::prefix::ip;
 use crate::rules::RoutingRule;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
-    QueueingDiscipline, Route, RouteKind,
+    QueueingDiscipline, Route, RouteKind, VlanPriorities,
 };
 
 const ETH_P_8021AD: u16 = 0x88a8;
@@ -111,6 +113,7 @@ fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<
         lower: None,
         hardware: header.ifi_type,
         point_to_point: header.ifi_flags & (IFF_POINTOPOINT | IFF_NOARP) != 0,
+        priorities: VlanPriorities::default(),
     };
     for attr in attrs.flatten() {
         match attr {
@@ -129,7 +132,11 @@ fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<
     }
     link.name = name.filter(|name| !name.is_empty())?.into();
     let text = info.as_ref().and_then(|info| info.get_kind().ok()?.to_str().ok());
-    link.kind = kind(header.ifi_type, text, info.and_then(|info| info.get_data().ok()));
+    let data = || info.as_ref().and_then(|info| info.get_data().ok());
+    link.kind = kind(header.ifi_type, text, data());
+    if let Some(LinkinfoDataMsg::Vlan(attrs)) = data() {
+        link.priorities = priorities(&attrs);
+    }
     if foreign || link.lower == Some(index) {
         link.lower = None;
     }
@@ -156,6 +163,23 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
             other => LinkKind::Other(format!("hardware type {other}").into()),
         },
     }
+}
+
+fn priorities(vlan: &IterableLinkinfoVlanAttrs<'_>) -> VlanPriorities {
+    /// `rt_tos2priority` of service bits 0x00, 0x08, 0x10 and 0x18: best effort, bulk, interactive,
+    /// interactive bulk.
+    const PRIORITIES: [u32; 4] = [0, 2, 6, 4];
+    let mut found = VlanPriorities::default();
+    for mapping in vlan.get_egress_qos().into_iter().flat_map(|map| map.get_mapping()) {
+        for (priority, egress) in PRIORITIES.into_iter().zip(&mut found.egress) {
+            if mapping.from == priority {
+                *egress = u8::try_from(mapping.to & 7).unwrap_or(0);
+            }
+        }
+    }
+    let mut ingress = vlan.get_ingress_qos().into_iter().flat_map(|map| map.get_mapping());
+    found.ingress = ingress.any(|mapping| mapping.to != 0);
+    found
 }
 
 /// Queueing disciplines that the kernel or a distribution sets by default.

@@ -82,6 +82,33 @@ fn recorded_links() {
     assert_eq!(links[2].master, Some(links[6].index));
 }
 
+/// A VLAN device with these maps, as pairs of the kernel's numbers.
+fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
+    let map = |kind: u16, pairs: &[(u32, u32)]| {
+        let pair =
+            |(from, to): &(u32, u32)| attr(1, &[from.to_ne_bytes(), to.to_ne_bytes()].concat());
+        attr(kind, &pairs.iter().flat_map(pair).collect::<Vec<_>>())
+    };
+    let data = [attr(1, &35_u16.to_ne_bytes()), map(3, egress), map(4, ingress)].concat();
+    let info = [attr(1, b"vlan\0"), attr(2, &data)].concat();
+    let payload = [ifinfomsg(0, 3), attr(libc::IFLA_IFNAME, b"wan.35\0"), attr(18, &info)].concat();
+    let Change::Link(link) = change(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    assert_eq!(link.kind, LinkKind::Vlan { id: 35, service: false });
+    link.priorities
+}
+
+#[test]
+fn maps_of_priorities_are_read_for_forwarded_packets() {
+    let egress = |pairs: &[(u32, u32)]| mapped(pairs, &[]).egress;
+    assert_eq!(mapped(&[], &[]), VlanPriorities::default());
+    assert_eq!(egress(&[(0, 5)]), [5, 0, 0, 0]);
+    // Bulk is 2, interactive 6, interactive bulk 4; forwarded packets have no other.
+    assert_eq!(egress(&[(0, 1), (2, 2), (4, 3), (6, 4)]), [1, 2, 4, 3]);
+    assert_eq!(egress(&[(1, 7), (3, 7), (5, 7), (7, 7), (16, 7)]), [0; 4]);
+    assert!(mapped(&[], &[(5, 3)]).ingress);
+    assert!(!mapped(&[(0, 5)], &[(5, 0)]).ingress);
+}
+
 #[test]
 fn a_run_of_vlans_is_given_by_its_ends() {
     const BEGIN: u16 = 1 << 3;

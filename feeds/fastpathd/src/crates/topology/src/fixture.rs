@@ -11,7 +11,7 @@ use crate::recording;
 use crate::table::Table;
 use crate::types::{
     Address, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession, Route,
-    RouteKind,
+    RouteKind, VlanPriorities,
 };
 
 /// `/proc/net/pppoe` of the recorded gateway.
@@ -91,6 +91,7 @@ pub(crate) fn link(index: u32, name: &str) -> Link {
         lower: None,
         hardware: libc::ARPHRD_ETHER,
         point_to_point: false,
+        priorities: VlanPriorities::default(),
     }
 }
 

@@ -51,7 +51,7 @@ pub use shaped::{QueueUse, bypassed_queue};
 pub use side::{AddressSide, SideKind};
 pub use types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind,
+    PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind, VlanPriorities,
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};

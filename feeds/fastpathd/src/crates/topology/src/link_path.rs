@@ -22,6 +22,8 @@ pub struct VlanTag {
     pub vid: u16,
     /// 802.1ad instead of 802.1Q.
     pub service: bool,
+    /// See [`VlanPriorities::egress`](crate::VlanPriorities::egress).
+    pub priorities: [u8; 4],
 }
 
 /// Link-layer path to an address and back.
@@ -39,6 +41,8 @@ pub struct LinkPath {
     pub local: Mac,
     /// Destination MAC of frames to it.
     pub next_hop: Mac,
+    /// The kernel gives frames from it a priority by one of their tags.
+    pub classified: bool,
     /// Path MTU up to the next hop.
     pub mtu: u32,
     /// Indexes of all devices on the path, from the one of the route to the lowest.
@@ -66,6 +70,7 @@ pub enum PathError {
 struct Down {
     /// Outer one first.
     tags: Vec<VlanTag>,
+    classified: bool,
     session: Option<u16>,
     local: Option<Mac>,
     next_hop: Option<Mac>,
@@ -94,6 +99,7 @@ impl Topology {
         };
         let mut down = Down {
             tags: Vec::new(),
+            classified: false,
             session: None,
             local: link.mac,
             next_hop,
@@ -112,6 +118,7 @@ impl Topology {
             session: down.session,
             local,
             next_hop,
+            classified: down.classified,
             mtu: down.mtu,
             links: down.links,
             neighbour,
@@ -128,7 +135,9 @@ impl Topology {
             down.mtu = down.mtu.min(at.mtu.saturating_sub(room));
             at = match at.kind {
                 LinkKind::Vlan { id, service } => {
-                    down.tags.insert(0, VlanTag { vid: id, service });
+                    let priorities = at.priorities.egress;
+                    down.tags.insert(0, VlanTag { vid: id, service, priorities });
+                    down.classified |= at.priorities.ingress;
                     self.lower(at.index).ok_or(PathError::Tunnel)?
                 }
                 LinkKind::Ppp => {
@@ -165,7 +174,8 @@ impl Topology {
             match (member, tag) {
                 (Some(member), Some(_)) if member.tagged => {}
                 (Some(member), None) if member.tagged => {
-                    down.tags.insert(0, VlanTag { vid: inside, service: false });
+                    down.tags
+                        .insert(0, VlanTag { vid: inside, service: false, priorities: [0; 4] });
                 }
                 // Ingress and egress frames are both untagged.
                 (Some(member), None) if member.pvid => {}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::change::Change;
 use crate::fixture::{self, gateway, model};
-use crate::types::{BridgeVlan, NeighbourState, PortVlan};
+use crate::types::{BridgeVlan, NeighbourState, PortVlan, VlanPriorities};
 
 fn path(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
     model.link_path(address.parse().unwrap(), None)
@@ -68,6 +68,22 @@ fn the_tag_of_the_lowest_device_is_the_outer_one() {
     let path = path(&stacked(), "10.0.0.2").unwrap();
     assert_eq!(tags(&path), [(35, true), (7, false)]);
     assert_eq!((path.port, path.mtu), (1, 1400));
+}
+
+#[test]
+fn each_tag_has_the_priorities_of_its_device() {
+    let mapped = |link: Link, first, ingress| Link {
+        priorities: VlanPriorities { egress: [first, 0, 0, 0], ingress },
+        ..link
+    };
+    for ingress in [false, true] {
+        let mut model = stacked();
+        model.apply(Change::Link(mapped(fixture::vlan(2, "eth0.35", 35, 1), 5, ingress)));
+        model.apply(Change::Link(mapped(fixture::vlan(3, "eth0.35.7", 7, 2), 1, false)));
+        let path = path(&model, "10.0.0.2").unwrap();
+        let priorities: Vec<_> = path.tags.iter().map(|tag| tag.priorities[0]).collect();
+        assert_eq!((priorities, path.classified), (vec![5, 1], ingress));
+    }
 }
 
 #[test]

@@ -106,6 +106,19 @@ pub struct Link {
     pub hardware: u16,
     /// Has no Ethernet header and no neighbours to resolve (`IFF_POINTOPOINT` or `IFF_NOARP`).
     pub point_to_point: bool,
+    /// Of a VLAN device.
+    pub priorities: VlanPriorities,
+}
+
+/// How the 802.1p priorities of a VLAN's frames depend on the kernel's priorities of packets
+/// (`egress-qos-map`, `ingress-qos-map`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VlanPriorities {
+    /// Of frames with forwarded packets whose service field has 0x00, 0x08, 0x10, 0x18 of the bits
+    /// 0x18.
+    pub egress: [u8; 4],
+    /// Frames that come in give their packet a priority.
+    pub ingress: bool,
 }
 
 /// An address of this machine.

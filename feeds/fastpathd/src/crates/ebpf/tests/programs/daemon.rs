@@ -35,6 +35,8 @@ fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link)
         },
         local,
         next_hop: Some(next_hop),
+        priorities: [[0; 4]; 2],
+        classified: false,
         mtu: 1500,
     }
 }

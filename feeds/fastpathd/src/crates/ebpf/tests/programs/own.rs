@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Frames that the kernel's stack would not route: those to other stations, and those with a wrong
-//! checksum of the IPv4 header.
+//! checksum of the IPv4 header. Also packets whose frames would have another priority.
 
-use ebpf::layout::Out;
+use ebpf::layout::{FLOW_BEST_EFFORT, Out};
 use ebpf::programs::Dsa;
 use proptest::prelude::*;
 
@@ -66,6 +66,33 @@ fn frames_through_a_switch_to_another_address_are_left_to_the_stack() {
     }
 }
 
+/// The kernel's priority of a packet follows from its service field, and so does that of its frame.
+#[test]
+fn packets_of_another_priority_than_the_tag_are_left_to_the_stack() {
+    for_all(|kernel, c| {
+        if c.v6() {
+            return;
+        }
+        for service in 0..=255 {
+            let mut frame = c.frame();
+            let header = &mut frame[c.ip()..c.ip() + 20];
+            header[1] = service;
+            header[10..12].fill(0);
+            let check = !sum(header);
+            header[10..12].copy_from_slice(&check.to_be_bytes());
+            let mut pair = c.pair;
+            kernel.put(&pair);
+            let ran = kernel.run(c.hook, &frame, Metadata::default());
+            assert_eq!(ran.out, Out::Forwarded, "{}: {service:#x}, one priority", c.name);
+            pair.entry().flags |= FLOW_BEST_EFFORT;
+            kernel.put(&pair);
+            let wanted = if service & 0x18 == 0 { Out::Forwarded } else { Out::Unknown };
+            let ran = kernel.run(c.hook, &frame, Metadata::default());
+            assert_eq!(ran.out, wanted, "{}: {service:#x}", c.name);
+        }
+    });
+}
+
 #[test]
 fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
     for_all(|kernel, c| {
@@ -90,11 +117,11 @@ fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
     });
 }
 
-/// The checksum of RFC 1071, one word after the other.
-fn right(header: &[u8]) -> bool {
+/// The ones' complement sum of RFC 1071, one word after the other.
+fn sum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-    let carried = words.fold(0, |sum, word| (sum + word) % 0x1_0000 + (sum + word) / 0x1_0000);
-    carried == 0xffff
+    let sum = words.fold(0, |sum, word| (sum + word) % 0x1_0000 + (sum + word) / 0x1_0000);
+    u16::try_from(sum).expect("16 bits")
 }
 
 #[test]
@@ -120,13 +147,10 @@ fn headers_with_any_service_and_identification() {
             header[10..12].copy_from_slice(&check);
             if repair {
                 header[10..12].fill(0);
-                let sum = (0..=u16::MAX).find(|sum| {
-                    header[10..12].copy_from_slice(&sum.to_be_bytes());
-                    right(header)
-                });
-                prop_assert!(sum.is_some());
+                let check = !sum(header);
+                header[10..12].copy_from_slice(&check.to_be_bytes());
             }
-            let wanted = if right(header) { Out::Forwarded } else { Out::Malformed };
+            let wanted = if sum(header) == 0xffff { Out::Forwarded } else { Out::Malformed };
             for hook in HOOKS {
                 kernel.put(&flow.pair(hook));
                 prop_assert_eq!(kernel.run(hook, &frame, Metadata::default()).out, wanted);

@@ -293,7 +293,7 @@ impl Core {
             if self.offload.ebpf_mut().is_waiting(waiting) {
                 let (now, network) = (self.now, self.network.view());
                 let flows = &mut self.conntrack.flows;
-                flows.confirmed(&waiting.connection, entry.as_ref(), start, now, network);
+                flows.confirmed(waiting.connection.id, entry.as_ref(), start, now, network);
             }
         }
         self.serve_ebpf()

@@ -38,7 +38,7 @@ pub(crate) fn endpoint(
         return Err(Reason::NotTaken);
     }
     let tag = |at: usize| {
-        path.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
+        path.tags.get(at).map(|VlanTag { vid, service, .. }| Tag { vid: *vid, service: *service })
     };
     let mut dependencies = vec![Dependency::Session; usize::from(path.session.is_some())];
     for index in &path.links {
@@ -57,6 +57,8 @@ pub(crate) fn endpoint(
         encapsulation: Encapsulation { outer: tag(0), inner: tag(1), session: path.session },
         local: path.local.0,
         next_hop: Some(path.next_hop.0),
+        priorities: [0, 1].map(|at| path.tags.get(at).map_or([0; 4], |tag| tag.priorities)),
+        classified: path.classified,
         mtu: path.mtu,
     };
     Ok(Endpoint { side, route: place.route, dependencies })
@@ -68,6 +70,7 @@ pub(crate) fn reason(refusal: InstallRefusal) -> Reason {
         InstallRefusal::Protocol | InstallRefusal::Family => Reason::UnsupportedProtocol,
         InstallRefusal::NoNeighbour => Reason::NoNeighbour,
         InstallRefusal::Mtu => Reason::Mtu,
+        InstallRefusal::Priority => Reason::Shaped,
         InstallRefusal::Full => Reason::TableFull,
         InstallRefusal::Twin => Reason::NotTaken,
     }

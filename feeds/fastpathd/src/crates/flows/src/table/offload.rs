@@ -55,23 +55,19 @@ impl FlowTable {
     /// began.
     pub fn confirmed(
         &mut self,
-        connection: &Connection,
+        id: u64,
         entry: Option<&Entry>,
         start: ReadingStart,
         now: Now,
         net: &dyn Network,
     ) {
-        let same = |entry: &&Entry| {
-            self.position(connection.id).is_some_and(|at| self.flows[at].is(entry))
-                && entry.reply == connection.reply
-                && entry.tcp_state.is_none_or(|state| state == TcpState::Established)
-        };
-        let same = entry.filter(same);
+        let same = self.position(id).zip(entry).is_some_and(|(at, e)| self.flows[at].is(e));
+        // Another state or translation makes the flow ineligible.
         if let Some(entry) = entry {
             self.refresh(entry, start, now, net);
         }
-        let event = if same.is_some() { Event::Confirmed } else { Event::Unconfirmed };
-        self.offload_event(connection.id, event, now);
+        let event = if same { Event::Confirmed } else { Event::Unconfirmed };
+        self.offload_event(id, event, now);
     }
 
     /// The engine has removed a flow by itself: for this reason, or for none, and then it is

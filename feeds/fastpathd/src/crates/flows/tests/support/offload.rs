@@ -53,7 +53,7 @@ pub(crate) fn start(
     table.installed(connection.id, Ok(()), at(seconds));
     assert_eq!(table.offload_requests(), [OffloadRequest::Confirm(connection)]);
     let (entry, since) = (passed(entry), table.reading_start());
-    table.confirmed(&connection, Some(&entry), since, at(seconds), net);
+    table.confirmed(connection.id, Some(&entry), since, at(seconds), net);
     assert_eq!(table.offload_requests(), [OffloadRequest::Start(connection.id)]);
 }
 
