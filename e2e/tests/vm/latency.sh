@@ -63,6 +63,22 @@ test_queues_of_others_are_left_alone() {
     doctor 'soon 5 silent latency-missing'
 }
 
+test_a_queue_of_others_that_arrives_later_ends_ours() {
+    trap 'gw tc qdisc del dev wan root 2>/dev/null || true' EXIT
+    latency_on 50000 10000
+    # A port that is down drops what is redirected to it.
+    gw ip link set ifb-fastpath down
+    soon 10 gw 'ip link show ifb-fastpath | grep -q "[<,]UP[,>]"'
+    soon 10 internet
+    gw tc qdisc replace dev wan root handle 9: cake bandwidth 20mbit
+    soon 10 says '.latency | .enabled and (.active | not) and .cause.code == "foreign"' status
+    soon 10 ours_is_gone
+    has "the queue of wan" "$(gw tc qdisc show dev wan root)" 'cake 9: root'
+    internet
+    gw tc qdisc del dev wan root
+    soon 10 limits 50000 10000
+}
+
 # @finds:sqm-downloads
 test_the_rates_of_sqm_are_taken_over() {
     local root id

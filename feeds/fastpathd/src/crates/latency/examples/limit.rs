@@ -24,11 +24,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for change in Watcher::open()?.next().await? {
         topology.apply(change);
     }
-    let wan = Wan { name: "wan", device: &device, lower: &lower };
+    let proto = if device == lower { "dhcp" } else { "pppoe" };
+    let wan = Wan { name: "wan", device: &device, lower: &lower, proto };
     let plan = plan(&topology, wan, &settings, |name| name == inner)
         .map_err(|reason| reason.to_string())?;
     let mut kernel = Client::open(Protocol::Route)?;
-    let applied = apply(&mut kernel, &plan, None).map_err(|reason| reason.to_string())?;
+    let applied = apply(&mut kernel, &plan, None).map_err(|failure| failure.reason.to_string())?;
     println!("{applied:?}");
     Ok(())
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Brings a plan into force: compares the kernel's state with it, changes what differs, reads it
-//! back; rolls back after a refusal. Removes all that is ours, by handle, priority and name.
+//! Brings a plan into force: observes what the kernel has of ours, changes what differs from the
+//! plan, reads it back. After a failure either the plan before is in force or nothing of ours is.
+
+use std::collections::BTreeMap;
 
 use netlink::{Client, EXCL, RequestError, messages};
 
@@ -38,13 +40,34 @@ impl Kernel for Client {
 /// Whether anything was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
-    /// The plan was in force.
+    /// The kernel already had exactly this.
     Unchanged,
-    /// It is now.
+    /// The kernel has it now.
     Changed,
 }
 
-/// Brings `plan` into force. After a refusal the plan `before` is, or without one none.
+/// Our objects in the kernel after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// No object.
+    Nothing,
+    /// Exactly those of the plan before.
+    Before,
+    /// Unknown objects: the kernel refused to remove some.
+    Unknown,
+}
+
+/// A plan is not in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The reason.
+    pub reason: LatencyReason,
+    /// Our objects in the kernel.
+    pub left: Left,
+}
+
+/// Brings `plan` into force. After a failure restores the plan `before`, or else removes all that is
+/// ours.
 ///
 /// # Errors
 /// A device has a queueing discipline of another program, or the kernel refused.
@@ -52,47 +75,137 @@ pub fn apply(
     kernel: &mut impl Kernel,
     plan: &Plan,
     before: Option<&Plan>,
-) -> Result<Applied, LatencyReason> {
-    let qdiscs = qdiscs(kernel)?;
-    foreign(&qdiscs, plan)?;
-    if is_in_force(kernel, &qdiscs, plan)? {
-        return Ok(Applied::Unchanged);
-    }
-    let put = put(kernel, &qdiscs, plan).and_then(|()| {
-        let qdiscs = self::qdiscs(kernel)?;
-        if is_in_force(kernel, &qdiscs, plan)? {
-            return Ok(Applied::Changed);
-        }
-        Err(LatencyReason::Refused { said: "it reads back otherwise".to_owned() })
-    });
-    if put.is_err() {
-        let back = before.filter(|before| *before != plan).map(|before| {
-            let qdiscs = self::qdiscs(kernel)?;
-            self::put(kernel, &qdiscs, before)
-        });
-        if !matches!(back, Some(Ok(()))) {
-            remove(kernel)?;
-        }
-    }
-    put
+) -> Result<Applied, Failure> {
+    let reason = match bring(kernel, plan) {
+        Ok(applied) => return Ok(applied),
+        Err(reason) => reason,
+    };
+    let before = before.filter(|before| *before != plan);
+    let left = if before.is_some_and(|before| bring(kernel, before).is_ok()) {
+        Left::Before
+    } else if remove(kernel).is_ok() {
+        Left::Nothing
+    } else {
+        Left::Unknown
+    };
+    Err(Failure { reason, left })
 }
 
 /// Removes all that is ours.
 ///
 /// # Errors
-/// The kernel refused.
-pub fn remove(kernel: &mut impl Kernel) -> Result<(), LatencyReason> {
-    let qdiscs = qdiscs(kernel)?;
-    sweep(kernel, &qdiscs, None)?;
-    match ifb(kernel)? {
-        Some(index) => ask(kernel, wire::DEL_LINK, 0, &wire::link(index)).map(drop),
-        None => Ok(()),
+/// The kernel refused; what it did not refuse is removed.
+pub fn remove(kernel: &mut impl Kernel) -> Result<Applied, LatencyReason> {
+    let seen = Seen::read(kernel)?;
+    let swept = sweep(kernel, &seen, None)?;
+    // A filter that redirects to a device that is gone drops its packets, so the ifb goes last.
+    let Some(ifb) = seen.ifb else { return Ok(swept) };
+    ask(kernel, wire::DEL_LINK, 0, &wire::link(ifb.index))?;
+    Ok(Applied::Changed)
+}
+
+fn bring(kernel: &mut impl Kernel, plan: &Plan) -> Result<Applied, LatencyReason> {
+    let seen = Seen::read(kernel)?;
+    seen.foreign(plan)?;
+    if seen.is_exactly(plan) {
+        return Ok(Applied::Unchanged);
+    }
+    put(kernel, &seen, plan)?;
+    if Seen::read(kernel)?.is_exactly(plan) {
+        return Ok(Applied::Changed);
+    }
+    Err(LatencyReason::Refused { said: "it reads back otherwise".to_owned() })
+}
+
+/// Our objects in the kernel, and the queueing disciplines of others.
+struct Seen {
+    qdiscs: Vec<Qdisc>,
+    ifb: Option<Ifb>,
+    /// Devices with a clsact.
+    filters: BTreeMap<u32, Filters>,
+}
+
+/// Our filters of a device.
+#[derive(Default)]
+struct Filters {
+    /// Whether any object of ours is there, which includes tables of filters.
+    any: bool,
+    /// By source and target, sorted.
+    redirects: Vec<(String, u32)>,
+}
+
+impl Seen {
+    fn read(kernel: &mut impl Kernel) -> Result<Self, LatencyReason> {
+        let answer = kernel.dump(wire::GET_QDISC, &wire::all_qdiscs()).map_err(|e| refused(&e))?;
+        let qdiscs: Vec<Qdisc> =
+            messages(&answer).filter_map(|message| Qdisc::parse(message.payload)).collect();
+        let mut filters = BTreeMap::new();
+        for qdisc in qdiscs.iter().filter(|qdisc| qdisc.kind == "clsact") {
+            filters.insert(qdisc.index, Filters::read(kernel, qdisc.index)?);
+        }
+        Ok(Self { qdiscs, ifb: ifb(kernel)?, filters })
+    }
+
+    /// Queueing disciplines of others where ours are to be.
+    fn foreign(&self, plan: &Plan) -> Result<(), LatencyReason> {
+        let of = |device: &Device, qdisc: &Qdisc| LatencyReason::Foreign {
+            device: device.name.to_string(),
+            kind: qdisc.kind.clone(),
+        };
+        let root =
+            self.qdiscs.iter().filter(|qdisc| qdisc.index == plan.port.index).find(|qdisc| {
+                // Some children of a root say that they are one.
+                qdisc.parent == wire::ROOT && !is_default(qdisc) && !qdisc.is_ours()
+            });
+        if let Some(root) = root {
+            return Err(of(&plan.port, root));
+        }
+        for host in &plan.hosts {
+            // An ingress qdisc takes the place of a clsact.
+            let mut on = self.qdiscs.iter().filter(|qdisc| qdisc.index == host.index);
+            if let Some(ingress) = on.find(|qdisc| qdisc.kind == "ingress") {
+                return Err(of(host, ingress));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel has everything of the plan, and nothing else of ours.
+    fn is_exactly(&self, plan: &Plan) -> bool {
+        // Packets that are redirected to a device that is down are dropped.
+        let Some(ifb) = self.ifb.filter(|ifb| ifb.up) else { return false };
+        let has = |index, is_download| {
+            let wanted = wire::cake(plan, is_download);
+            let mut on = self.qdiscs.iter().filter(|qdisc| qdisc.index == index);
+            on.any(|qdisc| qdisc.is_ours() && qdisc.has(&wanted))
+        };
+        let mut ours = self.qdiscs.iter().filter(|qdisc| qdisc.is_ours());
+        has(plan.port.index, false)
+            && has(ifb.index, true)
+            && ours.all(|qdisc| qdisc.index == ifb.index || qdisc.index == plan.port.index)
+            && plan.hosts.iter().all(|host| self.has_filters(plan, host, ifb.index))
+            && self.filters.iter().all(|(index, filters)| !filters.any || plan.has_host(*index))
+    }
+
+    fn has_filters(&self, plan: &Plan, host: &Device, ifb: u32) -> bool {
+        let Some(filters) = self.filters.get(&host.index) else { return false };
+        let mut wanted: Vec<(String, u32)> =
+            plan.sources.iter().map(|source| (source.name.to_string(), ifb)).collect();
+        wanted.push((wire::IFB.to_owned(), 0));
+        wanted.sort_unstable();
+        filters.redirects == wanted
     }
 }
 
-fn qdiscs(kernel: &mut impl Kernel) -> Result<Vec<Qdisc>, LatencyReason> {
-    let answer = kernel.dump(wire::GET_QDISC, &wire::all_qdiscs()).map_err(|e| refused(&e))?;
-    Ok(messages(&answer).filter_map(|message| Qdisc::parse(message.payload)).collect())
+impl Filters {
+    fn read(kernel: &mut impl Kernel, index: u32) -> Result<Self, LatencyReason> {
+        let answer = filters(kernel, index, wire::EGRESS)?;
+        let any = messages(&answer).any(|message| wire::is_ours(message.payload));
+        let mut redirects: Vec<(String, u32)> =
+            messages(&answer).filter_map(|message| wire::redirected(message.payload)).collect();
+        redirects.sort_unstable();
+        Ok(Self { any, redirects })
+    }
 }
 
 /// Queueing disciplines that the kernel or a distribution sets by default.
@@ -100,108 +213,56 @@ fn is_default(qdisc: &Qdisc) -> bool {
     topology::is_default_queue(&qdisc.kind)
 }
 
-/// Queueing disciplines of others where ours are to be.
-fn foreign(qdiscs: &[Qdisc], plan: &Plan) -> Result<(), LatencyReason> {
-    let of = |device: &Device, qdisc: &Qdisc| LatencyReason::Foreign {
-        device: device.name.to_string(),
-        kind: qdisc.kind.clone(),
-    };
-    let mut on = qdiscs.iter().filter(|qdisc| qdisc.index == plan.port.index);
-    let root = on.find(|qdisc| {
-        // Some children of a root say that they are one.
-        qdisc.parent == wire::ROOT && !is_default(qdisc) && !qdisc.is_ours()
-    });
-    if let Some(root) = root {
-        return Err(of(&plan.port, root));
-    }
-    for host in &plan.hosts {
-        // It takes the place of a clsact.
-        let mut on = qdiscs.iter().filter(|qdisc| qdisc.index == host.index);
-        if let Some(ingress) = on.find(|qdisc| qdisc.kind == "ingress") {
-            return Err(of(host, ingress));
+fn put(kernel: &mut impl Kernel, seen: &Seen, plan: &Plan) -> Result<(), LatencyReason> {
+    sweep(kernel, seen, Some(plan))?;
+    let ifb = match seen.ifb {
+        Some(Ifb { index, up: true }) => index,
+        Some(Ifb { index, up: false }) => {
+            ask(kernel, wire::NEW_LINK, 0, &wire::link_up(index))?;
+            index
         }
-    }
-    Ok(())
-}
-
-fn is_in_force(
-    kernel: &mut impl Kernel,
-    qdiscs: &[Qdisc],
-    plan: &Plan,
-) -> Result<bool, LatencyReason> {
-    let Some(ifb) = ifb(kernel)? else { return Ok(false) };
-    let has = |index, is_download| {
-        let wanted = wire::cake(plan, is_download);
-        qdiscs.iter().any(|qdisc| qdisc.index == index && qdisc.is_ours() && qdisc.has(&wanted))
-    };
-    if !has(plan.port.index, false) || !has(ifb, true) {
-        return Ok(false);
-    }
-    for host in &plan.hosts {
-        if !has_filters(kernel, qdiscs, plan, host, ifb)? {
-            return Ok(false);
+        None => {
+            make(kernel, wire::NEW_LINK, EXCL, &wire::new_ifb(), "ifb")?;
+            let made = ifb(kernel)?.map(|ifb| ifb.index);
+            made.ok_or_else(|| LatencyReason::NoModule { module: "ifb".to_owned() })?
         }
-    }
-    let ours = |qdisc: &&Qdisc| qdisc.is_ours();
-    Ok(qdiscs.iter().filter(ours).all(|q| q.index == ifb || q.index == plan.port.index))
-}
-
-fn has_filters(
-    kernel: &mut impl Kernel,
-    qdiscs: &[Qdisc],
-    plan: &Plan,
-    host: &Device,
-    ifb: u32,
-) -> Result<bool, LatencyReason> {
-    if !has_clsact(qdiscs, host.index) {
-        return Ok(false);
-    }
-    let answer = filters(kernel, host.index, wire::EGRESS)?;
-    let mut found: Vec<(String, u32)> =
-        messages(&answer).filter_map(|message| wire::redirected(message.payload)).collect();
-    let mut wanted: Vec<(String, u32)> =
-        plan.sources.iter().map(|source| (source.name.to_string(), ifb)).collect();
-    wanted.push((wire::IFB.to_owned(), 0));
-    found.sort_unstable();
-    wanted.sort_unstable();
-    Ok(found == wanted)
-}
-
-fn has_clsact(qdiscs: &[Qdisc], index: u32) -> bool {
-    qdiscs.iter().any(|qdisc| qdisc.index == index && qdisc.kind == "clsact")
-}
-
-fn put(kernel: &mut impl Kernel, qdiscs: &[Qdisc], plan: &Plan) -> Result<(), LatencyReason> {
-    sweep(kernel, qdiscs, Some(plan))?;
-    let ifb = if let Some(index) = ifb(kernel)? {
-        index
-    } else {
-        make(kernel, wire::NEW_LINK, EXCL, &wire::new_ifb(), "ifb")?;
-        ifb(kernel)?.ok_or_else(|| LatencyReason::NoModule { module: "ifb".to_owned() })?
     };
     for (index, is_download) in [(ifb, true), (plan.port.index, false)] {
         let root = wire::root(index, &wire::cake(plan, is_download));
         make(kernel, wire::NEW_QDISC, REPLACE, &root, "sch_cake")?;
     }
     for host in &plan.hosts {
-        if has_filters(kernel, qdiscs, plan, host, ifb)? {
-            continue;
-        }
-        if has_clsact(qdiscs, host.index) {
-            delete_filters(kernel, host.index)?;
-        } else {
-            make(kernel, wire::NEW_QDISC, EXCL, &wire::clsact(host.index), "sch_ingress")?;
-        }
-        if let Err(reason) = put_filters(kernel, plan, host.index, ifb) {
-            // Without a filter nothing shows that the clsact is ours.
-            delete_filters(kernel, host.index)?;
-            if !has_clsact(qdiscs, host.index) {
-                delete_empty(kernel, host.index)?;
-            }
-            return Err(reason);
+        if !seen.has_filters(plan, host, ifb) {
+            put_host(kernel, seen, plan, host.index, ifb)?;
         }
     }
     Ok(())
+}
+
+fn put_host(
+    kernel: &mut impl Kernel,
+    seen: &Seen,
+    plan: &Plan,
+    index: u32,
+    ifb: u32,
+) -> Result<(), LatencyReason> {
+    let before = seen.filters.get(&index);
+    match before {
+        Some(filters) if filters.any => delete_filters(kernel, index)?,
+        Some(_) => {}
+        None => make(kernel, wire::NEW_QDISC, EXCL, &wire::clsact(index), "sch_ingress")?,
+    }
+    let put = put_filters(kernel, plan, index, ifb);
+    if put.is_err() {
+        // Without a filter nothing shows that the clsact is ours.
+        if Filters::read(kernel, index)?.any {
+            delete_filters(kernel, index)?;
+        }
+        if before.is_none_or(|filters| filters.any) {
+            delete_empty(kernel, index)?;
+        }
+    }
+    put
 }
 
 fn put_filters(
@@ -219,39 +280,33 @@ fn put_filters(
     Ok(())
 }
 
-/// Removes our objects from all devices but those of the plan.
+/// Removes our queueing disciplines and filters from all devices but those of the plan. A refusal
+/// for one device does not keep those of another.
 fn sweep(
     kernel: &mut impl Kernel,
-    qdiscs: &[Qdisc],
+    seen: &Seen,
     plan: Option<&Plan>,
-) -> Result<(), LatencyReason> {
-    let ifb = ifb(kernel)?;
-    for qdisc in qdiscs {
-        let index = qdisc.index;
-        let stays = plan.is_some_and(|plan| {
-            index == plan.port.index && qdisc.is_ours()
-                || qdisc.kind == "clsact" && plan.hosts.iter().any(|host| host.index == index)
-        });
-        if stays || Some(index) == ifb {
-            continue;
-        }
-        if qdisc.is_ours() {
-            ask(kernel, wire::DEL_QDISC, 0, &wire::delete_root(index))?;
-        } else if qdisc.kind == "clsact" && delete_filters(kernel, index)? {
-            delete_empty(kernel, index)?;
+) -> Result<Applied, LatencyReason> {
+    let mut results = Vec::new();
+    for (index, _) in seen.filters.iter().filter(|(_, filters)| filters.any) {
+        if !plan.is_some_and(|plan| plan.has_host(*index)) {
+            results
+                .push(delete_filters(kernel, *index).and_then(|()| delete_empty(kernel, *index)));
         }
     }
-    Ok(())
+    for qdisc in seen.qdiscs.iter().filter(|qdisc| qdisc.is_ours()) {
+        let is_planned = plan.is_some_and(|plan| qdisc.index == plan.port.index);
+        if !is_planned && seen.ifb.is_none_or(|ifb| ifb.index != qdisc.index) {
+            results
+                .push(ask(kernel, wire::DEL_QDISC, 0, &wire::delete_root(qdisc.index)).map(drop));
+        }
+    }
+    let applied = if results.is_empty() { Applied::Unchanged } else { Applied::Changed };
+    results.into_iter().collect::<Result<(), _>>().map(|()| applied)
 }
 
-/// Whether there were any.
-fn delete_filters(kernel: &mut impl Kernel, index: u32) -> Result<bool, LatencyReason> {
-    let answer = filters(kernel, index, wire::EGRESS)?;
-    if !messages(&answer).any(|message| wire::is_ours(message.payload)) {
-        return Ok(false);
-    }
-    ask(kernel, wire::DEL_FILTER, 0, &wire::delete_filters(index))?;
-    Ok(true)
+fn delete_filters(kernel: &mut impl Kernel, index: u32) -> Result<(), LatencyReason> {
+    ask(kernel, wire::DEL_FILTER, 0, &wire::delete_filters(index)).map(drop)
 }
 
 /// Removes a clsact without filters.
@@ -269,10 +324,19 @@ fn filters(kernel: &mut impl Kernel, index: u32, parent: u32) -> Result<Vec<u8>,
     kernel.dump(wire::GET_FILTER, &wire::filters(index, parent)).map_err(|e| refused(&e))
 }
 
-/// Index of our ifb; none: there is none.
-fn ifb(kernel: &mut impl Kernel) -> Result<Option<u32>, LatencyReason> {
+#[derive(Clone, Copy)]
+struct Ifb {
+    index: u32,
+    up: bool,
+}
+
+/// Our ifb; `None` if it does not exist.
+fn ifb(kernel: &mut impl Kernel) -> Result<Option<Ifb>, LatencyReason> {
     match kernel.request(wire::GET_LINK, 0, &wire::ifb_by_name()) {
-        Ok(answer) => Ok(messages(&answer).find_map(|message| wire::link_index(message.payload))),
+        Ok(answer) => Ok(messages(&answer).find_map(|message| {
+            let (index, up) = wire::link_state(message.payload)?;
+            Some(Ifb { index, up })
+        })),
         Err(error) if error.refused() == Some(libc::ENODEV) => Ok(None),
         Err(error) => Err(refused(&error)),
     }
@@ -320,6 +384,12 @@ fn error_text(error: &RequestError) -> String {
     }
 }
 
+#[cfg(test)]
+#[path = "fake.rs"]
+mod fake;
+#[cfg(test)]
+#[path = "apply_property_tests.rs"]
+mod property_tests;
 #[cfg(test)]
 #[path = "apply_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ mod reason;
 mod settings;
 mod wire;
 
-pub use apply::{Applied, Kernel, apply, remove};
+pub use apply::{Applied, Failure, Kernel, Left, apply, remove};
 pub use plan::{Device, Plan, Wan, plan};
 pub use reason::LatencyReason;
 pub use settings::Settings;

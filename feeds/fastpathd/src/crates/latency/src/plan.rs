@@ -40,6 +40,8 @@ pub struct Wan<'a> {
     pub device: &'a str,
     /// The device below a session.
     pub lower: &'a str,
+    /// Its protocol.
+    pub proto: &'a str,
 }
 
 /// Where CAKE is to be, and how it is set.
@@ -64,6 +66,13 @@ pub struct Plan {
     pub shortest: u32,
     /// Part of the overhead that is in the packets at the port already.
     pub included: u32,
+}
+
+impl Plan {
+    /// Whether packets from the Internet are taken from this device's egress.
+    pub(crate) fn has_host(&self, index: u32) -> bool {
+        self.hosts.iter().any(|host| host.index == index)
+    }
 }
 
 /// Plans for `wan`. `is_inner`: whether a layer 3 device leads to a network of the router's
@@ -106,7 +115,8 @@ pub fn plan(
         return Err(LatencyReason::NoHosts);
     }
     let tags = chain.iter().filter(|link| matches!(link.kind, LinkKind::Vlan { .. })).count();
-    let is_pppoe = wan.lower != wan.device || chain.iter().any(|link| link.kind == LinkKind::Ppp);
+    // A session that is down is in no chain.
+    let is_pppoe = wan.proto == "pppoe" || chain.iter().any(|link| link.kind == LinkKind::Ppp);
     let pppoe = if is_pppoe { PPPOE } else { 0 };
     let whole = ETHERNET + VLAN * u32::try_from(tags).unwrap_or_default() + pppoe;
     Ok(Plan {

@@ -56,8 +56,9 @@ fn settings() -> Settings {
     Settings { enabled: true, download: 50_000, upload: 10_000, ..settings }
 }
 
-const PPPOE_WAN: Wan<'_> = Wan { name: "wan", device: "pppoe-wan", lower: "wan.35" };
-const VLAN_WAN: Wan<'_> = Wan { name: "wan", device: "wan.35", lower: "wan.35" };
+const PPPOE_WAN: Wan<'_> =
+    Wan { name: "wan", device: "pppoe-wan", lower: "wan.35", proto: "pppoe" };
+const VLAN_WAN: Wan<'_> = Wan { name: "wan", device: "wan.35", lower: "wan.35", proto: "dhcp" };
 
 fn names(devices: &[Device]) -> Vec<&str> {
     devices.iter().map(|device| &*device.name).collect()
@@ -95,6 +96,16 @@ fn a_session_that_is_down_changes_neither_port_nor_overhead() {
     assert_eq!(names(&down.sources), ["wan.35", "wan"]);
 }
 
+/// netifd names no device for a modem, a tunnel and some other protocols.
+#[test]
+fn a_wan_without_a_device_below_has_no_session() {
+    for (proto, lower) in [("qmi", ""), ("ncm", ""), ("wwan", ""), ("dhcp", "wan"), ("6in4", "")] {
+        let wan = Wan { name: "wan", device: "wan.35", lower, proto };
+        let plan = plan(&gateway(false), wan, &settings(), |_| false).unwrap();
+        assert_eq!((plan.overhead, plan.included), (42, 0), "{proto}");
+    }
+}
+
 #[test]
 fn a_port_that_carries_another_network_is_not_limited() {
     let mut topology = gateway(true);
@@ -111,7 +122,7 @@ fn a_port_that_carries_another_network_is_not_limited() {
 #[test]
 fn without_a_port_of_its_own_nothing_is_limited() {
     let no_port = Err(LatencyReason::NoPort { interface: "wan".to_owned() });
-    let missing = Wan { name: "wan", device: "wan.7", lower: "wan.7" };
+    let missing = Wan { name: "wan", device: "wan.7", lower: "wan.7", proto: "dhcp" };
     assert_eq!(plan(&gateway(true), missing, &settings(), |_| false), no_port);
     let mut topology = gateway(false);
     let mut port = link(3, "wan", LinkKind::Ethernet, None);

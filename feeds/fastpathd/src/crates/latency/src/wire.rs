@@ -221,10 +221,12 @@ pub(crate) fn is_ours(payload: &[u8]) -> bool {
     word_at(payload, 16).is_some_and(|info| info >> 16 == PRIORITY)
 }
 
+/// `IFF_UP`.
+const UP: u32 = 1;
+
 /// The ifb, up.
 pub(crate) fn new_ifb() -> Vec<u8> {
     const LINK_INFO: u16 = 18;
-    const UP: u32 = 1;
     let mut payload = [0, 0, UP, UP].map(u32::to_ne_bytes).concat();
     let mut info = Vec::new();
     text(&mut info, 1, "ifb");
@@ -246,9 +248,14 @@ pub(crate) fn link(index: u32) -> Vec<u8> {
     [0, index, 0, 0].map(u32::to_ne_bytes).concat()
 }
 
-/// Index of a link, from its message.
-pub(crate) fn link_index(payload: &[u8]) -> Option<u32> {
-    word_at(payload, 4)
+/// Brings a link up.
+pub(crate) fn link_up(index: u32) -> Vec<u8> {
+    [0, index, UP, UP].map(u32::to_ne_bytes).concat()
+}
+
+/// Index of a link and whether it is up, from its message.
+pub(crate) fn link_state(payload: &[u8]) -> Option<(u32, bool)> {
+    Some((word_at(payload, 4)?, word_at(payload, 8)? & UP != 0))
 }
 
 fn word_at(bytes: &[u8], at: usize) -> Option<u32> {

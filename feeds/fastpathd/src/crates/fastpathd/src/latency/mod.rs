@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ::latency::{Applied, LatencyReason, Plan, Settings, Wan, plan};
+use ::latency::{Applied, Failure, IFB, LatencyReason, Left, Plan, Settings, Wan, plan};
 use flows::Now;
 use model::Engine;
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// Values of the UCI package sqm; null: there is none.
     Sqm(Value),
     /// The outcome of a job.
-    Done(Result<Applied, LatencyReason>),
+    Done(Result<Applied, Failure>),
 }
 
 /// A request to traffic control.
@@ -72,8 +72,8 @@ pub(crate) struct State {
     refused: Option<LatencyReason>,
     retry_at: Option<Duration>,
     verify_at: Duration,
-    /// The queueing disciplines when the plan was last verified.
-    seen: Vec<QueueingDiscipline>,
+    /// The queueing disciplines when the plan was last verified, and whether the ifb was up.
+    seen: (Vec<QueueingDiscipline>, bool),
 }
 
 impl State {
@@ -94,10 +94,11 @@ impl State {
         self.next_job(now)
     }
 
-    /// Queueing disciplines have changed, perhaps by another program: the plan is verified at once.
-    fn see(&mut self, queues: &[QueueingDiscipline], now: Now) {
-        if self.seen != queues {
-            self.seen = queues.to_vec();
+    /// Queueing disciplines or the ifb have changed, perhaps by another program: the plan is verified
+    /// at once.
+    fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) {
+        if self.seen.0 != queues || self.seen.1 != is_up {
+            self.seen = (queues.to_vec(), is_up);
             self.verify_at = now.mono;
             // They may have left a device to us.
             self.retry_at = None;
@@ -122,7 +123,7 @@ impl State {
         Some(job)
     }
 
-    fn done(&mut self, result: Result<Applied, LatencyReason>, now: Now) -> Option<Job> {
+    fn done(&mut self, result: Result<Applied, Failure>, now: Now) -> Option<Job> {
         let job = self.job.take()?;
         self.is_known = true;
         self.verify_at = now.mono + VERIFY_EVERY;
@@ -137,15 +138,14 @@ impl State {
                 self.is_dirty = false;
                 self.in_force = None;
             }
-            (Job::Apply { plan, before }, Err(reason)) => {
+            (job, Err(Failure { reason, left })) => {
                 self.refused = Some(reason);
                 self.retry_at = Some(now.mono + RETRY);
-                self.in_force = before.filter(|before| *before != plan);
-                self.is_dirty = true;
-            }
-            (Job::Remove, Err(reason)) => {
-                self.refused = Some(reason);
-                self.retry_at = Some(now.mono + RETRY);
+                self.is_dirty = left != Left::Nothing;
+                self.in_force = match (left, job) {
+                    (Left::Before, Job::Apply { before, .. }) => before,
+                    (Left::Before | Left::Nothing | Left::Unknown, _) => None,
+                };
             }
         }
         self.next_job(now)
@@ -156,13 +156,18 @@ impl State {
         self.in_force.as_ref()
     }
 
-    /// Why it is not as the configuration wants it; none: it is.
+    /// Whether latency is to be kept low and is not.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.in_force.is_none() && self.reason().is_some()
+    }
+
+    /// Why the kernel's queues are not as the configuration wants them; `None` if they are.
     fn reason(&self) -> Option<LatencyReason> {
-        if !self.settings.as_ref().is_some_and(|settings| settings.enabled) {
-            return None;
-        }
         if let Some(refused) = &self.refused {
             return Some(refused.clone());
+        }
+        if !self.settings.as_ref().is_some_and(|settings| settings.enabled) {
+            return None;
         }
         match &self.wanted {
             None | Some(Ok(None)) => Some(LatencyReason::Waiting),
@@ -197,12 +202,12 @@ impl Core {
         }
     }
 
-    fn latency_done(&mut self, result: Result<Applied, LatencyReason>) -> Vec<AnyEffect> {
+    fn latency_done(&mut self, result: Result<Applied, Failure>) -> Vec<AnyEffect> {
         match &result {
             Ok(Applied::Changed) => log::info!("queues of the WAN: changed"),
             Ok(Applied::Unchanged) => {}
-            Err(reason) if self.latency.refused.as_ref() == Some(reason) => {}
-            Err(reason) => log::error!("queues of the WAN: {reason}"),
+            Err(failure) if self.latency.refused.as_ref() == Some(&failure.reason) => {}
+            Err(failure) => log::error!("queues of the WAN: {}", failure.reason),
         }
         let next = self.latency.done(result, self.now);
         let hosts = self.latency.in_force().map(|plan| &plan.hosts);
@@ -220,8 +225,9 @@ impl Core {
             return None;
         }
         let wanted = self.wanted_latency()?;
-        let queues = self.network.topology().queues();
-        self.latency.see(queues, self.now);
+        let topology = self.network.topology();
+        let is_up = topology.link_named(IFB).is_some_and(|ifb| ifb.up);
+        self.latency.see(topology.queues(), is_up, self.now);
         self.latency.want(wanted, self.now).map(run)
     }
 
@@ -254,8 +260,8 @@ impl Core {
             ),
             None => interfaces.iter().find(|interface| firewall.is_wan(&interface.zone)),
         };
-        let Interface { name, device, lower, .. } = chosen.ok_or(LatencyReason::NoWan)?;
-        let wan = Wan { name, device, lower };
+        let Interface { name, device, lower, proto, .. } = chosen.ok_or(LatencyReason::NoWan)?;
+        let wan = Wan { name, device, lower, proto };
         let is_inner = |device: &str| {
             let mut on = interfaces.iter().filter(|interface| interface.device == device);
             on.any(|interface| !firewall.is_wan(&interface.zone))

@@ -2,7 +2,7 @@
 //! Runs a job of traffic control over rtnetlink. A request takes the kernel microseconds, the first
 //! one as long as it loads a module.
 
-use ::latency::{Applied, LatencyReason, apply, remove as remove_all};
+use ::latency::{Applied, Failure, LatencyReason, Left, apply, remove as remove_all};
 use netlink::{Client, Protocol};
 
 use crate::daemon::Io;
@@ -21,12 +21,13 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     });
 }
 
-fn run(job: &Job) -> Result<Applied, LatencyReason> {
+fn run(job: &Job) -> Result<Applied, Failure> {
+    let unknown = |reason| Failure { reason, left: Left::Unknown };
     let mut client = Client::open(Protocol::Route)
-        .map_err(|error| LatencyReason::Refused { said: chain(&error) })?;
+        .map_err(|error| unknown(LatencyReason::Refused { said: chain(&error) }))?;
     match job {
         Job::Apply { plan, before } => apply(&mut client, plan, before.as_ref()),
-        Job::Remove => remove_all(&mut client).map(|()| Applied::Changed),
+        Job::Remove => remove_all(&mut client).map_err(unknown),
     }
 }
 
@@ -34,8 +35,9 @@ fn run(job: &Job) -> Result<Applied, LatencyReason> {
 pub(crate) fn remove() -> bool {
     let removed = run(&Job::Remove);
     match &removed {
-        Ok(_) => log::info!("the queues of the WAN are removed"),
-        Err(reason) => log::error!("removing the queues of the WAN: {reason}"),
+        Ok(Applied::Changed) => log::info!("the queues of the WAN are removed"),
+        Ok(Applied::Unchanged) => {}
+        Err(failure) => log::error!("removing the queues of the WAN: {}", failure.reason),
     }
     removed.is_ok()
 }

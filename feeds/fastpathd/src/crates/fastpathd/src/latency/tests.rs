@@ -4,6 +4,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use topology::{Change, QueueingDiscipline};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::fixture::{ask, configuration, running};
 
@@ -146,7 +148,8 @@ fn a_refusal_is_reported_and_tried_again() {
     let mut core = idle();
     core.configuration_read(&on());
     let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
-    assert_eq!(jobs(core.latency_done(Err(reason))), []);
+    let failure = Failure { reason, left: Left::Nothing };
+    assert_eq!(jobs(core.latency_done(Err(failure))), []);
     let found = state(&mut core);
     assert_eq!((&found["active"], &found["cause"]["code"]), (&json!(false), &json!("no-module")));
     assert_eq!(found["why"], "the kernel has no module sch_cake");
@@ -169,4 +172,120 @@ fn our_own_filters_keep_no_flow_from_the_programs() {
     let (core, plan) = in_force();
     let hosts: BTreeSet<u32> = plan.hosts.iter().map(|host| host.index).collect();
     assert_eq!(*core.offload.ebpf().feeds_cake(), hosts);
+}
+
+#[test]
+fn a_failure_leaves_in_force_what_the_kernel_has() {
+    let (mut core, plan) = in_force();
+    let foreign = || LatencyReason::Foreign { device: "wan".to_owned(), kind: "htb".to_owned() };
+    let mut failed = |left| {
+        core.latency.in_force = Some(plan.clone());
+        core.latency.retry_at = None;
+        after(&mut core, 60);
+        core.latency_done(Err(Failure { reason: foreign(), left }));
+        let state = state(&mut core);
+        assert_eq!(state["cause"]["code"], "foreign");
+        (state["active"].clone(), core.latency.is_dirty, core.offload.ebpf().feeds_cake().len())
+    };
+    assert_eq!(failed(Left::Nothing), (json!(false), false, 0));
+    assert_eq!(failed(Left::Before), (json!(true), true, 2));
+    assert_eq!(failed(Left::Unknown), (json!(false), true, 0));
+}
+
+/// A redirect to an ifb that is down drops its packets.
+#[test]
+fn an_ifb_that_goes_down_is_noticed_at_once() {
+    let (mut core, plan) = in_force();
+    let ifb = |up| {
+        let link = core_link(IFB, up);
+        vec![Change::Link(link)]
+    };
+    let verify = || [Job::Apply { plan: plan.clone(), before: Some(plan.clone()) }];
+    assert_eq!(jobs(core.network_changed(ifb(true))), verify());
+    core.latency_done(Ok(Applied::Unchanged));
+    assert_eq!(jobs(core.network_changed(ifb(false))), verify());
+    core.latency_done(Ok(Applied::Changed));
+    assert_eq!(jobs(core.network_changed(ifb(true))), verify());
+}
+
+fn core_link(name: &str, up: bool) -> topology::Link {
+    topology::Link {
+        index: 90,
+        name: name.into(),
+        kind: topology::LinkKind::Other("ifb".into()),
+        mac: None,
+        mtu: 1500,
+        up,
+        carrier: up,
+        operstate: 6,
+        master: None,
+        lower: None,
+        hardware: libc::ARPHRD_ETHER,
+        point_to_point: false,
+    }
+}
+
+/// What the kernel has of ours: nothing, a plan, or a part of one.
+#[derive(Debug, Clone, PartialEq)]
+enum Kernel {
+    Plan(Option<Plan>),
+    Part,
+}
+
+impl Kernel {
+    fn run(&mut self, job: &Job, fault: u8) -> Result<Applied, Failure> {
+        let reason = LatencyReason::Refused { said: "busy".to_owned() };
+        let (now, result) = match (job, fault) {
+            (Job::Apply { plan, .. }, 0) => (Self::Plan(Some(plan.clone())), Ok(Applied::Changed)),
+            (Job::Remove, 0) => (Self::Plan(None), Ok(Applied::Changed)),
+            (Job::Apply { before: Some(before), plan }, 1) if before != plan => {
+                let left = Left::Before;
+                (Self::Plan(Some(before.clone())), Err(Failure { reason, left }))
+            }
+            (Job::Apply { .. }, 1 | 2) => {
+                (Self::Plan(None), Err(Failure { reason, left: Left::Nothing }))
+            }
+            (Job::Apply { .. } | Job::Remove, _) => {
+                (Self::Part, Err(Failure { reason, left: Left::Unknown }))
+            }
+        };
+        *self = now;
+        result
+    }
+}
+
+proptest! {
+    /// `(0..4, _)` wants a plan, `4` none, `5` has a reason for none, `6` waits.
+    #[test]
+    fn finally_the_kernel_has_the_wanted_plan_or_nothing(
+        steps in prop::collection::vec((0..7_u32, 0..4_u8), 1..40),
+    ) {
+        let (_, plan) = in_force();
+        let (mut state, mut kernel) = (State::default(), Kernel::Part);
+        state.is_dirty = true;
+        let mut now = Now::default();
+        let mut wanted = Ok(None);
+        let ends = std::iter::repeat_n((6, 0), 4);
+        for (step, fault) in steps.into_iter().chain(ends) {
+            now.mono += Duration::from_secs(if step == 6 { 31 } else { 1 });
+            wanted = match step {
+                0..4 => Ok(Some(Plan { download: 1000 + step, ..plan.clone() })),
+                4 => Ok(None),
+                5 => Err(LatencyReason::NoWan),
+                _ => wanted,
+            };
+            let mut job = state.want(wanted.clone(), now);
+            while let Some(next) = job {
+                let result = kernel.run(&next, fault);
+                job = state.done(result, now);
+            }
+            match &kernel {
+                Kernel::Plan(plan) => assert_eq!(state.in_force(), plan.as_ref()),
+                Kernel::Part => assert_eq!((state.in_force(), state.is_dirty), (None, true)),
+            }
+        }
+        let expected = wanted.clone().unwrap_or_default();
+        assert_eq!(kernel, Kernel::Plan(expected));
+        assert_eq!(state.refused, None);
+    }
 }

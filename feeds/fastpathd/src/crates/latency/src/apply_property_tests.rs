@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! After any history of wishes, refusals and other programs' changes exactly the plan is in force, or
+//! nothing of ours and a reason.
+
+use proptest::prelude::*;
+
+use super::fake::*;
+use super::*;
+
+/// A change by somebody else, or a wish.
+#[derive(Debug, Clone)]
+enum Step {
+    Want(Option<Plan>),
+    Refuse(Option<(u16, u32)>),
+    Root(u32, &'static str),
+    NoRoot(u32),
+    Ingress(u32),
+    NoIngress(u32),
+    Clsact(u32),
+    NoClsact(u32),
+    Stray(u32),
+    LoseFilter(usize),
+    IfbDown,
+    NoIfb,
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    let devices = || [device(1, "lan1"), device(2, "lan2"), device(3, "wan"), device(7, "lan3")];
+    (0..4_usize, 0..8_u8, 0..2_u32, any::<bool>()).prop_map(move |(port, hosts, rate, session)| {
+        let [mut others @ .., last] = devices();
+        let port =
+            if port == 3 { last.clone() } else { std::mem::replace(&mut others[port], last) };
+        let on = others.into_iter().enumerate().filter(|(at, _)| hosts & 1 << at != 0);
+        let mut sources = vec![port.clone()];
+        sources.extend(session.then(|| device(5, "pppoe-wan")));
+        let hosts = on.map(|(_, host)| host).collect();
+        Plan { port, sources, hosts, download: 50_000 + rate, ..plan() }
+    })
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let port = || prop::sample::select(vec![1_u32, 2, 3, 7]);
+    let refused = prop::sample::select(vec![
+        (wire::NEW_LINK, 0),
+        (wire::NEW_LINK, IFB_INDEX),
+        (wire::DEL_LINK, IFB_INDEX),
+        (wire::NEW_QDISC, IFB_INDEX),
+        (wire::NEW_QDISC, 1),
+        (wire::NEW_QDISC, 3),
+        (wire::NEW_FILTER, 2),
+        (wire::NEW_FILTER, 7),
+        (wire::DEL_FILTER, 1),
+    ]);
+    prop_oneof![
+        4 => prop::option::weighted(0.8, plans()).prop_map(Step::Want),
+        1 => prop::option::of(refused).prop_map(Step::Refuse),
+        1 => (port(), prop::sample::select(vec!["htb", "cake", "mq", "fq_codel"]))
+            .prop_map(|(port, kind)| Step::Root(port, kind)),
+        1 => port().prop_map(Step::NoRoot),
+        1 => port().prop_map(Step::Ingress),
+        1 => port().prop_map(Step::NoIngress),
+        1 => port().prop_map(Step::Clsact),
+        1 => port().prop_map(Step::NoClsact),
+        1 => port().prop_map(Step::Stray),
+        1 => any::<usize>().prop_map(Step::LoseFilter),
+        1 => Just(Step::IfbDown),
+        1 => Just(Step::NoIfb),
+    ]
+}
+
+impl Fake {
+    /// What another program does.
+    fn meddle(&mut self, step: &Step) {
+        let drop_from = |kernel: &mut Self, device, parent| {
+            kernel.qdiscs.retain(|known| (index(known), self::parent(known)) != (device, parent));
+        };
+        match *step {
+            Step::Want(_) => {}
+            Step::Refuse(refused) => {
+                self.refuses = refused.map(|(kind, device)| (kind, device, libc::EBUSY));
+            }
+            Step::Root(port, kind) => {
+                drop_from(self, port, wire::ROOT);
+                self.qdiscs.push(theirs(port, wire::ROOT, kind));
+            }
+            Step::NoRoot(port) => drop_from(self, port, wire::ROOT),
+            Step::Ingress(port) if self.has(port, "clsact") => {}
+            Step::Ingress(port) => {
+                drop_from(self, port, wire::CLSACT);
+                self.qdiscs.push(theirs(port, wire::CLSACT, "ingress"));
+            }
+            Step::NoIngress(port) if self.has(port, "clsact") => {}
+            Step::NoIngress(port) => drop_from(self, port, wire::CLSACT),
+            Step::Clsact(port) if self.has(port, "ingress") => {}
+            Step::Clsact(port) => {
+                if !self.has(port, "clsact") {
+                    self.qdiscs.push(theirs(port, wire::CLSACT, "clsact"));
+                }
+                let mut filter = wire::pass(port);
+                filter[16..20].copy_from_slice(&(9_u32 << 16).to_ne_bytes());
+                self.filters.push(filter);
+            }
+            Step::NoClsact(port) if self.has(port, "ingress") => {}
+            Step::NoClsact(port) => {
+                drop_from(self, port, wire::CLSACT);
+                self.filters.retain(|filter| index(filter) != port);
+            }
+            Step::Stray(port) => {
+                if self.has(port, "clsact") {
+                    self.filters.push(wire::redirect(port, "wan9", IFB_INDEX));
+                }
+            }
+            Step::LoseFilter(at) => {
+                let ours = self.filters.iter().filter(|filter| wire::is_ours(filter)).count();
+                let nth = (0..self.filters.len()).filter(|at| wire::is_ours(&self.filters[*at]));
+                if let Some(lost) = nth.clone().nth(at % ours.max(1))
+                    // The last one shows that its clsact is ours.
+                    && nth.filter(|at| index(&self.filters[*at]) == index(&self.filters[lost])).count() > 1
+                {
+                    self.filters.remove(lost);
+                }
+            }
+            Step::IfbDown => self.ifb = self.ifb.map(|(index, _)| (index, false)),
+            Step::NoIfb => {
+                if let Some((gone, _)) = self.ifb.take() {
+                    self.qdiscs.retain(|known| index(known) != gone);
+                }
+            }
+        }
+    }
+}
+
+/// A plan in force, or nothing of ours and a reason; `in_force` is the plan that was in force.
+fn reconciled(kernel: &mut Fake, plan: Option<&Plan>, in_force: Option<&Plan>) -> Option<Plan> {
+    let others = kernel.theirs();
+    let result = match plan {
+        Some(plan) => apply(kernel, plan, in_force),
+        None => remove(kernel).map_err(|reason| Failure { reason, left: Left::Unknown }),
+    };
+    let now = match (&result, plan) {
+        (Ok(_), plan) | (Err(Failure { left: Left::Nothing, .. }), plan @ None) => plan,
+        (Err(Failure { left: Left::Before, .. }), _) => in_force,
+        (Err(Failure { left: Left::Nothing, .. }), Some(_)) => None,
+        (Err(Failure { left: Left::Unknown, .. }), _) => {
+            assert!(kernel.refuses.is_some(), "{result:?}");
+            return None;
+        }
+    };
+    let expected = now.map(|plan| kernel.wanted(plan)).unwrap_or_default();
+    assert_eq!(kernel.ours(), expected, "{result:?}");
+    for (device, kind) in kernel.kinds().into_iter().filter(|(_, kind)| kind == "clsact") {
+        let is_host = now.is_some_and(|plan| plan.has_host(device));
+        let has_filter = kernel.filters.iter().any(|filter| index(filter) == device);
+        assert!(is_host || has_filter, "{device} has an empty {kind}: {result:?}");
+    }
+    let (mut queues, filters) = kernel.theirs();
+    // A default queue gives way.
+    let mut before = others.0;
+    let usual = |qdisc: &Vec<u8>| is_default(&Qdisc::parse(qdisc).unwrap());
+    queues.retain(|qdisc| !usual(qdisc));
+    before.retain(|qdisc| !usual(qdisc));
+    assert_eq!((queues, filters), (before, others.1), "{result:?}");
+    now.cloned()
+}
+
+proptest! {
+    #[test]
+    fn after_any_history_exactly_the_plan_is_in_force_or_nothing_with_a_reason(
+        steps in prop::collection::vec(steps(), 1..40),
+    ) {
+        let (mut kernel, mut wanted, mut in_force) = (Fake::default(), None, None);
+        for step in &steps {
+            kernel.meddle(step);
+            if let Step::Want(plan) = step {
+                wanted.clone_from(plan);
+            }
+            in_force = reconciled(&mut kernel, wanted.as_ref(), in_force.as_ref());
+        }
+        kernel.refuses = None;
+        reconciled(&mut kernel, wanted.as_ref(), in_force.as_ref());
+    }
+}
