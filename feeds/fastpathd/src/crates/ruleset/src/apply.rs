@@ -73,6 +73,14 @@ pub enum ApplyError {
     },
 }
 
+impl ApplyError {
+    /// Whether this is a verdict on the rules: the same rules would be refused again.
+    #[must_use]
+    pub fn is_verdict(&self) -> bool {
+        matches!(self, Self::Refused(NftError::Refused(_)))
+    }
+}
+
 /// Applies the plan: checks, applies, reads back, compares. `in_force` is the plan applied last,
 /// which is restored if the rules in force differ. Blocked addresses stay blocked for the rest of
 /// their time; if the table is missing, `blocks` are.

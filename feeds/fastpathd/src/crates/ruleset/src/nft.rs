@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command as Program, Output, Stdio};
+use std::process::{Command as Program, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -30,6 +30,9 @@ pub enum NftError {
     /// It did not end in time and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
+    /// A signal ended it, perhaps for lack of memory.
+    #[error("it was ended by {0}")]
+    Killed(ExitStatus),
     /// Its output could not be parsed.
     #[error("its answer: {0}")]
     Answer(String),
@@ -75,7 +78,11 @@ impl NftCommand {
                 program: self.program.display().to_string(),
                 cause: cause.to_string(),
             })?;
-        if output.status.success() { Ok(output) } else { Err(NftError::Refused(message(&output))) }
+        match output.status.code() {
+            Some(0) => Ok(output),
+            Some(_) => Err(NftError::Refused(message(&output))),
+            None => Err(NftError::Killed(output.status)),
+        }
     }
 
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {

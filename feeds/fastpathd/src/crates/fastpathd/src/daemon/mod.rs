@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use flows::Now;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::bus::notify::AlertsNotified;
 use crate::bus::requests::Requests;
@@ -34,6 +34,11 @@ pub(crate) use io::{Io, Paths};
 const WITHOUT_BUS: u64 = 10;
 /// Seconds between attempts to read a configuration that could not be read yet.
 const READ_AGAIN: u64 = 3;
+/// Limits of the steps of the end: procd kills the daemon 5 s after it has asked it to end, and
+/// sending the last records takes a second.
+const LOCKED_WITHIN: Duration = Duration::from_millis(500);
+const REMOVED_WITHIN: Duration = Duration::from_millis(1500);
+const DETACHED_WITHIN: Duration = Duration::from_secs(1);
 /// Seconds between readings of the offset of local time.
 const OFFSET_EVERY: u64 = 3600;
 
@@ -246,20 +251,28 @@ impl Daemon {
     }
 
     async fn end(mut self, inbox: &mut Inbox) {
-        self.send_last_records(inbox).await;
+        if self.core.configuration.removes_on_exit() {
+            self.remove_all().await;
+        } else {
+            log::info!("shutting down; leaving nftables rules in place");
+        }
         if let Some(text) = self.core.ips.unsaved_alerts() {
             ips::run::save_alerts(&text, &self.io);
         }
-        if !self.core.configuration.removes_on_exit() {
-            log::info!("shutting down; leaving nftables rules in place");
-            return;
+        self.send_last_records(inbox).await;
+    }
+
+    /// Removes the table, the queues and the programs, gravest first, in the time that procd leaves.
+    async fn remove_all(&self) {
+        // nft may be loading the table right now.
+        let _guard = timeout(LOCKED_WITHIN, self.io.table_lock.lock()).await;
+        match timeout(REMOVED_WITHIN, ruleset::remove(&self.io.nft)).await {
+            Ok(Ok(())) => log::info!("shutting down; table inet fastpath is removed"),
+            Ok(Err(error)) => log::error!("removing table inet fastpath: {}", chain(&error)),
+            Err(_) => log::error!("removing table inet fastpath: nft did not end in time"),
         }
-        offload::run::detach_all();
         latency::run::remove();
-        match ruleset::remove(&self.io.nft).await {
-            Ok(()) => log::info!("shutting down; table inet fastpath is removed"),
-            Err(error) => log::error!("removing table inet fastpath: {}", chain(&error)),
-        }
+        offload::run::detach_all(DETACHED_WITHIN).await;
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) enum LoaderError {
     #[error("{0}")]
     Refused(String),
     /// It did not end in time and was killed.
-    #[error("it did not end within {PATIENCE:?}")]
-    Timeout,
+    #[error("it did not end within {0:?}")]
+    Timeout(Duration),
     /// Its report could not be parsed.
     #[error("its answer: {0}")]
     Report(#[source] serde_json::Error),
@@ -102,7 +102,7 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
         arguments.extend(["--hook", hook]);
     }
     arguments.extend(devices.iter().map(String::as_str));
-    let report = report(LOADER, &arguments).await;
+    let report = report(LOADER, &arguments, PATIENCE).await;
     let programs = programs(&report.map_err(|error| ProgramsReason::of_loader(&error))?);
     let any = programs.iter().any(|program| program.hook.is_some());
     let opened = any.then(open).transpose().map_err(|error| ProgramsReason::of_maps(&error))?;
@@ -110,13 +110,17 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
 }
 
 /// Runs the loader; its report about the devices.
-async fn report(loader: &str, arguments: &[&str]) -> Result<Value, LoaderError> {
+async fn report(
+    loader: &str,
+    arguments: &[&str],
+    patience: Duration,
+) -> Result<Value, LoaderError> {
     let mut command = Command::new(loader);
     launch::with_net_admin(command.args(arguments));
     let mut command = tokio::process::Command::from(command);
     command.env("LC_ALL", "C").stdin(Stdio::null()).kill_on_drop(true);
-    let ended = tokio::time::timeout(PATIENCE, command.output()).await;
-    let output = ended.map_err(|_| LoaderError::Timeout)?.map_err(LoaderError::Run)?;
+    let ended = tokio::time::timeout(patience, command.output()).await;
+    let output = ended.map_err(|_| LoaderError::Timeout(patience))?.map_err(LoaderError::Run)?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         return Err(LoaderError::Refused(match text.trim() {
@@ -127,12 +131,12 @@ async fn report(loader: &str, arguments: &[&str]) -> Result<Value, LoaderError> 
     serde_json::from_slice(&output.stdout).map_err(LoaderError::Report)
 }
 
-/// Detaches all programs, and waits for it.
-pub(crate) fn clear() {
+/// Detaches all programs within `patience`.
+pub(crate) async fn clear(patience: Duration) {
     if Path::new(FOLDER).exists()
-        && let Err(error) = launch::with_net_admin(Command::new(LOADER).arg("set")).output()
+        && let Err(error) = report(LOADER, &["set"], patience).await
     {
-        log::error!("detaching the eBPF programs: {error}");
+        log::error!("detaching the eBPF programs: {}", chain(&error));
     }
 }
 
@@ -196,16 +200,24 @@ mod tests {
     fn a_failing_loader_says_why() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let run = |script| {
-            let report = runtime.block_on(report("/bin/sh", &["-c", script]));
+            let report = runtime.block_on(report("/bin/sh", &["-c", script], PATIENCE));
             report.map_err(|error| chain(&error))
         };
         assert_eq!(run("echo '[]'"), Ok(json!([])));
         assert_eq!(run("echo no such device >&2; exit 1"), Err("no such device".to_owned()));
         assert_eq!(run("exit 3"), Err("exit status: 3".to_owned()));
         assert!(run("echo attached").is_err_and(|why| why.starts_with("its answer: ")));
-        let missing = runtime.block_on(report("/nonexistent", &[])).unwrap_err();
+        let missing = runtime.block_on(report("/nonexistent", &[], PATIENCE)).unwrap_err();
         assert!(matches!(missing, LoaderError::Run(_)));
         let text = "running /usr/libexec/fastpath-bpf: No such file or directory (os error 2)";
         assert_eq!(chain(&missing), text);
+    }
+    #[test]
+    fn a_loader_that_hangs_is_killed() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let patience = Duration::from_millis(20);
+        let hangs = report("/bin/sh", &["-c", "exec sleep 600"], patience);
+        let error = runtime.block_on(hangs).unwrap_err();
+        assert_eq!(chain(&error), "it did not end within 20ms");
     }
 }

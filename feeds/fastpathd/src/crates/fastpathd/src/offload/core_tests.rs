@@ -13,6 +13,7 @@ use crate::fixture::{
     ask, configuration, core, established, lab_dump, lab_firewall, lab_network, running,
 };
 use crate::offload;
+use crate::offload::flowtable::JobFailure;
 
 #[test]
 fn the_plan_waits_for_configuration_and_network() {
@@ -54,7 +55,10 @@ fn a_flush_loads_the_table_in_force_again() {
 fn a_refused_engine_leaves_the_old_one_and_says_why() {
     let mut core = running();
     core.command(Engine::FlowtableHw);
-    core.applied(Err("lan1 cannot offload\n\tflowtable ft {\n\t^^".into()));
+    core.applied(Err(JobFailure {
+        is_verdict: true,
+        why: "lan1 cannot offload\n\tflowtable ft {\n\t^^".into(),
+    }));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!(engine["wanted"], "flowtable-hw");
     assert_eq!(engine["active"], "flowtable");

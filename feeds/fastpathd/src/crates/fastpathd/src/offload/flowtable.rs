@@ -10,13 +10,16 @@ use config::Cause;
 use ctnetlink::Touch;
 use flows::Now;
 use model::Engine;
-use ruleset::{Applied, Plan};
+use ruleset::{Applied, ApplyError, Plan};
 use serde::Serialize;
 
 use crate::offload::revocation::RevocationReport;
+use crate::sys::error::chain;
 
 /// A refused plan is tried again after this long: a missing module may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
+/// Hardware offload that is refused again and again is retried after pauses up to this.
+const MAX_HARDWARE_RETRY: Duration = Duration::from_secs(240);
 /// How often the kernel is asked whether our table is still there. It reports every
 /// change: this is for reports that are lost.
 const VERIFY_EVERY: Duration = Duration::from_secs(20);
@@ -42,6 +45,26 @@ pub(crate) enum Job {
     Renew(Plan),
     /// Verify that the plan is still in force.
     Verify(Plan),
+}
+
+/// A job failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobFailure {
+    pub(crate) why: String,
+    /// nft or the kernel refused the rules, rather than being too slow or killed.
+    pub(crate) is_verdict: bool,
+}
+
+impl JobFailure {
+    pub(crate) fn of(error: &ApplyError) -> Self {
+        Self { why: chain(error), is_verdict: error.is_verdict() }
+    }
+
+    /// With the first line of nft's message: the rest points into a script that the administrator
+    /// does not see.
+    pub(crate) fn brief(self) -> Self {
+        Self { why: self.why.lines().next().unwrap_or_default().to_owned(), ..self }
+    }
 }
 
 /// Where the wanted engine came from.
@@ -99,6 +122,9 @@ pub(crate) struct Flowtable {
     without_program: Cause,
     /// The hardware plan was refused: the software flowtable takes its place.
     software: bool,
+    /// When hardware is tried again, and the pause before that.
+    hardware_at: Option<Duration>,
+    hardware_pause: Duration,
     verify_at: Duration,
     /// When a change by others was last reacted to at once.
     reacted_at: Option<Duration>,
@@ -127,12 +153,13 @@ impl Flowtable {
         self.wanted = Some(plan);
         self.refused = None;
         self.retry_at = None;
-        self.software = false;
+        self.try_hardware();
+        self.hardware_pause = Duration::ZERO;
         self.next_job()
     }
 
     /// The outcome of the apply job; the next job, if there is more to do.
-    pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
+    pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>, now: Now) -> Option<Job> {
         let (plan, renews) = match self.job.take() {
             Some(Job::Apply { plan, .. }) => (plan, false),
             Some(Job::Renew(plan)) => (plan, true),
@@ -142,14 +169,17 @@ impl Flowtable {
         let outdated = self.target().as_ref() != Some(&plan);
         match result {
             Ok(how) => self.in_effect(plan, how, now),
-            Err(why) => {
+            Err(JobFailure { why, is_verdict }) => {
                 self.refused = Some(EngineReason::Refused { said: why });
                 if renews {
                     // The plan is in force; its flows are still to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
                 }
-                if plan.hardware {
+                if plan.hardware && is_verdict {
                     self.software = true;
+                    self.hardware_pause =
+                        (self.hardware_pause * 2).clamp(RETRY, MAX_HARDWARE_RETRY);
+                    self.hardware_at = Some(now.mono + self.hardware_pause);
                 } else if !renews {
                     self.retry_at = Some(now.mono + RETRY);
                 }
@@ -159,12 +189,21 @@ impl Flowtable {
             // Another plan was requested meanwhile, often for the same reason: a device is gone.
             self.refused = None;
             self.retry_at = None;
-            self.software = false;
+            self.try_hardware();
         }
         self.next_job().or_else(|| self.renewal(now))
     }
 
+    /// Nothing keeps hardware offload from being asked for.
+    fn try_hardware(&mut self) {
+        self.software = false;
+        self.hardware_at = None;
+    }
+
     fn in_effect(&mut self, plan: Plan, how: Applied, now: Now) {
+        if plan.hardware {
+            self.hardware_pause = Duration::ZERO;
+        }
         if how != Applied::Unchanged || self.applied.is_none() {
             self.applied = Some(now);
         }
@@ -208,9 +247,11 @@ impl Flowtable {
 
     /// Once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Job> {
-        if self.retry_at.is_some_and(|at| now.mono >= at) {
+        let is_due = |at: Option<Duration>| at.is_some_and(|at| now.mono >= at);
+        let retries_hardware = is_due(self.hardware_at) && self.job.is_none();
+        if is_due(self.retry_at) || retries_hardware && self.retry_at.is_none() {
             self.retry_at = None;
-            self.software = false;
+            self.try_hardware();
             return self.next_job();
         }
         self.renewal(now).or_else(|| self.verify(now))

@@ -20,6 +20,10 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
     }
 }
 
+fn refusal(why: &str) -> JobFailure {
+    JobFailure { why: why.to_owned(), is_verdict: true }
+}
+
 fn at(seconds: u64) -> Now {
     Now { mono: Duration::from_secs(seconds), unix_ms: 1_000_000 + seconds * 1000 }
 }
@@ -77,7 +81,7 @@ fn a_change_during_a_job_waits_for_its_end() {
 #[test]
 fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
     for outcome in [
-        Err("no e2e0".into()),
+        Err(refusal("no e2e0")),
         Ok(Applied::WithoutFlowtable { why: "no e2e0".into() }),
         Ok(Applied::Partly { devices: BTreeSet::from(["lan1".to_owned()]) }),
     ] {
@@ -110,7 +114,7 @@ fn a_change_while_the_table_is_looked_at_is_not_settled() {
 fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
-    assert_eq!(flowtable.applied(Err("no lan9".into()), at(10)), None);
+    assert_eq!(flowtable.applied(Err(refusal("no lan9")), at(10)), None);
     assert_eq!(flowtable.report(at(1)).why, "no lan9");
     assert_eq!(flowtable.report(at(1)).devices, ["lan1"]);
     assert_eq!(flowtable.report(at(1)).active, "flowtable");
@@ -123,7 +127,7 @@ fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
 fn a_plan_that_is_taken_at_last_was_not_refused() {
     let mut flowtable = running(&["lan1"]);
     flowtable.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
-    flowtable.applied(Err("nft: exit status 1".into()), at(11));
+    flowtable.applied(Err(refusal("nft: exit status 1")), at(11));
     assert_eq!(flowtable.report(at(1)).why, "nft: exit status 1");
     assert_eq!(flowtable.second(at(20)), None);
     applied_plan(flowtable.second(at(41)));
@@ -158,13 +162,66 @@ fn devices_that_vanished_meanwhile_are_not_claimed() {
 fn refused_hardware_falls_back_to_software_and_says_so() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);
-    let next = flowtable.applied(Err("lan1 cannot".into()), at(1));
+    let next = flowtable.applied(Err(refusal("lan1 cannot")), at(1));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1"]));
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(2)), None);
     let report = flowtable.report(at(1));
     assert_eq!((report.wanted, report.active), ("flowtable-hw", "flowtable"));
     assert_eq!(report.why, "lan1 cannot");
     assert_eq!(report.source, Source::Command);
+}
+
+#[test]
+fn a_job_without_a_verdict_keeps_hardware() {
+    let hardware = plan(Engine::FlowtableHw, &["lan1"]);
+    let slow = || JobFailure { why: "it did not end within 10s".to_owned(), is_verdict: false };
+    // The first job.
+    let mut flowtable = Flowtable::new();
+    flowtable.request(hardware.clone(), Source::Config);
+    assert_eq!(flowtable.applied(Err(slow()), at(1)), None);
+    assert_eq!(flowtable.second(at(30)), None);
+    assert_eq!(applied_plan(flowtable.second(at(31))), hardware);
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(31)), None);
+    // A renewal.
+    assert_eq!(flowtable.renew(at(35)), Some(Job::Renew(hardware.clone())));
+    assert_eq!(flowtable.applied(Err(slow()), at(45)), None);
+    assert_eq!(flowtable.report(at(45)).active, "flowtable-hw");
+    assert!(matches!(flowtable.second(at(65)), Some(Job::Verify(_))));
+    flowtable.verified(true, at(65));
+    assert_eq!(flowtable.second(at(75)), Some(Job::Renew(hardware)));
+}
+
+#[test]
+fn refused_hardware_is_retried_after_growing_pauses() {
+    let mut flowtable = Flowtable::new();
+    let hardware = plan(Engine::FlowtableHw, &["lan1"]);
+    flowtable.request(hardware.clone(), Source::Config);
+    let mut now = 1;
+    assert!(flowtable.applied(Err(refusal("busy")), at(now)).is_some());
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(now)), None);
+    let mut next = |until| {
+        for second in now + 1..=until {
+            match flowtable.second(at(second)) {
+                Some(Job::Verify(_)) => drop(flowtable.verified(true, at(second))),
+                Some(Job::Apply { plan, .. }) => {
+                    assert_eq!(plan, hardware);
+                    assert_eq!(flowtable.applied(Err(refusal("busy")), at(second)), None);
+                    assert_eq!(flowtable.report(at(second)).active, "flowtable");
+                    let pause = second - now;
+                    now = second;
+                    return Some(pause);
+                }
+                Some(Job::Renew(_)) => panic!("no renewal is due"),
+                None => {}
+            }
+        }
+        None
+    };
+    let pauses: Vec<_> = (0..5).map(|_| next(2000)).collect();
+    assert_eq!(pauses, [30, 60, 120, 240, 240].map(Some));
+    // Another plan is another question.
+    let more = plan(Engine::FlowtableHw, &["lan1", "lan2"]);
+    assert_eq!(applied_plan(flowtable.request(more, Source::Config)).engine, Engine::FlowtableHw);
 }
 
 #[test]
@@ -252,7 +309,7 @@ fn what_is_changed_during_a_job_is_looked_at_after_it() {
 fn what_was_refused_is_tried_at_once_when_the_table_is_removed() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
-    flowtable.applied(Err("no lan9".into()), at(10));
+    flowtable.applied(Err(refusal("no lan9")), at(10));
     let next = flowtable.touched(Touch::Gone, at(11));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
 }
@@ -313,13 +370,13 @@ fn a_refused_renewal_is_repeated() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal);
-    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.applied(Err(refusal("busy")), at(5)), None);
     assert_eq!(flowtable.report(at(1)).why, "busy");
     assert!(matches!(flowtable.second(at(25)), Some(Job::Verify(_))));
     assert_eq!(flowtable.verified(true, at(25)), None);
     assert_eq!(flowtable.second(at(34)), None);
     assert_eq!(flowtable.second(at(35)), renewal);
-    assert_eq!(flowtable.applied(Err("busy".into()), at(35)), None);
+    assert_eq!(flowtable.applied(Err(refusal("busy")), at(35)), None);
     assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for that");
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
     assert_eq!(flowtable.report(at(1)).why, "");
@@ -332,9 +389,9 @@ fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
     flowtable.request(hardware.clone(), Source::Config);
     flowtable.applied(Ok(Applied::Replaced), at(1));
     assert_eq!(flowtable.renew(at(5)), Some(Job::Renew(hardware.clone())));
-    let software = flowtable.applied(Err("busy".into()), at(5));
+    let software = flowtable.applied(Err(refusal("busy")), at(5));
     assert_eq!(applied_plan(software), plan(Engine::Flowtable, &["lan1"]));
-    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.applied(Err(refusal("busy")), at(5)), None);
     assert_eq!(flowtable.second(at(35)), None, "the plan is in force");
     assert_eq!(flowtable.second(at(36)), Some(Job::Renew(hardware)));
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(36)), None);
@@ -345,11 +402,11 @@ fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
 fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
-    flowtable.applied(Err("no lan9".into()), at(10));
+    flowtable.applied(Err(refusal("no lan9")), at(10));
     assert!(matches!(flowtable.touched(Touch::Changed, at(11)), Some(Job::Verify(_))));
     let next = flowtable.verified(false, at(11));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
-    assert_eq!(flowtable.applied(Err("no lan9".into()), at(11)), None);
+    assert_eq!(flowtable.applied(Err(refusal("no lan9")), at(11)), None);
     assert_eq!(flowtable.second(at(40)), None, "then in calm");
     applied_plan(flowtable.second(at(41)));
 }

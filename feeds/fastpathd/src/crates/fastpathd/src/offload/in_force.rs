@@ -13,7 +13,7 @@ use crate::effect::Effect as AnyEffect;
 use crate::network::rerouted::Rerouted;
 use crate::network::stations::{self, Moved};
 use crate::offload::Effect;
-use crate::offload::flowtable::Job;
+use crate::offload::flowtable::{Job, JobFailure};
 use crate::offload::revocation::RevocationReason;
 
 fn run(job: Job) -> AnyEffect {
@@ -22,15 +22,14 @@ fn run(job: Job) -> AnyEffect {
 
 impl Core {
     /// Outcome of a job that applies or renews the table.
-    pub(crate) fn applied(&mut self, result: Result<Applied, String>) -> Vec<AnyEffect> {
+    pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
         match &result {
             Ok(how) => log::info!("table inet fastpath: {how:?}"),
-            Err(why) => {
+            Err(JobFailure { why, .. }) => {
                 log::error!("failed to apply table inet fastpath, previous rules kept: {why}");
             }
         }
-        // The rest of nft's message points into a script that the administrator does not see.
-        let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
+        let result = result.map_err(JobFailure::brief);
         let next = self.offload.flowtable.applied(result, self.now);
         self.engine_changed();
         self.answer_when_settled(next)

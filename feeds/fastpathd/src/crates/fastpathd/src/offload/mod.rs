@@ -13,7 +13,7 @@ use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use flowtable::{EngineReport, Flowtable, Job};
+use flowtable::{EngineReport, Flowtable, Job, JobFailure};
 use revocation::Revocations;
 
 pub(crate) mod answer;
@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// Rules of nftables were changed, perhaps by ourselves.
     RulesChanged(Revision),
     /// The outcome of a job that applies or renews the table.
-    Applied(Result<Applied, String>),
+    Applied(Result<Applied, JobFailure>),
     /// The outcome of a job that verifies the table: whether the plan is still in force.
     Verified(bool),
     /// Programs have been attached to devices, or could not be.

@@ -14,7 +14,7 @@ use crate::daemon::Io;
 use crate::event::Event as AnyEvent;
 use crate::ips::run::read_table;
 use crate::offload::ebpf::AttachRequest;
-use crate::offload::flowtable::Job;
+use crate::offload::flowtable::{Job, JobFailure};
 use crate::offload::{Effect, Event, attach};
 use crate::sys::error::chain;
 use crate::sys::file;
@@ -90,11 +90,11 @@ fn run_job(job: Job, core: &Core, io: &Io) {
         let event = match job {
             Job::Apply { plan, in_force } => {
                 let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
-                Event::Applied(result.map_err(|error| chain(&error)))
+                Event::Applied(result.map_err(|error| JobFailure::of(&error)))
             }
             Job::Renew(plan) => {
                 let result = ruleset::renew(&nft, &plan, &blocks).await;
-                Event::Applied(result.map_err(|error| chain(&error)))
+                Event::Applied(result.map_err(|error| JobFailure::of(&error)))
             }
             Job::Verify(plan) => Event::Verified(is_in_force(&nft, &plan).await),
         };

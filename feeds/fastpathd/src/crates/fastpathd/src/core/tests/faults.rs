@@ -35,8 +35,10 @@ fn refused_hardware_is_replaced_by_software() {
     router.end_job(JobEnd::Refused);
     router.drain();
     router.assert_active(Engine::Flowtable, REFUSED);
-    router.pass(60);
+    router.pass(29);
     router.assert_active(Engine::Flowtable, REFUSED);
+    router.pass(1);
+    router.assert_active(Engine::FlowtableHw, "");
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, mac
 use crate::offload::Program;
 use crate::offload::attach::ProgramsReason;
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Waiting};
-use crate::offload::flowtable::{EngineReport, Job};
+use crate::offload::flowtable::{EngineReport, Job, JobFailure};
 use crate::sys::kernel::Readings;
 use crate::{configuration, conntrack, network, offload};
 
@@ -266,11 +266,12 @@ impl Router {
         self.carry_out(effects);
     }
 
-    fn apply(&mut self, plan: &Plan, end: JobEnd) -> Result<Applied, String> {
+    fn apply(&mut self, plan: &Plan, end: JobEnd) -> Result<Applied, JobFailure> {
+        let failure = |why: &str, is_verdict| JobFailure { why: why.to_owned(), is_verdict };
         let mut possible = plan.clone();
         let mut how = if plan.has_table() { Applied::Replaced } else { Applied::Removed };
         match end {
-            JobEnd::Refused => return Err("nft: refused\n\ttable inet fastpath".into()),
+            JobEnd::Refused => return Err(failure("nft: refused\n\ttable inet fastpath", true)),
             JobEnd::Partly if plan.has_flowtable() => {
                 possible.devices.pop_first();
                 how = Applied::Partly { devices: possible.devices.clone() };
@@ -279,7 +280,7 @@ impl Router {
                 possible.devices.clear();
                 how = Applied::WithoutFlowtable { why: "no flowtable".into() };
                 if !possible.has_table() {
-                    return Err("no flowtable".into());
+                    return Err(failure("no flowtable", true));
                 }
             }
             JobEnd::Done | JobEnd::Partly | JobEnd::WithoutFlowtable => {}

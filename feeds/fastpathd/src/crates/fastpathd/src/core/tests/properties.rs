@@ -251,6 +251,9 @@ impl Router {
             self.later(4000);
             self.pass(1);
         }
+        // Refused hardware is retried after 240 s at most.
+        self.later(240_000);
+        self.pass(2);
     }
 
     /// The wanted engine is in force, or the reason why it cannot be is shown.
@@ -259,11 +262,6 @@ impl Router {
         assert!(self.core.offload.flowtable().is_settled());
         assert_eq!(report.wanted, wanted.name());
         let expected = match wanted {
-            // Hardware that was refused once is not asked again for the same plan.
-            Engine::FlowtableHw if report.active == "flowtable" => {
-                assert!(!report.why.is_empty());
-                Engine::Flowtable
-            }
             // Programs that no device can have are not asked for again.
             Engine::Ebpf if !self.carries => Engine::Flowtable,
             Engine::Ebpf | Engine::FlowtableHw | Engine::Flowtable | Engine::Off => wanted,
