@@ -293,10 +293,11 @@ configure() {
 # cp_config_back: the configuration before all tests, and the reload.
 cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 
-# daemon_log: the daemon's log since mark_log.
+# daemon_log: the daemon's log since mark_log. Warnings are in logd's memory, the rest in files.
 # shellcheck disable=SC2016 # the gateway expands it
 mark_log() {
     gw 'for file in /var/log/fastpathd.*; do wc -l <"$file" >"/run/e2e/${file##*/}"; done'
+    LOG_MARK=$(logged | jq .id | sort -n | tail -1)
 }
 # shellcheck disable=SC2016 # the gateway expands it
 daemon_log() {
@@ -304,6 +305,12 @@ daemon_log() {
             mark=$(cat "/run/e2e/${file##*/}" 2>/dev/null)
             tail -n "+$((${mark:-0} + 1))" "$file"
         done'
+    logged | jq -r --argjson mark "${LOG_MARK:--1}" \
+        'select(.priority == 28 and .id > $mark) | .msg | select(startswith("fastpathd["))'
+}
+# logged: the messages of logd, one JSON object each.
+logged() {
+    gw ubus call log read "'{\"lines\": 1500, \"stream\": false, \"oneshot\": true}'" | jq -c '.log[]'
 }
 
 # refusal_names PART…: in the health, and in the log since the mark. The health shows an earlier

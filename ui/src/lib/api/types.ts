@@ -116,6 +116,10 @@ export type DoctorSeen = {
    * @maxItems 8
    */
   worst: DoctorNamed[];
+  /**
+   * checks of the report whose finding is over, as the daemon sees it now; counted as ok
+   */
+  ended: string[];
 } | null;
 /**
  * Severity of a health finding.
@@ -1905,9 +1909,13 @@ export interface Wan {
    */
   carrier: boolean;
   /**
-   * why it is down: disconnected (switched off; its port may be down only for that), port-down (the port is administratively down), no-link (the port is up without carrier); empty: unknown
+   * why it is down: disconnected (switched off; its port may be down only for that), port-down (the port is administratively down), no-link (the port is up without carrier), failed (netifd reports an error); empty: unknown
    */
-  hindrance: '' | 'disconnected' | 'port-down' | 'no-link';
+  hindrance: '' | 'disconnected' | 'port-down' | 'no-link' | 'failed';
+  /**
+   * code of netifd's last error while it is down, such as DEVICE_CLAIM_FAILED; empty: none
+   */
+  error: string;
   /**
    * Unix ms; 0 while down
    */
@@ -2117,7 +2125,7 @@ export interface Health {
     | 'forwarding-off';
   level: Level;
   /**
-   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance; count, limit; n
+   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance, device, error; count, limit; n
    */
   params: {
     [k: string]: string | number;

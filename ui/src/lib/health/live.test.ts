@@ -64,6 +64,13 @@ describe('a finding of the daemon', () => {
     expect(textOf(down(''), none)).toBe('wan is down.');
     expect(textOf(down('port-down'), none)).toBe('wan is down: its port eth0 is switched off.');
     expect(textOf(down('no-link'), none)).toBe('wan is down: its port has no link.');
+    const failed = (error: string): Health => {
+      const found = down('failed');
+      return { ...found, params: { ...found.params, error, device: 'wan.35' } };
+    };
+    expect(textOf(failed('DEVICE_CLAIM_FAILED'), none)).toContain('could not claim wan.35. Remove');
+    expect(textOf(failed('AUTH_TOPEER_FAILED'), none)).toContain('user name or password');
+    expect(textOf(failed('NO_DEVICE'), none)).toContain('netifd reports NO_DEVICE. Reconnect');
   });
 
   it('has its reason in the language of the page', async () => {

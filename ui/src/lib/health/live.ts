@@ -47,7 +47,15 @@ function keyOf(code: Health['code'], params: Health['params']): MessageKey {
   if (code !== 'wan-down') return `health.${code}`;
   if (params['hindrance'] === 'port-down') return 'health.wan-down.port-down';
   if (params['hindrance'] === 'no-link') return 'health.wan-down.no-link';
+  if (params['hindrance'] === 'failed') return keyOfError(String(params['error'] ?? ''));
   return 'health.wan-down';
+}
+
+/** Text of an error of netifd, with what to do about it. */
+export function keyOfError(error: string): MessageKey {
+  if (error === 'DEVICE_CLAIM_FAILED') return 'health.wan-down.claim';
+  if (error === 'AUTH_TOPEER_FAILED') return 'health.wan-down.login';
+  return 'health.wan-down.failed';
 }
 
 function reached({ zone, to }: Open): string {

@@ -11,7 +11,7 @@ import { rank, type Finding, type Severity } from './report';
 export type Entry = Pick<Finding, 'id' | 'severity' | 'title' | 'accepted'>;
 
 /** The parts of the daemon's answer that are about conditions. */
-export type Conditions = Pick<Status, 'health' | 'problems' | 'engine'>;
+export type Conditions = Pick<Status, 'health' | 'problems' | 'engine' | 'doctor'>;
 
 const severityOf: Record<Level, Severity> = {
   ok: 'ok',
@@ -20,22 +20,16 @@ const severityOf: Record<Level, Severity> = {
   error: 'error',
 };
 
-/** Facts that the daemon judges once a second, by the same rule as the doctor. */
-const judgedAlways = ['accounting-off', 'conntrack-full', 'flowtable-fw4', 'flowtable-differs'];
-
 const isBad = ({ severity }: Pick<Finding, 'severity'>) =>
   ['error', 'warning', 'advice', 'info'].includes(severity);
 
-/** The findings without those that the daemon does not report any more. */
+/** The findings without those that the daemon says have ended. */
 export function stillFound(
   findings: readonly Finding[],
   status: Conditions | null,
 ): readonly Finding[] {
-  if (!status) return findings;
-  const reported = new Set<string>(status.health.map(({ code }) => code));
-  return findings.filter(
-    (each) => !isBad(each) || !judgedAlways.includes(each.id) || reported.has(each.id),
-  );
+  const ended = status?.doctor.last?.ended ?? [];
+  return findings.filter((each) => !isBad(each) || !ended.includes(each.id));
 }
 
 /** The daemon's conditions. One that is a finding, too, is accepted with it. */

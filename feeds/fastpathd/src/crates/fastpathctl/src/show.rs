@@ -66,6 +66,7 @@ fn wan_line(wan: &Value, now_ms: i64) -> String {
             "disconnected" => ("disconnected", ""),
             "port-down" => ("down", ", port disabled"),
             "no-link" => ("down", ", no link"),
+            "failed" => ("down", ", netifd reports an error"),
             _ => ("down", ""),
         };
         return format!("{name:<18} {state} ({}{why})\n", text(wan, "proto"));

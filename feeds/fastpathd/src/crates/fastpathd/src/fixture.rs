@@ -49,7 +49,7 @@ pub(crate) fn established(id: u32, offloaded: bool) -> Entry {
 }
 
 pub(crate) fn core() -> Core {
-    let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
+    let machine = Machine { kernel: "6.12".into(), ..Machine::default() };
     Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
 }
 

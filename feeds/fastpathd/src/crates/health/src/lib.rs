@@ -88,6 +88,20 @@ pub fn offloading_section(firewall: &Value) -> Option<String> {
     defaults.find(|of| of.is_on("flow_offloading", false)).map(|of| of.name.clone())
 }
 
+/// Case and severity of inspection that is wanted and not in line as it should be; `state` is that
+/// of `ips`.
+#[must_use]
+pub fn inspection(state: &str) -> Option<(&'static str, Severity)> {
+    match state {
+        "failing-open" => Some(("open", Severity::Error)),
+        "failing-closed" => Some(("closed", Severity::Error)),
+        "rules-rejected" => Some(("rejected", Severity::Error)),
+        "inline-degraded" => Some(("degraded", Severity::Warning)),
+        "starting" => Some(("starting", Severity::Info)),
+        _ => None,
+    }
+}
+
 /// fw4's own offloading is configured or in force.
 #[must_use]
 pub fn firewall_offload(on: bool) -> Option<Condition> {

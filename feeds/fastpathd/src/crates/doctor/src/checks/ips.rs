@@ -76,14 +76,7 @@ fn away(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let state = facts.ips.state.at("state")?.as_str().unwrap_or_default();
-    let (case, severity) = match state {
-        "failing-open" => ("open", Severity::Error),
-        "failing-closed" => ("closed", Severity::Error),
-        "rules-rejected" => ("rejected", Severity::Error),
-        "inline-degraded" => ("degraded", Severity::Warning),
-        "starting" => ("starting", Severity::Info),
-        _ => return Ok(None),
-    };
+    let Some((case, severity)) = health::inspection(state) else { return Ok(None) };
     let why = facts.ips.state.at("why")?.as_str().unwrap_or_default();
     let refused = facts.ips.state.at("suricata.refused")?.as_str().unwrap_or_default();
     let mut finding = Finding::new(severity)

@@ -69,8 +69,7 @@ impl Gateway {
             own_rules: nowhere,
         };
         let started = Now { mono: Duration::ZERO, unix_ms: unix_ms() };
-        let hostname = format!("gw{domain}");
-        let machine = Machine { kernel: "6.12".into(), hostname, started, ..Machine::default() };
+        let machine = Machine { kernel: "6.12".into(), started, ..Machine::default() };
         let mut gateway = Self {
             domain,
             core: Core::new(machine, started),
@@ -78,7 +77,11 @@ impl Gateway {
             io: Io::new(paths, events, mpsc::unbounded_channel().0),
             exporters: export::run::Exporters::default(),
             traffic: Traffic::new(domain, options.flows),
-            readings: Readings { leases: leases(), ..Readings::default() },
+            readings: Readings {
+                hostname: format!("gw{domain}"),
+                leases: leases(),
+                ..Readings::default()
+            },
             records: 0,
             scrapes: 0,
         };

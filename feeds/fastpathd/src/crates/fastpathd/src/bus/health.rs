@@ -52,8 +52,11 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
     let engine = core.offload.flowtable().report(core.now);
-    let differs = engine.wanted != engine.active && core.configuration.settings().is_some();
-    if !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs {
+    let differs = engine.wanted != engine.active;
+    // Before the first configuration nothing was asked for.
+    let is_configured = core.configuration.settings().is_some();
+    if is_configured && !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs
+    {
         let text = format!("The last change was refused: {}", engine.why);
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
@@ -71,18 +74,15 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     }
     for wan in wans.iter().filter(|w| !w.up) {
         let name = &wan.name;
-        let params = json!({"name": name, "port": wan.port, "hindrance": wan.hindrance});
+        let params = json!({"name": name, "port": wan.port, "hindrance": wan.hindrance,
+            "device": wan.device, "error": wan.error});
         let (problem, level) = match wan.hindrance {
             Hindrance::Disconnected => ("wan-disconnected", Level::Warning),
-            Hindrance::None | Hindrance::PortDown | Hindrance::NoLink => ("wan-down", Level::Error),
+            Hindrance::None | Hindrance::PortDown | Hindrance::NoLink | Hindrance::Failed => {
+                ("wan-down", Level::Error)
+            }
         };
-        let state = match wan.hindrance {
-            Hindrance::None => "down.".to_owned(),
-            Hindrance::Disconnected => "disconnected: it was switched off.".to_owned(),
-            Hindrance::PortDown => format!("down: its port {} is switched off.", wan.port),
-            Hindrance::NoLink => "down: its port has no link.".to_owned(),
-        };
-        add(problem, level, params, format!("{name} is {state}"));
+        add(problem, level, params, format!("{name} is {}", wan.why_down()));
     }
     let resyncs = core.conntrack.refresh().resyncs();
     if core.conntrack.refresh().lost_lately(core.now.mono) {

@@ -42,7 +42,7 @@ pub(crate) struct Status<'a> {
     live: Live<'a>,
     conntrack: ConntrackState,
     latency: Latency,
-    doctor: Doctor<'a>,
+    doctor: Doctor,
     configuration: InUse<'a>,
     problems: &'a [Problem],
 }
@@ -94,12 +94,12 @@ fn live(core: &Core) -> Live<'_> {
 pub(crate) fn status(core: &Core) -> Status<'_> {
     let (machine, configuration) = (core.sys.machine(), &core.configuration);
     let refresh = core.conntrack.refresh();
+    let live = live(core);
     Status {
         version: env!("CARGO_PKG_VERSION"),
         kernel: &machine.kernel,
-        hostname: &machine.hostname,
+        hostname: core.sys.hostname(),
         started_ms: core.now.unix_ms_at(machine.started),
-        live: live(core),
         conntrack: ConntrackState {
             count: core.conntrack.flows().len(),
             total: core.conntrack_total(),
@@ -111,7 +111,8 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
             resyncs: refresh.resyncs(),
         },
         latency: latency(core),
-        doctor: core.doctor.answer(),
+        doctor: core.doctor_answer(&live.health),
+        live,
         configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
         problems: configuration.problems(),
     }

@@ -9,6 +9,7 @@ use config::Cause;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bus;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use schedule::{Ended, Schedule};
@@ -83,11 +84,13 @@ pub(crate) struct State {
     read: Mark,
     /// It is not read before this.
     not_before: Duration,
-    last: Option<Summary>,
+    last: Option<Report>,
     failure: Option<String>,
+    /// Engine, inspection and lines of the last second; empty before the first.
+    standing: String,
 }
 
-/// The last report, as `status` has it.
+/// The last report, as `status` has it: without findings that have ended since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Summary {
     pub(crate) at_ms: u64,
@@ -95,6 +98,8 @@ pub(crate) struct Summary {
     pub(crate) counts: Counts,
     /// The worst findings, without accepted ones and notes.
     worst: Vec<Named>,
+    /// Checks of the report whose finding has ended.
+    ended: Vec<String>,
 }
 
 /// Checks by result.
@@ -120,14 +125,14 @@ pub(crate) struct Named {
 
 /// The part `doctor` of the answer of `status`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Doctor<'a> {
-    last: Option<&'a Summary>,
+pub(crate) struct Doctor {
+    last: Option<Summary>,
     running: bool,
     why: String,
     cause: Cause,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Report {
     at_ms: u64,
     took_ms: u64,
@@ -135,30 +140,64 @@ struct Report {
     findings: Vec<Finding>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Finding {
     #[serde(flatten)]
     named: Named,
     accepted: Vec<String>,
 }
 
-impl Summary {
-    fn of(report: Value) -> Result<Self, String> {
-        let report: Report = serde_json::from_value(report).map_err(|error| error.to_string())?;
-        let Report { at_ms, took_ms, summary: counts, findings } = report;
-        let asks = |found: &Finding| {
-            let severity = health::Severity::from_name(&found.named.severity);
-            severity.is_some_and(health::Severity::asks) && found.accepted.is_empty()
-        };
-        let worst = findings.into_iter().filter(asks).take(MOST_NAMED);
-        let worst = worst.map(|found| found.named).collect();
-        Ok(Self { at_ms, took_ms, counts, worst })
+impl Finding {
+    fn severity(&self) -> health::Severity {
+        health::Severity::from_name(&self.named.severity).unwrap_or(health::Severity::Unknown)
+    }
+
+    /// The number that counts this finding.
+    fn count<'a>(&self, counts: &'a mut Counts) -> &'a mut u64 {
+        use health::Severity::{Advice, Error, Info, Ok, Unknown, Warning};
+        if !self.accepted.is_empty() {
+            return &mut counts.accepted;
+        }
+        match self.severity() {
+            Error => &mut counts.error,
+            Warning => &mut counts.warning,
+            Advice => &mut counts.advice,
+            Info => &mut counts.info,
+            Unknown => &mut counts.unknown,
+            Ok => &mut counts.ok,
+        }
+    }
+}
+
+impl Report {
+    fn read(report: Value) -> Result<Self, String> {
+        serde_json::from_value(report).map_err(|error| error.to_string())
+    }
+
+    /// The summary without the findings of checks that `has_ended` names.
+    fn summary(&self, has_ended: impl Fn(&str) -> bool) -> Summary {
+        use health::Severity::{Ok, Unknown};
+        let mut counts = self.summary.clone();
+        let (mut worst, mut ended) = (Vec::new(), Vec::new());
+        for found in &self.findings {
+            if !matches!(found.severity(), Ok | Unknown) && has_ended(&found.named.id) {
+                let count = found.count(&mut counts);
+                *count = count.saturating_sub(1);
+                counts.ok += 1;
+                ended.push(found.named.id.clone());
+            } else if found.severity().asks()
+                && found.accepted.is_empty()
+                && worst.len() < MOST_NAMED
+            {
+                worst.push(found.named.clone());
+            }
+        }
+        Summary { at_ms: self.at_ms, took_ms: self.took_ms, counts, worst, ended }
     }
 }
 
 impl State {
-    /// The answer of `status`.
-    pub(crate) fn answer(&self) -> Doctor<'_> {
+    fn answer(&self, last: Option<Summary>) -> Doctor {
         let running = self.schedule.is_running();
         let reason = match (&self.failure, &self.last) {
             (Some(said), _) => Some(ReportReason::Failed { said: said.clone() }),
@@ -167,12 +206,7 @@ impl State {
             (None, None) => Some(ReportReason::First),
         };
         let cause = reason.map(|reason| reason.cause()).unwrap_or_default();
-        Doctor { last: self.last.as_ref(), running, why: cause.text.clone(), cause }
-    }
-
-    /// The last report.
-    pub(crate) fn last(&self) -> Option<&Summary> {
-        self.last.as_ref()
+        Doctor { last, running, why: cause.text.clone(), cause }
     }
 
     /// The configuration was read: it may accept other findings.
@@ -189,16 +223,63 @@ impl State {
             self.schedule.changed(now);
         }
     }
+
+    fn see_standing(&mut self, standing: String, now: Duration) {
+        let is_known = !self.standing.is_empty();
+        if self.standing != standing && is_known {
+            self.schedule.state_changed(now);
+        }
+        self.standing = standing;
+    }
 }
 
 impl Core {
+    /// The answer of `status`, with the conditions of now.
+    pub(crate) fn doctor_answer(&self, conditions: &[bus::health::Finding]) -> Doctor {
+        self.doctor.answer(self.doctor_summary(conditions))
+    }
+
+    /// The last report, with the conditions of now.
+    pub(crate) fn doctor_summary(&self, conditions: &[bus::health::Finding]) -> Option<Summary> {
+        let report = self.doctor.last.as_ref()?;
+        Some(report.summary(|id| self.has_ended(id, conditions)))
+    }
+
+    /// Whether a finding of this check is over: the daemon judges it all the time, by the same rule.
+    fn has_ended(&self, id: &str, conditions: &[bus::health::Finding]) -> bool {
+        match id {
+            "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {
+                conditions.iter().all(|condition| condition.code != id)
+            }
+            "ips-away" => {
+                let state = self.ips.inspection().condition().state;
+                health::inspection(state.name()).is_none()
+            }
+            "latency-missing" => !self.latency.is_missing(),
+            // The daemon answers.
+            "system-daemon" => true,
+            _ => false,
+        }
+    }
+
+    /// What the checks depend on besides the configuration.
+    fn standing(&self) -> String {
+        let engine = self.offload.flowtable().active().name();
+        let inspection = self.ips.inspection().condition().state.name();
+        let wans = self.network.wans(self.sys.rates(), self.now);
+        let up = wans.iter().map(|wan| format!(" {} {}", wan.name, wan.up));
+        format!("{engine} {inspection}{}", up.collect::<String>())
+    }
+
     /// Once a second.
     pub(crate) fn doctor_second(&mut self, marks: Marks) -> Vec<AnyEffect> {
         let now = self.now.mono;
         let cpus = self.sys.load();
         #[expect(clippy::cast_precision_loss, reason = "a router has few CPUs")]
         let load = cpus.iter().map(|cpu| cpu.busy).sum::<f64>() / cpus.len().max(1) as f64;
+        let standing = self.standing();
         let doctor = &mut self.doctor;
+        doctor.see_standing(standing, now);
         doctor.see(marks, now);
         let mut effects = Vec::new();
         let unread = marks.report.is_some() && marks.report != doctor.read;
@@ -225,16 +306,16 @@ impl Core {
                 doctor.failure = Some(said);
                 doctor.schedule.ended(now.mono, Ended::Failed);
             }
-            Event::Read(report) => match report.and_then(Summary::of) {
-                Ok(summary) => {
+            Event::Read(report) => match report.and_then(Report::read) {
+                Ok(report) => {
                     // A clock that was set meanwhile must not make it one of the future.
-                    let age = now.unix_ms.saturating_sub(summary.at_ms);
+                    let age = now.unix_ms.saturating_sub(report.at_ms);
                     doctor.schedule.reported(now.mono, Duration::from_millis(age));
                     // rpcd loses an answer now and then, after the report was written.
-                    if doctor.last.as_ref().is_none_or(|last| last.at_ms < summary.at_ms) {
+                    if doctor.last.as_ref().is_none_or(|last| last.at_ms < report.at_ms) {
                         doctor.failure = None;
                     }
-                    doctor.last = Some(summary);
+                    doctor.last = Some(report);
                 }
                 Err(said) => {
                     log::warn!("reading the doctor's report: {said}");

@@ -106,3 +106,27 @@ fn one_that_failed_is_tried_again() {
         assert_eq!(begins(&mut schedule, begun, IDLE), Some(begun + pause), "{how:?}");
     }
 }
+
+#[test]
+fn a_line_that_comes_and_goes_runs_no_check_after_the_other() {
+    let mut schedule = Schedule::default();
+    schedule.state_changed(SECOND);
+    assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST), "the start changes every state");
+    schedule.ended(FIRST + SECOND, Ended::Well);
+    schedule.reported(FIRST + SECOND, SECOND);
+    let mut runs = Vec::new();
+    for second in 0..3600 {
+        let now = FIRST + 2 * SECOND + Duration::from_secs(second);
+        schedule.state_changed(now);
+        if schedule.begins(now, IDLE) {
+            runs.push(now);
+            schedule.ended(now, Ended::Well);
+        }
+    }
+    assert_eq!(runs, [], "a state that never settles waits for the daily run");
+    let quiet = FIRST + Duration::from_secs(4000);
+    assert_eq!(begins(&mut schedule, quiet, IDLE), Some(quiet));
+    schedule.ended(quiet, Ended::Well);
+    schedule.state_changed(quiet + SECOND);
+    assert_eq!(begins(&mut schedule, quiet + SECOND, IDLE), Some(quiet + STATE_PAUSE));
+}

@@ -55,6 +55,62 @@ fn before_the_first_run_there_is_a_reason() {
     assert_eq!((&said["running"], &said["last"]), (&json!(false), &Value::Null));
 }
 
+/// Page, command line and metrics show this one list.
+#[test]
+fn a_finding_that_has_ended_is_no_finding_any_more() {
+    let ids = ["accounting-off", "flowtable-differs", "ips-away", "latency-missing"];
+    let mut findings: Vec<Value> = ids.iter().map(|id| finding(id, "error", &[])).collect();
+    findings.extend([
+        finding("conntrack-full", "warning", &["a"]),
+        finding("system-daemon", "error", &[]),
+        finding("system-wan-open", "error", &[]),
+    ]);
+    let report = json!({"at_ms": 1, "took_ms": 1, "findings": findings,
+        "summary": {"error": 6, "warning": 0, "advice": 0, "info": 0, "unknown": 0, "ok": 3,
+            "accepted": 1}});
+    let mut core = core();
+    core.doctor_event(Event::Read(Ok(report)));
+    core.configuration_read(&{
+        let mut values = configuration("flowtable");
+        values["ips"] = json!({".type": "ips", ".name": "ips", ".index": 1, "enabled": "1"});
+        values["latency"] = json!({".type": "latency", ".name": "latency", "enabled": "1",
+            "download": "50000", "upload": "10000"});
+        values
+    });
+    core.ips_event(crate::ips::Event::Probed(crate::ips::inspection::ProbeSample::default()));
+    let last = |core: &mut Core| doctor(core)["last"].clone();
+    let said = last(&mut core);
+    let worst = |said: &Value| -> Vec<String> {
+        let named = said["worst"].as_array().unwrap().iter();
+        named.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    // Inspection starts, and latency waits for the network.
+    let still = ["ips-away", "latency-missing", "system-wan-open"];
+    assert_eq!(worst(&said), still);
+    assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(3), &json!(7)));
+    assert_eq!(said["counts"]["accepted"], 0);
+    core.configuration_read(&configuration("flowtable"));
+    let said = last(&mut core);
+    assert_eq!(worst(&said), ["system-wan-open"]);
+    assert_eq!(said["ended"].as_array().unwrap().len(), 6, "{said}");
+    assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(1), &json!(9)));
+}
+
+/// The state of the router changes without its configuration.
+#[test]
+fn a_change_of_state_runs_the_checks_again() {
+    let mut core = crate::fixture::running();
+    effects(&mut core, 1, marks(1));
+    core.doctor_event(Event::Read(Ok(report(1_001_000))));
+    assert_eq!(effects(&mut core, 200, marks(1)), []);
+    let mut dump = crate::lab::lab_dump();
+    dump["interface"][1]["up"] = json!(false);
+    core.interfaces_read(&dump);
+    assert_eq!(effects(&mut core, 201, marks(1)), []);
+    assert_eq!(effects(&mut core, 220, marks(1)), [], "settling");
+    assert_eq!(effects(&mut core, 221, marks(1)), [RUN]);
+}
+
 #[test]
 fn a_new_report_is_read_whoever_asked_for_it() {
     let mut core = core();

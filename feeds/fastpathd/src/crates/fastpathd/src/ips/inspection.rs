@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue, QueueTotals};
+use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue, QueueTotals, State};
 use model::{Action, FailPolicy, Gate, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
@@ -55,6 +55,8 @@ pub(crate) enum CommandReply {
 
 /// How long Suricata may be down before its script is notified again.
 const RETRY: Duration = Duration::from_secs(20);
+/// Time for Suricata to appear for the first time before its absence is a warning.
+const FIRST_START: Duration = Duration::from_secs(60);
 
 /// The state of inspection.
 #[derive(Debug)]
@@ -75,6 +77,10 @@ pub(crate) struct Inspection {
     pub(super) counters: ips::SuricataCounters,
     queue_totals: QueueTotals,
     process: Option<u32>,
+    /// Packets have been inspected since inspection was switched on.
+    worked: bool,
+    /// The failure under way has been logged as a warning.
+    warned: bool,
     pub(super) starts: u32,
     /// The table that was read last, see [`InForce::table`].
     table: u64,
@@ -124,6 +130,8 @@ impl Inspection {
             counters: ips::SuricataCounters::default(),
             queue_totals: QueueTotals::default(),
             process: None,
+            worked: false,
+            warned: false,
             starts: 0,
             table: 0,
             totals: None,
@@ -329,11 +337,18 @@ impl Inspection {
 
     fn judge(&mut self, now: Duration) {
         let before = self.condition().state;
-        let InspectionCondition { state, why, .. } = self.health.observe(now, &self.seen);
-        if *state != before {
-            let level = if state.fails() { log::Level::Warn } else { log::Level::Info };
+        let InspectionCondition { state, why, since, .. } = self.health.observe(now, &self.seen);
+        self.worked = self.seen.enabled && (self.worked || state.works());
+        // Until Suricata runs for the first time, every state but a refusal is the way there.
+        let is_first_start = !self.worked
+            && *state != State::RulesRejected
+            && now.saturating_sub(*since) < FIRST_START;
+        let warns = state.fails() && !is_first_start;
+        if warns && !self.warned || *state != before {
+            let level = if warns { log::Level::Warn } else { log::Level::Info };
             log::log!(level, "inspection: {} ({why})", state.name());
         }
+        self.warned = warns;
     }
 
     /// It replied on its command socket.

@@ -16,10 +16,10 @@ pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         let number = found.iter().filter(|finding| finding.level == level).count();
         family.add([("level", level.name())], number);
     }
-    if let Some(report) = core.doctor.last() {
+    if let Some(report) = core.doctor_summary(&found) {
         let counts = &report.counts;
         let help = "Checks of the doctor's last run by result; accepted findings are not counted \
-                    by severity.";
+                    by severity, and findings that have ended since are ok.";
         let family = metrics.gauge("fastpath_doctor_findings", help);
         for (severity, number) in [
             ("error", counts.error),

@@ -34,6 +34,9 @@ pub(crate) struct Interface {
     pub(crate) lower: String,
     #[serde(skip)]
     pub(crate) addresses: Vec<String>,
+    /// Code of netifd's last error since the interface was up; empty if there was none.
+    #[serde(skip)]
+    pub(crate) error: String,
 }
 
 /// The parts of the firewall's configuration that matter here.
@@ -122,7 +125,15 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         device,
         lower,
         addresses,
+        error: error(entry).unwrap_or_default(),
     })
+}
+
+/// The newest error, which netifd appends; protocol handlers choose its code.
+fn error(entry: &Value) -> Option<String> {
+    let code = entry.get("errors")?.as_array()?.last()?.get("code")?.as_str()?;
+    let is_code = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    Some(code.chars().filter(is_code).take(40).collect())
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -160,6 +171,20 @@ mod tests {
         assert_eq!(interfaces[1].zone, "uplink");
         assert_eq!(interfaces[1].device, "wan.35");
         assert!(!interfaces[1].up);
+    }
+
+    #[test]
+    fn the_newest_error_counts() {
+        let code = |errors: Value| {
+            let dump = json!({"interface": [{"interface": "wan", "errors": errors}]});
+            parse_dump(&dump, &Firewall::default()).remove(0).error
+        };
+        let error = |code: &str| json!({"subsystem": "pppoe", "code": code, "data": []});
+        assert_eq!(code(json!([error("USER_REQUEST"), error("NO_DEVICE")])), "NO_DEVICE");
+        assert_eq!(code(json!([error("AUTH_\u{1b}[2JFAILED\n")])), "AUTH_2JFAILED");
+        for none in [json!([]), Value::Null, json!([{"code": 3}]), json!(["x"])] {
+            assert_eq!(code(none), "");
+        }
     }
 
     #[test]

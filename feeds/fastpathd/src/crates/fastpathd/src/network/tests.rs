@@ -60,6 +60,13 @@ fn the_side_of_the_internet_follows_the_firewall() {
 }
 
 #[test]
+fn before_the_configuration_nothing_was_refused() {
+    let mut core = crate::fixture::core();
+    core.second(&crate::sys::kernel::Readings::default());
+    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
+}
+
+#[test]
 fn a_disconnected_wan_is_neither_an_error_nor_a_cable_fault() {
     let mut core = running();
     disconnected(&mut core, false);
@@ -96,6 +103,38 @@ fn only_a_port_that_is_up_can_lack_a_link() {
         ..port
     })]);
     assert_eq!(health(&mut core), (String::new(), "wan is down.".to_owned()));
+}
+
+#[test]
+fn the_reason_of_netifd_is_shown_with_what_to_do() {
+    let mut core = running();
+    let mut found = |port_is_up: bool, error: &str| {
+        let port = core.network.topology().link_named("wan").unwrap().clone();
+        let port = topology::Link { up: port_is_up, carrier: port_is_up, ..port };
+        core.network_changed(vec![topology::Change::Link(port)]);
+        let mut dump = lab_dump();
+        let wan = &mut dump["interface"][1];
+        wan["up"] = json!(false);
+        wan["l3_device"] = Value::Null;
+        wan["device"] = json!("wan.35");
+        wan["errors"] = json!([{"subsystem": "interface", "code": error}]);
+        core.interfaces_read(&dump);
+        let status = ask(&mut core, "status", json!({}));
+        let text = status["health"][0]["text"].as_str().unwrap().to_owned();
+        (status["wan"][0]["hindrance"].as_str().unwrap().to_owned(), text)
+    };
+    // netifd itself has taken the port down.
+    for port_is_up in [false, true] {
+        let text = "wan is down: netifd could not claim wan.35. Remove it (ip link del wan.35), \
+                    then restart the network.";
+        let claimed = ("failed".to_owned(), text.to_owned());
+        assert_eq!(found(port_is_up, "DEVICE_CLAIM_FAILED"), claimed);
+    }
+    let text = "wan is down: netifd reports USER_REQUEST. Reconnect it (ifup wan).";
+    assert_eq!(found(true, "USER_REQUEST"), ("failed".to_owned(), text.to_owned()));
+    let text = "wan is down: the provider refused its user name or password.";
+    assert_eq!(found(true, "AUTH_TOPEER_FAILED").1, text);
+    assert_eq!(found(false, "NO_DEVICE").0, "port-down");
 }
 
 #[test]

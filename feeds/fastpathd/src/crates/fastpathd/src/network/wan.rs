@@ -20,6 +20,7 @@ pub(crate) struct Wan {
     pub(crate) up: bool,
     pub(crate) carrier: bool,
     pub(crate) hindrance: Hindrance,
+    pub(crate) error: String,
     pub(crate) up_since_ms: u64,
     pub(crate) addresses: Vec<String>,
     pub(crate) peer: String,
@@ -42,6 +43,37 @@ pub(crate) enum Hindrance {
     PortDown,
     /// The port is up and has no carrier.
     NoLink,
+    /// netifd reports an error.
+    Failed,
+}
+
+/// netifd could not use the device, which an earlier netifd may have left behind. netifd then
+/// takes the port down, too.
+const CLAIM_FAILED: &str = "DEVICE_CLAIM_FAILED";
+/// pppd: the provider refused the user name or the password.
+const REFUSED_LOGIN: &str = "AUTH_TOPEER_FAILED";
+
+impl Wan {
+    /// The state of an interface that is down, and what to do about it.
+    pub(crate) fn why_down(&self) -> String {
+        let Self { device, port, error, .. } = self;
+        match self.hindrance {
+            Hindrance::None => "down.".to_owned(),
+            Hindrance::Disconnected => "disconnected: it was switched off.".to_owned(),
+            Hindrance::PortDown => format!("down: its port {port} is switched off."),
+            Hindrance::NoLink => "down: its port has no link.".to_owned(),
+            Hindrance::Failed if error == CLAIM_FAILED => format!(
+                "down: netifd could not claim {device}. Remove it (ip link del {device}), then \
+                 restart the network."
+            ),
+            Hindrance::Failed if error == REFUSED_LOGIN => {
+                "down: the provider refused its user name or password.".to_owned()
+            }
+            Hindrance::Failed => {
+                format!("down: netifd reports {error}. Reconnect it (ifup {}).", self.name)
+            }
+        }
+    }
 }
 
 fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance {
@@ -49,8 +81,10 @@ fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance 
         return Hindrance::Disconnected;
     }
     match port {
+        _ if !up && interface.error == CLAIM_FAILED => Hindrance::Failed,
         Some(port) if !port.up => Hindrance::PortDown,
         Some(port) if !port.carrier => Hindrance::NoLink,
+        _ if !up && !interface.error.is_empty() => Hindrance::Failed,
         Some(_) | None => Hindrance::None,
     }
 }
@@ -108,6 +142,7 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
         proto: interface.proto.clone(),
         carrier: lowest.is_some_and(|link| link.carrier),
         hindrance: hindrance(up, interface, lowest),
+        error: if up { String::new() } else { interface.error.clone() },
         up_since_ms: if up { seen_ms.saturating_sub(interface.uptime_s * 1000) } else { 0 },
         addresses: if up { interface.addresses.clone() } else { Vec::new() },
         peer: session.as_ref().map(|s| s.peer.to_string()).unwrap_or_default(),

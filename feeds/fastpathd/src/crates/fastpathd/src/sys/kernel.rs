@@ -35,7 +35,6 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
     pub(crate) kernel: String,
-    pub(crate) hostname: String,
     /// When the daemon did.
     pub(crate) started: Now,
     /// Rules that are installed with the daemon.
@@ -45,6 +44,7 @@ pub(crate) struct Machine {
 /// Files that change all the time, read once a second.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
+    pub(crate) hostname: String,
     pub(crate) stat: String,
     pub(crate) net_dev: String,
     pub(crate) leases: String,
@@ -58,17 +58,13 @@ pub(crate) struct Readings {
 /// Reads facts that do not change while the daemon runs.
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
-    Machine {
-        kernel: word("/proc/sys/kernel/osrelease"),
-        hostname: word("/proc/sys/kernel/hostname"),
-        started,
-        own_rules: own_rules.to_owned(),
-    }
+    Machine { kernel: word("/proc/sys/kernel/osrelease"), started, own_rules: own_rules.to_owned() }
 }
 
 /// Reads files that change all the time.
 pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     Readings {
+        hostname: text("/proc/sys/kernel/hostname").trim().to_owned(),
         stat: text("/proc/stat"),
         net_dev: text("/proc/net/dev"),
         leases: text(leases),

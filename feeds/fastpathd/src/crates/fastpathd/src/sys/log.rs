@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Log lines. procd passes standard output on to the system log as `daemon.info` and standard
-//! error as `daemon.err`: only errors and warnings go to standard error.
+//! error as `daemon.err`, and knows no other level: a service sends its warnings to logd itself.
 
 use std::io::Write;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-struct Stdio;
+/// logd's socket.
+const SYSLOG: &str = "/dev/log";
+/// `daemon.warn`.
+const WARNING: &str = "<28>";
 
-impl Log for Stdio {
+/// Standard output and error, and logd for a service.
+#[derive(Debug)]
+struct Sink {
+    logd: Option<(UnixDatagram, PathBuf)>,
+}
+
+impl Sink {
+    /// Sends warnings to the socket `syslog`, if there is one.
+    fn to(syslog: Option<&Path>) -> Self {
+        let open = |path: &Path| {
+            let socket = UnixDatagram::unbound().ok()?;
+            // A logd that is slow must not delay the data plane.
+            socket.set_nonblocking(true).ok()?;
+            Some((socket, path.to_owned()))
+        };
+        Self { logd: syslog.and_then(open) }
+    }
+
+    /// Returns whether logd has the warning.
+    fn warn(&self, line: &str) -> bool {
+        let text = format!("{WARNING}fastpathd[{}]: {line}", std::process::id());
+        let Some((socket, path)) = &self.logd else { return false };
+        // logd may have been restarted.
+        socket.send_to(text.as_bytes(), path).is_ok()
+    }
+}
+
+impl Log for Sink {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() <= log::max_level()
     }
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            write(record, &mut std::io::stdout(), &mut std::io::stderr());
+            write(record, self, &mut std::io::stdout(), &mut std::io::stderr());
         }
     }
 
@@ -42,7 +75,16 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// A whole line with one write, so that a reader never gets half of one.
-fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (dyn Write + 'a)) {
+fn write<'a>(
+    record: &Record<'_>,
+    sink: &Sink,
+    out: &'a mut (dyn Write + 'a),
+    err: &'a mut (dyn Write + 'a),
+) {
+    let line = on_one_line(&record.args().to_string());
+    if record.level() == Level::Warn && sink.warn(&line) {
+        return;
+    }
     let (to, prefix) = match record.level() {
         Level::Error => (err, "error: "),
         Level::Warn => (err, "warning: "),
@@ -50,15 +92,21 @@ fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (d
         Level::Debug | Level::Trace => (out, "debug: "),
     };
     // If the other end is gone, there is nowhere to report it.
-    let line = on_one_line(&record.args().to_string());
     let _ = to.write_all(format!("{prefix}{line}\n").as_bytes());
+}
+
+/// Whether procd started this process, directly or in a jail.
+fn is_service() -> bool {
+    std::os::unix::process::parent_id() == 1
+        || std::env::var_os("container").is_some_and(|name| name == "ujail")
 }
 
 /// Starts logging; `verbose` adds debug lines.
 pub(crate) fn start(verbose: bool) {
-    static SINK: Stdio = Stdio;
+    static SINK: OnceLock<Sink> = OnceLock::new();
+    let sink = SINK.get_or_init(|| Sink::to(is_service().then_some(Path::new(SYSLOG))));
     // Fails only when a logger is set already, which then serves as well.
-    let _ = log::set_logger(&SINK);
+    let _ = log::set_logger(sink);
     log::set_max_level(if verbose { LevelFilter::Debug } else { LevelFilter::Info });
 }
 
@@ -74,7 +122,8 @@ mod tests {
         for text in &args {
             let mut record = Record::builder();
             let args = format_args!("{text}");
-            write(&record.level(Level::Info).args(args).build(), &mut out, &mut Vec::new());
+            let record = record.level(Level::Info).args(args).build();
+            write(&record, &Sink::to(None), &mut out, &mut Vec::new());
         }
         let said = String::from_utf8_lossy(&out);
         let lines: Vec<&str> = said.lines().collect();
@@ -83,13 +132,31 @@ mod tests {
     }
 
     #[test]
-    fn only_faults_go_where_procd_expects_them() {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        for level in Level::iter() {
-            let mut record = Record::builder();
-            write(&record.level(level).args(format_args!("{level}")).build(), &mut out, &mut err);
+    fn each_level_goes_where_the_system_log_has_it() {
+        let path = std::env::temp_dir().join(format!("fastpathd-log-{}", std::process::id()));
+        let logd = UnixDatagram::bind(&path).unwrap();
+        let service = Sink::to(Some(&path));
+        for (sink, errors) in [
+            (&service, "error: ERROR\n"),
+            (&Sink::to(None), "error: ERROR\nwarning: WARN\n"),
+            (&Sink::to(Some(Path::new("/nonexistent"))), "error: ERROR\nwarning: WARN\n"),
+        ] {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            for level in Level::iter() {
+                let mut record = Record::builder();
+                let args = format_args!("{level}");
+                write(&record.level(level).args(args).build(), sink, &mut out, &mut err);
+            }
+            assert_eq!(String::from_utf8_lossy(&err), errors);
+            assert_eq!(String::from_utf8_lossy(&out), "INFO\ndebug: DEBUG\ndebug: TRACE\n");
         }
-        assert_eq!(String::from_utf8_lossy(&err), "error: ERROR\nwarning: WARN\n");
-        assert_eq!(String::from_utf8_lossy(&out), "INFO\ndebug: DEBUG\ndebug: TRACE\n");
+        let mut said = [0; 100];
+        let length = logd.recv(&mut said).unwrap();
+        let expected = format!("<28>fastpathd[{}]: WARN", std::process::id());
+        assert_eq!(str::from_utf8(&said[..length]).unwrap(), expected);
+        // logd has ended.
+        drop(logd);
+        assert!(!service.warn("late"));
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod task;
 #[derive(Debug)]
 pub(crate) struct State {
     machine: Machine,
+    hostname: String,
     facts: Facts,
     cpu: CpuMeter,
     net: NetMeter,
@@ -30,7 +31,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(machine: Machine) -> Self {
         let (cpu, net) = (CpuMeter::default(), NetMeter::default());
-        Self { machine, facts: Facts::default(), cpu, net }
+        Self { machine, hostname: String::new(), facts: Facts::default(), cpu, net }
     }
 
     /// Takes the readings of this second.
@@ -38,10 +39,16 @@ impl State {
         self.cpu.read(&readings.stat);
         self.net.read(&readings.net_dev, now);
         self.facts = readings.facts;
+        self.hostname.clone_from(&readings.hostname);
     }
 
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// The host name of this second: the administrator may change it.
+    pub(crate) fn hostname(&self) -> &str {
+        &self.hostname
     }
 
     pub(crate) fn facts(&self) -> Facts {
