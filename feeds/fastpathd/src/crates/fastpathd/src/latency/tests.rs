@@ -7,7 +7,7 @@ use topology::{Change, QueueingDiscipline};
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixture::{ask, configuration, running};
+use crate::fixture::{ask, configuration, link, running};
 
 fn configured(options: Value) -> Value {
     let mut values = configuration("flowtable");
@@ -197,8 +197,8 @@ fn a_failure_leaves_in_force_what_the_kernel_has() {
 fn an_ifb_that_goes_down_is_noticed_at_once() {
     let (mut core, plan) = in_force();
     let ifb = |up| {
-        let link = core_link(IFB, up);
-        vec![Change::Link(link)]
+        let ifb = link(90, IFB, topology::LinkKind::Other("ifb".into()));
+        vec![Change::Link(topology::Link { up, ..ifb })]
     };
     let verify = || [Job::Apply { plan: plan.clone(), before: Some(plan.clone()) }];
     assert_eq!(jobs(core.network_changed(ifb(true))), verify());
@@ -206,23 +206,6 @@ fn an_ifb_that_goes_down_is_noticed_at_once() {
     assert_eq!(jobs(core.network_changed(ifb(false))), verify());
     core.latency_done(Ok(Applied::Changed));
     assert_eq!(jobs(core.network_changed(ifb(true))), verify());
-}
-
-fn core_link(name: &str, up: bool) -> topology::Link {
-    topology::Link {
-        index: 90,
-        name: name.into(),
-        kind: topology::LinkKind::Other("ifb".into()),
-        mac: None,
-        mtu: 1500,
-        up,
-        carrier: up,
-        operstate: 6,
-        master: None,
-        lower: None,
-        hardware: libc::ARPHRD_ETHER,
-        point_to_point: false,
-    }
 }
 
 /// What the kernel has of ours: nothing, a plan, or a part of one.
