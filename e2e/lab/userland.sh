@@ -66,7 +66,8 @@ add_packages() {
     mkdir -p "$root/tmp/lock"
     install -D "$PROGRAMS/fastpath" "$IMAGES/stage.bin/bin/fastpath"
     install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
-    for name in feeds/fastpathd feeds/fastpath-base suricata-pkg luci-app-fastpath; do
+    for name in feeds/fastpathd feeds/fastpath-base feeds/fastpath feeds/fastpath-metrics \
+        suricata-pkg luci-app-fastpath; do
         install_package "$TOP/$name" "$root"
     done
     mkdir -p "$root/lib/apk/packages"
@@ -123,7 +124,8 @@ image_openwrt() {
         hash_of "$LAB/openwrt" "$LAB/userland.sh" "$IMAGES/base.stamp" "$IMAGES/medium.tar" \
             "$PAGE" "$OBJECT" \
             "$TOP/feeds/fastpathd/Makefile" "$TOP/feeds/fastpathd/files" \
-            "$TOP/feeds/fastpath-base" "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
+            "$TOP/feeds/fastpath-base" "$TOP/feeds/fastpath" "$TOP/feeds/fastpath-metrics" \
+            "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
             "$PROGRAMS/fastpath"
         # Names, sizes and times will do for files that the lab does not build itself.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort

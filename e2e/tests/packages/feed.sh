@@ -29,6 +29,8 @@ need_root() {
     [ -e "${OPENWRT_ROOT-}/lib/functions.sh" ] ||
         skip "OPENWRT_ROOT names no folder with OpenWrt's userland"
     [ "$(id -u)" = 0 ] || skip "a router in namespaces needs root"
+    chroot "$OPENWRT_ROOT" apk info -e nftables-json >/dev/null 2>&1 ||
+        skip "the apk database of OPENWRT_ROOT lacks the dependencies of our packages"
 }
 
 # pack RELEASE [FOLDER]: our packages, of sources in FOLDER, into build/packages of the test.

@@ -64,12 +64,12 @@ denied() { has "the answer to $*" "$(reader "$@")" NOPERM; }
 received() { peers "cat $HERE/log/*.json"; }
 
 # The file that rsyslog writes to.
-log_file() { echo "$HERE/log/$(gw hostname)-$(peers date +%F).json"; }
+log_file() { echo "$HERE/log/$(gw cat /proc/sys/kernel/hostname)-$(peers date +%F).json"; }
 
 # whole_alert: each line is an alert of the bad page with the name of the router.
 whole_alert() {
     local name
-    name=$(gw hostname </dev/null)
+    name=$(gw cat /proc/sys/kernel/hostname </dev/null)
     jq -es "length > 0 and all(.event_type == \"alert\" and .host == \"$name\" and
         .alert.signature_id == $BAD_SID and .verdict.action == \"drop\")" >/dev/null
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Ajv from 'ajv/dist/2020.js';
 
 const [url, session, folder, tick] = process.argv.slice(2);
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 200 * Number(process.env['PACE'] ?? 100);
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 const files = readdirSync(folder).filter((file) => file.endsWith('.json'));

@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 
 const [url, what, ...sessions] = process.argv.slice(2);
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 600 * Number(process.env['PACE'] ?? 100);
 const DENIED = -32002;
 /** A method that the object has refused itself: UBUS_STATUS_PERMISSION_DENIED. */
 const PERMISSION = 6;
