@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Writes docs/API.md from the JSON Schemas of the ubus methods; --check only compares.
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,7 +35,9 @@ const order = [
 
 /** Objects of a program that runs for each call, each with its own folder. */
 const plugins = {
+  access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
+  doctor: ['run', 'last', 'fix', 'pmtu'],
   wireless: ['status'],
 };
 
@@ -116,15 +118,37 @@ function plugin([name, methods]) {
     '',
     `Generated from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program per call,`,
     'so a refusal is an answer as well: `{"error": …}`, a [Refusal](#refusal) with more fields',
-    'that each method lists. `argument` is an argument of a wrong type, `bus` an object of rpcd',
-    'that does not answer.',
+    'that each method lists. `argument` is an argument that is unknown, missing, of a wrong type or',
+    'out of range (`argument` has its name), `bus` an object of rpcd that does not answer.',
     '',
     ...methods.flatMap((each) => method(join(name, each), `fastpath.${name} ${each}`)),
-    `## Types of fastpath.${name}`,
-    '',
-    ...Object.entries(load(join(name, 'types.json')).$defs).flatMap(type),
+    ...typesOf(name),
   ];
 }
+
+function typesOf(name) {
+  const file = join(name, 'types.json');
+  if (!existsSync(join(folder, file))) return [];
+  const types = Object.entries(load(file).$defs).flatMap(type);
+  return [`## Types of fastpath.${name}`, '', ...types];
+}
+
+/** How a program logs in; `e2e/tests/vm/api.sh` runs these lines. */
+const FIRST_CALL = `
+\`\`\`sh
+router=http://192.168.1.1 user=root password=secret
+nobody=00000000000000000000000000000000
+ask() {
+    curl -s "$router/ubus" -d \\
+        "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"method\\":\\"call\\",\\"params\\":[\\"$1\\",\\"$2\\",\\"$3\\",$4]}"
+}
+nonce=$(ask "$nobody" fastpath.access begin '{}' | sed 's/.*"nonce": *"\\([^"]*\\)".*/\\1/')
+session=$(ask "$nobody" fastpath.access login \\
+    "{\\"username\\":\\"$user\\",\\"password\\":\\"$password\\",\\"nonce\\":\\"$nonce\\"}" |
+    sed 's/.*"ubus_rpc_session": *"\\([^"]*\\)".*/\\1/')
+ask "$session" fastpath status '{}'
+\`\`\`
+`;
 
 function page() {
   const files = readdirSync(folder).filter((f) => f.endsWith('.json'));
@@ -137,7 +161,16 @@ function page() {
     'Generated from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: edit',
     'the schemas.',
     '',
-    'Available over ubus (`ubus call fastpath status`) and JSON-RPC (`POST /ubus`). Notifications',
+    'On the router root calls it by `ubus call fastpath status`. Over HTTP it is JSON-RPC (`POST',
+    '/ubus`): a [login](#fastpathaccess-login) answers a session, the first parameter of each call.',
+    ...FIRST_CALL.split('\n'),
+    'Clients that know only rpcd\'s `session login`, such as Home Assistant, need',
+    '[an option](packages.md). Access is **everybody** (without a login), **read** (viewers and',
+    'administrators), **write** (administrators), **local** (programs on the router, by ubus), or',
+    '**notification**.',
+    '',
+    'The answer of JSON-RPC is `result: [STATUS, ANSWER]`, or `error` with code -32002 for a session',
+    'that has ended or lacks the right. Notifications',
     'are for programs on the router (`ubus subscribe fastpath`): `:subscribe` is not granted over',
     'HTTP, because uhttpd of OpenWrt 25.12.5 (7b1bec4) keeps the connection of each subscriber',
     'that has gone, and accepts no more at `max_connections`. Every method accepts',

@@ -27,6 +27,17 @@ test_a_browser_of_the_owner_is_not_kept_out() {
 }
 
 # @core
+test_the_first_call_of_the_documentation() {
+    local script
+    # shellcheck disable=SC2016 # a fence of Markdown
+    script=$(sed -n '/^```sh$/,/^```$/p' "$TOP/docs/API.md" | sed '/^```/d')
+    has "its first line" "$script" 'router=http://192.168.1.1 user=root password=secret'
+    script=${script/http:\/\/192.168.1.1/http:\/\/127.0.0.1:$(lab_port GW_HTTP)}
+    script=${script/password=secret/password=fastpath}
+    has "the answer" "$(bash -euo pipefail -c "$script")" '"result":[0,{' '"engine"'
+}
+
+# @core
 test_login() {
     local answer
     answer=$(rpc "$NOBODY" fastpath.access login '{"username": "root", "password": "wrong"}')

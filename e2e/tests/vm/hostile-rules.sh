@@ -22,11 +22,11 @@ config update 'update'
 	option hour '-1'
 	option limit_mib '1'
 
-config rules 'lab'
+config rules '$1'
 	option url 'http://$ISP_4:8081/$1.tar.gz'
 	option sha256 '$(printf '0%.0s' {1..64})'
 END
-    soon 10 says '.rules.sources[0].url | endswith("'"$1"'.tar.gz")' ips
+    soon 10 says '.rules.sources[0].name == "'"$1"'"' ips
     same "started" "$(said .started update-rules)" true
 }
 

@@ -122,7 +122,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * Files of /etc/config, without secrets. Viewers use it, since uci's own get would show secrets.
+   * Files of /etc/config, without secrets. Refusals: `argument`. Viewers use it, since uci's own get would show secrets.
    */
   get: {
     request: {
@@ -202,7 +202,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay, unless `since` is set. In place of a secret they have "•••" and the change's number, and with `since` a plus, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `section`, `option`: the value has been changed since).
+   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay, unless `since` is set. In place of a secret they have "•••" and the change's number, and with `since` a plus, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `option` and `section`, its label for people: the value has been changed since).
    */
   undo: {
     request: {

@@ -166,7 +166,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * Ends forwarded connections between zones: their conntrack entries are deleted, and their next packets have to pass the rules as those of new connections. Connections of the router itself go on. Called by `fastpath.change` on the router, not over the web.
+   * Ends forwarded connections between zones: their conntrack entries are deleted, and their next packets have to pass the rules as those of new connections. Connections of the router itself go on. Called by `fastpath.change`.
    */
   disconnect: {
     request: DisconnectRequest;
@@ -1136,6 +1136,9 @@ export interface FlowFilter {
   path?: Path[];
   reason?: Reason[];
   inspection?: Inspection[];
+  /**
+   * names of IP protocols in any case (`tcp`, `udp`, `icmp`, `icmpv6`, `igmp`, `gre`, `esp`, `ah`, `sctp`, `dccp`, `ipip`, `ipv6`), or numbers
+   */
   proto?: string[];
   /**
    * either side
@@ -1146,7 +1149,7 @@ export interface FlowFilter {
    */
   zone?: string;
   /**
-   * an address, any of the four
+   * an address, any of the four; an IPv4 address may be mapped to IPv6
    */
   host?: string;
   family?: 4 | 6;
@@ -1418,7 +1421,7 @@ export interface IpsVisible {
 }
 export interface IpsRules {
   /**
-   * builtin: only the built-in rules, nothing was fetched yet; failed: the last update was refused, the previous rules are in force
+   * builtin: only the built-in rules, nothing was fetched yet; failed: the last update was refused as a whole, and the previous rules are in force; or sources of it were, and the rules of all others are new (`sources`)
    */
   state: 'builtin' | 'good' | 'updating' | 'failed';
   /**

@@ -30,7 +30,7 @@ const SECONDS: u64 = 30;
 /// As short and as long as it may be.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 600;
-/// Bytes of a note.
+/// Characters of a note.
 const LONGEST_NOTE: usize = 200;
 /// Files that are validated together: a change of one may contradict another.
 const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
@@ -62,9 +62,9 @@ struct Judged {
 
 /// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.
 async fn get(call: &Call) -> Result<Map, Refusal> {
-    let asked = call.list("configs")?.cloned().unwrap_or_default();
+    let asked = call.list("configs")?.ok_or_else(|| missing("configs"))?;
     let mut wanted: Vec<&str> = Vec::new();
-    for config in &asked {
+    for config in asked {
         let known = config.as_str().filter(|config| CONFIGS.contains(config));
         wanted.push(known.ok_or_else(|| invalid("configs", config))?);
     }
@@ -102,8 +102,8 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
 /// # Errors
 /// See `schema/change/apply.json`.
 pub async fn apply(call: &Call) -> Result<Map, Refusal> {
-    let seconds = call.number("seconds")?.unwrap_or(SECONDS).clamp(SHORTEST, LONGEST);
-    let note = note(call.text("note")?.unwrap_or_default());
+    let seconds = call.number_in("seconds", SHORTEST..=LONGEST)?.unwrap_or(SECONDS);
+    let note = note(call.text("note")?.unwrap_or_default())?;
     let cut_ok = call.flag("cut_ok")?;
     let end_connections = call.flag("end_connections")?;
     let accepted = accepted(call)?;
@@ -339,22 +339,19 @@ fn id(call: &Call) -> Result<u64, Refusal> {
 }
 
 fn missing(argument: &'static str) -> Refusal {
-    Refusal::new("argument", CallReason::Missing { argument })
+    Refusal::new("argument", CallReason::Missing { argument }).with("argument", json!(argument))
 }
 
 fn invalid(argument: &'static str, value: &Value) -> Refusal {
     let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Refusal::new("argument", CallReason::value(argument, &shown))
+    let refusal = Refusal::new("argument", CallReason::value(argument, &shown));
+    refusal.with("argument", json!(argument))
 }
 
-/// One line, not too long.
-fn note(text: &str) -> String {
-    let mut note = String::new();
-    for c in text.chars().filter(|c| !c.is_control()) {
-        if note.len() + c.len_utf8() > LONGEST_NOTE {
-            break;
-        }
-        note.push(c);
+/// One line.
+fn note(text: &str) -> Result<String, Refusal> {
+    if text.chars().count() > LONGEST_NOTE {
+        return Err(invalid("note", &json!(text)));
     }
-    note
+    Ok(text.chars().filter(|c| !c.is_control()).collect())
 }

@@ -47,7 +47,7 @@ pub(crate) fn answer(
 }
 
 fn invalid(reason: CallReason) -> Refusal {
-    Refusal::new("invalid", reason)
+    Refusal::new("argument", reason)
 }
 
 fn wrong_type(argument: &str, kind: &'static str) -> Refusal {
@@ -122,10 +122,12 @@ fn named(args: &Map<String, Value>) -> Result<Option<Vec<String>>, Refusal> {
 fn sample(args: &Map<String, Value>) -> Result<Duration, Refusal> {
     match args.get("sample_ms") {
         None | Some(Value::Null) => Ok(SAMPLE),
-        Some(value) => value
-            .as_u64()
-            .map(|ms| Duration::from_millis(ms).min(LONGEST_SAMPLE))
-            .ok_or_else(|| wrong_type("sample_ms", "number from 0")),
+        Some(value) => {
+            let ms = value.as_u64().ok_or_else(|| wrong_type("sample_ms", "number from 0"))?;
+            let sample = Duration::from_millis(ms);
+            let valid = (sample <= LONGEST_SAMPLE).then_some(sample);
+            valid.ok_or_else(|| invalid(CallReason::value("sample_ms", &ms.to_string())))
+        }
     }
 }
 

@@ -70,6 +70,7 @@ fn bad_arguments_are_refused_by_name() {
         ("run", json!({"checks": "all"}), "'checks'"),
         ("run", json!({"checks": ["no\u{7}thing"]}), "no\\u{7}thing"),
         ("run", json!({"sample_ms": "long"}), "'sample_ms'"),
+        ("run", json!({"sample_ms": 10_001}), "'10001'"),
         ("fix", json!({"id": "rm -rf"}), "'id'"),
         ("fix", json!({}), "'id'"),
         ("format", json!({}), "no method 'format'"),

@@ -42,7 +42,7 @@ impl From<DoctorReason> for Refusal {
             DoctorReason::NoReport => "none",
             DoctorReason::Nothing { .. } => "nothing",
             DoctorReason::NoFix { .. } => "no-fix",
-            DoctorReason::Target { .. } => "invalid",
+            DoctorReason::Target { .. } => "argument",
             DoctorReason::Silent { .. } => "silent",
             DoctorReason::Ended
             | DoctorReason::Failed { .. }

@@ -47,6 +47,31 @@ fn who_may_write_one_file_changes_no_other() {
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
+/// The limits of `schema/change`, and names that it does not have.
+#[test]
+fn an_argument_that_is_not_documented_is_refused() {
+    let router = router("arguments");
+    let note = |characters| json!({"edits": renamed(), "note": "ü".repeat(characters)});
+    for (method, args, argument) in [
+        ("apply", json!({"edits": renamed(), "seconds": 4}), "seconds"),
+        ("apply", json!({"edits": renamed(), "seconds": 601}), "seconds"),
+        ("apply", json!({"edits": renamed(), "timeout": 600}), "timeout"),
+        ("apply", note(201), "note"),
+        ("check", json!({"edits": renamed(), "seconds": 30}), "seconds"),
+        ("confirm", json!({"id": 1, "force": true}), "force"),
+        ("list", json!({"limit": 1}), "limit"),
+        ("get", json!({"configs": ["passwd"]}), "configs"),
+    ] {
+        let error = &router.call("ann", method, args)["error"];
+        let found = (&error["code"], &error["argument"]);
+        assert_eq!(found, (&json!("argument"), &json!(argument)), "{method}: {error}");
+    }
+    let missing = &router.call("ann", "get", json!({}))["error"];
+    assert_eq!(missing["cause"]["code"], "argument-missing", "{missing}");
+    assert_eq!(router.file("system"), BEFORE);
+    assert_eq!(router.call("ann", "apply", note(200))["id"], 1);
+}
+
 #[test]
 fn only_who_applied_a_change_keeps_it() {
     let router = router("confirm");

@@ -43,9 +43,10 @@ pub(crate) fn name(proto: u8) -> String {
     word(proto).map_or_else(|| proto.to_string(), str::to_owned)
 }
 
-/// The number for a name or for a number as a string.
+/// The number for a name, in any case, or for a number as a string.
 pub(crate) fn number(name: &str) -> Option<u8> {
-    let named = NAMES.iter().find(|(_, word)| *word == name).map(|(number, _)| *number);
+    let named =
+        NAMES.iter().find(|(_, word)| word.eq_ignore_ascii_case(name)).map(|(number, _)| *number);
     named.or_else(|| name.parse().ok())
 }
 

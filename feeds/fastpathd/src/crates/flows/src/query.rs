@@ -118,7 +118,7 @@ impl Filter {
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
             zone: object.text("zone", TEXT_MOST)?.map(str::to_owned),
-            host: object.word("host", |word| word.parse().ok(), "an address")?,
+            host: object.word("host", address, "an address")?,
             ipv6: object.integer::<u8>("family", 4, 6)?.map_or(
                 Ok(None),
                 |family| match family {
@@ -130,6 +130,11 @@ impl Filter {
             forwarded: object.bool("forwarded")?,
         })
     }
+}
+
+/// An address; of an IPv4 one the usual form.
+fn address(word: &str) -> Option<IpAddr> {
+    word.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
 #[expect(clippy::option_option, reason = "the inner None is a flow that is not slow")]

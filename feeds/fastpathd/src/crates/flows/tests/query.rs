@@ -114,11 +114,12 @@ fn conditions_of_a_filter() {
     assert_eq!(found(&json!({ "path": [] })), [1, 2, 3, 4, 5, 6]);
     assert_eq!(found(&json!({ "reason": ["closing"] })), [6]);
     assert_eq!(found(&json!({ "reason": ["", "unsupported-protocol"] })), [1, 4, 5]);
-    assert_eq!(found(&json!({ "proto": ["udp", "1"] })), [3, 4, 5]);
+    assert_eq!(found(&json!({ "proto": ["UDP", "1"] })), [3, 4, 5]);
     assert_eq!(found(&json!({ "vlan": 20 })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "guest" })), [2, 6]);
     assert_eq!(found(&json!({ "zone": "gue" })), [0_u64; 0]);
     assert_eq!(found(&json!({ "host": "100.64.0.1" })), [1, 2], "before or after translation");
+    assert_eq!(found(&json!({ "host": "::ffff:100.64.0.1" })), [1, 2], "mapped to IPv6");
     assert_eq!(found(&json!({ "family": 6 })), [4]);
     assert_eq!(found(&json!({ "family": 4, "vlan": 10, "proto": ["tcp"] })), [1, 6]);
 }

@@ -109,6 +109,25 @@ impl Call {
         self.typed(name, "number from 0", Value::as_u64)
     }
 
+    /// A number in a range.
+    ///
+    /// # Errors
+    /// The argument has another type, or is not in the range.
+    pub fn number_in(
+        &self,
+        name: &'static str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Refusal> {
+        let number = self.number(name)?;
+        match number.filter(|number| !range.contains(number)) {
+            None => Ok(number),
+            Some(other) => {
+                let reason = CallReason::value(name, &other.to_string());
+                Err(Refusal::new("argument", reason).with("argument", json!(name)))
+            }
+        }
+    }
+
     /// A switch; false unless given.
     ///
     /// # Errors

@@ -47,6 +47,13 @@ pub struct Method {
     pub run: fn(Call) -> Answer,
 }
 
+impl Method {
+    /// Whether it has an argument of this name.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        name == SESSION || self.args.iter().any(|(arg, _)| *arg == name)
+    }
+}
+
 /// A method: its name, the function that answers it, and names and types of its arguments.
 #[macro_export]
 macro_rules! method {

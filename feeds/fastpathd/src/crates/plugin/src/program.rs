@@ -85,6 +85,10 @@ fn carry_out(
         || CallReason::Method { object: object.name, method: method.escape_debug().to_string() };
     let method = object.method(method).ok_or_else(|| Refusal::new("method", unknown()))?;
     let args = arguments(input)?;
+    if let Some(name) = args.keys().find(|name| !method.takes(name)) {
+        let reason = CallReason::Unknown { argument: name.escape_debug().to_string() };
+        return Err(Refusal::new("argument", reason).with("argument", name.as_str().into()));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let failed = |error: std::io::Error| CallReason::Start { said: error.to_string() };
     let runtime = runtime.map_err(|error| Refusal::new("failed", failed(error)))?;
@@ -139,6 +143,13 @@ mod tests {
             assert_eq!(say(input)["error"]["code"], code, "{input}");
         }
         assert_eq!(say(r#"{"text":7}"#)["error"]["argument"], "text");
+        let session = r#"{"text":"a","ubus_rpc_session":"1"}"#;
+        assert_eq!(say(session), json!({"said": "a"}));
+        for name in ["txt", "Text", "", "text "] {
+            let unknown = say(&json!({"text": "a", name: 1}).to_string());
+            let error = (&unknown["error"]["code"], &unknown["error"]["argument"]);
+            assert_eq!(error, (&json!("argument"), &json!(name)));
+        }
         let unknown = Value::Object(answer(&ECHO, "shout\n", Origin::Bus, &mut "{}".as_bytes()));
         assert_eq!(unknown["error"]["text"], r"echo has no method 'shout\n'");
     }

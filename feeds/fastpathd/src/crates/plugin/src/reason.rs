@@ -14,6 +14,8 @@ config::coded! {
         NotObject = "not-an-object", "the arguments are not a JSON object";
         Missing { argument: &'static str } = "argument-missing",
             "the argument '{argument}' is missing";
+        Unknown { argument: String } = "argument-unknown",
+            "there is no argument '{argument}'";
         Type { argument: String, kind: &'static str } = "argument-type",
             "the argument '{argument}' is not a {kind}";
         Value { argument: &'static str, value: String } = "argument-value",
