@@ -21,7 +21,7 @@ prepare_ways() {
     local port=$FIRST_SERVED _ host
     add_config firewall <<<"$WEB_FORWARD"
     while read -r _ _ host; do
-        begin "$host" "served$port" "exec /tmp/e2e/reuse serve $port"
+        begin "$host" "served$port" "exec /tmp/e2e/reuse serve $port" </dev/null
         port=$((port + 1))
     done < <(ways)
     gw "nft -f - <<END
@@ -42,7 +42,8 @@ reuse() {
     local port=$FIRST_SERVED host address _ source
     source=$(fresh_port)
     while read -r host address _; do
-        begin "$host" "reuse$port" "exec /tmp/e2e/reuse $address $port $source $1"
+        begin "$host" "reuse$port" "/tmp/e2e/reuse $address $port $source $1" \
+            </dev/null
         port=$((port + 1))
     done < <(ways)
     for port in $(seq $FIRST_SERVED $((port - 1))); do

@@ -133,9 +133,9 @@ always int end6(const struct key6 *key, struct entry6 *to, const struct packet *
 }
 
 /* is_own: a frame to the gateway's address where the flow comes in. */
-always int is_own(const void *data, const struct entry *to)
+always int is_own(const void *data, const struct packet *p, const struct entry *to)
 {
-	const void *at = data + (dsa == DSA_GSWIP ? 8 : 0);
+	const void *at = data + (!p->known && dsa == DSA_GSWIP ? 8 : 0);
 
 	return *(__be32 *)(at + 2) == to->own_end && *(__be16 *)at == to->own_begin;
 }

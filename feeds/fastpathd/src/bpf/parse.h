@@ -306,7 +306,7 @@ always int right_length(const struct packet *p, __u32 headers, __u32 there)
 	return p->length >= headers && p->length <= p->carried;
 }
 
-/* The IPv4 header's sum is 0xffff, as that of a right checksum. */
+/* right_sum: the ones' complement sum of the IPv4 header is 0xffff; twice that before the last carry. */
 always int right_sum(const void *at)
 {
 	const __u32 *words = at;
@@ -314,7 +314,7 @@ always int right_sum(const void *at)
 
 	sum = (__u32)sum + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (__u16)(sum + (sum >> 16)) == 0xffff;
+	return sum == 0xffff || sum == 2 * 0xffff;
 }
 
 /* has_ethernet: the compiler and the verifier know it of a known packet. */

@@ -268,7 +268,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	if (unlikely(!right_sum(at)))
 		leave(OUT_MALFORMED);
@@ -329,7 +329,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;

@@ -46,7 +46,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	if (unlikely(!right_sum(at)))
 		leave(OUT_MALFORMED);
@@ -88,7 +88,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (unlikely(!to) || unlikely(!is_own(data, &to->e)))
+	if (unlikely(!to) || unlikely(!is_own(data, p, &to->e)))
 		leave(OUT_UNKNOWN);
 	now = bpf_jiffies64();
 	out = may_go(&to->e, p, at, p->length, now);
