@@ -34,7 +34,7 @@ need_build_tools() {
         apt-cache show rustup >/dev/null 2>&1 ||
             die "Rust 1.90 or newer is needed (here: ${have:-none}), and apt has no rustup"
         need_packages "Rust" rustup
-        step "Rust compiler" rustup toolchain install stable --profile default
+        step "Rust compiler" rustup toolchain install 1.95.0 --profile default
     fi
 }
 

@@ -74,7 +74,7 @@ check_sums() {
         signed "$folder"
         matches "$1" "$folder/sha256sums" || die "$COMMAND: $1 is not the file that its sums name"
     else
-        say "  ! ${1##*/} is not checked: no sha256sums and sha256sums.sig are next to it"
+        die "$COMMAND: $1 cannot be verified: put sha256sums and sha256sums.sig of its release next to it"
     fi
 }
 

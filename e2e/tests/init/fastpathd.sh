@@ -81,6 +81,7 @@ test_only_root_and_the_daemon_read_its_configuration() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
     chmod 644 /etc/config/fastpath
     started
+    noted "fastpath-rpcd secrets" || fail "not closed: $(cat /tmp/programs)"
     [ "$(stat -c '%u %g %a' /etc/config/fastpath)" = "0 $(id -g fastpath) 640" ] ||
         fail "$(ls -l /etc/config/fastpath)"
     # As a commit of uci leaves it; procd reloads the service then.

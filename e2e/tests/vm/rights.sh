@@ -52,8 +52,12 @@ test_the_daemon_s_user_writes_no_configuration() {
 }
 
 test_the_daemon_s_user_reads_no_password_of_a_line() {
-    local said passed
+    local said passed user
     has "the configuration" "$(gw cat /etc/config/network)" password
+    for user in fastpath fastpath-rules suricata; do
+        gw "setpriv --reuid=$user --clear-groups cat /etc/config/network" 2>/dev/null &&
+            fail "$user reads the file"
+    done
     denied uci get '{"config": "network"}'
     said=$(as_daemon 'ubus call fastpath.config get '\''{"config": "network"}'\')
     lacks "its answer" "$said" password

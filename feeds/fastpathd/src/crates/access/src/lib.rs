@@ -12,6 +12,7 @@
 mod account;
 mod browser;
 mod crypt;
+mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod journal;
@@ -20,6 +21,7 @@ mod record;
 mod rpcd_acl;
 mod throttle;
 
+pub use files::close_secrets;
 pub use login::{LoginReason, OBJECT};
 pub use record::{Record, RecordError};
 pub use rpcd_acl::login_grant;

@@ -59,6 +59,46 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{host}{rest}")
 }
 
+/// Parts of names of options that hold secrets in packages whose options are not listed.
+const SECRET: &[&str] = &[
+    "code",
+    "key",
+    "pass",
+    "passphrase",
+    "passwd",
+    "password",
+    "pin",
+    "pincode",
+    "psk",
+    "pwd",
+    "secret",
+    "token",
+];
+
+fn is_secret_name(option: &str) -> bool {
+    let option = option.to_ascii_lowercase();
+    let mut parts = option.split('_').map(|part| part.trim_end_matches(char::is_numeric));
+    parts.any(|part| SECRET.contains(&part))
+}
+
+/// Whether users other than root should be kept from the file of a package: an option of a listed
+/// type of section is not shown, or another one is named like a secret.
+#[must_use]
+pub fn holds_secret(package: &uci::Package) -> bool {
+    let is_listed = |kind: &str| SHOWN.contains_key(kind) || kind.starts_with("wireguard_");
+    package.sections.iter().any(|section| {
+        let kind = section.kind.as_str();
+        section.options.iter().any(|(option, setting)| {
+            let mut texts = setting.texts().iter();
+            if is_listed(kind) {
+                texts.any(|text| shown(kind, option, text) != *text)
+            } else {
+                is_secret_name(option) && texts.any(|text| !text.is_empty())
+            }
+        })
+    })
+}
+
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-.+".contains(&c))
 }

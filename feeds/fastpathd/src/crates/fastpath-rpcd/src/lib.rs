@@ -19,6 +19,7 @@ const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("boot", change::boot),
     ("leave", change::leave),
     ("login", access::login_grant),
+    ("secrets", access::close_secrets),
     ("settle", change::settle),
 ];
 

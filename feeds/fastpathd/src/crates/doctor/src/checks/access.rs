@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of logins to the web: accounts that may find the sessions of administrators, and a login
-//! of rpcd's that does not limit attempts.
+//! of rpcd's that does not limit attempts. Also of files with passwords that every user may read.
 
 use super::Check;
 use crate::facts::Facts;
 use crate::facts::access::{Access, GROUPS, Groups, LOGINS, grants, has};
-use crate::finding::{Finding, Severity, Verdict};
+use crate::finding::{Finding, Fix, Severity, Verdict};
 
 /// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-sessions", group: "system", run: sessions },
     Check { id: "system-login", group: "system", run: login },
+    Check { id: "system-secrets", group: "system", run: secrets },
 ];
 
 /// The group of the page: an account that writes it is an administrator.
@@ -58,6 +59,17 @@ fn login(facts: &Facts) -> Verdict {
     let severity = if *opened { Severity::Info } else { Severity::Warning };
     let case = if *opened { "chosen" } else { "" };
     Ok(Some(Finding::new(severity).case(case).saw("login", "", "session login", GROUPS)))
+}
+
+/// Files with passwords that programs of every user can read.
+fn secrets(facts: &Facts) -> Verdict {
+    let mut finding = Finding::new(Severity::Warning);
+    let paths = facts.access.exposed.get()?;
+    for path in paths {
+        finding = finding.saw("readable", path, "-", path);
+    }
+    let fix = Fix::run("/usr/libexec/fastpath-rpcd", &["secrets"]);
+    Ok(finding.with("paths", paths.join(", ")).fix(Some(fix)).if_seen())
 }
 
 #[cfg(test)]
@@ -137,5 +149,19 @@ mod tests {
         assert_eq!(login(&facts(&router(""), Audience::Reader)), Ok(None), "closed");
         let alone = open("").without("/usr/libexec/rpcd/fastpath.access");
         assert_eq!(login(&facts(&alone, Audience::Reader)), Ok(None), "the only login there is");
+    }
+    #[test]
+    fn a_readable_file_with_a_password_is_a_finding() {
+        let secret = "config interface wan\n option password x\n";
+        let machine = router("")
+            .file("/etc/config/network", secret)
+            .file("/etc/config/wireless", secret)
+            .permits("/etc/config/wireless", 0o600)
+            .file("/etc/config/firewall", "config zone\n option name lan\n");
+        let found = found_by(CHECKS, "system-secrets", &facts(&machine, Audience::Reader));
+        assert_eq!(found.severity, Severity::Warning);
+        assert_eq!(found.params["paths"], "/etc/config/network");
+        let closed = machine.permits("/etc/config/network", 0o640);
+        assert_eq!(secrets(&facts(&closed, Audience::Reader)), Ok(None));
     }
 }

@@ -14,6 +14,8 @@ use crate::machine::Machine;
 
 /// Who may log in.
 pub(crate) const LOGINS: &str = "/etc/config/rpcd";
+/// Files of UCI.
+const CONFIG: &str = "/etc/config";
 /// Where packages define their access groups.
 pub(crate) const GROUPS: &str = "/usr/share/rpcd/acl.d";
 /// The program behind the page's own login, and the group that lets everybody call it.
@@ -27,6 +29,8 @@ pub(crate) struct Access {
     pub logins: Known<Package>,
     /// Rights by group.
     pub groups: Known<Groups>,
+    /// Files of `/etc/config` with secrets that every user may read.
+    pub exposed: Known<Vec<String>>,
     /// Whether rpcd's own login was opened on purpose.
     pub opened: bool,
     /// Whether the page has a login that limits attempts.
@@ -48,9 +52,23 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
             Audience::Reader => Known::new(Err(WITHHELD)),
         },
         groups: groups(machine),
+        exposed: exposed(machine),
         opened,
         throttled: THROTTLED.into_iter().all(|path| exists(machine, path)),
     }
+}
+
+fn exposed(machine: &dyn Machine) -> Known<Vec<String>> {
+    let names = machine.list(CONFIG).map_err(|error| format!("reading {CONFIG}: {error}"));
+    Known::new(names.map(|names| {
+        let mut paths: Vec<String> = names.iter().map(|name| format!("{CONFIG}/{name}")).collect();
+        paths.retain(|path| {
+            let text = machine.read(path).unwrap_or_default();
+            machine.mode(path).is_ok_and(|mode| mode & 0o100_004 == 0o100_004)
+                && uci::parse(&text).is_ok_and(|file| config::secret::holds_secret(&file))
+        });
+        paths
+    }))
 }
 
 /// rpcd leaves out a file that is not JSON.

@@ -16,6 +16,7 @@ use super::{Echo, Ethtool, Feature, Machine};
 pub(crate) struct Fake {
     files: RefCell<BTreeMap<String, String>>,
     links: BTreeMap<String, String>,
+    modes: BTreeMap<String, u32>,
     programs: BTreeMap<String, Result<String, String>>,
     calls: BTreeMap<String, Value>,
     ports: RefCell<BTreeMap<String, Ethtool>>,
@@ -46,6 +47,12 @@ impl Fake {
     /// With a symbolic link.
     pub(crate) fn symlink(mut self, path: &str, to: &str) -> Self {
         self.links.insert(path.to_owned(), to.to_owned());
+        self
+    }
+
+    /// With the permissions of a file; others have 0644.
+    pub(crate) fn permits(mut self, path: &str, mode: u32) -> Self {
+        self.modes.insert(path.to_owned(), mode);
         self
     }
 
@@ -119,6 +126,10 @@ impl Machine for Fake {
 
     fn link(&self, path: &str) -> io::Result<String> {
         self.links.get(path).cloned().ok_or_else(|| absent(path))
+    }
+
+    fn mode(&self, path: &str) -> io::Result<u32> {
+        self.read(path).map(|_| 0o100_000 | self.modes.get(path).copied().unwrap_or(0o644))
     }
 
     fn write(&self, path: &str, text: &str) -> io::Result<()> {

@@ -29,6 +29,9 @@ pub(crate) trait Machine {
     /// Where a symbolic link points to.
     fn link(&self, path: &str) -> io::Result<String>;
 
+    /// Type and permissions of a file.
+    fn mode(&self, path: &str) -> io::Result<u32>;
+
     /// Replaces the contents of an existing file (a switch of the kernel's).
     fn write(&self, path: &str, text: &str) -> io::Result<()>;
 

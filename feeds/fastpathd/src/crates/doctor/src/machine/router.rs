@@ -83,6 +83,11 @@ impl Machine for Router {
         std::fs::read_link(path).map(|target| target.to_string_lossy().into_owned())
     }
 
+    fn mode(&self, path: &str) -> io::Result<u32> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::symlink_metadata(path).map(|metadata| metadata.mode())
+    }
+
     fn write(&self, path: &str, text: &str) -> io::Result<()> {
         use std::io::Write;
         // Not created: the kernel has a switch of that name, or there is nothing to switch.

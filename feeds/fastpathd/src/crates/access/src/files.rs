@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Command `fastpath-rpcd secrets`: files of `/etc/config` that hold a secret are closed to users
+//! other than root. `uci` and our own writer keep the mode of a file.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::journal;
+
+const FOLDER: &str = "/etc/config";
+
+/// Closes them; a failure is logged, and the next start repeats it.
+#[must_use]
+pub fn close_secrets(_: &[String]) -> ExitCode {
+    match close(Path::new(FOLDER)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            journal::warn(&format!("closing files of {FOLDER} with secrets: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn close(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        // A group other than root's was chosen on purpose, as for the daemon's own file.
+        let closed = metadata.mode() & if metadata.gid() == 0 { !0o077 } else { !0o007 };
+        if metadata.is_file() && metadata.mode() != closed && holds_secret(&entry.path()) {
+            fs::set_permissions(entry.path(), Permissions::from_mode(closed & 0o7777))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file holds a secret. Nobody knows of a file that cannot be parsed.
+fn holds_secret(path: &Path) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_with_secrets_are_closed() {
+        let folder = std::env::temp_dir().join(format!("access-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let secret = "config interface wan\n option password x\n";
+        for (name, text, mode, expected) in [
+            ("network", secret, 0o644, 0o600),
+            ("own", secret, 0o400, 0o400),
+            ("firewall", "config zone\n option name lan\n", 0o644, 0o644),
+            ("broken", "config 'interface\n", 0o644, 0o600),
+        ] {
+            let file = folder.join(name);
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            // The test may run as another group than root's.
+            let group = fs::metadata(&file).unwrap().gid();
+            let expected = if group == 0 { expected } else { mode & !0o007 & (expected | 0o070) };
+            close(&folder).unwrap();
+            assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, expected, "{name}");
+        }
+        std::os::unix::fs::symlink("/nonexistent", folder.join("link")).unwrap();
+        assert!(close(&folder).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
