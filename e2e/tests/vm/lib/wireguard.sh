@@ -20,12 +20,7 @@ wireguard_site() {
 # packets to that network. ROUTE 0: no route to it.
 wireguard_on() {
     local network=${2:-10.99.0.0/24}
-    if ! is_openwrt; then
-        peers cat /tmp/e2e/home.key | gw "cat >/run/e2e/home.key
-            ip link add wg0 type wireguard &&
-            wg set wg0 listen-port 51820 private-key /run/e2e/home.key peer $1 \
-                endpoint 203.0.113.1:51820 allowed-ips $network"
-    fi
+    is_openwrt || wireguard_made "$1" "$network"
     add_config firewall <<<"
 config zone
 	option name 'vpn'
@@ -61,7 +56,22 @@ config wireguard_wg0
 	option endpoint_port '51820'
 	option route_allowed_ips '${3:-1}'
 	list allowed_ips '$network'"
-    is_openwrt || gw 'ip addr add 10.99.0.1/24 dev wg0; ip link set wg0 up'
+    is_openwrt || wireguard_up
+}
+
+# wireguard_made SITE'S-KEY NETWORK: the gateway's device where netifd does not make it.
+wireguard_made() {
+    peers cat /tmp/e2e/home.key | gw "cat >/run/e2e/home.key
+        ip link add wg0 type wireguard &&
+        wg set wg0 listen-port 51820 private-key /run/e2e/home.key peer $1 \
+            endpoint 203.0.113.1:51820 allowed-ips $2"
+}
+wireguard_up() { gw 'ip addr add 10.99.0.1/24 dev wg0; ip link set wg0 up'; }
+
+# wireguard_device SITE'S-KEY: the same device again.
+wireguard_device() {
+    wireguard_made "$1" 10.99.0.0/24
+    wireguard_up
 }
 
 wireguard_off() {

@@ -60,6 +60,7 @@ export type Reason =
   | 'helper'
   | 'sequence-adjust'
   | 'excluded'
+  | 'rule-per-packet'
   | 'not-established'
   | 'closing'
   | 'policy-routed'
@@ -912,6 +913,10 @@ export interface EngineState {
    */
   applied_ms: number;
   revocation: Revocation;
+  /**
+   * rules of other tables that act on each packet: flows whose packets reach one stay on the slow path (reason rule-per-packet). `FAMILY TABLE CHAIN handle NUMBER (COMMENT)`, at most 32
+   */
+  packet_rules: string[];
 }
 /**
  * Why the active engine is not the wanted one, or the last change was refused; `why` has its English text.
@@ -1037,6 +1042,10 @@ export interface FlowDetail {
    * moves of its hosts since it began, of the last hour, oldest first, at most 16; its entries were renewed after each
    */
   moves: HostMove[];
+  /**
+   * with the reason rule-per-packet: the rule that its packets reach, `FAMILY TABLE CHAIN handle NUMBER (COMMENT)`; otherwise empty
+   */
+  rule: string;
 }
 export interface Flow {
   id: number;
@@ -2302,7 +2311,8 @@ export interface LinkCause {
     | 'impossible'
     | 'unwritable'
     | 'not-named'
-    | 'held';
+    | 'held'
+    | 'tunnel';
   /**
    * values of the text: bridge, devices, kind, master, hook; inner: with engine-off and impossible the code of the reason otherwise, whose values are here, too
    */

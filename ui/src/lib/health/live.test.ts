@@ -15,6 +15,7 @@ describe('a finding of the daemon', () => {
     source: 'config',
     devices: [],
     applied_ms: 0,
+    packet_rules: [],
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const none = { problems: [], engine };

@@ -124,6 +124,7 @@ describe('layout', () => {
     source: 'config',
     devices: [],
     applied_ms: 0,
+    packet_rules: [],
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const overlaps = (a: Box, b: Box) =>

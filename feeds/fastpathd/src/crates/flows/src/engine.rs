@@ -3,7 +3,7 @@
 //! to the flow table.
 
 use ctnetlink::Tuple;
-use model::{Engine, Exclude};
+use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName};
 
 /// The engine in force and its exclusions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +17,19 @@ pub struct EngineState {
     /// Bits of the connection mark that the last rules set, for packets from the initiator and to
     /// it; zeros: none.
     pub passed: [u32; 2],
+    /// Chains of other programs with rules that act on each packet.
+    pub packet_chains: Vec<PacketChain>,
 }
 
 impl Default for EngineState {
     fn default() -> Self {
-        Self { engine: Engine::Off, excludes: Vec::new(), slow_packets: 0, passed: [0; 2] }
+        Self {
+            engine: Engine::Off,
+            excludes: Vec::new(),
+            slow_packets: 0,
+            passed: [0; 2],
+            packet_chains: Vec::new(),
+        }
     }
 }
 
@@ -37,5 +45,10 @@ impl EngineState {
             }
         }
         (false, first)
+    }
+
+    /// The rule acting on each packet that packets of the flow reach.
+    pub(crate) fn rule_reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
+        self.packet_chains.iter().find_map(|chain| chain.reached(flow))
     }
 }

@@ -51,6 +51,8 @@ pub struct Facts<'a> {
     pub seq_adjust: bool,
     /// The configuration keeps it on the slow path.
     pub excluded: bool,
+    /// Its packets reach a rule of another program that acts on each packet.
+    pub rule_per_packet: bool,
     /// The configuration keeps its first packets on the slow path, and they have not all passed.
     pub first_packets: bool,
     /// TCP state, where the kernel reports it.
@@ -76,7 +78,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Rungs that keep a flow from being carried at all, below inspection.
-const KEPT: [Rung; 17] = [
+const KEPT: [Rung; 18] = [
     // Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
     // (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
     (|flow| flow.local, Reason::Local),
@@ -93,6 +95,8 @@ const KEPT: [Rung; 17] = [
     (|flow| flow.seq_adjust, Reason::SequenceAdjust),
     // Our rule set returns before `flow add`.
     (|flow| flow.excluded, Reason::Excluded),
+    // Our rule set does not note that its packets have passed the rules.
+    (|flow| flow.rule_per_packet, Reason::RulePerPacket),
     // FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
     // Comes before `not_established`, which it would look like otherwise.
     (ending, Reason::Closing),
@@ -101,8 +105,8 @@ const KEPT: [Rung; 17] = [
     (policy_routed, Reason::PolicyRouted),
     // `nft_flow_route`: a flow needs a route both ways.
     (|flow| flow.initiator.is_none() || flow.responder.is_none(), Reason::NoRoute),
-    // A tunnel has no lowest device whose ingress hook a flowtable could use
-    // (`nft_dev_path_info` gives up on it). Comes before `no_device`, which would hold as well.
+    // The flowtable does not list the tunnel, so packets from it miss their entry. Comes before
+    // `no_device`, which would hold as well.
     (|flow| sides(flow).any(|side| side.tunnel && !side.held()), Reason::Tunnel),
     (no_device, Reason::NoDevice),
     // `nft_dev_fill_forward_path` wants a valid neighbour to learn the path through bridge and

@@ -27,7 +27,7 @@ pub struct Side {
     pub in_ebpf: bool,
     /// The next hop's link layer address is known, or none is needed.
     pub neighbour: bool,
-    /// A tunnel or other virtual device that a flowtable does not support.
+    /// A tunnel or other virtual device.
     pub tunnel: bool,
     /// The rules exclude its layer 3 device: VLAN devices or sessions are disabled.
     pub left_out: bool,

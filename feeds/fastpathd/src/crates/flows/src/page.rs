@@ -53,6 +53,8 @@ pub struct FlowDetail<'a> {
     pub events: Vec<FlowEvent>,
     /// Moves of its hosts since it began, oldest first, as far as the caller knows.
     pub moves: Vec<HostMove>,
+    /// The rule of another program that keeps it on the slow path; empty: none.
+    pub rule: String,
     #[serde(skip)]
     pub(crate) began_ms: u64,
 }

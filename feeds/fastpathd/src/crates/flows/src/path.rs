@@ -64,6 +64,8 @@ config::named! {
         SequenceAdjust = "sequence-adjust",
         /// Excluded by the configuration.
         Excluded = "excluded",
+        /// Its packets reach a rule of another program that acts on each packet.
+        RulePerPacket = "rule-per-packet",
         /// No answer yet, or the TCP handshake is not complete.
         NotEstablished = "not-established",
         /// FIN seen, and the other direction may still send.
@@ -76,7 +78,7 @@ config::named! {
         NoDevice = "no-device",
         /// One side's next hop has no link layer address.
         NoNeighbour = "no-neighbour",
-        /// One side is a tunnel or virtual device that no engine can hold.
+        /// One side is a tunnel or virtual device that the engine does not list.
         Tunnel = "tunnel",
         /// Both ends are behind the same device.
         SameSide = "same-side",

@@ -26,6 +26,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         helper: false,
         seq_adjust: false,
         excluded: false,
+        rule_per_packet: false,
         first_packets: false,
         tcp_state: Some(TcpState::Established),
         route_asked: false,
@@ -245,14 +246,14 @@ proptest! {
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
-        flags in any::<[bool; 6]>(),
+        flags in any::<[bool; 7]>(),
         state in 0_u8..11,
         ends in (0_usize..4, 0_usize..4),
         times in (0_u64..100, 0_u64..100),
     ) {
         let net = Net::default();
         let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
-        let [local, multicast, helper, seq_adjust, excluded, first_packets] = flags;
+        let [local, multicast, helper, seq_adjust, excluded, rule_per_packet, first_packets] = flags;
         let facts = Facts {
             engine,
             inspection,
@@ -264,6 +265,7 @@ proptest! {
             helper,
             seq_adjust,
             excluded,
+            rule_per_packet,
             first_packets,
             tcp_state: TcpState::from_kernel(state),
             route_asked: false,

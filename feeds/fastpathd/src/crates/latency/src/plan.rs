@@ -90,7 +90,9 @@ pub fn plan(
     let top = topology.link_named(wan.device).or_else(|| topology.link_named(wan.lower));
     let chain = chain(topology, top.ok_or_else(no_port)?);
     let port = *chain.last().ok_or_else(no_port)?;
-    let lowest = topology.lowest();
+    let (mut lowest, tunnels) = (topology.lowest(), topology.tunnels(true));
+    // CAKE is for the line, whatever is inside a tunnel.
+    lowest.retain(|device| !tunnels.contains(&device.device));
     let is_lowest = lowest.iter().any(|device| device.index == port.index && device.eligible);
     if !is_lowest || port.master.is_some() {
         return Err(no_port());

@@ -5,6 +5,7 @@ mod connection;
 mod engine;
 mod exclude;
 mod inspection;
+mod packet_rule;
 mod policy;
 mod routing;
 
@@ -12,5 +13,6 @@ pub use connection::Connection;
 pub use engine::Engine;
 pub use exclude::{Exclude, Ports};
 pub use inspection::{Action, FailPolicy, Gate, InspectionMode, Spread};
+pub use packet_rule::{Condition, FlowFacts, NatStage, Outcome, PacketChain, RuleName, Step, Test};
 pub use policy::DevicePolicy;
 pub use routing::{NextHop, Routing};

@@ -13,6 +13,7 @@ mod block;
 mod fake;
 #[cfg(test)]
 mod fixture;
+mod foreign;
 mod in_force;
 mod inspection;
 mod marks;
@@ -25,6 +26,7 @@ mod settings;
 
 pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
 pub use block::{BlockElement, BlockError, block, release};
+pub use foreign::{ForeignRules, Surroundings};
 pub use in_force::{Counter, InForce};
 pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;

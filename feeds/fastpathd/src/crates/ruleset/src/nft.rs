@@ -70,6 +70,25 @@ impl NftCommand {
         value.map_err(|error| NftError::Answer(error.to_string()))
     }
 
+    /// All rules, without the elements of named sets.
+    pub(crate) async fn ruleset(&self) -> Result<Value, NftError> {
+        self.ask(&["-j", "-t", "list", "ruleset"]).await
+    }
+
+    /// The elements of a set.
+    pub(crate) async fn set(
+        &self,
+        family: &str,
+        table: &str,
+        name: &str,
+    ) -> Result<Value, NftError> {
+        let listing = self.ask(&["-j", "list", "set", family, table, name]).await?;
+        let objects = listing.get("nftables").and_then(Value::as_array);
+        let set = objects.into_iter().flatten().find_map(|object| object.get("set"));
+        let elements = set.and_then(|set| set.get("elem").cloned());
+        Ok(elements.unwrap_or_else(|| Value::Array(Vec::new())))
+    }
+
     async fn call(&self, args: &[&str], input: &str) -> Result<Output, NftError> {
         let output = tokio::time::timeout(self.timeout, self.call_unbounded(args, input))
             .await

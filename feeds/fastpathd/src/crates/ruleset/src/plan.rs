@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Cause, is_device_name};
-use model::{Engine, Exclude};
+use model::{Engine, Exclude, PacketChain};
 
 use crate::inspection::InspectionRules;
 use crate::marks::Marks;
@@ -44,6 +44,7 @@ config::coded! {
         Unwritable = "unwritable", "its name cannot be written in nft rules";
         NotNamed = "not-named", "not among the devices named in the settings";
         Held { hook: String } = "held", "held by eBPF ({hook})";
+        Tunnel = "tunnel", "a tunnel, which engine ebpf does not support";
     }
 }
 
@@ -73,13 +74,16 @@ pub struct Plan {
     /// Layer 3 devices whose flows stay on the slow path, since they would bypass a configured
     /// queue or limit. [`plan`] sets none.
     pub shaped: BTreeSet<String>,
-    /// Tunnels, whose flows stay on the slow path: a flowtable would offload one direction at
-    /// most. [`plan`] sets none.
+    /// Tunnels that are not in the flowtable. Their flows stay on the slow path: the flowtable
+    /// would offload one direction at most. [`plan`] sets none.
     pub tunnels: BTreeSet<String>,
     /// Every flow's first packets that stay on the slow path; 0: none.
     pub slow_packets: u32,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
+    /// Chains of other programs with rules that act on each packet: flows whose packets reach one
+    /// stay on the slow path. [`plan`] sets none.
+    pub packet_chains: Vec<PacketChain>,
     /// Inspection and blocks.
     pub protection: Protection,
     /// Every candidate, and every device named in the settings, by name.
@@ -120,9 +124,19 @@ impl Plan {
         self.shaped = devices.into_iter().filter(|name| is_device_name(name)).collect();
     }
 
-    /// Keeps flows over these tunnels on the slow path.
+    /// Keeps flows over these tunnels on the slow path, unless the flowtable has them.
     pub fn tunnel(&mut self, devices: impl IntoIterator<Item = String>) {
-        self.tunnels = devices.into_iter().filter(|name| is_device_name(name)).collect();
+        let kept = |name: &String| is_device_name(name) && !self.devices.contains(name);
+        self.tunnels = devices.into_iter().filter(kept).collect();
+    }
+
+    /// Removes these tunnels from the flowtable: the other side of their flows is held by eBPF.
+    pub fn without_tunnels(&mut self, devices: impl IntoIterator<Item = String>) {
+        for device in devices {
+            if self.devices.remove(&device) {
+                self.decisions.insert(device, no(PlanReason::Tunnel.cause()));
+            }
+        }
     }
 
     /// Whether flows are offloaded by a flowtable.
@@ -161,6 +175,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         tunnels: BTreeSet::new(),
         slow_packets: settings.slow_packets,
         excludes: settings.excludes.clone(),
+        packet_chains: Vec::new(),
         protection: protection.clone(),
         decisions,
     }

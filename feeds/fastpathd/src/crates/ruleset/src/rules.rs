@@ -15,6 +15,7 @@ use crate::settings::LeftOut;
 
 mod inspect;
 mod names;
+mod reached;
 
 /// Hook and priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
 const HOOK: (&str, &str) = ("forward", "filter + 20");
@@ -87,7 +88,7 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
         name: "fastpath",
         comment: "!fastpath: behind the firewall and the IPS",
         hook: Some(HOOK),
-        rules: offload(plan),
+        rules: offload(plan, &mut chains),
     };
     sign(plan, &chains, &mut last);
     chains.push(last);
@@ -128,8 +129,8 @@ fn blocks() -> Chain {
     }
 }
 
-/// The rules of the chain that offloads, without the last.
-fn offload(plan: &Plan) -> Vec<Rule> {
+/// The rules of the chain that offloads, without the last; chains that they jump to are added.
+fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     let (ours, kept) = (plan.mark_mask, !plan.mark_mask);
     let clear = Rule::new(
         format!("meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {kept:#010x}"),
@@ -141,7 +142,10 @@ fn offload(plan: &Plan) -> Vec<Rule> {
     if plan.has_flowtable() {
         excludes.extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)));
         excludes.extend(self::excludes(plan, Exclude::for_ever));
-        [notes, waits] = both_ways();
+        let [noting, wait] = both_ways(plan);
+        let (before, further) = reached::before(plan, noting);
+        chains.extend(further);
+        (notes, waits) = (before, wait);
     }
     // The first packets count as passed: the flow does not wait for more of them.
     let (mut others, mut first) = (None, Vec::new());
@@ -183,7 +187,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
 ///
 /// The state comes first: most rules end there for the first packet of a connection, and its cost
 /// is what `e2e/bench/guest/daemon` measures.
-fn both_ways() -> [Vec<Rule>; 2] {
+fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
     let [original, reply] = PASSED_SETS;
     let directions = [("original", original, reply), ("reply", reply, original)];
     let notes = directions.map(|(direction, set, _)| {
@@ -195,9 +199,14 @@ fn both_ways() -> [Vec<Rule>; 2] {
     });
     let mut waits =
         vec![Rule::new("ct state != established return", "only established ones are offloaded")];
-    waits.extend(directions.map(|(direction, _, other)| {
-        let text = format!("ct direction {direction} ct id != @{other} return");
-        Rule::new(text, "the other direction has not passed the rules")
+    let others =
+        directions.map(|(direction, _, other)| (format!("ct direction {direction} "), other));
+    // A packet that reaches a rule acting on each packet is not noted itself.
+    let both = PASSED_SETS.map(|set| (String::new(), set));
+    waits.extend((if plan.packet_chains.is_empty() { others } else { both }).map(|(of, set)| {
+        let what = if of.is_empty() { "a" } else { "the other" };
+        let comment = format!("{what} direction has not passed the rules");
+        Rule::new(format!("{of}ct id != @{set} return"), &comment)
     }));
     [notes.into(), waits]
 }

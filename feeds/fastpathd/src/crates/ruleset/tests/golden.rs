@@ -10,6 +10,7 @@
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
 //! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
 //! * `tunnels`, if there are: a device a line;
+//! * `foreign`, if there are rules of other programs: a case of `tests/foreign/cases.json` a line;
 //! * `blocks`, if addresses can be blocked: `limit N`, and `SOURCE SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
@@ -24,10 +25,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Problem, parse_uci};
-use model::{Action, Gate, Spread};
+use model::{Action, Gate, PacketChain, Spread};
 use ruleset::{
-    BlockElement, Candidate, InspectionRules, Nft, NftCommand, Policy, Protection, Queues,
-    Segments, Settings, plan, render,
+    BlockElement, Candidate, ForeignRules, InspectionRules, Nft, NftCommand, Policy, Protection,
+    Queues, Segments, Settings, Surroundings, plan, render,
 };
 
 /// One file, by part; the purpose is the part without a name.
@@ -179,7 +180,24 @@ fn rules(golden: &Golden) -> String {
     plan.shape(shaped.into_iter().map(|words| words[0].to_owned()));
     let tunnels = lines(golden, "tunnels").unwrap_or_default();
     plan.tunnel(tunnels.into_iter().map(|words| words[0].to_owned()));
+    let cases = lines(golden, "foreign").unwrap_or_default();
+    plan.packet_chains = cases.into_iter().flat_map(|words| foreign(&words.join(" "))).collect();
     render(&plan, &blocks)
+}
+
+fn cases() -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(include_str!("foreign/cases.json")).unwrap()
+}
+
+fn foreign(case: &str) -> Vec<PacketChain> {
+    let devices = ["br-lan.10", "br-lan.20"].map(str::to_owned);
+    ForeignRules::parse(&cases()[case]).packet_chains(&Surroundings {
+        above: &|_| BTreeSet::from(devices.clone()),
+        bridged: BTreeSet::from(devices.clone()),
+        flowtable: &BTreeSet::new(),
+        queues: true,
+        first_packets: false,
+    })
 }
 
 #[test]
@@ -242,5 +260,22 @@ async fn nft_takes_every_golden_script() {
         let script = possible(&golden.rules, flowtables, queues);
         let checked = nft.check(&script).await;
         assert_eq!(checked, Ok(()), "{}\n{script}", golden.path.display());
+    }
+}
+
+#[tokio::test]
+async fn nft_takes_what_any_foreign_rule_becomes() {
+    let nft = NftCommand::default();
+    if let Err(why) = nft.check(NOTHING).await {
+        eprintln!("skipped: nft and the right to use it are needed: {why}");
+        return;
+    }
+    let flowtables = nft.check(FLOWTABLE).await.is_ok();
+    let device = Candidate { device: "lo".into(), eligible: true, why: config::Cause::default() };
+    let mut plan = plan(&[device], &Settings::default(), &Protection::default());
+    for case in cases().keys() {
+        plan.packet_chains = foreign(case);
+        let script = possible(&render(&plan, &[]), flowtables, true);
+        assert_eq!(nft.check(&script).await, Ok(()), "{case}\n{script}");
     }
 }

@@ -5,14 +5,15 @@
 //!
 //! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
 //! device, and the kernel walks down to the same device when it resolves the egress of a flow, so
-//! a bridge, a VLAN device or a ppp device in the list would see none of them.
+//! a bridge, a VLAN device or a ppp device in the list would see none of them. A tunnel is the lowest
+//! device of the packets inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use config::Cause;
 
-use crate::link_kind::is_port;
+use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
@@ -82,15 +83,38 @@ impl Topology {
             .collect()
     }
 
-    /// The tunnels that packets are routed over. They have no lowest device, but the kernel still
-    /// adds their flows: it then offloads packets that enter through a port, but not those from the
-    /// tunnel (`nft_dev_forward_path` fails for that side alone).
+    /// Tunnels that packets are routed over: those that a flowtable can list, or all others. The
+    /// kernel adds flows over a tunnel that is not listed, too: it then offloads packets that enter
+    /// through a port, but not those from the tunnel.
     #[must_use]
-    pub fn tunnels(&self) -> BTreeSet<Name> {
+    pub fn tunnels(&self, listed: bool) -> BTreeSet<Name> {
         let tunnels = self.links().filter(|link| {
-            matches!(link.kind, LinkKind::Other(_)) && !is_port(link) && self.is_routed(link)
+            matches!(link.kind, LinkKind::Other(_))
+                && !is_port(link)
+                && is_listed_tunnel(link) == listed
+                && self.is_routed(link)
         });
         tunnels.map(|link| link.name.clone()).collect()
+    }
+
+    /// The layer 3 devices that packets are routed over, each with all devices that its packets
+    /// pass, itself included.
+    #[must_use]
+    pub fn stacks(&self) -> BTreeMap<Name, BTreeSet<Name>> {
+        let routed = self.links().filter(|link| self.is_routed(link));
+        let stack = |link: &Link| {
+            let mut seen = BTreeSet::new();
+            self.descend(link, 0, &link.name, &mut seen, &mut Carries::new());
+            let names = seen.into_iter().filter_map(|index| self.link(index));
+            (link.name.clone(), names.map(|link| link.name.clone()).collect())
+        };
+        routed.map(stack).collect()
+    }
+
+    /// Whether the device is a bridge.
+    #[must_use]
+    pub fn is_bridge(&self, device: &str) -> bool {
+        self.link_named(device).is_some_and(Link::is_bridge)
     }
 
     /// The lowest devices below those that `PPPoE` sessions ran over. While a session is down,
@@ -144,7 +168,7 @@ impl Topology {
                     self.descend(lower, link.kind.vlan().unwrap_or(0), top, seen, carries);
                 }
             }
-            _ if is_port(link) => {
+            _ if is_port(link) || (link.name == *top && is_listed_tunnel(link)) => {
                 carries.entry(link.index).or_default().insert(top.clone());
             }
             _ => {}

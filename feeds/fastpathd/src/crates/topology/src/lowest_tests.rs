@@ -101,16 +101,16 @@ fn members_of_a_bond_leave_it_to_the_bond() {
 }
 
 #[test]
-fn tunnels_and_unused_ports_stay_out() {
-    let wg = Link { hardware: 65534, ..fixture::other(2, "wg0", "wireguard") };
+fn tunnels_that_cannot_be_listed_and_unused_ports_stay_out() {
+    let tun = Link { hardware: 65534, ..fixture::other(2, "tun0", "tun") };
     let model = fixture::model([
-        Change::Link(wg),
+        Change::Link(tun),
         Change::Link(fixture::link(3, "eth3")),
         fixture::address(2, "10.9.0.1/24"),
     ]);
     let (inside, out) = verdicts(&model);
     assert!(inside.is_empty(), "{inside:?}");
-    assert_eq!(out["wg0"], "wireguard is not an Ethernet port");
+    assert_eq!(out["tun0"], "tun is not an Ethernet port");
     assert_eq!(out["eth3"], "no addressed network uses it");
 }
 
@@ -129,8 +129,33 @@ fn tunnels_with_routes_are_listed() {
         Change::Route(fixture::route(3, "10.8.0.0/16", None)),
         fixture::address(5, "10.0.0.1/24"),
     ]);
-    let names: Vec<_> = model.tunnels().iter().map(ToString::to_string).collect();
-    assert_eq!(names, ["tun0", "wg0"]);
+    let names = |listed| model.tunnels(listed).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!((names(true), names(false)), (vec!["wg0".to_owned()], vec!["tun0".to_owned()]));
+    let (inside, out) = verdicts(&model);
+    assert_eq!(inside, ["wg0", "bond0"]);
+    assert_eq!(out["gre0"], "gre is not an Ethernet port", "packets are not routed over it");
+}
+
+#[test]
+fn a_tunnel_within_a_bridge_is_no_lowest_device() {
+    let tap = Link { master: Some(2), ..fixture::other(3, "gretap1", "gretap") };
+    let model = fixture::model([
+        Change::Link(fixture::bridge(2, "br-lan", false)),
+        Change::Link(tap),
+        fixture::address(2, "10.9.0.1/24"),
+    ]);
+    assert!(verdicts(&model).0.is_empty());
+}
+
+#[test]
+fn a_stack_has_all_devices_that_its_packets_pass() {
+    let stacks = fixture::gateway().stacks();
+    let of = |name: &str| {
+        let stack = stacks.iter().find(|(top, _)| &***top == name).unwrap().1;
+        stack.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(of("br-lan.10"), ["br-lan", "br-lan.10", "lan1", "lan3"]);
+    assert_eq!(of("pppoe-wan"), ["pppoe-wan", "wan", "wan.35"]);
 }
 
 #[test]

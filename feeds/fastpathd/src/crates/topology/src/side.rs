@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use model::NextHop;
 
-use crate::link_kind::is_port;
+use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
@@ -35,7 +35,8 @@ pub struct AddressSide {
     /// inner one.
     pub vlan: u16,
     /// Lowest device: the bridge port the station was seen on, or the physical device under
-    /// VLAN and `PPPoE`. None while unknown, or where there is none.
+    /// VLAN and `PPPoE`, or a tunnel that a flowtable can list. None while unknown, or where there
+    /// is none.
     pub port: Option<Name>,
     /// The next hop's MAC is known (always true on point-to-point devices).
     pub neighbour: bool,
@@ -116,7 +117,8 @@ impl Topology {
                         .and_then(|port| self.link(port))
                 }
                 _ => {
-                    port = is_port(at).then(|| at.name.clone());
+                    let listed = std::ptr::eq(at, link) && is_listed_tunnel(at);
+                    port = (is_port(at) || listed).then(|| at.name.clone());
                     None
                 }
             };

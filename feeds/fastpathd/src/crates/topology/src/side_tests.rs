@@ -179,8 +179,16 @@ fn a_ppp_device_without_a_session_is_a_tunnel() {
 }
 
 #[test]
-fn tunnels_have_no_port() {
-    for kind in ["wireguard", "tun", "gretap", "vxlan"] {
+fn tunnels_have_no_port_unless_a_flowtable_lists_them() {
+    for kind in ["wireguard", "gretap", "sit"] {
+        let model = fixture::model([
+            Change::Link(fixture::other(9, "t0", kind)),
+            Change::Route(fixture::route(9, "0.0.0.0/0", None)),
+        ]);
+        let found = side(&model, "192.0.2.1").unwrap();
+        assert_eq!((found.kind, found.port.as_deref()), (SideKind::Tunnel, Some("t0")), "{kind}");
+    }
+    for kind in ["tun", "vxlan", "vti"] {
         let model = fixture::model([
             Change::Link(fixture::other(9, "t0", kind)),
             Change::Route(fixture::route(9, "0.0.0.0/0", None)),

@@ -26,6 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "flowtable-stale", group: GROUP, run: stale },
     Check { id: "flowtable-neighbours", group: GROUP, run: neighbours },
     Check { id: "flowtable-shaped", group: GROUP, run: shaped },
+    Check { id: "packet-rules", group: GROUP, run: packet_rules },
     Check { id: "policy-routing", group: GROUP, run: policy_routing },
 ];
 
@@ -307,6 +308,22 @@ fn shaped(facts: &Facts) -> Verdict {
         names.push(name);
     }
     Ok(finding.with("devices", names.join(", ")).if_seen())
+}
+
+/// Rules of other programs that act on each packet: the flows that reach them stay slow.
+fn packet_rules(facts: &Facts) -> Verdict {
+    let rules = list(facts.flowtable.status.at("engine")?, "packet_rules");
+    let slow = facts.flowtable.reasons.get()?.get("rule-per-packet").map_or(0, |(flows, _)| *flows);
+    let mut finding = Finding::new(Severity::Advice).with("count", rules.len()).with("flows", slow);
+    for rule in rules.iter().filter_map(Value::as_str) {
+        // The handle changes whenever the rules are loaded again.
+        let (chain, rest) = rule.split_once(" handle ").unwrap_or((rule, ""));
+        let (handle, comment) = rest.split_once(' ').unwrap_or((rest, ""));
+        let of = format!("{chain} {comment}");
+        let value = format!("handle {handle}");
+        finding = finding.saw("packet-rule", of.trim(), value, "nft -a list ruleset");
+    }
+    Ok(finding.if_seen())
 }
 
 #[cfg(test)]

@@ -262,6 +262,20 @@ fn a_queue_that_the_flowtable_would_go_past_is_named() {
 }
 
 #[test]
+fn rules_that_act_on_each_packet_are_named_without_their_handle() {
+    let mut ruled = status();
+    ruled["engine"]["packet_rules"] =
+        json!(["inet qos down handle 7 (guests)", "netdev qos lan1 handle 12"]);
+    let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
+        ["rule-per-packet", 4000, 1000],
+    ]});
+    let finding = only(router(&ruled, &topology()).answers("fastpath flows", page), "packet-rules");
+    assert_eq!(finding.about(), ["inet qos down (guests)", "netdev qos lan1"]);
+    assert_eq!(finding.evidence[1].value, "handle 12");
+    assert_eq!((&finding.params["count"], &finding.params["flows"]), (&json!(2), &json!(1)));
+}
+
+#[test]
 fn without_the_daemon_the_engine_is_unknown() {
     let facts = facts(&kernel(""));
     assert!((super::CHECKS[1].run)(&facts).is_err());

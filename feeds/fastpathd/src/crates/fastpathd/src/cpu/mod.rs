@@ -187,7 +187,10 @@ impl State {
 
     /// Devices of which the queues matter.
     fn devices(topology: &topology::Topology) -> BTreeSet<String> {
-        let lowest = topology.lowest().into_iter().filter(|device| device.eligible);
+        let tunnels = topology.tunnels(true);
+        let is_port =
+            |device: &topology::LowestDevice| device.eligible && !tunnels.contains(&device.device);
+        let lowest = topology.lowest().into_iter().filter(is_port);
         lowest.map(|device| device.device.to_string()).collect()
     }
 }

@@ -76,6 +76,9 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     if known {
         daemon.core.conntrack.flows_mut().trust_first_dump();
     }
+    // Flows that a rule acts on must not be offloaded before it is known.
+    let rules = offload::run::read_rules(&daemon.io.nft).await;
+    daemon.core.start_with_rules(rules);
     daemon.start();
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

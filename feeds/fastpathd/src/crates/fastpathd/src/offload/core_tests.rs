@@ -100,7 +100,8 @@ fn a_flushed_table_is_restored_before_it_is_verified() {
     let effects = core.rules_changed(others);
     let read_events = conntrack::Effect::ReadEvents(core.conntrack.flows().rules());
     let note_rules = AnyEffect::Offload(offload::Effect::NoteRules);
-    assert_eq!(effects, [note_rules, AnyEffect::Conntrack(read_events)]);
+    let read_rules = AnyEffect::Offload(offload::Effect::ReadRules);
+    assert_eq!(effects, [note_rules, read_rules, AnyEffect::Conntrack(read_events)]);
     let effects = core.rules_changed(Revision { table: Touch::Gone, ..others });
     let [
         AnyEffect::Offload(offload::Effect::NoteRules),
@@ -255,14 +256,53 @@ fn a_host_that_roams_back_and_forth_causes_few_renewals() {
 }
 
 #[test]
-fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
+fn the_flowtable_lists_a_tunnel_that_packets_are_routed_over_and_lists_it_again() {
+    let (mut core, index, effects) = with_tunnel("wireguard");
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert!(plan.devices.contains("wg0") && plan.tunnels.is_empty(), "{plan:?}");
+    core.applied(Ok(Applied::Devices));
+    let link = core.network.topology().link_named("wg0").unwrap().clone();
+    let again = topology::Link { index: index + 1, ..link };
+    let address = topology::Address {
+        index: index + 1,
+        address: "10.99.0.1".parse().unwrap(),
+        prefix: 24,
+        peer: None,
+    };
+    core.network_changed(vec![
+        topology::Change::LinkGone(index),
+        topology::Change::Link(again),
+        topology::Change::Address(address),
+    ]);
+    core.now.mono += Duration::from_secs(1);
+    let effects = core.flowtable_second();
+    let verifies = AnyEffect::Offload(offload::Effect::Run(Job::Verify(
+        core.offload.flowtable().in_force().unwrap().clone(),
+    )));
+    assert_eq!(effects, [verifies]);
+}
+
+#[test]
+fn flows_of_a_tunnel_that_cannot_be_listed_are_excluded() {
+    let (_, _, effects) = with_tunnel("tun");
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert!(!plan.devices.contains("wg0"));
+    assert_eq!(plan.tunnels.iter().collect::<Vec<_>>(), ["wg0"]);
+}
+
+/// A core with one more tunnel, its index, and the effects of its address.
+fn with_tunnel(kind: &str) -> (Core, u32, Vec<AnyEffect>) {
     let mut core = running();
     let index = core.network.topology().links().map(|l| l.index).max().unwrap() + 1;
     let lan = core.network.topology().link_named("lan1").unwrap().clone();
     let tunnel = topology::Link {
         index,
         name: "wg0".into(),
-        kind: topology::LinkKind::Other("wireguard".into()),
+        kind: topology::LinkKind::Other(kind.into()),
         hardware: 65534,
         master: None,
         ..lan
@@ -271,10 +311,7 @@ fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
     let address =
         topology::Address { index, address: "10.99.0.1".parse().unwrap(), prefix: 24, peer: None };
     let effects = core.network_changed(vec![topology::Change::Address(address)]);
-    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
-        panic!("{effects:?}")
-    };
-    assert_eq!(plan.tunnels.iter().collect::<Vec<_>>(), ["wg0"]);
+    (core, index, effects)
 }
 
 #[test]
@@ -316,4 +353,72 @@ fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
     core.applied(Ok(Applied::Replaced));
     core.entries_read(&[established(1, false)]);
     assert_ne!(reasons(&mut core), "shaped");
+}
+
+/// The rules of another program: the source of `established` is limited.
+fn limited(addresses: &[&str]) -> ruleset::ForeignRules {
+    let address = json!({"payload": {"protocol": "ip", "field": "daddr"}});
+    let right = json!({"set": addresses});
+    ruleset::ForeignRules::parse(&json!({"nftables": [
+        {"chain": {"family": "inet", "table": "qos", "name": "down", "type": "filter",
+            "hook": "forward", "prio": 0, "policy": "accept"}},
+        {"rule": {"family": "inet", "table": "qos", "chain": "down", "handle": 7, "comment": "slow",
+            "expr": [{"match": {"op": "==", "left": address, "right": right}},
+                {"limit": {"rate": 500, "per": "second", "inv": true}}, {"drop": null}]}},
+    ]}))
+}
+
+#[test]
+fn a_rule_that_acts_on_each_packet_keeps_its_flows_slow_and_is_named() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let source = established(1, false).orig.src.to_string();
+    let effects = core.rules_changed(Revision { others: true, ..Revision::default() });
+    assert!(effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules)), "{effects:?}");
+    core.applied(Ok(Applied::Replaced));
+    let effects = core.rules_read(Ok(limited(&[&source])));
+    let Some(AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))) = effects.first()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(plan.packet_chains.len(), 1);
+    core.applied(Ok(Applied::Replaced));
+    core.entries_read(&[established(1, false)]);
+    let rule = json!("inet qos down handle 7 (slow)");
+    assert_eq!(ask(&mut core, "status", json!({}))["engine"]["packet_rules"], json!([rule]));
+    let flow = ask(&mut core, "flow", json!({"id": 1}));
+    assert_eq!((&flow["flow"]["reason"], &flow["rule"]), (&json!("rule-per-packet"), &rule));
+    // Another host is limited now.
+    core.now.mono += Duration::from_secs(2);
+    core.rules_changed(Revision { others: true, ..Revision::default() });
+    core.applied(Ok(Applied::Replaced));
+    core.rules_read(Ok(limited(&["192.0.2.200"])));
+    core.applied(Ok(Applied::Replaced));
+    core.entries_read(&[established(1, false)]);
+    let flow = ask(&mut core, "flow", json!({"id": 1}));
+    assert_ne!(flow["flow"]["reason"], "rule-per-packet");
+    assert_eq!(flow["rule"], "");
+}
+
+#[test]
+fn rules_are_read_once_a_second_and_again_after_a_failure() {
+    let mut core = running();
+    let changed = |core: &mut Core| {
+        let effects = core.rules_changed(Revision { others: true, ..Revision::default() });
+        effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules))
+    };
+    let reads =
+        |effects: Vec<AnyEffect>| effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules));
+    assert!(changed(&mut core));
+    assert!(!changed(&mut core), "one at a time");
+    assert!(!reads(core.rules_read(Ok(limited(&[])))));
+    core.now.mono += Duration::from_secs(1);
+    assert!(reads(core.flowtable_second()));
+    assert!(!reads(core.rules_read(Err("nft".to_owned()))));
+    core.now.mono += Duration::from_secs(31);
+    assert!(reads(core.flowtable_second()));
+    let elements = Revision { elements: true, ..Revision::default() };
+    core.rules_read(Ok(limited(&["192.0.2.200"])));
+    core.now.mono += Duration::from_secs(31);
+    assert!(!reads(core.rules_changed(elements)), "no set is looked up");
 }

@@ -13,6 +13,7 @@ use model::Engine;
 use ruleset::{Applied, ApplyError, Plan};
 use serde::Serialize;
 
+use crate::offload::foreign::rule_names;
 use crate::offload::revocation::RevocationReport;
 use crate::sys::error::chain;
 
@@ -87,6 +88,7 @@ pub(crate) struct EngineReport {
     pub(crate) devices: Vec<String>,
     pub(crate) applied_ms: u64,
     pub(crate) revocation: RevocationReport,
+    pub(crate) packet_rules: Vec<String>,
 }
 
 config::coded! {
@@ -434,6 +436,7 @@ impl Flowtable {
             devices,
             applied_ms: self.applied.map_or(0, |applied| now.unix_ms_at(applied)),
             revocation: RevocationReport::default(),
+            packet_rules: self.in_force.as_ref().map(rule_names).unwrap_or_default(),
         }
     }
 

@@ -14,6 +14,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         slow_packets: 0,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
+        packet_chains: Vec::new(),
         excludes: Vec::new(),
         protection: ruleset::Protection::default(),
         decisions: BTreeMap::new(),

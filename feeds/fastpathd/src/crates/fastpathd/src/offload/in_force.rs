@@ -65,7 +65,10 @@ impl Core {
         let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
         effects.extend(self.table_touched(revision.table));
         match self.offload.revocations.changed(revision, self.now) {
-            Some(reason) => effects.extend(self.revoke(reason)),
+            Some(reason) => {
+                effects.extend(self.read_rules(&reason));
+                effects.extend(self.revoke(reason));
+            }
             // Carried flows follow with the next revocation, all others have to pass now.
             None if revision.elements => {
                 self.conntrack.flows_mut().rules_changed(false, self.now);
@@ -178,7 +181,10 @@ impl Core {
 
     pub(crate) fn flowtable_second(&mut self) -> Vec<AnyEffect> {
         let due = self.offload.revocations.due(self.now);
-        let mut effects = due.map(|reason| self.revoke(reason)).unwrap_or_default();
+        let mut effects: Vec<_> =
+            due.as_ref().and_then(|reason| self.read_rules(reason)).into_iter().collect();
+        effects.extend(due.map(|reason| self.revoke(reason)).unwrap_or_default());
+        effects.extend(self.read_rules_again());
         effects.extend(self.offload.flowtable.second(self.now).map(run));
         effects
     }
@@ -192,6 +198,7 @@ impl Core {
                     excludes: plan.excludes.clone(),
                     slow_packets: plan.slow_packets,
                     passed: plan.passed().unwrap_or_default(),
+                    packet_chains: plan.packet_chains.clone(),
                 };
                 (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
             }

@@ -2,12 +2,12 @@
 //! Events, effects and state of offloading: the plan, the flowtable in nftables, and the eBPF
 //! engine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
 use flows::Now;
-use ruleset::{Applied, Plan};
+use ruleset::{Applied, ForeignRules, Plan};
 
 use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
@@ -22,6 +22,7 @@ mod carry;
 pub(crate) mod ebpf;
 mod endpoint;
 pub(crate) mod flowtable;
+mod foreign;
 mod in_force;
 mod plan;
 pub(crate) mod revocation;
@@ -32,6 +33,8 @@ pub(crate) mod run;
 pub(crate) enum Event {
     /// Rules of nftables were changed, perhaps by ourselves.
     RulesChanged(Revision),
+    /// The rules of other programs, or why they could not be read.
+    RulesRead(Result<ForeignRules, String>),
     /// The outcome of a job that applies or renews the table.
     Applied(Result<Applied, JobFailure>),
     /// The outcome of a job that verifies the table: whether the plan is still in force.
@@ -46,6 +49,8 @@ pub(crate) enum Event {
 pub(crate) enum Effect {
     /// Run nft.
     Run(Job),
+    /// Read the rules of other programs.
+    ReadRules,
     /// Attach programs to devices, and detach them from all others.
     Attach(AttachRequest),
     /// Save the generation of the rules in force: they are known.
@@ -70,6 +75,9 @@ pub(crate) struct State {
     flowtable: Flowtable,
     ebpf: EbpfEngine,
     revocations: Revocations,
+    foreign: foreign::State,
+    /// Indexes of the planned devices.
+    indexes: BTreeMap<String, u32>,
     /// The last plan, with its decision for each device.
     planned: Option<Plan>,
 }
@@ -80,6 +88,8 @@ impl State {
             flowtable: Flowtable::new(),
             ebpf: EbpfEngine::default(),
             revocations: Revocations::default(),
+            foreign: foreign::State::default(),
+            indexes: BTreeMap::new(),
             planned: None,
         }
     }
@@ -114,6 +124,7 @@ impl Core {
     pub(crate) fn offload_event(&mut self, event: Event) -> Vec<AnyEffect> {
         match event {
             Event::RulesChanged(revision) => self.rules_changed(revision),
+            Event::RulesRead(result) => self.rules_read(result),
             Event::Applied(result) => self.applied(result),
             Event::Verified(in_force) => self.verified(in_force),
             Event::Attached(result) => self.attached(*result),

@@ -3,10 +3,11 @@
 //! programs. Which devices are in the plan is decided in `crates/ruleset/src/plan.rs`, which ones
 //! can be in `crates/topology/src/lowest.rs`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Engine;
 use ruleset::{Candidate, Plan};
+use topology::Name;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -34,8 +35,14 @@ impl Core {
         let protection = self.ips.inspection().plan(&self.network.places());
         let mut plan = ruleset::plan(&candidates, &settings, &protection);
         plan.shape(topology.shaped().into_keys().map(|name| name.to_string()));
-        plan.tunnel(topology.tunnels().into_iter().map(|name| name.to_string()));
-        effects.extend(self.request_programs(&mut plan, settings.hook));
+        let texts = |names: BTreeSet<Name>| names.into_iter().map(|name| name.to_string());
+        let listed: BTreeSet<String> = texts(topology.tunnels(true)).collect();
+        let tunnels = listed.iter().cloned().chain(texts(topology.tunnels(false)));
+        let tunnels: Vec<String> = tunnels.collect();
+        effects.extend(self.request_programs(&mut plan, settings.hook, listed));
+        plan.tunnel(tunnels);
+        self.see_returned(&plan);
+        plan.packet_chains = self.packet_chains(&plan);
         self.offload.planned = Some(plan.clone());
         if !self.offload.ebpf.is_known() {
             return effects;
@@ -53,17 +60,34 @@ impl Core {
         &mut self,
         plan: &mut Plan,
         hook: Option<&'static str>,
+        tunnels: BTreeSet<String>,
     ) -> Option<AnyEffect> {
         let is_ebpf = plan.engine == Engine::Ebpf;
         let ebpf = &mut self.offload.ebpf;
-        let devices = if is_ebpf { plan.devices.clone() } else { BTreeSet::new() };
+        let devices = if is_ebpf { &plan.devices - &tunnels } else { BTreeSet::new() };
         if is_ebpf {
             let hook = |program: &Program| program.hook_name.to_owned();
             plan.hold(ebpf.held().map(|program| (program.device.clone(), hook(program))));
+            if ebpf.held().next().is_some() {
+                plan.without_tunnels(tunnels);
+            }
         }
         let hook = hook.filter(|_| is_ebpf);
         let request = ebpf.request(AttachRequest { devices, hook });
         request.map(Effect::Attach).map(AnyEffect::Offload)
+    }
+
+    /// The kernel removes a device that goes from the flowtable, and does not add it when it comes
+    /// again, with another index.
+    fn see_returned(&mut self, plan: &Plan) {
+        let topology = self.network.topology();
+        let index = |name: &String| Some((name.clone(), topology.link_named(name)?.index));
+        let indexes: BTreeMap<String, u32> = plan.devices.iter().filter_map(index).collect();
+        let before = std::mem::replace(&mut self.offload.indexes, indexes);
+        let other = |(name, index): (&String, &u32)| before.get(name).is_some_and(|b| b != index);
+        if self.offload.indexes.iter().any(other) {
+            self.offload.flowtable.verify_soon();
+        }
     }
 
     /// Chooses the engine until the configuration says something new. The answer to the caller

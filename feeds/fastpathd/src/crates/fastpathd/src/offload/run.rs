@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ctnetlink::{Revision, RevisionError, RevisionSocket, Revisions};
-use ruleset::NftCommand;
+use ruleset::{ForeignRules, NftCommand};
 use tokio::sync::mpsc::Sender;
 
 use crate::core::Core;
@@ -68,9 +68,21 @@ pub(crate) async fn watch(
 pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
     match effect {
         Effect::Run(job) => run_job(job, core, io),
+        Effect::ReadRules => {
+            let (nft, events) = (io.nft.clone(), io.events.clone());
+            spawn_local(async move {
+                let event = Event::RulesRead(read_rules(&nft).await);
+                let _ = events.send(AnyEvent::Offload(event)).await;
+            });
+        }
         Effect::Attach(request) => attach_programs(request, io),
         Effect::NoteRules => spawn_local(note_rules(io.paths.generation())),
     }
+}
+
+/// The rules of other programs.
+pub(crate) async fn read_rules(nft: &NftCommand) -> Result<ForeignRules, String> {
+    ForeignRules::read(nft).await.map_err(|error| chain(&error))
 }
 
 fn run_job(job: Job, core: &Core, io: &Io) {

@@ -10,7 +10,7 @@ use crate::matcher::Matcher;
 use crate::order::{Keys, SortKey, window};
 use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
 use crate::parse::QueryError;
-use crate::path::Path;
+use crate::path::{Path, Reason};
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
 use crate::rows::{self, FlowRow};
 use crate::table::FlowTable;
@@ -88,6 +88,12 @@ impl FlowTable {
             ports: [port(flow.initiator), port(flow.responder)],
             events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
             moves: Vec::new(),
+            rule: match flow.reason {
+                Some(Reason::RulePerPacket) => self.rule_reached(flow),
+                _ => None,
+            }
+            .map(ToString::to_string)
+            .unwrap_or_default(),
             began_ms: now.unix_ms_of(flow.born),
         })
     }

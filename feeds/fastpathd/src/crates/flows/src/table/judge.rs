@@ -6,9 +6,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::{NextHop, Routing};
+use model::{FlowFacts, NextHop, Routing, RuleName};
 
 use crate::engine::EngineState;
+use crate::flow::Flow;
 use crate::flow_route::FlowRoute;
 use crate::handshake::{Event, OffloadRequest};
 use crate::inspection::InspectionState;
@@ -160,6 +161,18 @@ impl FlowTable {
         self.flows[position].action = action;
     }
 
+    /// The rule acting on each packet that keeps the flow on the slow path.
+    pub(super) fn rule_reached(&self, flow: &Flow) -> Option<&RuleName> {
+        let device = |number| self.sides.get(number).map(|side| &*side.device);
+        self.engine.rule_reached(&FlowFacts {
+            orig: &flow.orig,
+            reply: &flow.reply,
+            devices: [device(flow.initiator), device(flow.responder)],
+            mark: flow.mark,
+            packets: flow.kernel_packets(),
+        })
+    }
+
     /// Decides path and reason. The paths of the flow are to be noted before, if anything but its
     /// state in the handshake has changed.
     pub(super) fn judge(&mut self, position: usize, at: Millis) {
@@ -179,6 +192,7 @@ impl FlowTable {
             seq_adjust: flow.seq_adjust,
             excluded: excluded
                 || [initiator, responder].into_iter().flatten().any(|side| side.left_out),
+            rule_per_packet: self.rule_reached(flow).is_some(),
             first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
             // One that is carried stays until the kernel has answered that it is routed otherwise.

@@ -1,0 +1,125 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Rules of other tables that act on each packet, by the flowtable and by programs at TC: a flow whose
+# packets reach one stays slow and names the rule, and all others are offloaded.
+
+# rules: from stdin, the tables e2e_rules, in place of those before.
+rules() { gw 'nft destroy table inet e2e_rules; nft destroy table netdev e2e_rules; nft -f -'; }
+no_rules() { rules </dev/null; }
+
+# acted: packets that the counter of the rule has seen.
+acted() { gw nft list table inet e2e_rules | sed -n 's/.*packets \([0-9]*\).*/\1/p' | head -n 1; }
+acts() {
+    local before
+    before=$(acted)
+    sleep 0.5
+    [ "$(acted)" -gt "$before" ]
+}
+
+# slow_by RULE PORT: that flow, and `flow` names the rule.
+slow_by() {
+    local id
+    soon 15 on_path slow/rule-per-packet --text ":$2"
+    id=$(newest --text ":$2" | jq .id)
+    says ".rule | test(\"$1\")" flow "$id" || fail "the flow does not name $1"
+}
+
+# rules_act PATH: on the engine whose path that is.
+rules_act() {
+    local limited other
+    limited=$(fresh_port)
+    other=$((limited + 1))
+    at_end no_rules
+    # A limit for the download of one host, there before its connection begins.
+    rules <<'NFT'
+table inet e2e_rules {
+    chain forward {
+        type filter hook forward priority 0
+        ip saddr 203.0.113.1 ip daddr 10.10.10.10 limit rate over 5000/second counter drop comment "e2e limit"
+    }
+}
+NFT
+    download h10 "$limited" "$ISP_4"
+    download h10 "$other" "$H20_4"
+    slow_by 'inet e2e_rules forward handle [0-9]+ .e2e limit.' "$limited"
+    soon 15 on_path "$1" --text ":$other"
+    says '.engine.packet_rules | length == 1' status || fail "status does not name the rule"
+    has "the doctor's report" "$(gw 'fastpathctl --json doctor --check packet-rules || true')" e2e_rules
+    # Without it, that flow is offloaded, too.
+    no_rules
+    soon 15 on_path "$1" --text ":$limited"
+    # A rule for a flow that is offloaded: each of its packets passes the rule from then on.
+    rules <<NFT
+table inet e2e_rules {
+    chain postrouting {
+        type filter hook postrouting priority mangle
+        tcp sport $limited counter ip dscp set ef comment "e2e dscp"
+        tcp dport $limited counter ip dscp set ef
+    }
+}
+NFT
+    slow_by 'e2e dscp' "$limited"
+    soon 10 acts
+    soon 15 on_path "$1" --text ":$other"
+    # Behind the rule that accepts established connections it is not reached.
+    rules <<NFT
+table inet e2e_rules {
+    chain forward {
+        type filter hook forward priority 0
+        ct state established,related accept
+        ip daddr 10.10.10.10 quota over 1 mbytes drop
+    }
+}
+NFT
+    soon 15 on_path "$1" --text ":$limited"
+    says '.engine.packet_rules == []' status || fail "a rule that is not reached is named"
+}
+
+# a_quota_holds: not more than its bytes, and what was under way, arrive.
+a_quota_holds() {
+    local at
+    at=$(fresh_port)
+    rules <<'NFT'
+table inet e2e_rules {
+    chain forward {
+        type filter hook forward priority 0
+        ip daddr 10.10.10.10 quota over 2 mbytes counter drop
+    }
+}
+NFT
+    soon 15 says '.engine.packet_rules | length == 1' status
+    download h10 "$at" "$ISP_4" 4M
+    soon 15 arrives "$at" 1000000
+    until_still 15 received "$at"
+    between "bytes through a quota of 2 MB" "$(received "$at")" 1000000 2300000
+}
+
+at_end() { trap "$1" EXIT; }
+
+test_rules_act_with_the_flowtable() {
+    rules_act flowtable
+    a_quota_holds
+}
+
+test_rules_act_with_ebpf() {
+    ebpf_at tcx
+    rules_act ebpf
+    a_quota_holds
+    # A policer at the port of the host, which programs would bypass.
+    at=$(fresh_port)
+    rules <<'NFT'
+table netdev e2e_rules {
+    chain lan1 {
+        type filter hook ingress device lan1 priority -200
+        ip saddr 10.10.10.10 ip daddr 10.10.20.10 limit rate over 2 mbytes/second drop
+    }
+}
+NFT
+    soon 15 says '.engine.packet_rules | length == 1' status
+    download h10 "$at" "$H20_4"
+    slow_by 'netdev e2e_rules lan1' "$at"
+}
+
+test_the_default_rules_of_the_firewall_slow_no_flow() {
+    says '.engine.packet_rules == []' status || fail "$(said .engine.packet_rules status)"
+}

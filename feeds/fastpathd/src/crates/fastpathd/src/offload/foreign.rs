@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Rules of other programs that act on each packet: when they are read, and what the plan makes of
+//! them. Which rules these are is decided in `crates/ruleset/src/foreign.rs`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use model::{Engine, Outcome, PacketChain};
+use ruleset::{ForeignRules, Plan, Surroundings};
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::Effect;
+use crate::offload::revocation::RevocationReason;
+
+/// Retry interval after a failure to list the rules.
+const RETRY: Duration = Duration::from_secs(30);
+/// Interval between two listings: a script may add rule after rule.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Rules that `status` names.
+const MAX_NAMED: usize = 32;
+
+/// Queueing disciplines without classes that a mark could choose.
+const CLASSLESS: [&str; 3] = ["cake", "clsact", "ingress"];
+
+/// The rules of other programs, as they were read last.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    rules: ForeignRules,
+    reading: bool,
+    /// When they are to be read; `None` if nothing has changed since.
+    due: Option<Duration>,
+    read_at: Option<Duration>,
+}
+
+impl Core {
+    /// The rules at the start.
+    pub(crate) fn start_with_rules(&mut self, rules: Result<ForeignRules, String>) {
+        self.offload.foreign.reading = true;
+        self.take_rules(rules);
+    }
+
+    /// Reads the rules after this change.
+    pub(super) fn read_rules(&mut self, reason: &RevocationReason) -> Option<AnyEffect> {
+        let foreign = &mut self.offload.foreign;
+        match reason {
+            RevocationReason::Rules => {}
+            RevocationReason::Elements if foreign.rules.look_up_sets() => {}
+            RevocationReason::Elements
+            | RevocationReason::Routes
+            | RevocationReason::Stations
+            | RevocationReason::Flush => return None,
+        }
+        foreign.due = Some(foreign.read_at.map_or(self.now.mono, |at| at + MIN_INTERVAL));
+        self.read_rules_again()
+    }
+
+    /// Reads the rules if that is due.
+    pub(super) fn read_rules_again(&mut self) -> Option<AnyEffect> {
+        let foreign = &mut self.offload.foreign;
+        if foreign.reading {
+            return None;
+        }
+        foreign.due.take_if(|at| self.now.mono >= *at)?;
+        foreign.reading = true;
+        foreign.read_at = Some(self.now.mono);
+        Some(AnyEffect::Offload(Effect::ReadRules))
+    }
+
+    /// The rules have been read.
+    pub(super) fn rules_read(&mut self, rules: Result<ForeignRules, String>) -> Vec<AnyEffect> {
+        let mut effects = Vec::new();
+        if self.take_rules(rules) {
+            effects = self.replan();
+        }
+        effects.extend(self.read_rules_again());
+        effects
+    }
+
+    /// True if the rules are other than before.
+    fn take_rules(&mut self, rules: Result<ForeignRules, String>) -> bool {
+        let foreign = &mut self.offload.foreign;
+        foreign.reading = false;
+        match rules {
+            Ok(rules) => {
+                let differ = rules != foreign.rules;
+                foreign.rules = rules;
+                differ
+            }
+            Err(why) => {
+                log::error!("listing the rules of nftables: {why}");
+                foreign.due = Some(self.now.mono + RETRY);
+                false
+            }
+        }
+    }
+
+    /// The chains that keep flows of this plan on the slow path.
+    pub(super) fn packet_chains(&self, plan: &Plan) -> Vec<PacketChain> {
+        if plan.engine == Engine::Off {
+            return Vec::new();
+        }
+        let topology = self.network.topology();
+        let stacks = topology.stacks();
+        let named = |wanted: &dyn Fn(&BTreeSet<topology::Name>) -> bool| {
+            let found = stacks.iter().filter(|(_, below)| wanted(below));
+            found.map(|(name, _)| name.to_string()).collect::<BTreeSet<String>>()
+        };
+        let is_bridge = |name: &topology::Name| topology.is_bridge(name);
+        self.offload.foreign.rules.packet_chains(&Surroundings {
+            above: &|device| named(&|below| below.iter().any(|name| &**name == device)),
+            bridged: named(&|below| below.iter().any(is_bridge)),
+            flowtable: &plan.devices,
+            queues: topology.queues().iter().any(|queue| !CLASSLESS.contains(&&*queue.kind)),
+            first_packets: plan.slow_packets > 0
+                || plan.excludes.iter().any(|exclude| !exclude.for_ever()),
+        })
+    }
+}
+
+/// Names of the rules that keep flows of this plan on the slow path.
+pub(super) fn rule_names(plan: &Plan) -> Vec<String> {
+    let steps = plan.packet_chains.iter().flat_map(|chain| &chain.steps);
+    let mut names: Vec<String> = steps
+        .filter_map(|step| match &step.outcome {
+            Outcome::Reaches(rule) => Some(rule.to_string()),
+            Outcome::Leaves => None,
+        })
+        .collect();
+    names.dedup();
+    names.truncate(MAX_NAMED);
+    names
+}

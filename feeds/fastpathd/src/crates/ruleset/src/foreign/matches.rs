@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Judges one match of a rule for packets of an established TCP or UDP connection: never, always,
+//! by conditions of the flow, or unknown. Only listed expressions count as the same for all packets
+//! of a flow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use config::Network;
+use model::{Condition, Test};
+use serde_json::Value;
+
+use super::{Name, text};
+
+/// Whether an expression that is not understood has the same outcome for all packets of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Steadiness {
+    Fixed,
+    /// Elements leave a set by themselves.
+    Expires,
+    Varies,
+}
+
+use Steadiness::{Expires, Fixed, Varies};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Match {
+    Never,
+    Always,
+    /// If all of these hold.
+    When(Vec<Condition>),
+    Unknown(Steadiness),
+}
+
+/// A named set.
+pub(super) struct SetInfo {
+    pub(super) elements: Elements,
+    pub(super) dynamic: bool,
+    pub(super) expires: bool,
+}
+
+pub(super) enum Elements {
+    Known(Vec<Value>),
+    Unknown,
+}
+
+/// What matches of a chain refer to.
+pub(super) struct Scope<'a> {
+    pub(super) sets: &'a BTreeMap<Name, SetInfo>,
+    pub(super) family: &'a str,
+    pub(super) table: &'a str,
+    /// Devices are those of layer 3.
+    pub(super) devices: bool,
+    /// It is known which addresses the chain sees.
+    pub(super) addresses: bool,
+    pub(super) looked_up: BTreeSet<Name>,
+}
+
+impl Scope<'_> {
+    /// `{"op": …, "left": …, "right": …}`
+    pub(super) fn judge(&mut self, found: &Value) -> Match {
+        let null = Value::Null;
+        let side = |key| found.get(key).unwrap_or(&null);
+        self.compare(text(found, "op"), side("left"), side("right"))
+    }
+
+    pub(super) fn compare(&mut self, op: &str, left: &Value, right: &Value) -> Match {
+        let holds = match op {
+            "==" | "in" => true,
+            "!=" => false,
+            _ => return other_operator(op, left, right),
+        };
+        if let Some(meta) = left.get("meta") {
+            return self.meta(text(meta, "key"), left, right, holds);
+        }
+        if let Some(ct) = left.get("ct") {
+            return self.ct(ct, left, right, holds);
+        }
+        if let Some(payload) = left.get("payload") {
+            return self.payload(payload, left, right, holds);
+        }
+        if left.get("socket").is_some() {
+            return never(holds); // A forwarded packet has none.
+        }
+        if left.get("tcp option").is_some_and(|option| text(option, "name") == "maxseg") {
+            return Match::Never; // Only SYN has it.
+        }
+        if let Some(Value::Array(parts)) = left.get("&") {
+            return self.masked(parts, left, right, holds);
+        }
+        self.unknown(left, right)
+    }
+
+    fn meta(&mut self, key: &str, left: &Value, right: &Value, holds: bool) -> Match {
+        match key {
+            "l4proto" => self.protocols(left, right, holds),
+            "nfproto" | "protocol" => self.families(left, right, holds),
+            "iif" | "iifname" | "oif" | "oifname" => {
+                self.device(key.starts_with('o'), left, right, holds)
+            }
+            "pkttype" => {
+                let unicast = words(right).iter().any(|word| matches!(*word, "unicast" | "host"));
+                if unicast == holds { Match::Always } else { Match::Never }
+            }
+            _ => self.unknown(left, right),
+        }
+    }
+
+    fn ct(&mut self, ct: &Value, left: &Value, right: &Value, holds: bool) -> Match {
+        match text(ct, "key") {
+            "state" => {
+                let states = words(right);
+                if states.is_empty() {
+                    return Match::Unknown(Varies);
+                }
+                if states.contains(&"established") == holds { Match::Always } else { Match::Never }
+            }
+            "direction" => match words(right).as_slice() {
+                ["original"] => when(Test::Reply, !holds),
+                ["reply"] => when(Test::Reply, holds),
+                _ => Match::Unknown(Fixed),
+            },
+            "mark" => mark(u32::MAX, right, holds),
+            _ => self.unknown(left, right),
+        }
+    }
+
+    fn payload(&mut self, payload: &Value, left: &Value, right: &Value, holds: bool) -> Match {
+        let (protocol, field) = (text(payload, "protocol"), text(payload, "field"));
+        match (protocol, field) {
+            ("ip" | "ip6", "saddr" | "daddr") => {
+                let source = field == "saddr";
+                let Some(ranges) = self.ranges(left, right, address_range) else {
+                    return self.unknown(left, right);
+                };
+                let ipv6 = protocol == "ip6";
+                let test = match ranges {
+                    Ok(ranges)
+                        if self.addresses && ranges.iter().all(|r| r.0.is_ipv6() == ipv6) =>
+                    {
+                        Test::Address { source, ranges }
+                    }
+                    Ok(_) => return Match::Unknown(Fixed),
+                    Err(Empty) => return never(holds),
+                };
+                Match::When(vec![Condition { test, holds }])
+            }
+            ("ip", "protocol") | ("ip6", "nexthdr") => self.protocols(left, right, holds),
+            ("tcp" | "udp" | "th", "sport" | "dport") => {
+                self.port(field == "sport", left, right, holds)
+            }
+            ("tcp", "flags") if !matches!(right, Value::Number(_)) => flags(&words(right), holds),
+            _ => self.unknown(left, right),
+        }
+    }
+
+    fn port(&mut self, source: bool, left: &Value, right: &Value, holds: bool) -> Match {
+        match self.ranges(left, right, port_range) {
+            Some(Ok(ranges)) if self.addresses => when(Test::Port { source, ranges }, holds),
+            Some(Err(Empty)) => never(holds),
+            Some(Ok(_)) | None => self.unknown(left, right),
+        }
+    }
+
+    /// TCP or UDP.
+    fn protocols(&mut self, left: &Value, right: &Value, holds: bool) -> Match {
+        let Some(list) = self.elements(right) else { return self.unknown(left, right) };
+        let mut found = [false; 2];
+        for element in &list {
+            match element.as_str().and_then(protocol).or_else(|| number(element)) {
+                Some(6) => found[0] = true,
+                Some(17) => found[1] = true,
+                Some(_) => {}
+                // Names of other protocols, but also ranges.
+                None if element.is_string() => {}
+                None => return self.unknown(left, right),
+            }
+        }
+        match found.map(|one| one == holds) {
+            [false, false] => Match::Never,
+            [true, true] => Match::Always,
+            [true, false] => when(Test::Proto(6), true),
+            [false, true] => when(Test::Proto(17), true),
+        }
+    }
+
+    fn families(&mut self, left: &Value, right: &Value, holds: bool) -> Match {
+        let Some(list) = self.elements(right) else { return self.unknown(left, right) };
+        let has = |names: [&str; 2]| {
+            list.iter().any(|one| one.as_str().is_some_and(|one| names.contains(&one))) == holds
+        };
+        match [has(["ipv4", "ip"]), has(["ipv6", "ip6"])] {
+            [true, true] => Match::Always,
+            [false, false] => Match::Never,
+            [_, ipv6] => when(Test::Ipv6, ipv6),
+        }
+    }
+
+    fn device(&mut self, leaving: bool, left: &Value, right: &Value, holds: bool) -> Match {
+        let Some(list) = self.elements(right) else { return self.unknown(left, right) };
+        let names: Option<Vec<String>> =
+            list.iter().map(|one| one.as_str().map(str::to_owned)).collect();
+        let Some(names) = names.filter(|_| self.devices) else { return Match::Unknown(Fixed) };
+        let single = names.len() == 1;
+        let writable = |name: &String| match name.strip_suffix('*') {
+            Some(begin) => single && config::is_device_name(begin),
+            None => config::is_device_name(name),
+        };
+        if names.is_empty() {
+            return never(holds);
+        }
+        if !names.iter().all(writable) {
+            return Match::Unknown(Fixed);
+        }
+        when(Test::Device { leaving, names }, holds)
+    }
+
+    /// `{"&": [left, mask]}`
+    fn masked(&mut self, parts: &[Value], left: &Value, right: &Value, holds: bool) -> Match {
+        let [of, mask] = parts else { return Match::Unknown(Varies) };
+        let key = |kind: &str, key: &str| of.get(kind).map(|found| text(found, key).to_owned());
+        if key("ct", "key").as_deref() == Some("mark")
+            && let Some(mask) = number(mask)
+        {
+            return mark(mask, right, holds);
+        }
+        if key("payload", "protocol").as_deref() == Some("tcp")
+            && key("payload", "field").as_deref() == Some("flags")
+        {
+            return masked_flags(&words(mask), right, holds);
+        }
+        self.unknown(left, right)
+    }
+
+    /// The values of the right side; `None` if they are not known.
+    fn elements(&mut self, right: &Value) -> Option<Vec<Value>> {
+        let list = if let Some(name) = right.as_str().and_then(|text| text.strip_prefix('@')) {
+            let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
+            self.looked_up.insert(name.clone());
+            match self.sets.get(&name) {
+                Some(SetInfo {
+                    elements: Elements::Known(list),
+                    dynamic: false,
+                    expires: false,
+                }) => list.clone(),
+                _ => return None,
+            }
+        } else {
+            match right.get("set") {
+                Some(Value::Array(list)) => list.clone(),
+                Some(one) => vec![one.clone()],
+                None => vec![right.clone()],
+            }
+        };
+        let value = |one: Value| match one.get("elem").and_then(|elem| elem.get("val")) {
+            Some(value) => value.clone(),
+            None => one,
+        };
+        Some(list.into_iter().map(value).collect())
+    }
+
+    /// Ranges of values, or that there are none; `None` if they are not known.
+    fn ranges<T>(
+        &mut self,
+        left: &Value,
+        right: &Value,
+        range: fn(&Value) -> Option<T>,
+    ) -> Option<Result<Vec<T>, Empty>> {
+        left.get("payload")?;
+        let list = self.elements(right)?;
+        let ranges: Vec<T> = list.iter().map(range).collect::<Option<_>>()?;
+        Some(if ranges.is_empty() { Err(Empty) } else { Ok(ranges) })
+    }
+
+    fn unknown(&mut self, left: &Value, right: &Value) -> Match {
+        let set = match right.as_str().and_then(|text| text.strip_prefix('@')) {
+            None => Fixed,
+            Some(name) => {
+                let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
+                match self.sets.get(&name) {
+                    Some(SetInfo { dynamic: true, .. }) | None => Varies,
+                    Some(SetInfo { expires: true, .. }) => Expires,
+                    Some(_) => Fixed,
+                }
+            }
+        };
+        Match::Unknown(steadiness(left).max(steadiness(right)).max(set))
+    }
+}
+
+/// What follows from the header that an expression reads.
+pub(super) fn implied(expression: &Value) -> Match {
+    if let Some(Value::Array(parts)) = expression.get("&") {
+        return parts.first().map_or(Match::Always, implied);
+    }
+    let header = expression.get("payload").map_or("", |payload| text(payload, "protocol"));
+    match header {
+        "ip" => when(Test::Ipv6, false),
+        "ip6" => when(Test::Ipv6, true),
+        "tcp" => when(Test::Proto(6), true),
+        "udp" => when(Test::Proto(17), true),
+        "icmp" | "icmpv6" | "igmp" | "arp" | "sctp" | "dccp" | "esp" | "ah" | "comp"
+        | "udplite" | "gre" => Match::Never,
+        _ => Match::Always,
+    }
+}
+
+/// A set without elements.
+struct Empty;
+
+fn never(holds: bool) -> Match {
+    if holds { Match::Never } else { Match::Always }
+}
+
+fn when(test: Test, holds: bool) -> Match {
+    Match::When(vec![Condition { test, holds }])
+}
+
+/// `<`, `>` and the like: only a packet count is understood.
+fn other_operator(op: &str, left: &Value, right: &Value) -> Match {
+    let counts =
+        left.get("ct").is_some_and(|ct| text(ct, "key") == "packets" && ct.get("dir").is_none());
+    let is_flags = left.get("payload").is_some_and(|payload| text(payload, "field") == "flags");
+    match (op, number(right)) {
+        // None of these flags.
+        ("!", _) if is_flags => match words(right).as_slice() {
+            none if none.contains(&"ack") => Match::Never,
+            none if none.iter().all(|flag| ends(flag)) => Match::Always,
+            _ => Match::Unknown(Varies),
+        },
+        ("<", Some(limit)) if counts => when(Test::FewerPackets(limit), true),
+        ("<=", Some(limit)) if counts && limit < u32::MAX => {
+            when(Test::FewerPackets(limit + 1), true)
+        }
+        _ => Match::Unknown(steadiness(left)),
+    }
+}
+
+fn mark(mask: u32, right: &Value, holds: bool) -> Match {
+    match number(right) {
+        Some(value) => when(Test::Mark { mask, value }, holds),
+        None => Match::Unknown(Fixed),
+    }
+}
+
+/// Packets with SYN, FIN or RST always take the slow path; all others of a connection have ACK.
+fn ends(flag: &str) -> bool {
+    matches!(flag, "syn" | "fin" | "rst")
+}
+
+/// Flags of which one has to be set.
+fn flags(any: &[&str], holds: bool) -> Match {
+    let never_set = !any.is_empty() && any.iter().all(|flag| ends(flag));
+    if never_set { never(holds) } else { Match::Unknown(Varies) }
+}
+
+/// Flags within a mask, compared with a value.
+fn masked_flags(mask: &[&str], right: &Value, holds: bool) -> Match {
+    let value = words(right);
+    if value.is_empty() && right.as_u64() != Some(0) {
+        return Match::Unknown(Varies);
+    }
+    let has_ack = |flags: &[&str]| flags.contains(&"ack");
+    if value.iter().any(|flag| ends(flag)) || has_ack(mask) != has_ack(&value) {
+        return never(holds);
+    }
+    let steady = mask.iter().all(|flag| ends(flag) || *flag == "ack");
+    if steady { never(!holds) } else { Match::Unknown(Varies) }
+}
+
+/// Expressions that are the same for all packets of a flow.
+pub(super) fn steadiness(expression: &Value) -> Steadiness {
+    let Value::Object(fields) = expression else { return Fixed };
+    let of = |(kind, value): (&String, &Value)| match kind.as_str() {
+        "meta" => meta_steadiness(text(value, "key")),
+        "ct" => match text(value, "key") {
+            "mark" | "status" | "zone" | "id" | "label" | "l3proto" | "protocol" | "saddr"
+            | "daddr" | "proto-src" | "proto-dst" | "helper" | "direction" => Fixed,
+            _ => Varies,
+        },
+        "payload" => match (text(value, "protocol"), text(value, "field")) {
+            ("ether", _)
+            | ("vlan", "id" | "type")
+            | ("ip" | "ip6", "saddr" | "daddr" | "protocol" | "nexthdr")
+            | ("tcp" | "udp" | "th", "sport" | "dport") => Fixed,
+            _ => Varies,
+        },
+        "fib" | "rt" | "ipsec" | "set" | "prefix" | "range" => Fixed,
+        "concat" | "&" | "|" | "^" | "<<" | ">>" => {
+            value.as_array().into_iter().flatten().map(steadiness).max().unwrap_or(Varies)
+        }
+        _ => Varies,
+    };
+    fields.iter().map(of).max().unwrap_or(Varies)
+}
+
+fn meta_steadiness(key: &str) -> Steadiness {
+    match key {
+        "mark" | "protocol" | "nfproto" | "l4proto" | "iif" | "iifname" | "iiftype" | "iifkind"
+        | "iifgroup" | "oif" | "oifname" | "oiftype" | "oifkind" | "oifgroup" | "ibrname"
+        | "obrname" | "ibridgename" | "obridgename" | "ibrpvid" | "ibrvproto" | "skuid"
+        | "skgid" | "cgroup" | "secpath" | "sdif" | "sdifname" => Fixed,
+        _ => Varies,
+    }
+}
+
+fn protocol(name: &str) -> Option<u8> {
+    match name {
+        "tcp" => Some(6),
+        "udp" => Some(17),
+        _ => None,
+    }
+}
+
+/// All words of an expression: a text, a list, or texts joined by `|`.
+fn words(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().flat_map(words).collect(),
+        Value::Object(fields) => {
+            let lists = ["set", "|"].into_iter().filter_map(|key| fields.get(key));
+            lists.flat_map(words).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
+    value.as_u64().and_then(|number| number.try_into().ok())
+}
+
+fn address_range(value: &Value) -> Option<(IpAddr, IpAddr)> {
+    let address = |value: &Value| value.as_str()?.parse::<IpAddr>().ok();
+    if let Some(prefix) = value.get("prefix") {
+        let len = u8::try_from(prefix.get("len")?.as_u64()?).ok()?;
+        let network = Network::of(address(prefix.get("addr")?)?, len)?;
+        return Some((network.address, last_of(network)));
+    }
+    if let Some(Value::Array(ends)) = value.get("range") {
+        let [first, last] = ends.as_slice() else { return None };
+        return Some((address(first)?, address(last)?));
+    }
+    address(value).map(|one| (one, one))
+}
+
+fn last_of(network: Network) -> IpAddr {
+    let prefix = u32::from(network.prefix);
+    match network.address {
+        IpAddr::V4(first) => {
+            IpAddr::V4((first.to_bits() | u32::MAX.checked_shr(prefix).unwrap_or(0)).into())
+        }
+        IpAddr::V6(first) => {
+            IpAddr::V6((first.to_bits() | u128::MAX.checked_shr(prefix).unwrap_or(0)).into())
+        }
+    }
+}
+
+fn port_range(value: &Value) -> Option<(u16, u16)> {
+    if let Some(Value::Array(ends)) = value.get("range") {
+        let [first, last] = ends.as_slice() else { return None };
+        return Some((number(first)?, number(last)?));
+    }
+    number(value).map(|one| (one, one))
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Walks a base chain as packets of an established TCP or UDP connection do: jumps, verdicts, what
+//! accepts or drops before, and statements that act on each packet. A statement that is not listed
+//! as harmless acts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Condition, Outcome, RuleName, Step, Test};
+use serde_json::Value;
+
+use super::matches::{Match, Scope, SetInfo, Steadiness, implied};
+use super::{Acts, Name, Place, text};
+
+/// nft's own limit of nested jumps.
+const MAX_JUMPS: usize = 16;
+/// Rules looked at in one base chain with its jumps. Beyond it all of its flows stay slow.
+const MAX_RULES: usize = 5_000;
+
+/// A step, or what becomes one if packets of the flow can be dropped later.
+pub(super) struct Draft {
+    conditions: Vec<Condition>,
+    outcome: DraftOutcome,
+}
+
+enum DraftOutcome {
+    Leaves,
+    Reaches(RuleName, Acts),
+    /// Some packets of a flow are accepted here, others not.
+    SomeLeave(RuleName),
+}
+
+impl Draft {
+    pub(super) fn settled(self) -> Option<(Step, Acts)> {
+        let (outcome, acts) = match self.outcome {
+            DraftOutcome::Leaves => (Outcome::Leaves, Acts::Always),
+            DraftOutcome::Reaches(rule, acts) => (Outcome::Reaches(rule), acts),
+            DraftOutcome::SomeLeave(_) => return None,
+        };
+        Some((Step { conditions: self.conditions, outcome }, acts))
+    }
+}
+
+/// What a walk has found.
+pub(super) struct Found {
+    pub(super) drafts: Vec<Draft>,
+    pub(super) looked_up: BTreeSet<Name>,
+}
+
+/// How packets got to a rule.
+#[derive(Clone)]
+struct Path {
+    conditions: Vec<Condition>,
+    /// Flows that meet the conditions surely get here.
+    exact: bool,
+    /// The first rule that lets only some packets of a flow get here.
+    varies: Option<RuleName>,
+    /// `return` ends the base chain.
+    base: bool,
+}
+
+/// What follows a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// The next rule.
+    Continues,
+    /// The next rule, for some flows.
+    MayReturn,
+    /// The caller's next rule.
+    Returned,
+    /// Nothing: all flows have left the base chain.
+    Ended,
+}
+
+pub(super) struct Walk<'a> {
+    rules: &'a BTreeMap<Name, Vec<&'a Value>>,
+    scope: Scope<'a>,
+    name: &'a Name,
+    prerouting: bool,
+    drafts: Vec<Draft>,
+    drops_by_policy: bool,
+    left: usize,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        rules: &'a BTreeMap<Name, Vec<&'a Value>>,
+        sets: &'a BTreeMap<Name, SetInfo>,
+        name: &'a Name,
+        place: &Place,
+    ) -> Self {
+        let (devices, addresses, prerouting) = match place {
+            Place::Ip { stage, prerouting } => (true, stage.is_some(), *prerouting),
+            Place::Devices { .. } | Place::Bridge { .. } => (false, true, false),
+        };
+        let (family, table) = (&*name.0, &*name.1);
+        let scope = Scope { sets, family, table, devices, addresses, looked_up: BTreeSet::new() };
+        let (drafts, drops_by_policy, left) = (Vec::new(), false, MAX_RULES);
+        Self { rules, scope, name, prerouting, drafts, drops_by_policy, left }
+    }
+
+    /// Walks the base chain.
+    pub(super) fn base(mut self, drops_by_policy: bool) -> Found {
+        self.drops_by_policy = drops_by_policy;
+        let family = match &*self.name.0 {
+            "ip" => Some(false),
+            "ip6" => Some(true),
+            _ => None,
+        };
+        let conditions =
+            family.map(|ipv6| Condition { test: Test::Ipv6, holds: ipv6 }).into_iter().collect();
+        let path = Path { conditions, exact: true, varies: None, base: true };
+        let chain = self.name.2.clone();
+        if self.visit(&chain, &path, 0) != After::Ended && drops_by_policy {
+            self.dropped();
+        }
+        if self.left == 0 {
+            let (family, table, chain) = self.name.clone();
+            let rule = RuleName { family, table, chain, ..RuleName::default() };
+            self.drafts.clear();
+            self.reaches(&path, rule, Acts::Always);
+        }
+        Found { drafts: self.drafts, looked_up: self.scope.looked_up }
+    }
+
+    fn visit(&mut self, chain: &str, path: &Path, depth: usize) -> After {
+        let (family, table, _) = self.name;
+        let rules = self.rules.get(&(family.clone(), table.clone(), chain.to_owned()));
+        let mut path = path.clone();
+        if depth > MAX_JUMPS {
+            self.left = 0;
+        }
+        for rule in rules.into_iter().flatten() {
+            if self.left == 0 {
+                return After::Continues;
+            }
+            self.left -= 1;
+            match self.rule(rule, &path, depth) {
+                After::Continues => {}
+                After::MayReturn => path.exact = false,
+                after @ (After::Returned | After::Ended) => return after,
+            }
+        }
+        After::Continues
+    }
+
+    fn rule(&mut self, rule: &Value, path: &Path, depth: usize) -> After {
+        let name = rule_name(rule);
+        let mut here = Here { path: path.clone(), certain: true, expires: false, name };
+        for expression in rule.get("expr").and_then(Value::as_array).into_iter().flatten() {
+            let Some((kind, value)) = expression.as_object().and_then(|one| one.iter().next())
+            else {
+                return After::Continues;
+            };
+            match kind.as_str() {
+                "match" => {
+                    let found = self.scope.judge(value);
+                    let header = value.get("left").map_or(Match::Always, implied);
+                    if !here.narrow(header) || !here.narrow(found) {
+                        return After::Continues;
+                    }
+                }
+                "limit" | "quota" | "ct count" => here.vary(),
+                "xt" => {
+                    if let Some(after) = self.xt(value, &mut here) {
+                        return after;
+                    }
+                }
+                "vmap" => return self.verdict_map(value, &here, depth),
+                "accept" | "drop" | "reject" | "return" | "continue" | "jump" | "goto" => {
+                    return self.verdict(kind, value, &here, depth);
+                }
+                _ => {
+                    if !here.narrow(value.get("key").map_or(Match::Always, implied)) {
+                        return After::Continues;
+                    }
+                    if let Some(acts) = self.statement(kind, value, &here) {
+                        self.reaches(&here.path, here.name.clone(), acts);
+                    }
+                }
+            }
+        }
+        After::Continues
+    }
+
+    /// When a statement acts on packets that would be offloaded; `None` if it is harmless.
+    fn statement(&self, kind: &str, value: &Value, here: &Here) -> Option<Acts> {
+        match kind {
+            "counter" | "log" | "last" | "ct helper" | "ct timeout" | "ct expectation" | "flow" => {
+                None
+            }
+            "queue" => Some(Acts::UnlessFirstPackets),
+            "mangle" => self.mangle(value, here.path.varies.is_some()),
+            _ => Some(Acts::Always),
+        }
+    }
+
+    fn mangle(&self, value: &Value, varies: bool) -> Option<Acts> {
+        let Some(key) = value.get("key") else { return Some(Acts::Always) };
+        let of = |kind: &str| key.get(kind).map(|found| text(found, "key"));
+        if of("meta") == Some("nftrace") || key.get("tcp option").is_some_and(is_mss) {
+            return None;
+        }
+        match (of("meta"), of("ct")) {
+            (Some("mark"), _) if self.prerouting && !varies => Some(Acts::WithQueues),
+            // The first packets have set these for the connection.
+            (_, Some("zone" | "label" | "event")) if !varies => None,
+            (_, Some("mark")) if !varies && value.get("value").is_some_and(of_marks) => None,
+            _ => Some(Acts::Always),
+        }
+    }
+
+    /// Matches and targets of xtables, of which only the name is known.
+    fn xt(&mut self, value: &Value, here: &mut Here) -> Option<After> {
+        let name = text(value, "name");
+        if text(value, "type") != "target" {
+            match name {
+                "comment" => {}
+                "addrtype" | "connmark" | "conntrack" | "helper" | "iprange" | "mac" | "mark"
+                | "multiport" | "owner" | "physdev" | "policy" | "set" | "socket" | "state"
+                | "tcp" | "udp" => {
+                    here.narrow(Match::Unknown(Steadiness::Fixed));
+                }
+                _ => here.vary(),
+            }
+            return None;
+        }
+        let acts = match name {
+            "TCPMSS" | "LOG" | "NFLOG" | "CT" | "TRACE" => return None,
+            "MARK" | "CONNMARK" if self.prerouting => Acts::WithQueues,
+            _ => Acts::Always,
+        };
+        self.reaches(&here.path, here.name.clone(), acts);
+        Some(After::Continues)
+    }
+
+    fn verdict(&mut self, kind: &str, value: &Value, here: &Here, depth: usize) -> After {
+        let policy = if self.drops_by_policy { "drop" } else { "accept" };
+        match kind {
+            "continue" => After::Continues,
+            "return" if here.path.base => self.verdict(policy, value, here, depth),
+            "return" => {
+                if here.is_uneven() {
+                    self.some_leave(here);
+                }
+                if here.certain && !here.is_uneven() { After::Returned } else { After::MayReturn }
+            }
+            "jump" | "goto" => {
+                let goes = kind == "goto";
+                let mut path = here.path.clone();
+                path.base &= goes;
+                let ended = self.visit(text(value, "target"), &path, depth + 1) == After::Ended;
+                if ended && here.certain {
+                    return After::Ended;
+                }
+                if goes { self.verdict("return", value, here, depth) } else { After::Continues }
+            }
+            "accept" if here.is_uneven() => {
+                self.some_leave(here);
+                After::Continues
+            }
+            "accept" => self.leaves(here),
+            // Also `reject`.
+            _ => {
+                self.dropped();
+                if let Some(rule) = here.path.varies.clone() {
+                    self.reaches(&here.path, rule, Acts::Always);
+                    return After::Continues;
+                }
+                self.leaves(here)
+            }
+        }
+    }
+
+    /// `{"key": …, "data": {"set": [[key, verdict], …]}}`
+    fn verdict_map(&mut self, value: &Value, here: &Here, depth: usize) -> After {
+        let (Some(key), Some(data)) = (value.get("key"), value.get("data")) else {
+            return After::Continues;
+        };
+        let Some(elements) = data.get("set").and_then(Value::as_array) else {
+            return self.any_verdict(here, depth);
+        };
+        let mut after = After::Continues;
+        for element in elements {
+            let Some([of, verdict]) = element.as_array().map(Vec::as_slice) else { continue };
+            let of = of.get("elem").and_then(|elem| elem.get("val")).unwrap_or(of);
+            let mut here = here.clone();
+            let found = self.scope.compare("==", key, of);
+            if !here.narrow(implied(key)) || !here.narrow(found) {
+                continue;
+            }
+            let Some((kind, value)) = verdict.as_object().and_then(|one| one.iter().next()) else {
+                continue;
+            };
+            match self.verdict(kind, value, &here, depth) {
+                After::Continues => {}
+                After::MayReturn => after = After::MayReturn,
+                ends @ (After::Returned | After::Ended) => return ends,
+            }
+        }
+        after
+    }
+
+    /// The elements of a named map are not read: it may lead to any chain of the table.
+    fn any_verdict(&mut self, here: &Here, depth: usize) -> After {
+        let mut here = here.clone();
+        here.narrow(Match::Unknown(Steadiness::Fixed));
+        here.path.base = false;
+        let (family, table, _) = self.name;
+        let of_table = |name: &&Name| (&name.0, &name.1) == (family, table);
+        let chains: Vec<Name> = self.rules.keys().filter(of_table).cloned().collect();
+        if depth < MAX_JUMPS / 4 {
+            for (_, _, chain) in chains {
+                self.visit(&chain, &here.path, depth + MAX_JUMPS / 4);
+            }
+        }
+        self.dropped();
+        After::MayReturn
+    }
+
+    /// All packets of a flow leave the base chain here.
+    fn leaves(&mut self, here: &Here) -> After {
+        let Path { conditions, exact, .. } = &here.path;
+        if *exact && (!here.certain || !conditions.is_empty()) {
+            let outcome = DraftOutcome::Leaves;
+            self.drafts.push(Draft { conditions: conditions.clone(), outcome });
+        }
+        match (here.certain, exact) {
+            (true, true) => After::Ended,
+            (true, false) => After::Returned,
+            (false, _) => After::Continues,
+        }
+    }
+
+    fn some_leave(&mut self, here: &Here) {
+        let rule = here.path.varies.clone().unwrap_or_else(|| here.name.clone());
+        let (conditions, outcome) = (here.path.conditions.clone(), DraftOutcome::SomeLeave(rule));
+        self.drafts.push(Draft { conditions, outcome });
+    }
+
+    fn reaches(&mut self, path: &Path, rule: RuleName, acts: Acts) {
+        let (conditions, outcome) = (path.conditions.clone(), DraftOutcome::Reaches(rule, acts));
+        self.drafts.push(Draft { conditions, outcome });
+    }
+
+    /// Packets that some rule before has not accepted may be dropped here.
+    fn dropped(&mut self) {
+        for draft in &mut self.drafts {
+            if let DraftOutcome::SomeLeave(rule) = &mut draft.outcome {
+                draft.outcome = DraftOutcome::Reaches(std::mem::take(rule), Acts::Always);
+            }
+        }
+    }
+}
+
+/// A place within a rule.
+#[derive(Clone)]
+struct Here {
+    path: Path,
+    /// All packets that got to the rule get here.
+    certain: bool,
+    /// By elements that leave their set by themselves.
+    expires: bool,
+    name: RuleName,
+}
+
+impl Here {
+    /// Whether only some packets of a flow get here.
+    fn is_uneven(&self) -> bool {
+        self.path.varies.is_some() || self.expires
+    }
+
+    fn vary(&mut self) {
+        self.certain = false;
+        self.path.exact = false;
+        let name = &self.name;
+        self.path.varies.get_or_insert_with(|| name.clone());
+    }
+
+    /// Goes on behind a match. False if no packet does.
+    fn narrow(&mut self, found: Match) -> bool {
+        match found {
+            Match::Never => return false,
+            Match::Always => {}
+            Match::When(conditions) => {
+                for one in conditions {
+                    if self.path.conditions.iter().any(|have| contradict(have, &one)) {
+                        return false;
+                    }
+                    if !self.path.conditions.contains(&one) {
+                        self.certain = false;
+                        self.path.conditions.push(one);
+                    }
+                }
+            }
+            Match::Unknown(Steadiness::Varies) => self.vary(),
+            Match::Unknown(steadiness) => {
+                self.certain = false;
+                self.path.exact = false;
+                self.expires |= steadiness == Steadiness::Expires;
+            }
+        }
+        true
+    }
+}
+
+fn contradict(a: &Condition, b: &Condition) -> bool {
+    match (&a.test, &b.test) {
+        (Test::Proto(one), Test::Proto(other)) if one != other => a.holds && b.holds,
+        (one, other) => one == other && a.holds != b.holds,
+    }
+}
+
+/// Marks and constants, joined bit by bit: the first packets have set such a mark.
+fn of_marks(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::Object(fields) => fields.iter().all(|(kind, value)| match kind.as_str() {
+            "meta" | "ct" => text(value, "key") == "mark",
+            "&" | "|" | "^" => value.as_array().is_some_and(|parts| parts.iter().all(of_marks)),
+            _ => false,
+        }),
+        _ => false,
+    }
+}
+
+fn is_mss(option: &Value) -> bool {
+    text(option, "name") == "maxseg"
+}
+
+fn rule_name(rule: &Value) -> RuleName {
+    let text = |key| text(rule, key).to_owned();
+    RuleName {
+        family: text("family"),
+        table: text("table"),
+        chain: text("chain"),
+        handle: rule.get("handle").and_then(Value::as_u64).unwrap_or(0),
+        comment: text("comment"),
+    }
+}
