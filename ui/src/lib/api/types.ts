@@ -917,6 +917,10 @@ export interface EngineState {
    * rules of other tables that act on each packet: flows whose packets reach one stay on the slow path (reason rule-per-packet). `FAMILY TABLE CHAIN handle NUMBER (COMMENT)`, at most 32
    */
   packet_rules: string[];
+  /**
+   * flowtable-hw is in force, and for a minute of traffic no flow was in hardware
+   */
+  hardware_unused: boolean;
 }
 /**
  * Why the active engine is not the wanted one, or the last change was refused; `why` has its English text.

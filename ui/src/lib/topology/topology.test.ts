@@ -125,6 +125,7 @@ describe('layout', () => {
     devices: [],
     applied_ms: 0,
     packet_rules: [],
+    hardware_unused: false,
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const overlaps = (a: Box, b: Box) =>

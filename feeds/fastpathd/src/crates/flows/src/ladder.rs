@@ -165,7 +165,7 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
     [facts.initiator, facts.responder].into_iter().flatten()
 }
 
-/// `IPS_HW_OFFLOAD`, set by `flow_offload_work_add` once a driver took both directions, and
+/// `IPS_HW_OFFLOAD`, set by `flow_offload_work_add` once a driver took one direction at least, and
 /// `IPS_OFFLOAD`, set by `nft_flow_offload_eval` and cleared by `flow_offload_teardown`. They are
 /// believed before anything else: with our engine off it is somebody else's flowtable.
 ///

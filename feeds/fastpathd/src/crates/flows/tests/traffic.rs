@@ -26,7 +26,9 @@ fn bytes(table: &FlowTable, zones: [&str; 2], path: Path) -> [u64; 2] {
 
 /// Bytes and packets of all pairs, paths and directions.
 fn sum(table: &FlowTable) -> [u64; 2] {
-    let each = table.between_zones().flat_map(|pair| Path::FORWARDING.into_iter().flat_map(move |path| pair.on(path)));
+    let each = table
+        .between_zones()
+        .flat_map(|pair| Path::FORWARDING.into_iter().flat_map(move |path| pair.on(path)));
     each.fold([0; 2], |[bytes, packets], sum| [bytes + sum.bytes, packets + sum.packets])
 }
 

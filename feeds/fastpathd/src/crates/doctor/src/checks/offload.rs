@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Check;
 use super::flowtable::set_engine;
 use crate::facts::ports::Port;
-use crate::facts::{Facts, Unknown, word};
+use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict, set};
 use crate::machine::Ethtool;
 
@@ -168,17 +168,26 @@ fn hw_tc(facts: &Facts) -> Verdict {
     Ok(finding.map(|finding| finding.gain("docs/doctor.md, hardware")))
 }
 
-/// Hardware offload is wanted, and some driver cannot do it.
+/// Hardware offload is wanted, and some driver cannot do it, or no flow is in hardware. `OpenWrt`'s
+/// kernel accepts such ports.
 fn hardware(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
     let engine = &status["engine"];
-    if engine["wanted"] != "flowtable-hw" || engine["active"] == "flowtable-hw" {
+    if engine["wanted"] != "flowtable-hw" {
         return Ok(None);
     }
+    let accepted = engine["active"] == "flowtable-hw";
+    let unused = accepted && engine["hardware_unused"] == true;
     let source = "ubus call fastpath status";
     let flows = &status["paths"]["hardware"]["flows"];
     let (mut finding, mut ports) = (Finding::new(Severity::Warning), Vec::new());
-    for (port, ethtool) in known(facts)? {
+    let devices = list(engine, "devices");
+    let all: Vec<_> = known(facts)?
+        .into_iter()
+        .filter(|(port, _)| !accepted || devices.iter().any(|name| *name == *port.name))
+        .collect();
+    let count = all.len();
+    for (port, ethtool) in all {
         let offload = ethtool.feature("hw-tc-offload");
         if !offload.on {
             let value = if offload.fixed { "off [fixed]" } else { "off" };
@@ -188,9 +197,17 @@ fn hardware(facts: &Facts) -> Verdict {
             ports.push(port.name.as_str());
         }
     }
+    if accepted && !unused && ports.is_empty() {
+        return Ok(None);
+    }
+    if accepted {
+        finding = finding.case(if unused { "unused" } else { "some" });
+        finding = finding.with("able", count - ports.len()).with("count", count);
+    } else {
+        finding =
+            finding.saw("why", "", word(engine, "why"), source).because("engine", &engine["cause"]);
+    }
     finding = finding
-        .saw("why", "", word(engine, "why"), source)
-        .because("engine", &engine["cause"])
         .saw("in-hardware", "", flows, source)
         .with("active", word(engine, "active"))
         .fix(Some(set_engine(facts, "flowtable")));

@@ -151,8 +151,19 @@ fn hardware_that_is_wanted_and_refused_names_the_drivers() {
     let (id, finding) = found(&facts(ports(), "", &engine)).remove(0);
     assert_eq!((id, &finding.params["ports"]), ("hardware-refused", &json!("lan1")));
     assert_eq!(finding.evidence[0].value, "off [fixed]");
-    let engine = json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "why": ""});
+    // OpenWrt's kernel accepts ports without support.
+    let devices = json!(["eth0", "lan1"]);
+    let mut engine =
+        json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "devices": devices});
+    let of = |engine: &Value, ports| {
+        let (_, finding) = found(&facts(ports, "", engine)).remove(0);
+        (finding.case, finding.params["able"].clone(), finding.params["count"].clone())
+    };
+    assert_eq!(of(&engine, ports()), ("some", json!(1), json!(2)));
+    engine["devices"] = json!(["eth0"]);
     assert_eq!(found(&facts(ports(), "", &engine)), []);
+    engine["hardware_unused"] = true.into();
+    assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(1)));
 }
 
 #[test]

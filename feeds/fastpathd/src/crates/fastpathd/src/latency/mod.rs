@@ -268,7 +268,7 @@ impl Core {
         };
         let plan = plan(self.network.topology(), wan, settings, is_inner)?;
         let engine = self.configuration.effective().map(|(settings, _)| settings.wanted());
-        if engine == Some(Engine::FlowtableHw) {
+        if engine == Some(Engine::FlowtableHw) && !self.offload.hardware_is_unused() {
             return Err(LatencyReason::Hardware);
         }
         let limited = |device: &&String| plan.sources.iter().any(|own| *own.name == ***device);

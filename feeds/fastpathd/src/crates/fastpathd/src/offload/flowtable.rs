@@ -89,6 +89,7 @@ pub(crate) struct EngineReport {
     pub(crate) applied_ms: u64,
     pub(crate) revocation: RevocationReport,
     pub(crate) packet_rules: Vec<String>,
+    pub(crate) hardware_unused: bool,
 }
 
 config::coded! {
@@ -436,6 +437,7 @@ impl Flowtable {
             devices,
             applied_ms: self.applied.map_or(0, |applied| now.unix_ms_at(applied)),
             revocation: RevocationReport::default(),
+            hardware_unused: false,
             packet_rules: self.in_force.as_ref().map(rule_names).unwrap_or_default(),
         }
     }

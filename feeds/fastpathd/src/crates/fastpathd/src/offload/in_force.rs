@@ -185,6 +185,7 @@ impl Core {
             due.as_ref().and_then(|reason| self.read_rules(reason)).into_iter().collect();
         effects.extend(due.map(|reason| self.revoke(reason)).unwrap_or_default());
         effects.extend(self.read_rules_again());
+        effects.extend(self.hardware_second());
         effects.extend(self.offload.flowtable.second(self.now).map(run));
         effects
     }

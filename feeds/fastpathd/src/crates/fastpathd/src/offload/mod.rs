@@ -14,6 +14,7 @@ use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReport, Flowtable, Job, JobFailure};
+use hardware::HardwareUse;
 use revocation::Revocations;
 
 pub(crate) mod answer;
@@ -23,6 +24,7 @@ pub(crate) mod ebpf;
 mod endpoint;
 pub(crate) mod flowtable;
 mod foreign;
+mod hardware;
 mod in_force;
 mod plan;
 pub(crate) mod revocation;
@@ -76,6 +78,7 @@ pub(crate) struct State {
     ebpf: EbpfEngine,
     revocations: Revocations,
     foreign: foreign::State,
+    hardware: HardwareUse,
     /// Indexes of the planned devices.
     indexes: BTreeMap<String, u32>,
     /// The last plan, with its decision for each device.
@@ -89,6 +92,7 @@ impl State {
             ebpf: EbpfEngine::default(),
             revocations: Revocations::default(),
             foreign: foreign::State::default(),
+            hardware: HardwareUse::default(),
             indexes: BTreeMap::new(),
             planned: None,
         }
@@ -96,6 +100,11 @@ impl State {
 
     pub(crate) fn flowtable(&self) -> &Flowtable {
         &self.flowtable
+    }
+
+    /// Hardware offload is in force, and no flow is in hardware.
+    pub(crate) fn hardware_is_unused(&self) -> bool {
+        self.hardware.is_unused()
     }
 
     pub(crate) fn planned(&self) -> Option<&Plan> {
@@ -112,7 +121,11 @@ impl State {
 
     /// The engine asked for and the one in force, with times by the clock of now.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
-        EngineReport { revocation: self.revocations.report(now), ..self.flowtable.report(now) }
+        EngineReport {
+            revocation: self.revocations.report(now),
+            hardware_unused: self.hardware.is_unused(),
+            ..self.flowtable.report(now)
+        }
     }
 
     fn held_devices(&self) -> BTreeSet<String> {

@@ -100,6 +100,12 @@ impl FlowTable {
         offloaded.map(|path| flows[path as usize]).sum()
     }
 
+    /// How many flows are on this path, by the last reading.
+    #[must_use]
+    pub fn on(&self, path: Path) -> u64 {
+        self.accounts.flows()[path as usize]
+    }
+
     /// How many of them are in a flowtable, in software or hardware.
     #[must_use]
     pub fn in_flowtable(&self) -> u64 {
