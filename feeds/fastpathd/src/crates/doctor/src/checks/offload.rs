@@ -202,7 +202,7 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     if accepted {
         finding = finding.case(if unused { "unused" } else { "some" });
-        finding = finding.with("able", count - ports.len()).with("count", count);
+        finding = finding.with("able", count - ports.len()).with("present", count);
     } else {
         finding =
             finding.saw("why", "", word(engine, "why"), source).because("engine", &engine["cause"]);

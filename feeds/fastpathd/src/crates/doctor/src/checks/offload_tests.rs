@@ -157,7 +157,7 @@ fn hardware_that_is_wanted_and_refused_names_the_drivers() {
         json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "devices": devices});
     let of = |engine: &Value, ports| {
         let (_, finding) = found(&facts(ports, "", engine)).remove(0);
-        (finding.case, finding.params["able"].clone(), finding.params["count"].clone())
+        (finding.case, finding.params["able"].clone(), finding.params["present"].clone())
     };
     assert_eq!(of(&engine, ports()), ("some", json!(1), json!(2)));
     engine["devices"] = json!(["eth0"]);
