@@ -39,6 +39,7 @@ pub(crate) fn route(network: &str, prefix: u8, index: u32, gateway: Option<&str>
         gateway: gateway.map(|g| g.parse().unwrap()),
         source: None,
         several: false,
+        mtu: None,
     })
 }
 
@@ -54,6 +55,7 @@ fn address(index: u32, address: &str, prefix: u8) -> [Change; 2] {
         gateway: None,
         source: None,
         several: false,
+        mtu: None,
     };
     [Change::Address(Address { index, address, prefix, peer: None }), Change::Route(local)]
 }

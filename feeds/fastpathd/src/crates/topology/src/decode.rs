@@ -10,7 +10,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Network;
-use netlink::{Message, attributes};
+use netlink::{Message, attribute, attributes};
 use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
 use netlink_bindings::rt_link::{
     Ifinfomsg, IterableLinkAttrs, IterableLinkinfoVlanAttrs, LinkAttrs, LinkinfoDataMsg,
@@ -32,6 +32,8 @@ const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
 /// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and `OpenWrt` has musl.
 const RTA_VIA: u16 = 18;
+/// Of `RTA_METRICS`.
+const RTAX_MTU: u16 = 2;
 
 /// Content of a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -304,6 +306,7 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
         source: (header.rtm_src_len != 0)
             .then_some(Network { address: network, prefix: header.rtm_src_len }),
         several: false,
+        mtu: None,
     };
     for attr in RouteAttrs::new(attrs).flatten() {
         match attr {
@@ -323,6 +326,10 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
                     .source
                     .zip(ip(value))
                     .map(|(source, address)| Network { address, ..source });
+            }
+            libc::RTA_METRICS => {
+                let mtu = attribute(value, RTAX_MTU).and_then(|mtu| mtu.try_into().ok());
+                route.mtu = mtu.map(u32::from_ne_bytes).filter(|mtu| *mtu != 0);
             }
             libc::RTA_MULTIPATH => {
                 (route.index, route.gateway, route.several) = first_hop(value)?;

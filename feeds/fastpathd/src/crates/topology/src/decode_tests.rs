@@ -45,6 +45,21 @@ fn ndmsg(family: u8, index: i32, state: u16, flags: u8) -> Vec<u8> {
 }
 
 #[test]
+fn a_route_may_have_an_mtu_of_its_own() {
+    let payload = |metrics: &[u8]| {
+        let parts = [attr(libc::RTA_DST, &[10, 0, 0, 0]), attr(libc::RTA_METRICS, metrics)];
+        [rtmsg(8, libc::RTN_UNICAST, 0), parts.concat()].concat()
+    };
+    let mtu = |metrics: &[u8]| match change(&message(NEWROUTE, &payload(metrics))) {
+        Change::Route(route) => route.mtu,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(mtu(&attr(2, &1400_u32.to_ne_bytes())), Some(1400));
+    assert_eq!(mtu(&attr(8, &10_u32.to_ne_bytes())), None, "another metric");
+    assert_eq!(mtu(&attr(2, &[0; 4])), None);
+}
+
+#[test]
 fn recorded_links() {
     let bytes = fixture::recorded(Table::Links);
     let links: Vec<Link> = messages(&bytes)

@@ -153,6 +153,7 @@ pub(crate) fn route(index: u32, text: &str, gateway: Option<&str>) -> Route {
         gateway: gateway.map(|gateway| gateway.parse().unwrap()),
         source: None,
         several: false,
+        mtu: None,
     }
 }
 

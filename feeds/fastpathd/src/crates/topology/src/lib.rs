@@ -18,6 +18,7 @@ mod lookup;
 mod lookup_socket;
 mod lowest;
 mod model;
+mod own;
 mod policy;
 mod pppoe;
 mod prefix;

@@ -90,6 +90,8 @@ impl Topology {
         next_hop: Option<NextHop>,
     ) -> Result<LinkPath, PathError> {
         let (link, hop) = self.egress(address, next_hop).ok_or(PathError::Route)?;
+        let route = self.routes.find(address).filter(|_| next_hop.is_none());
+        let route = route.and_then(|route| route.mtu);
         let (neighbour, next_hop) = match self.hop(hop) {
             _ if link.kind == LinkKind::Ppp => (None, None),
             Hop::Resolved(mac) => (Some(hop), Some(mac)),
@@ -103,7 +105,7 @@ impl Topology {
             session: None,
             local: link.mac,
             next_hop,
-            mtu: link.mtu,
+            mtu: route.map_or(link.mtu, |mtu| mtu.min(link.mtu)),
             links: Vec::new(),
             station: None,
         };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::change::Change;
 use crate::fixture::{self, gateway, model};
-use crate::types::{BridgeVlan, NeighbourState, PortVlan, VlanPriorities};
+use crate::types::{BridgeVlan, NeighbourState, PortVlan, Route, VlanPriorities};
 
 fn path(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
     model.link_path(address.parse().unwrap(), None)
@@ -31,6 +31,17 @@ fn recorded_gateway_knows_the_frames_of_its_hosts() {
     assert_eq!(path(&model, "10.10.10.99"), Err(PathError::Neighbour));
     assert_eq!(path(&model, "10.10.10.1"), Err(PathError::Route));
     assert_eq!(path(&model, "224.0.0.1"), Err(PathError::Route));
+}
+
+#[test]
+fn the_mtu_of_a_route_holds() {
+    let mut model = gateway();
+    let device = model.link_named("br-lan.10").unwrap().index;
+    for (mtu, expected) in [(Some(1400), 1400), (Some(9000), 1500), (None, 1500)] {
+        let route = Route { mtu, ..fixture::route(device, "10.10.10.0/24", None) };
+        assert!(model.apply(Change::RouteReplaced(route)));
+        assert_eq!(path(&model, "10.10.10.10").unwrap().mtu, expected);
+    }
 }
 
 #[test]

@@ -168,6 +168,8 @@ pub struct Route {
     pub source: Option<Network>,
     /// Multipath: each flow uses one of several next hops.
     pub several: bool,
+    /// MTU of its own (`ip route … mtu`), which holds for forwarded packets.
+    pub mtu: Option<u32>,
 }
 
 /// Whether a neighbour's address is resolved.

@@ -51,6 +51,7 @@ fn default_route(table: u32, device: u32, gateway: Option<&str>) -> topology::Ch
         gateway: gateway.map(|text| text.parse().unwrap()),
         source: None,
         several: false,
+        mtu: None,
     })
 }
 
