@@ -139,7 +139,7 @@ async fn change(
     {
         return Ok(None);
     }
-    if have.devices != plan.devices {
+    if have.devices_differ(plan).is_some() {
         let changed = change_devices(nft, plan, have).await?;
         return Ok(changed.then_some(Applied::Devices));
     }
@@ -206,10 +206,7 @@ async fn possible(
 
 /// Adds and removes devices; false if that is not enough and the table has to be replaced.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
-    let add: BTreeSet<_> = plan.devices.difference(&have.devices).cloned().collect();
-    let take: BTreeSet<_> = have.devices.difference(&plan.devices).cloned().collect();
-    let script = render_devices(&add, &take, plan.hardware);
-    if nft.run(&script).await.is_err() {
+    if nft.run(&render_devices(plan, have)).await.is_err() {
         return Ok(false);
     }
     Ok(read_back(nft).await?.is_some_and(|have| have.matches(plan)))

@@ -56,6 +56,40 @@ async fn devices_come_and_go_without_a_new_table() {
     assert!(!nft.ran.borrow()[1].contains("table inet fastpath {"));
 }
 
+/// With an address of the router behind each device but `wg0`, which has no frames.
+fn guarded(devices: &[&str]) -> Plan {
+    let mut plan = flowtable(devices);
+    let own = devices.iter().filter(|name| **name != "wg0");
+    let mac = |name: &&str| (name.to_string(), [format!("02:00:00:00:00:0{}", name.len())].into());
+    plan.address(own.map(mac));
+    plan
+}
+
+#[tokio::test]
+async fn chains_at_ingress_follow_the_devices_without_a_new_table() {
+    let nft = FakeNft::with(&["lan1", "lan2", "wan", "wg0"]);
+    let hooked =
+        |devices: &[&str]| vec![devices.iter().map(|d| (*d).to_owned()).collect::<Vec<_>>(); 2];
+    let first = guarded(&["lan1", "wan", "wg0"]);
+    apply(&nft, &first, None, &[]).await.unwrap();
+    assert_eq!(nft.own().1, hooked(&["lan1", "wan"]));
+    let second = guarded(&["lan1", "lan2", "wg0"]);
+    assert_eq!(apply(&nft, &second, Some(&first), &[]).await, Ok(Applied::Devices));
+    let own = ["lan1 02:00:00:00:00:04", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
+    assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
+    // Another address, and one of a device above the port.
+    let mut third = second.clone();
+    third.own.insert("lan1".to_owned(), ["02:00:00:00:00:77".to_owned()].into());
+    assert_eq!(apply(&nft, &third, Some(&second), &[]).await, Ok(Applied::Devices));
+    let own = ["lan1 02:00:00:00:00:77", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
+    assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
+    // The kernel has taken a device out of all three; it comes back.
+    nft.unplug("lan2");
+    nft.machine.borrow_mut().insert("lan2".to_owned());
+    assert_eq!(apply(&nft, &third, Some(&third), &[]).await, Ok(Applied::Devices));
+    assert_eq!(nft.own().1, hooked(&["lan1", "lan2"]));
+}
+
 #[tokio::test]
 async fn other_rules_need_a_new_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);

@@ -16,9 +16,45 @@ struct Table {
     comments: Vec<(String, String)>,
     /// Elements of sets as they were written, by set and address.
     elements: BTreeMap<(String, String), String>,
+    /// The router's addresses, as device and MAC.
+    own: BTreeSet<(String, String)>,
+    /// Devices of each chain at ingress.
+    hooked: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Table {
+    /// The kernel accepts an element of the router's addresses twice, and deletes none that is not
+    /// there.
+    fn change_own(&mut self, verb: &str, line: &str) -> Result<(), NftError> {
+        let list = line.split_once("{ ").unwrap().1.trim_end_matches(" }");
+        for element in list.split(", ") {
+            let (device, mac) = element.split_once(" . ").unwrap();
+            let key = (device.trim_matches('"').to_owned(), mac.to_owned());
+            if verb == "add" {
+                self.own.insert(key);
+            } else if !self.own.remove(&key) {
+                return Err(NftError::Refused(format!("Error: {NOT_THERE}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// `line` has the devices of a chain at ingress in quotes.
+    fn hook(&mut self, verb: &str, chain: &str, line: &str) -> Result<(), NftError> {
+        let hooked = self.hooked.entry(chain.to_owned()).or_default();
+        for device in line.split('"').skip(1).step_by(2) {
+            let changed = if verb == "add" {
+                hooked.insert(device.to_owned())
+            } else {
+                hooked.remove(device)
+            };
+            if !changed {
+                return Err(NftError::Refused("Error: File exists or not there".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
     /// `text` ends with ` { ELEMENT`.
     fn change(&mut self, verb: &str, set: &str, text: &str) -> Result<(), NftError> {
         let refused = |what: &str| Err(NftError::Refused(format!("Error: {what}")));
@@ -92,7 +128,18 @@ impl FakeNft {
         self.machine.borrow_mut().remove(device);
         if let Some(table) = self.table.borrow_mut().as_mut() {
             table.devices.remove(device);
+            for hooked in table.hooked.values_mut() {
+                hooked.remove(device);
+            }
         }
+    }
+
+    /// The router's addresses, and the devices of each chain at ingress.
+    pub(crate) fn own(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let table = self.table.borrow().clone().unwrap_or_default();
+        let own = table.own.into_iter().map(|(device, mac)| format!("{device} {mac}")).collect();
+        let hooked = table.hooked.into_values().map(|all| all.into_iter().collect()).collect();
+        (own, hooked)
     }
 
     /// Somebody flushes all tables.
@@ -150,6 +197,20 @@ impl FakeNft {
                 ["flush", "chain", .., name] => {
                     let Some(table) = &mut table else { return refused(NOT_THERE) };
                     table.comments.retain(|(chain, _)| chain != name);
+                }
+                ["type", "filter", "hook", "ingress", ..] => {
+                    table.as_mut().unwrap().hook("add", chain, line)?;
+                }
+                [v @ ("add" | "delete"), "chain", _, _, name, ..] => {
+                    let Some(table) = &mut table else { return refused(NOT_THERE) };
+                    table.hook(v, name, line)?;
+                }
+                ["elements", "=", ..] if set == Some("own") => {
+                    table.as_mut().unwrap().change_own("add", line)?;
+                }
+                [v @ ("add" | "delete"), "element", _, _, "own", ..] => {
+                    let Some(table) = &mut table else { return refused(NOT_THERE) };
+                    table.change_own(v, line)?;
                 }
                 [v @ ("add" | "delete"), "element", _, _, name, ..] => {
                     let Some(table) = &mut table else { return refused(NOT_THERE) };
@@ -221,7 +282,9 @@ impl Nft for FakeNft {
                 let elements: Vec<Value> = of_this.map(|(_, text)| printed(text)).collect();
                 json!({ "set": { "name": name, "elem": elements } })
             });
-            let all = head.into_iter().chain(sets).chain(rules);
+            let own = table.own.iter().map(|(device, mac)| json!({ "concat": [device, mac] }));
+            let own = json!({ "set": { "name": "own", "elem": own.collect::<Vec<_>>() } });
+            let all = head.into_iter().chain(sets).chain([own]).chain(rules);
             json!({ "nftables": all.collect::<Vec<_>>() })
         });
         Ok(listing)

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
 use crate::plan::Plan;
-use crate::rules::{comments, is_gate};
+use crate::render::own;
+use crate::rules::{OWN, comments, is_gate};
 
 /// A named counter, since the table was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +28,8 @@ pub struct InForce {
     pub table: u64,
     /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
+    /// The router's addresses, by device.
+    pub own: BTreeSet<(String, String)>,
     /// The flowtable has `flags offload`; none if this nft does not print it.
     pub hardware: Option<bool>,
     /// Comments of the rules, by chain and in order. A chain without rules is left out.
@@ -63,6 +66,10 @@ impl InForce {
                 let counted = Counter { packets, bytes };
                 found.counters.insert(text(counter, "name").to_owned(), counted);
             }
+            if let Some(own) = object.get("set").filter(|set| text(set, "name") == OWN) {
+                let elements = own.get("elem").and_then(Value::as_array);
+                found.own = elements.into_iter().flatten().filter_map(own_element).collect();
+            }
             let set = object.get("set").filter(|set| is_ours(set));
             let elements = set.and_then(|set| set.get("elem")).and_then(Value::as_array);
             found.blocks.extend(elements.into_iter().flatten().filter_map(element));
@@ -78,13 +85,27 @@ impl InForce {
 
     /// The difference to the plan as a text; none if there is none.
     pub(crate) fn differs(&self, plan: &Plan) -> Option<String> {
-        self.differs_for_good(plan).or_else(|| self.gate_differs(plan)).or_else(|| {
-            let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
-            (self.devices != plan.devices).then(|| {
-                let (have, want) = (names(&self.devices), names(&plan.devices));
-                format!("its devices are {{ {have} }} instead of {{ {want} }}")
-            })
-        })
+        self.differs_for_good(plan)
+            .or_else(|| self.gate_differs(plan))
+            .or_else(|| self.devices_differ(plan))
+    }
+
+    /// A difference in the devices, or in the router's addresses behind them.
+    pub(crate) fn devices_differ(&self, plan: &Plan) -> Option<String> {
+        let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
+        if self.devices != plan.devices {
+            let (have, want) = (names(&self.devices), names(&plan.devices));
+            return Some(format!("its devices are {{ {have} }} instead of {{ {want} }}"));
+        }
+        let (have, want) = (&self.own, &own(plan));
+        (have != want).then(|| format!("the router's addresses are {have:?} instead of {want:?}"))
+    }
+
+    /// The devices of the chains beside the flowtable. The kernel removes those that are gone, as
+    /// it does from the flowtable.
+    pub(crate) fn guarded(&self) -> BTreeSet<&str> {
+        let devices = self.own.iter().map(|(device, _)| device);
+        devices.filter(|device| self.devices.contains(*device)).map(String::as_str).collect()
     }
 
     /// A difference that needs a new table: other than devices and the gate.
@@ -108,6 +129,12 @@ impl InForce {
         let have = self.rules.get(chain).map(Vec::as_slice).unwrap_or_default();
         (have != want).then(|| format!("the rules of {chain} are {have:?} instead of {want:?}"))
     }
+}
+
+fn own_element(element: &Value) -> Option<(String, String)> {
+    let both = element.get("concat")?.as_array()?;
+    let [device, mac] = both.as_slice() else { return None };
+    Some((device.as_str()?.to_owned(), mac.as_str()?.to_owned()))
 }
 
 fn is_ours(set: &Value) -> bool {

@@ -4,6 +4,7 @@
 //! `lowest.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use config::{Cause, is_device_name};
 use model::{Engine, Exclude, PacketChain};
@@ -77,6 +78,14 @@ pub struct Plan {
     /// Tunnels that are not in the flowtable. Their flows stay on the slow path: the flowtable
     /// would offload one direction at most. [`plan`] sets none.
     pub tunnels: BTreeSet<String>,
+    /// MAC addresses of the router behind each device: frames to any other address pass the
+    /// flowtable unseen. [`plan`] sets none.
+    pub own: BTreeMap<String, BTreeSet<String>>,
+    /// Addresses of hosts that keep moving, whose flows stay on the slow path. [`plan`] sets none.
+    pub roaming: BTreeSet<IpAddr>,
+    /// The kernel can encrypt packets (`CONFIG_XFRM`): flows that it does stay on the slow path.
+    /// [`plan`] clears it.
+    pub ipsec: bool,
     /// Every flow's first packets that stay on the slow path; 0: none.
     pub slow_packets: u32,
     /// Flows that stay on the slow path.
@@ -118,6 +127,11 @@ impl Plan {
         }
     }
 
+    /// Sets the addresses of the router behind each device.
+    pub fn address(&mut self, own: impl IntoIterator<Item = (String, BTreeSet<String>)>) {
+        self.own = own.into_iter().filter(|(name, _)| is_device_name(name)).collect();
+    }
+
     /// Keeps flows over these layer 3 devices on the slow path.
     pub fn shape(&mut self, devices: impl IntoIterator<Item = String>) {
         // A device with another name cannot be written in nft rules.
@@ -137,6 +151,20 @@ impl Plan {
                 self.decisions.insert(device, no(PlanReason::Tunnel.cause()));
             }
         }
+    }
+
+    /// The devices of the flowtable whose frames have a destination, each with the addresses there
+    /// that are the router's.
+    pub(crate) fn guarded(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        let own = self.own.iter().filter(|(device, own)| {
+            self.has_flowtable() && self.devices.contains(*device) && !own.is_empty()
+        });
+        own.map(|(device, own)| (device.as_str(), own))
+    }
+
+    /// Whether the rules note connections that the kernel encrypts.
+    pub(crate) fn has_ipsec_set(&self) -> bool {
+        self.ipsec && (self.has_flowtable() || self.passed().is_some())
     }
 
     /// Whether flows are offloaded by a flowtable.
@@ -173,6 +201,9 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         left_out: settings.left_out,
         shaped: BTreeSet::new(),
         tunnels: BTreeSet::new(),
+        own: BTreeMap::new(),
+        roaming: BTreeSet::new(),
+        ipsec: false,
         slow_packets: settings.slow_packets,
         excludes: settings.excludes.clone(),
         packet_chains: Vec::new(),

@@ -10,9 +10,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::block::{BlockElement, SETS, element};
+use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-use crate::rules::{Chain, PASSED_SETS, chains, counters, gates};
+use crate::rules::{
+    Chain, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, chains, counters, gates,
+};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
@@ -41,11 +44,24 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
         for name in PASSED_SETS {
             text.push_str(&passed_set(name));
         }
+        for name in MISSED_SETS {
+            text.push_str(&counted_set(name, "offloaded, but seen by the stack"));
+        }
+        text.push_str(&own_set(plan));
         text.push_str("\tflowtable ft {\n");
-        text.push_str(&flowtable("\t\t", &plan.devices, plan.hardware));
+        text.push_str(&flowtable(
+            "\t\t",
+            plan.devices.iter().map(String::as_str).collect(),
+            plan.hardware,
+        ));
         text.push_str("\t}\n\n");
     }
-    let chains: Vec<String> = chains(plan).iter().map(chain).collect();
+    if plan.has_ipsec_set() {
+        text.push_str(&counted_set(IPSEC_SET, "encrypted by the kernel"));
+    }
+    let guarded = plan.guarded().map(|(device, _)| device);
+    let ingress = devices(guarded);
+    let chains: Vec<String> = chains(plan).iter().map(|each| chain(each, &ingress)).collect();
     text.push_str(&chains.join("\n"));
     text.push_str("}\n");
     text
@@ -69,20 +85,33 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     replaced.concat()
 }
 
-/// Adds devices to and removes devices from the existing flowtable, so that flows over the others
-/// stay offloaded. `flags` must repeat those of the flowtable: the kernel refuses
-/// an update that differs.
-pub(crate) fn render_devices(
-    add: &BTreeSet<String>,
-    take: &BTreeSet<String>,
-    hardware: bool,
-) -> String {
+/// Changes the devices of the existing flowtable, and the router's addresses behind them, so that
+/// flows over the others stay offloaded. `flags` must repeat those of the flowtable: the kernel
+/// refuses an update that differs.
+pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
-    for (verb, devices) in [("add", add), ("delete", take)] {
-        if !devices.is_empty() {
+    let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).collect();
+    let (own, hidden) = (own(plan), have.guarded());
+    let add = plan.devices.difference(&have.devices);
+    let take = have.devices.difference(&plan.devices);
+    let [add, take] = [add, take].map(|found| found.map(String::as_str).collect::<BTreeSet<_>>());
+    let changes = [
+        ("add", add, &guarded - &hidden, &own - &have.own),
+        ("delete", take, &hidden - &guarded, &have.own - &own),
+    ];
+    for (verb, listed, guarded, own) in changes {
+        if !listed.is_empty() {
             let _ = writeln!(text, "{verb} flowtable inet fastpath ft {{");
-            text.push_str(&flowtable("\t", devices, hardware));
+            text.push_str(&flowtable("\t", listed, plan.hardware));
             text.push_str("}\n");
+        }
+        for (name, priority) in GUARDS.iter().filter(|_| !guarded.is_empty()) {
+            let hook = base("ingress", priority, &devices(guarded.iter().copied()));
+            let _ = writeln!(text, "{verb} chain inet fastpath {name} {{ {hook} }}");
+        }
+        if !own.is_empty() {
+            let own = elements(&own);
+            let _ = writeln!(text, "{verb} element inet fastpath {OWN} {{ {own} }}");
         }
     }
     text
@@ -91,8 +120,7 @@ pub(crate) fn render_devices(
 /// A table of another name with only this flowtable: checking it shows whether the kernel accepts
 /// the device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
-    let device = BTreeSet::from([device.to_owned()]);
-    let body = flowtable("\t\t", &device, hardware);
+    let body = flowtable("\t\t", BTreeSet::from([device]), hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
@@ -108,6 +136,42 @@ fn passed_set(name: &str) -> String {
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
          \t\ttimeout 2s\n\t\tcomment \"!fastpath: passed the rules in one direction\"\n\t}}\n\n"
     )
+}
+
+/// Connections with the packets that the rules count. Each packet renews the timeout, which is longer
+/// than the usual pause between two readings. A full set counts no further connections.
+fn counted_set(name: &str, what: &str) -> String {
+    format!(
+        "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
+         \t\ttimeout 40s\n\t\tcounter\n\t\tcomment \"!fastpath: {what}\"\n\t}}\n\n"
+    )
+}
+
+/// The router's addresses by device.
+pub(crate) fn own(plan: &Plan) -> BTreeSet<(String, String)> {
+    let each = |(device, own): (&str, &BTreeSet<String>)| {
+        own.iter().map(|mac| (device.to_owned(), mac.clone())).collect::<Vec<_>>()
+    };
+    plan.guarded().flat_map(each).collect()
+}
+
+fn own_set(plan: &Plan) -> String {
+    let own = own(plan);
+    if own.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\tset {OWN} {{\n\t\ttypeof iifname . ether daddr\n\
+         \t\tcomment \"!fastpath: frames to the router\"\n\
+         \t\telements = {{ {} }}\n\t}}\n\n",
+        elements(&own)
+    )
+}
+
+fn elements(own: &BTreeSet<(String, String)>) -> String {
+    let each: Vec<String> =
+        own.iter().map(|(device, mac)| format!("\"{device}\" . {mac}")).collect();
+    each.join(", ")
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
@@ -134,11 +198,11 @@ fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&B
     text.push_str("\t}\n\n");
 }
 
-fn chain(chain: &Chain) -> String {
+fn chain(chain: &Chain, ingress: &str) -> String {
     let Chain { name, comment, hook, rules } = chain;
     let mut text = format!("\tchain {name} {{\n\t\tcomment \"{comment}\"\n");
     if let Some((hook, priority)) = hook {
-        let _ = writeln!(text, "\t\ttype filter hook {hook} priority {priority}; policy accept;");
+        let _ = writeln!(text, "\t\t{} policy accept;", base(hook, priority, ingress));
     }
     text.push('\n');
     for rule in rules {
@@ -148,16 +212,26 @@ fn chain(chain: &Chain) -> String {
     text
 }
 
-fn flowtable(indent: &str, devices: &BTreeSet<String>, hardware: bool) -> String {
-    let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
-    let mut text = format!("{indent}hook ingress priority filter\n");
-    let _ = writeln!(text, "{indent}devices = {{ {} }}", names.join(", "));
+/// The specification of a base chain; at ingress with its devices.
+fn base(hook: &str, priority: &str, ingress: &str) -> String {
+    let devices = if hook == "ingress" { format!(" devices = {ingress}") } else { String::new() };
+    format!("type filter hook {hook}{devices} priority {priority};")
+}
+
+fn flowtable(indent: &str, listed: BTreeSet<&str>, hardware: bool) -> String {
+    let mut text = format!("{indent}hook ingress priority {FLOWTABLE}\n");
+    let _ = writeln!(text, "{indent}devices = {}", devices(listed));
     // Without it, the byte counters of a flow do not change while it is offloaded.
     let _ = writeln!(text, "{indent}counter");
     if hardware {
         let _ = writeln!(text, "{indent}flags offload");
     }
     text
+}
+
+fn devices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("\"{name}\"")).collect();
+    format!("{{ {} }}", names.join(", "))
 }
 
 #[cfg(test)]

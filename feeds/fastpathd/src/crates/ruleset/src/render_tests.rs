@@ -80,9 +80,15 @@ fn assert_harmless(plan: &Plan) {
         expected.extend(body.map(str::to_owned));
         expected.extend(["comment \"\"", "}"].map(str::to_owned));
     }
+    for name in ["missed_original", "missed_reply"] {
+        expected.push(format!("set {name} {{"));
+        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 40s", "counter"];
+        expected.extend(body.map(str::to_owned));
+        expected.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
     expected.extend([
         "flowtable ft {".to_owned(),
-        "hook ingress priority filter".to_owned(),
+        "hook ingress priority filter + 10".to_owned(),
         format!("devices = {{ {devices} }}"),
         "counter".to_owned(),
     ]);
@@ -101,6 +107,11 @@ fn assert_harmless(plan: &Plan) {
     );
     for statement in expected {
         assert_eq!(next(), statement);
+    }
+    for direction in ["original", "reply"] {
+        let rule = next();
+        let missed = format!("ct direction {direction} update @missed_{direction} {{ ct id }}");
+        assert_eq!(rule, format!("ct status & 0x4000 == 0x4000 {missed} comment \"\""));
     }
     for _ in &plan.excludes {
         for direction in ["original", "reply"] {
@@ -364,14 +375,31 @@ fn a_block_within_another_is_left_out() {
 #[test]
 fn devices_change_in_one_script() {
     let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let mut plan = Plan { devices: set(&["lan3", "wg0"]), hardware: true, ..simple() };
+    let before = [("lan1".to_owned(), "02:00:00:00:00:01".to_owned())];
+    let have =
+        InForce { devices: set(&["lan1", "lan2"]), own: before.into(), ..InForce::default() };
+    plan.address([("lan3".to_owned(), set(&["02:00:00:00:00:01", "02:00:00:00:00:03"]))]);
     assert_eq!(
-        render_devices(&set(&["lan3"]), &set(&["lan1", "lan2"]), true),
-        "add flowtable inet fastpath ft {\n\thook ingress priority filter\n\
-         \tdevices = { \"lan3\" }\n\tcounter\n\tflags offload\n}\n\
-         delete flowtable inet fastpath ft {\n\thook ingress priority filter\n\
-         \tdevices = { \"lan1\", \"lan2\" }\n\tcounter\n\tflags offload\n}\n"
+        render_devices(&plan, &have),
+        "add flowtable inet fastpath ft {\n\thook ingress priority filter + 10\n\
+         \tdevices = { \"lan3\", \"wg0\" }\n\tcounter\n\tflags offload\n}\n\
+         add chain inet fastpath hide \
+         { type filter hook ingress devices = { \"lan3\" } priority filter + 9; }\n\
+         add chain inet fastpath unhide \
+         { type filter hook ingress devices = { \"lan3\" } priority filter + 11; }\n\
+         add element inet fastpath own \
+         { \"lan3\" . 02:00:00:00:00:01, \"lan3\" . 02:00:00:00:00:03 }\n\
+         delete flowtable inet fastpath ft {\n\thook ingress priority filter + 10\n\
+         \tdevices = { \"lan1\", \"lan2\" }\n\tcounter\n\tflags offload\n}\n\
+         delete chain inet fastpath hide \
+         { type filter hook ingress devices = { \"lan1\" } priority filter + 9; }\n\
+         delete chain inet fastpath unhide \
+         { type filter hook ingress devices = { \"lan1\" } priority filter + 11; }\n\
+         delete element inet fastpath own { \"lan1\" . 02:00:00:00:00:01 }\n"
     );
-    assert_eq!(render_devices(&set(&[]), &set(&[]), false), "");
+    let same = InForce { devices: plan.devices.clone(), own: own(&plan), ..InForce::default() };
+    assert_eq!(render_devices(&plan, &same), "");
 }
 
 #[test]

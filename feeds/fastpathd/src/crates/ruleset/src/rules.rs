@@ -13,6 +13,7 @@ use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::settings::LeftOut;
 
+mod guard;
 mod inspect;
 mod names;
 mod reached;
@@ -28,6 +29,18 @@ pub(crate) const NAMES: &str = "ips_names";
 
 /// The sets of connections (`ct id`, Linux 5.2) with a packet behind all rules, by direction.
 pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];
+
+/// The sets of offloaded connections (`ct id`) of which the stack still sees packets, by direction,
+/// with counters.
+pub const MISSED_SETS: [&str; 2] = ["missed_original", "missed_reply"];
+
+/// `IPS_OFFLOAD`, for which nft has no name.
+const OFFLOADED: u32 = 1 << 14;
+
+/// The set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
+pub const IPSEC_SET: &str = "encrypted";
+
+pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, OWN};
 
 /// Whether the chain is replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {
@@ -76,7 +89,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 
 /// All chains, in the order of packets.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
-    let mut chains = Vec::new();
+    let mut chains = guard::chains(plan);
     if plan.protection.blocks.is_some() {
         chains.push(blocks());
     }
@@ -140,7 +153,9 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     let mut excludes = Vec::new();
     let (mut notes, mut waits) = (Vec::new(), Vec::new());
     if plan.has_flowtable() {
-        excludes.extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)));
+        rules.extend(missed());
+        excludes
+            .extend(left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(roaming(plan)));
         excludes.extend(self::excludes(plan, Exclude::for_ever));
         let [noting, wait] = both_ways(plan);
         let (before, further) = reached::before(plan, noting);
@@ -148,12 +163,13 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         (notes, waits) = (before, wait);
     }
     // The first packets count as passed: the flow does not wait for more of them.
-    let (mut others, mut first) = (None, Vec::new());
+    let (mut others, mut first) = (Vec::new(), Vec::new());
     if offloads(plan) {
-        others = Some(Rule::new(
+        others.push(Rule::new(
             "meta l4proto != { tcp, udp } return",
             "only TCP and UDP are offloaded",
         ));
+        others.extend(encrypted(plan));
         first.extend(self::excludes(plan, |exclude| !exclude.for_ever()));
         first.extend(first_packets(plan));
     }
@@ -188,11 +204,12 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
 /// The state comes first: most rules end there for the first packet of a connection, and its cost
 /// is what `e2e/bench/guest/daemon` measures.
 fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
+    let clear = if plan.has_ipsec_set() { "meta ipsec missing rt ipsec missing " } else { "" };
     let [original, reply] = PASSED_SETS;
     let directions = [("original", original, reply), ("reply", reply, original)];
     let notes = directions.map(|(direction, set, _)| {
         let text = format!(
-            "ct state established ct direction {direction} meta l4proto {{ tcp, udp }} \
+            "ct state established ct direction {direction} {clear}meta l4proto {{ tcp, udp }} \
              update @{set} {{ ct id }}"
         );
         Rule::new(text, &format!("has passed the rules, direction {direction}"))
@@ -209,6 +226,43 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
         Rule::new(format!("{of}ct id != @{set} return"), &comment)
     }));
     [notes.into(), waits]
+}
+
+/// Counts the packets of offloaded connections that arrive here: they do not match the entry.
+fn missed() -> [Rule; 2] {
+    let [original, reply] = MISSED_SETS;
+    [("original", original), ("reply", reply)].map(|(direction, set)| {
+        let text = format!(
+            "ct status & {OFFLOADED:#06x} == {OFFLOADED:#06x} ct direction {direction} \
+             update @{set} {{ ct id }}"
+        );
+        Rule::new(text, &format!("offloaded, but seen here, direction {direction}"))
+    })
+}
+
+/// A flowtable would accept packets in plain text that have the tuple of an encrypted connection,
+/// and send packets in plain text if it were filled by the other direction. So no packet that the
+/// kernel encrypts or has decrypted counts as passed, and none adds a flow.
+fn encrypted(plan: &Plan) -> impl Iterator<Item = Rule> {
+    let ends: &[_] = if plan.has_ipsec_set() { &["rt", "meta"] } else { &[] };
+    ends.iter().map(|end| {
+        let text = format!("{end} ipsec exists update @{IPSEC_SET} {{ ct id }} return");
+        let what = if *end == "rt" { "to be encrypted" } else { "decrypted" };
+        Rule::new(text, &format!("{what} by the kernel: stays on the slow path"))
+    })
+}
+
+/// A flowtable is renewed whole for a host that moves, so flows of one that keeps moving stay out.
+fn roaming(plan: &Plan) -> impl Iterator<Item = Rule> {
+    let (v4, v6): (Vec<_>, Vec<_>) = plan.roaming.iter().partition(|address| address.is_ipv4());
+    let families = [("ip", v4), ("ip6", v6)].into_iter().filter(|(_, found)| !found.is_empty());
+    families.flat_map(|(family, found)| {
+        let found: Vec<String> = found.into_iter().map(ToString::to_string).collect();
+        ["saddr", "daddr"].map(|end| {
+            let text = format!("{family} {end} {{ {} }} return", found.join(", "));
+            Rule::new(text, "keeps moving: stays on the slow path")
+        })
+    })
 }
 
 /// Marks TCP and UDP connections whose packets arrive here. A packet that another rule drops does

@@ -11,6 +11,9 @@
 //! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
 //! * `tunnels`, if there are: a device a line;
 //! * `foreign`, if there are rules of other programs: a case of `tests/foreign/cases.json` a line;
+//! * `own`, if there are addresses of the router: `DEVICE MAC…` a line;
+//! * `roaming`, if hosts keep moving: an address a line;
+//! * `ipsec`, if the kernel can encrypt;
 //! * `blocks`, if addresses can be blocked: `limit N`, and `SOURCE SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
@@ -182,6 +185,12 @@ fn rules(golden: &Golden) -> String {
     plan.tunnel(tunnels.into_iter().map(|words| words[0].to_owned()));
     let cases = lines(golden, "foreign").unwrap_or_default();
     plan.packet_chains = cases.into_iter().flat_map(|words| foreign(&words.join(" "))).collect();
+    let own = lines(golden, "own").unwrap_or_default();
+    let macs = |words: &[&str]| words.iter().map(|mac| (*mac).to_owned()).collect();
+    plan.address(own.iter().map(|words| (words[0].to_owned(), macs(&words[1..]))));
+    let roaming = lines(golden, "roaming").unwrap_or_default();
+    plan.roaming = roaming.iter().map(|words| words[0].parse().unwrap()).collect();
+    plan.ipsec = golden.parts.contains_key("ipsec");
     render(&plan, &blocks)
 }
 
@@ -215,7 +224,7 @@ fn every_configuration_becomes_its_rules() {
 }
 
 const FLOWTABLE: &str = "table inet fastpath_probe {\n\tflowtable ft {\n\
-    \t\thook ingress priority filter\n\t\tdevices = { \"lo\" }\n\t\tcounter\n\t}\n}\n";
+    \t\thook ingress priority filter + 10\n\t\tdevices = { \"lo\" }\n\t\tcounter\n\t}\n}\n";
 const QUEUE: &str = "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n";
 const NOTHING: &str = "table inet fastpath_probe {\n\tchain c {\n\t}\n}\n";
 
@@ -236,6 +245,9 @@ fn possible(script: &str, flowtables: bool, queues: bool) -> String {
         }
         if words.starts_with("devices = ") {
             text.push_str("\t\tdevices = { \"lo\" }\n");
+        } else if let Some((before, rest)) = line.split_once("devices = {") {
+            let behind = rest.split_once('}').unwrap().1;
+            text.extend([before, "devices = { \"lo\" }", behind, "\n"]);
         } else if let (Some((before, _)), false) = (line.split_once(" queue "), queues) {
             text.extend([before, " drop\n"]);
         } else {

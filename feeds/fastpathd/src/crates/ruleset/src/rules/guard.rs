@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Keeps frames that are not addressed to the router out of the flowtable, which compares no MAC
+//! address: a bridge forwards them, or the stack drops them.
+//!
+//! A chain cannot skip a later hook. So the first chain gives the packet a protocol that no
+//! flowtable looks up, and the second, right after the flowtable, restores it. A bit of the packet
+//! mark says which packets are to be restored. Rules of other programs at ingress (priority
+//! `filter`) come before all three and see the packet as it is.
+
+use crate::plan::Plan;
+use crate::rules::{Chain, Rule};
+
+/// Priorities of the chain before the flowtable, the flowtable, and the chain after it.
+const BEFORE: &str = "filter + 9";
+pub(crate) const FLOWTABLE: &str = "filter + 10";
+const AFTER: &str = "filter + 11";
+
+/// The chains at ingress.
+pub(crate) const CHAINS: [(&str, &str); 2] = [("hide", BEFORE), ("unhide", AFTER)];
+
+/// The set of the router's addresses, by device.
+pub(crate) const OWN: &str = "own";
+
+/// Match, the byte with the protocol, and its value while hidden. The checksum is not updated,
+/// since the byte is restored.
+const HIDDEN: [(&str, u8, &str, u8); 4] = [
+    ("ip protocol", 6, "@nh,72,8", 253),
+    ("ip protocol", 17, "@nh,72,8", 254),
+    ("ip6 nexthdr", 6, "@nh,48,8", 253),
+    ("ip6 nexthdr", 17, "@nh,48,8", 254),
+];
+
+pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
+    if plan.guarded().next().is_none() {
+        return Vec::new();
+    }
+    let bit = 1_u32 << plan.mark_mask.trailing_zeros();
+    let mut hide = vec![Rule::new(
+        format!("iifname . ether daddr @{OWN} return"),
+        "addressed to the router: may be offloaded",
+    )];
+    hide.extend(HIDDEN.map(|(header, protocol, byte, hidden)| {
+        let text = format!(
+            "{header} {protocol} meta mark set meta mark | {bit:#010x} {byte} set {hidden} return"
+        );
+        Rule::new(text, "addressed to another station: not for the flowtable")
+    }));
+    let mut unhide = vec![Rule::new(
+        format!("meta mark & {bit:#010x} == 0x00000000 return"),
+        "the flowtable may have seen it",
+    )];
+    unhide.extend(HIDDEN.map(|(header, protocol, byte, hidden)| {
+        let kept = !bit;
+        let text = format!(
+            "{header} {hidden} meta mark set meta mark & {kept:#010x} {byte} set {protocol} return"
+        );
+        Rule::new(text, "as it arrived")
+    }));
+    let rules = [hide, unhide];
+    let comments = ["!fastpath: before the flowtable", "!fastpath: behind the flowtable"];
+    let all = CHAINS.into_iter().zip(comments).zip(rules);
+    let chain = |(((name, priority), comment), rules)| Chain {
+        name,
+        comment,
+        hook: Some(("ingress", priority)),
+        rules,
+    };
+    all.map(chain).collect()
+}
