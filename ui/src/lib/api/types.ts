@@ -68,6 +68,8 @@ export type Reason =
   | 'no-device'
   | 'no-neighbour'
   | 'tunnel'
+  | 'ipsec'
+  | 'roaming'
   | 'same-side'
   | 'mtu'
   | 'shaped'
@@ -75,6 +77,7 @@ export type Reason =
   | 'first-packets'
   | 'idle'
   | 'pending'
+  | 'entry-missed'
   | 'not-taken';
 /**
  * Inspection state of a flow: none (not subject to inspection), inspecting (packets wait for Suricata's verdict until Suricata bypasses the flow or the budget is spent), always (every packet), bypassed (ended by Suricata), spent (ended by the budget), uninspected (subject to inspection, but passes uninspected), stopped (subject to inspection, but Suricata does not answer: its packets are dropped).
@@ -964,9 +967,9 @@ export interface Revocation {
  */
 export interface RevocationCause {
   /**
-   * stable name; empty: there was none. rules: another program changed rules of nftables; elements: elements of sets; stations: a host is behind another port or has another MAC; flush: the method flush
+   * stable name; empty: there was none. rules: another program changed rules of nftables; elements: elements of sets; mtu: the MTU of a link is smaller; ipsec: policies of IPsec were changed; stations: a host is behind another port or has another MAC; flush: the method flush
    */
-  code: '' | 'rules' | 'elements' | 'routes' | 'stations' | 'flush';
+  code: '' | 'rules' | 'elements' | 'routes' | 'mtu' | 'ipsec' | 'stations' | 'flush';
   /**
    * always empty
    */

@@ -8,6 +8,7 @@
 //! `netlink-bindings`, whose tables are generated from the kernel's own specification.
 
 mod change;
+mod counted;
 mod decode;
 mod dump;
 mod entry;
@@ -19,6 +20,7 @@ mod revision;
 mod set_use;
 
 pub use change::{Changed, DeleteError, MarkError, UpdateError, delete, set_mark, update};
+pub use counted::counted;
 pub use decode::{entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};

@@ -2,6 +2,9 @@
 //! Engine in force, exclusions and `passed` bits of the connection mark, as the daemon hands them
 //! to the flow table.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use ctnetlink::Tuple;
 use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName};
 
@@ -12,6 +15,8 @@ pub struct EngineState {
     pub engine: Engine,
     /// Flows that stay on the slow path by configuration.
     pub excludes: Vec<Exclude>,
+    /// Hosts that keep moving: their flows stay on the slow path.
+    pub roaming: BTreeSet<IpAddr>,
     /// Every flow's first packets that stay on the slow path; 0: none.
     pub slow_packets: u32,
     /// Bits of the connection mark that the last rules set, for packets from the initiator and to
@@ -26,6 +31,7 @@ impl Default for EngineState {
         Self {
             engine: Engine::Off,
             excludes: Vec::new(),
+            roaming: BTreeSet::new(),
             slow_packets: 0,
             passed: [0; 2],
             packet_chains: Vec::new(),
@@ -34,6 +40,12 @@ impl Default for EngineState {
 }
 
 impl EngineState {
+    /// Whether a host that keeps moving is one end.
+    pub(crate) fn roams(&self, orig: &Tuple, reply: &Tuple) -> bool {
+        let ends = [orig.src, reply.src];
+        !self.roaming.is_empty() && ends.iter().any(|end| self.roaming.contains(end))
+    }
+
     /// Whether an exclusion keeps a flow on the slow path for ever, and otherwise for how many of
     /// its first packets.
     pub(crate) fn kept(&self, orig: &Tuple, reply: &Tuple) -> (bool, u32) {

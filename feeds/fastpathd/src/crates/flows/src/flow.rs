@@ -15,6 +15,7 @@ use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
 use crate::report::Reported;
+use crate::stack::ByStack;
 use crate::time::Millis;
 
 /// Readings closer together than this give no rate: the entry came twice in one dump.
@@ -123,6 +124,8 @@ pub(crate) struct Flow {
     /// The flowtable does not see packets of the initiator, the responder: they come in through a
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
+    /// Packets that the stack has forwarded although the flow is offloaded, or may not be.
+    pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
     pub(crate) offload: OffloadState,
     pub(crate) rules: Passed,
@@ -172,6 +175,7 @@ impl Flow {
             multicast: is_multicast(&entry.orig),
             route: None,
             unlisted: [false; 2],
+            by_stack: None,
             reading: Reading::Foreign,
             offload: OffloadState::Idle,
             rules: Passed::default(),

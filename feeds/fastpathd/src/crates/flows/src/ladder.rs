@@ -53,6 +53,12 @@ pub struct Facts<'a> {
     pub excluded: bool,
     /// Its packets reach a rule of another program that acts on each packet.
     pub rule_per_packet: bool,
+    /// The kernel encrypts its packets.
+    pub encrypted: bool,
+    /// One of its hosts keeps moving.
+    pub roaming: bool,
+    /// It is offloaded, but the stack sees most packets of one direction.
+    pub missed: bool,
     /// The configuration keeps its first packets on the slow path, and they have not all passed.
     pub first_packets: bool,
     /// TCP state, where the kernel reports it.
@@ -78,7 +84,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = (fn(&Facts<'_>) -> bool, Reason);
 
 /// Rungs that keep a flow from being carried at all, below inspection.
-const KEPT: [Rung; 18] = [
+const KEPT: [Rung; 21] = [
     // Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
     // (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
     (|flow| flow.local, Reason::Local),
@@ -97,6 +103,8 @@ const KEPT: [Rung; 18] = [
     (|flow| flow.excluded, Reason::Excluded),
     // Our rule set does not note that its packets have passed the rules.
     (|flow| flow.rule_per_packet, Reason::RulePerPacket),
+    // Our rule set returns before `flow add`, and before it marks the flow for eBPF.
+    (|flow| flow.encrypted, Reason::Ipsec),
     // FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
     // Comes before `not_established`, which it would look like otherwise.
     (ending, Reason::Closing),
@@ -114,6 +122,11 @@ const KEPT: [Rung; 18] = [
     (|flow| sides(flow).any(|side| !side.neighbour), Reason::NoNeighbour),
     (same_side, Reason::SameSide),
     (shaped, Reason::Shaped),
+    // Our rule set returns before `flow add`.
+    (roaming, Reason::Roaming),
+    // `flow_offload_lookup` compares ingress device and whole tags, and `nf_flow_tuple_ip` leaves
+    // fragments and options to the stack.
+    (|flow| flow.missed, Reason::EntryMissed),
 ];
 
 /// Climbs the ladder: the first rung that holds decides, and a flow that passes all of them could
@@ -171,9 +184,10 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 ///
 /// Flows that our programs carry are carried by nothing else: they are before the flowtable.
 ///
-/// One exception: `nft_dev_forward_path` gives up on a device that is not listed, and the flow is
-/// added all the same. When that holds for both sides the bit is set and no packet ever meets the
-/// flowtable; the rungs below then say why.
+/// Two exceptions. Packets that do not match the entry take the slow path. And
+/// `nft_dev_forward_path` gives up on a device that is not listed, and the flow is added all the
+/// same: when that holds for both sides, no packet ever meets the flowtable. The rungs below then
+/// say why.
 fn carried(facts: &Facts<'_>) -> Option<Verdict> {
     if facts.offload == OffloadState::Carried {
         return Some((Path::Ebpf, None));
@@ -181,7 +195,7 @@ fn carried(facts: &Facts<'_>) -> Option<Verdict> {
     let unlisted = |side: Option<&Side>| side.is_some_and(Side::unlisted);
     let unseen = unlisted(facts.initiator) && unlisted(facts.responder);
     let path = offloaded(facts.status, facts.engine != Engine::Off && unseen);
-    path.map(|path| (path, None))
+    path.filter(|_| !facts.missed).map(|path| (path, None))
 }
 
 /// The path that the status bits show, if it is not the slow one. `unseen`: our flowtable sees
@@ -281,6 +295,12 @@ fn same_side(facts: &Facts<'_>) -> bool {
 fn shaped(facts: &Facts<'_>) -> bool {
     let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
     !ebpf && sides(facts).any(|side| side.shaped)
+}
+
+/// The eBPF engine removes the entries of one host alone.
+fn roaming(facts: &Facts<'_>) -> bool {
+    let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
+    !ebpf && facts.roaming
 }
 
 /// Why a flow that nothing keeps is not carried.

@@ -26,6 +26,7 @@ mod proto;
 mod query;
 mod report;
 mod rows;
+mod stack;
 mod table;
 mod text;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
 pub use report::{FlowRecord, RecordEnd, RecordSide, RecordTimeouts};
 pub use rows::FlowEvent;
+pub use stack::{Seen, StackCount};
 pub use table::FlowTable;
 pub use time::Now;
 pub use totals::{PathTotals, Paths, Ratio, Totals};

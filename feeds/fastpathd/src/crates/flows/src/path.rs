@@ -80,6 +80,10 @@ config::named! {
         NoNeighbour = "no-neighbour",
         /// One side is a tunnel or virtual device that the engine does not list.
         Tunnel = "tunnel",
+        /// The kernel encrypts its packets (IPsec by policy).
+        Ipsec = "ipsec",
+        /// One of its hosts keeps moving between ports or MAC addresses.
+        Roaming = "roaming",
         /// Both ends are behind the same device.
         SameSide = "same-side",
         /// The MTU towards one side is below the minimum of its protocol.
@@ -94,6 +98,9 @@ config::named! {
         Idle = "idle",
         /// The engine will take it with one of the next packets.
         Pending = "pending",
+        /// Its packets do not match the flowtable's entry: priority tags, options, fragments, or
+        /// another port than the route's.
+        EntryMissed = "entry-missed",
         /// It could be carried and is not.
         NotTaken = "not-taken",
     }

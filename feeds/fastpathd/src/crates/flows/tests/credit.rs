@@ -6,7 +6,7 @@
 mod support;
 
 use ctnetlink::{Counters, Entry, Event};
-use flows::InspectionState;
+use flows::{InspectionState, Seen, StackCount};
 use model::{Action, Gate};
 use proptest::prelude::*;
 use serde_json::json;
@@ -33,6 +33,32 @@ fn the_budget_was_inspected_and_the_rest_carried() {
     assert_eq!(credited(&table), [0, 2 * BUDGET, 98_300_000]);
     let top = table.top(&flows::TopQuery { by: flows::Group::Path, limit: 9 });
     assert!((top.rows[0].ratio - 0.9).abs() < 1e-9, "of the one that is left: {top:?}");
+}
+
+/// What the rules count of the first flow: packets of a thousand bytes from the initiator.
+fn missed(packets: u64) -> StackCount {
+    let counters = Counters { packets, bytes: packets * 1000 };
+    StackCount { id: web(1).id, seen: Seen::Missed(0), counters }
+}
+
+#[test]
+fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
+    let mut table = watching();
+    let there = |up, down| offloaded(counted(web(1), up, down));
+    dump(&mut table, 1.0, &[there(0, 0)]);
+    // A few packets are no slow direction, but their bytes are slow.
+    table.seen_by_stack(&[missed(3)], at(1.5));
+    dump(&mut table, 2.0, &[there(10_000, 900_000)]);
+    assert_eq!(credited(&table), [3000, 0, 907_000]);
+    assert_eq!(only(&table, 2.0)["path"], "flowtable");
+    table.seen_by_stack(&[missed(23)], at(2.5));
+    dump(&mut table, 3.0, &[there(30_000, 1_900_000)]);
+    assert_eq!(credited(&table), [23_000, 0, 1_907_000]);
+    let flow = only(&table, 3.0);
+    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("entry-missed")));
+    // The end of the connection comes without a count.
+    table.event(&Event::Destroy(there(35_000, 1_950_000)), at(3.5), &Net::default());
+    assert_eq!(credited(&table), [28_000, 0, 1_957_000]);
 }
 
 #[test]

@@ -27,6 +27,9 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         seq_adjust: false,
         excluded: false,
         rule_per_packet: false,
+        encrypted: false,
+        roaming: false,
+        missed: false,
         first_packets: false,
         tcp_state: Some(TcpState::Established),
         route_asked: false,
@@ -172,6 +175,33 @@ fn where_the_ends_are() {
 }
 
 #[test]
+fn a_flow_whose_packets_miss_the_entry_is_slow() {
+    for status in [Status::OFFLOAD, Status::OFFLOAD | Status::HW_OFFLOAD] {
+        slow(Reason::EntryMissed, |facts, _| {
+            (facts.missed, facts.status) = (true, status | Status::SEEN_REPLY);
+        });
+    }
+    slow(Reason::Closing, |facts, _| {
+        (facts.missed, facts.tcp_state) = (true, Some(TcpState::FinWait));
+    });
+}
+
+#[test]
+fn encrypted_and_roaming_flows_are_slow() {
+    slow(Reason::Ipsec, |facts, _| facts.encrypted = true);
+    slow(Reason::Ipsec, |facts, _| (facts.encrypted, facts.responder) = (true, None));
+    slow(Reason::Roaming, |facts, _| facts.roaming = true);
+    let net = &mut Net::default();
+    for side in [&mut net.lan, &mut net.wan] {
+        (side.in_flowtable, side.in_ebpf) = (false, true);
+    }
+    let facts = Facts { engine: Engine::Ebpf, ..taken(&net.lan, &net.wan) };
+    let roaming = climb(&Facts { roaming: true, ..facts });
+    assert_eq!(roaming.1, Some(Reason::NotTaken), "programs follow one host");
+    assert_eq!(climb(&Facts { encrypted: true, ..facts }).1, Some(Reason::Ipsec));
+}
+
+#[test]
 fn routing_rules_keep_from_ebpf_alone() {
     let ruled = |facts: &mut Facts<'_>, _: &Net| facts.policy_routed = true;
     slow(Reason::NotTaken, ruled);
@@ -246,14 +276,15 @@ proptest! {
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
-        flags in any::<[bool; 7]>(),
+        flags in any::<[bool; 10]>(),
         state in 0_u8..11,
         ends in (0_usize..4, 0_usize..4),
         times in (0_u64..100, 0_u64..100),
     ) {
         let net = Net::default();
         let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
-        let [local, multicast, helper, seq_adjust, excluded, rule_per_packet, first_packets] = flags;
+        let [local, multicast, helper, seq_adjust, excluded, kept @ .., first_packets] = flags;
+        let [rule_per_packet, encrypted, roaming, missed] = kept;
         let facts = Facts {
             engine,
             inspection,
@@ -266,6 +297,9 @@ proptest! {
             seq_adjust,
             excluded,
             rule_per_packet,
+            encrypted,
+            roaming,
+            missed,
             first_packets,
             tcp_state: TcpState::from_kernel(state),
             route_asked: false,
@@ -277,8 +311,9 @@ proptest! {
         };
         let (path, reason) = climb(&facts);
         prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some());
-        // All devices of this router are listed, so the bits are the truth.
-        prop_assert_eq!(path.offloaded(), status & 0xc000 != 0);
+        // All devices of this router are listed, so the bits are the truth unless packets miss
+        // the entry.
+        prop_assert_eq!(path.offloaded(), status & 0xc000 != 0 && !missed);
         prop_assert_eq!(climb(&facts), (path, reason));
     }
 }

@@ -19,8 +19,16 @@ use crate::traffic::Credit;
 const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
-    /// Reads the counters and credits their growth; false when there was nothing to read.
-    pub(super) fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
+    /// Reads the counters and credits their growth; false when there was nothing to read. `last`:
+    /// however soon after the previous reading; `ended`: there will be no further one.
+    pub(super) fn count(
+        &mut self,
+        position: usize,
+        entry: &Entry,
+        at: Millis,
+        last: bool,
+        ended: bool,
+    ) -> bool {
         let flow = &mut self.flows[position];
         if flow.reading == Reading::Foreign {
             flow.baseline(entry, at);
@@ -40,16 +48,21 @@ impl FlowTable {
             (true, true) => before_leaving(&growth, &self.inspection),
         };
         let ours = self.engine.engine != Engine::Off && best == Path::Flowtable;
-        let parts = growth.delta.into_iter().zip(inspected).zip(flow.unlisted);
-        let mut credits = [Credit::default(); 4];
-        for (direction, ((whole, inspected), unlisted)) in parts.enumerate() {
-            let rest = less(whole, inspected);
-            let path = if ours && unlisted { Path::Slow } else { best };
+        let rest = [0, 1].map(|i| less(growth.delta[i], inspected[i]));
+        let missed = flow.by_stack.as_deref_mut().filter(|_| best.offloaded());
+        let missed = missed.map(|seen| seen.part(&rest, ended)).unwrap_or_default();
+        let mut credits = [Credit::default(); 6];
+        for direction in [0, 1] {
+            let path = if ours && flow.unlisted[direction] { Path::Slow } else { best };
+            let counters = less(rest[direction], missed[direction]);
             if path.offloaded() {
-                flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(rest.bytes);
+                flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(counters.bytes);
             }
+            let inspected = inspected[direction];
             credits[direction] = Credit { path: Path::Inspect, direction, counters: inspected };
-            credits[2 + direction] = Credit { path, direction, counters: rest };
+            credits[2 + direction] = Credit { path, direction, counters };
+            let counters = missed[direction];
+            credits[4 + direction] = Credit { path: Path::Slow, direction, counters };
         }
         if flow.forwarded() {
             for credit in &credits {

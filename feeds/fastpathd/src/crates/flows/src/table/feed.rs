@@ -11,6 +11,7 @@ use crate::flow::Flow;
 use crate::handshake::{self, ReadingStart};
 use crate::network::Network;
 use crate::path::Reason;
+use crate::stack::StackCount;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
@@ -155,6 +156,16 @@ impl FlowTable {
         self.epoch += 1;
     }
 
+    /// What the rules have counted, read before the dump that follows.
+    pub fn seen_by_stack(&mut self, counts: &[StackCount], now: Now) {
+        for StackCount { id, seen, counters } in counts {
+            if let Some(position) = self.with_kernel_id(*id) {
+                let by_stack = self.flows[position].by_stack.get_or_insert_default();
+                by_stack.count(*seen, *counters, now.millis());
+            }
+        }
+    }
+
     /// Flows that the kernel may offload with any packet, newest first: no event reports it. Zone
     /// and original direction, for [`ctnetlink::Lookup`].
     #[must_use]
@@ -213,7 +224,7 @@ impl FlowTable {
         flow.mark |= entry.mark;
         flow.tcp_state = entry.tcp_state.or(flow.tcp_state);
         self.note_paths(position);
-        self.count(position, entry, at, true);
+        self.count(position, entry, at, true, true);
         self.end(position, at);
         self.epoch += 1;
     }
@@ -224,7 +235,7 @@ impl FlowTable {
         self.update(position, entry, true);
         self.survey(position, net);
         self.note_paths(position);
-        let counted = self.count(position, entry, at, last);
+        let counted = self.count(position, entry, at, last, false);
         self.judge(position, at);
         if counted {
             self.record_if_due(position, at);

@@ -27,6 +27,14 @@ impl FlowTable {
         self.index.find(hash(kernel), same).map(|position| *position as usize)
     }
 
+    /// The position of the only flow with this id of the kernel's; `None` if two flows share it.
+    pub(super) fn with_kernel_id(&self, id: u32) -> Option<usize> {
+        let same = |position: &&u32| self.flows[**position as usize].kernel_id() == id;
+        let mut found = self.index.iter_hash(hash(id)).filter(same);
+        let position = found.next().filter(|_| found.next().is_none());
+        position.map(|position| *position as usize)
+    }
+
     /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
     pub(super) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
         let flows = &mut self.flows;

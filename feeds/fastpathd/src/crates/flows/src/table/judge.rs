@@ -16,6 +16,7 @@ use crate::inspection::InspectionState;
 use crate::intern::Number;
 use crate::ladder::{Climb, Facts, offloaded};
 use crate::network::{Network, Side};
+use crate::stack::ByStack;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
@@ -180,6 +181,7 @@ impl FlowTable {
         let [initiator, responder] =
             [flow.initiator, flow.responder].map(|number| self.sides.get(number));
         let (excluded, first) = self.engine.kept(&flow.orig, &flow.reply);
+        let by_stack = flow.by_stack.as_deref();
         let climb = Climb::new(Facts {
             engine: self.engine.engine,
             inspection: flow.inspection,
@@ -193,6 +195,9 @@ impl FlowTable {
             excluded: excluded
                 || [initiator, responder].into_iter().flatten().any(|side| side.left_out),
             rule_per_packet: self.rule_reached(flow).is_some(),
+            roaming: self.engine.roams(&flow.orig, &flow.reply),
+            encrypted: by_stack.is_some_and(|seen| seen.is_encrypted(at)),
+            missed: by_stack.is_some_and(ByStack::misses),
             first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
             // One that is carried stays until the kernel has answered that it is routed otherwise.
