@@ -57,6 +57,7 @@ impl Core {
         let mut effects = self.ebpf_second();
         effects.extend(self.conntrack_second());
         effects.extend(self.network.second());
+        effects.extend(self.roaming_second());
         effects.extend(self.routes_second());
         effects.extend(self.flows_strayed());
         effects.extend(self.flowtable_second());

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::netlink::{GENERIC, NETFILTER, SocketAddrNetlink};
+use rustix::net::netlink::{GENERIC, NETFILTER, SocketAddrNetlink, XFRM};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
     socket_with, sockopt,
@@ -26,6 +26,8 @@ pub enum Protocol {
     Netfilter,
     /// `NETLINK_GENERIC`: families by name.
     Generic,
+    /// `NETLINK_XFRM`: policies and keys of `IPsec`.
+    Xfrm,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl Socket {
             Protocol::Route => None,
             Protocol::Netfilter => Some(NETFILTER),
             Protocol::Generic => Some(GENERIC),
+            Protocol::Xfrm => Some(XFRM),
         };
         let flags = flags | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;

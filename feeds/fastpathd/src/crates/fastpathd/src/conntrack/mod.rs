@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, TcpState, Tuple};
-use flows::{FlowTable, ReadingStart, RulesVersion};
+use flows::{FlowTable, ReadingStart, RulesVersion, StackCount};
 use model::Connection;
 
 use crate::core::Core;
@@ -34,6 +34,8 @@ pub(crate) enum Event {
     Changed(Vec<ctnetlink::Event>),
     /// The kernel dropped events because the socket's buffer was full.
     Lost,
+    /// What the rules have counted, before the dump under way.
+    Counted(Vec<StackCount>),
     /// Entries of the dump under way.
     Entries(Vec<Entry>),
     /// The dump is over; true: it had every entry.
@@ -123,6 +125,10 @@ impl Core {
         let mut effects = match event {
             Event::Changed(events) => self.entries_changed(&events),
             Event::Lost => self.events_lost(),
+            Event::Counted(counts) => {
+                self.conntrack.flows.seen_by_stack(&counts, self.now);
+                Vec::new()
+            }
             Event::Entries(entries) => self.entries_read(&entries),
             Event::DumpEnded(complete) => self.dump_ended(complete),
             Event::Sweep => self.sweep(),

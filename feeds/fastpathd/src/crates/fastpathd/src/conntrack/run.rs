@@ -7,8 +7,9 @@ use std::time::Duration;
 use ctnetlink::{
     Dump, DumpError, Entry, EntryUpdate, EventSocket, Lookup, LookupError, MarkBits, Tuple,
 };
-use flows::{ReadingStart, RulesVersion};
+use flows::{ReadingStart, RulesVersion, Seen, StackCount};
 use model::Connection;
+use ruleset::{IPSEC_SET, MISSED_SETS};
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 use crate::conntrack::follow::{Closed, follow};
@@ -16,6 +17,7 @@ use crate::conntrack::{Effect, Event};
 use crate::daemon::Io;
 use crate::event::Event as AnyEvent;
 use crate::offload::ebpf::{TCP, Waiting, without_window_tracking};
+use crate::offload::run::TABLE;
 use crate::sys::error::chain;
 use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
@@ -97,6 +99,10 @@ async fn dump(events: Sender<AnyEvent>) {
 }
 
 async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
+    let counts = stack_counts().await;
+    if !counts.is_empty() {
+        let _ = events.send(AnyEvent::Conntrack(Event::Counted(counts))).await;
+    }
     let mut dump = Dump::start()?;
     loop {
         let mut batch = Vec::new();
@@ -108,6 +114,28 @@ async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
             return Ok(!dump.interrupted());
         }
     }
+}
+
+/// What the rules have counted about single connections. Without our table there are no sets.
+async fn stack_counts() -> Vec<StackCount> {
+    let (family, table) = TABLE;
+    let [original, reply] = MISSED_SETS;
+    let sets =
+        [(original, Seen::Missed(0)), (reply, Seen::Missed(1)), (IPSEC_SET, Seen::Encrypted)];
+    let mut counts = Vec::new();
+    for (set, seen) in sets {
+        match ctnetlink::counted(family, table, set).await {
+            Ok(found) => {
+                counts.extend(found.into_iter().flatten().map(|(id, counters)| StackCount {
+                    id,
+                    seen,
+                    counters,
+                }));
+            }
+            Err(error) => log::debug!("reading set {set}: {}", chain(&error)),
+        }
+    }
+    counts
 }
 
 /// Looks up single entries.

@@ -80,6 +80,9 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let rules = offload::run::read_rules(&daemon.io.nft).await;
     daemon.core.start_with_rules(rules);
     daemon.start();
+    if daemon.core.sys.machine().ipsec {
+        spawn_local(offload::run::watch_policies(daemon.io.events.clone()));
+    }
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

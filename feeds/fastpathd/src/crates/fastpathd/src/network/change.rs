@@ -40,6 +40,12 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     }
 }
 
+/// Whether this change makes the MTU of a link smaller. It is not part of the topology yet.
+pub(super) fn shrinks(change: &NetworkChange, topology: &Topology) -> bool {
+    let NetworkChange::Link(link) = change else { return false };
+    topology.link(link.index).is_some_and(|known| link.mtu < known.mtu)
+}
+
 /// Whether this change may reroute flows that do not depend on the changed object: through
 /// routing rules, VRFs, and routes that do not apply to every packet to their destination.
 pub(super) fn decides_routes(change: &NetworkChange, topology: &Topology) -> bool {

@@ -3,6 +3,8 @@
 //! from the firewall. How often interfaces are read, how long the daemon waits for netifd, and what
 //! follows from a change.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Network;
@@ -14,7 +16,7 @@ use topology::{Change, RouteAnswer, RouteBatch, RouteQuery, Topology};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::sys::netdev::NetMeter;
-use change::{change_of, decides_routes};
+use change::{change_of, decides_routes, shrinks};
 use interfaces::{Firewall, parse_dump};
 use moves::Moves;
 use names::Names;
@@ -43,6 +45,11 @@ mod zones;
 
 /// netifd sends no event when an uptime starts or a description changes; asking costs little.
 const INTERFACES_EVERY: u32 = 10;
+
+/// How often the hosts that keep moving are determined: a new one replaces the table.
+const ROAMING_EVERY: Duration = Duration::from_secs(4);
+/// The same if there is no new one.
+const ROAMING_CALM: Duration = Duration::from_secs(60);
 
 /// After this long the daemon goes on without interfaces: netifd may never answer.
 const WITHOUT_INTERFACES: Duration = Duration::from_secs(15);
@@ -83,6 +90,9 @@ pub(crate) struct State {
     topology_known: bool,
     stations: Stations,
     moves: Moves,
+    /// Addresses of hosts that keep moving, and when they are determined again.
+    roaming: BTreeSet<IpAddr>,
+    roaming_at: Duration,
     reconnects: Reconnects,
     lookup: Lookup,
     /// The topology has changed since the interfaces were read.
@@ -111,6 +121,11 @@ impl State {
     /// Moves of hosts within the last hour.
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
+    }
+
+    /// Addresses of hosts that keep moving.
+    pub(crate) fn roaming(&self) -> &BTreeSet<IpAddr> {
+        &self.roaming
     }
 
     /// How often an interface has come up again since the daemon started.
@@ -211,12 +226,29 @@ impl Core {
         if changed { self.replan_for_network() } else { Vec::new() }
     }
 
+    /// Once a second: whether hosts keep moving, or do no longer.
+    pub(crate) fn roaming_second(&mut self) -> Vec<AnyEffect> {
+        let (network, now) = (&mut self.network, self.now);
+        let since = now.mono.saturating_sub(network.roaming_at);
+        if since < ROAMING_EVERY {
+            return Vec::new();
+        }
+        let found = network.moves.restless(network.view.topology(), now);
+        let more = !found.is_subset(&network.roaming);
+        if found == network.roaming || (!more && since < ROAMING_CALM) {
+            return Vec::new();
+        }
+        network.roaming = found;
+        network.roaming_at = now.mono;
+        self.replan()
+    }
+
     /// The kernel's network changed.
     pub(crate) fn network_changed(&mut self, changes: Vec<Change>) -> Vec<AnyEffect> {
         let network = &mut self.network;
         let mut dependencies = Vec::new();
         let mut moved = Vec::new();
-        let mut rerouted = false;
+        let (mut rerouted, mut shrunk) = (false, false);
         let mut in_flowtable = Rerouted::default();
         for change in changes {
             network.stations.learn(&change, &mut moved);
@@ -224,9 +256,11 @@ impl Core {
             let decides = decides_routes(&change, network.view.topology());
             let mut with_it = in_flowtable.clone();
             with_it.add(&change, network.view.topology());
+            let less = shrinks(&change, network.view.topology());
             if network.view.change(change) {
                 dependencies.push(dependency);
                 rerouted |= decides;
+                shrunk |= less;
                 in_flowtable = with_it;
             }
         }
@@ -244,6 +278,9 @@ impl Core {
         effects.extend(self.replan_for_network());
         effects.extend(self.stations_moved(&moved));
         effects.extend(self.flowtable_rerouted(&in_flowtable));
+        if shrunk {
+            effects.extend(self.mtu_shrunk());
+        }
         effects
     }
 }

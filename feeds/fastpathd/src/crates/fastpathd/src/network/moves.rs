@@ -2,7 +2,7 @@
 //! Hosts that moved to another port or MAC within the last hour, for the history of a flow and for
 //! the doctor; how many hosts and how many moves of each are kept.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -16,6 +16,12 @@ use crate::network::stations::Moved;
 const HOUR: Duration = Duration::from_secs(3600);
 /// Hosts of which moves are kept; beyond that the one that has not moved for longest is forgotten.
 const HOSTS: usize = 256;
+/// So many moves within this time, and a host keeps moving: the flowtable is not renewed for it any
+/// more.
+const OFTEN: usize = 4;
+const RESTLESS: Duration = Duration::from_secs(60);
+/// Addresses of such hosts, at most.
+const MOST_RESTLESS: usize = 256;
 /// Moves of each; a host that flaps has more.
 const EACH: usize = 64;
 
@@ -103,6 +109,23 @@ impl Moves {
             let oldest = ages.by_ref().min().flatten();
             self.hosts.retain(|_, host| last(host) != oldest);
         }
+    }
+
+    /// Addresses of hosts that keep moving. Those of routers are left out: flows through them have
+    /// other addresses.
+    pub(crate) fn restless(&self, topology: &Topology, now: Now) -> BTreeSet<IpAddr> {
+        let lately = |each: &&Move| now.mono.saturating_sub(each.at.mono) < RESTLESS;
+        let often =
+            self.hosts.values().filter(|host| host.moves.iter().filter(lately).count() >= OFTEN);
+        let mut found: BTreeSet<IpAddr> =
+            often.flat_map(|host| host.addresses.iter().copied()).collect();
+        for router in topology.routes().filter_map(|route| route.gateway) {
+            found.remove(&router);
+        }
+        while found.len() > MOST_RESTLESS {
+            found.pop_last();
+        }
+        found
     }
 
     /// Moves of hosts with these addresses since `since_ms`, oldest first, the newest `most`.

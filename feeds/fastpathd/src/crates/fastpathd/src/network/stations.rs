@@ -5,11 +5,13 @@
 //! An entry of the flowtable keeps the port and MAC from when it was made. It lives as long as
 //! packets come, so packets to a station that has moved go to its former port.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::net::IpAddr;
 
 use topology::{Change, Mac, NeighbourState, Topology};
+
+use crate::network::answer::forwards_to;
 
 /// Stations remembered of each kind; beyond that all are forgotten. Any host can invent MACs.
 const LIMIT: usize = 8192;
@@ -90,6 +92,15 @@ fn put<K: Eq + Hash, V: Copy + PartialEq>(
         known.clear();
     }
     known.insert(key, value).filter(|before| *before != value)
+}
+
+/// Whether the addresses behind this station are known, and all among these.
+pub(crate) fn all_within(one: &Moved, known: &BTreeSet<IpAddr>, topology: &Topology) -> bool {
+    let found = addresses(&[*one], topology);
+    found.is_some_and(|found| {
+        let mut forwarded = found.iter().filter(|each| forwards_to(**each)).peekable();
+        forwarded.peek().is_some() && forwarded.all(|each| known.contains(each))
+    })
 }
 
 /// The addresses behind the stations that have moved; none: all of them may be.

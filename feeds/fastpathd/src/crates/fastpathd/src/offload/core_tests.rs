@@ -193,6 +193,7 @@ fn changed_routes_revoke_the_flows_that_they_concern() {
         gateway: None,
         source: None,
         several: false,
+        mtu: None,
     };
     let changed = |core: &mut Core, change| renews(&core.network_changed(vec![change]));
     assert!(!changed(&mut core, topology::Change::Route(route("192.0.2.0"))), "of another network");
@@ -200,14 +201,57 @@ fn changed_routes_revoke_the_flows_that_they_concern() {
     assert!(changed(&mut core, topology::Change::Route(concerned.clone())));
     core.applied(Ok(Applied::Replaced));
     assert!(!changed(&mut core, topology::Change::Route(concerned.clone())), "it was there");
-    assert!(changed(&mut core, topology::Change::RouteGone(concerned)));
+    assert!(changed(&mut core, topology::Change::RouteGone(concerned.clone())));
     core.applied(Ok(Applied::Replaced));
     assert_eq!(revocation(&mut core)["cause"]["code"], "routes");
+    let narrow = topology::Route { mtu: Some(1400), ..concerned.clone() };
+    assert!(changed(&mut core, topology::Change::Route(concerned)));
+    core.applied(Ok(Applied::Replaced));
+    assert!(changed(&mut core, topology::Change::RouteReplaced(narrow)), "another MTU");
+    core.applied(Ok(Applied::Replaced));
+    core.now.mono += Duration::from_secs(10);
     let session = core.network.topology().link_named("pppoe-wan").unwrap().clone();
     let down = topology::Link { up: false, ..session };
     assert!(changed(&mut core, topology::Change::Link(down.clone())), "of a device above the port");
+}
+
+#[test]
+fn a_smaller_mtu_renews_the_flowtable() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let link = core.network.topology().link_named("br-lan.10").unwrap().clone();
+    let with = |mtu| vec![topology::Change::Link(topology::Link { mtu, ..link.clone() })];
+    assert!(renews(&core.network_changed(with(1400))), "of a device above the port");
     core.applied(Ok(Applied::Replaced));
-    assert!(!changed(&mut core, topology::Change::Link(topology::Link { mtu: 1480, ..down })));
+    assert_eq!(revocation(&mut core)["cause"]["code"], "mtu");
+    assert!(!renews(&core.network_changed(with(1400))), "the same");
+    assert!(!renews(&core.network_changed(with(1500))), "larger");
+}
+
+#[test]
+fn frames_to_the_devices_above_a_port_are_for_the_router() {
+    let mut core = running();
+    let own = |core: &Core| core.offload.planned().unwrap().own["lan1"].clone();
+    let before = own(&core);
+    assert!(!before.is_empty());
+    let vlan = core.network.topology().link_named("br-lan.10").unwrap().clone();
+    let mac = Some(topology::Mac([2, 0, 0x5e, 0, 0, 1]));
+    let effects =
+        core.network_changed(vec![topology::Change::Link(topology::Link { mac, ..vlan })]);
+    let applies = |effect: &AnyEffect| {
+        matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
+    };
+    assert!(effects.iter().any(applies), "{effects:?}");
+    assert!(own(&core).contains("02:00:5e:00:00:01"));
+}
+
+#[test]
+fn a_changed_policy_of_ipsec_revokes() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let effects = core.offload_event(offload::Event::PoliciesChanged);
+    assert!(renews(&effects), "{effects:?}");
+    assert_eq!(revocation(&mut core)["cause"]["code"], "ipsec");
 }
 
 /// The station of the lab's host is seen on the port of this index.
@@ -253,6 +297,40 @@ fn a_host_that_roams_back_and_forth_causes_few_renewals() {
     core.now.mono += Duration::from_secs(10);
     let again = core.offload.flowtable.second(core.now);
     assert!(matches!(again, Some(Job::Renew(_))), "{again:?}");
+}
+
+#[test]
+fn flows_of_a_host_that_keeps_moving_stay_slow_and_others_are_not_renewed_for_it() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let applied = |effects: &[AnyEffect]| {
+        let is_apply = |effect: &AnyEffect| {
+            matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
+        };
+        effects.iter().any(is_apply)
+    };
+    let mut replaced = 0;
+    for second in 0..40 {
+        core.now.mono += Duration::from_secs(1);
+        let mut effects = core.network_changed(seen_on(1 + second % 2));
+        effects.extend(core.roaming_second());
+        replaced += usize::from(applied(&effects));
+        if !effects.is_empty() {
+            core.applied(Ok(Applied::Replaced));
+        }
+        if second > 10 {
+            assert!(!renews(&effects), "second {second}: {effects:?}");
+        }
+    }
+    assert_eq!(replaced, 1);
+    core.entries_read(&[established(1, false)]);
+    let flows = ask(&mut core, "flows", json!({}));
+    let column = flows["cols"].as_array().unwrap().iter().position(|c| c == "reason").unwrap();
+    assert_eq!(flows["rows"][0][column], "roaming");
+    // It is at rest.
+    core.now.mono += Duration::from_secs(61);
+    assert!(applied(&core.roaming_second()));
+    assert!(core.offload.planned().unwrap().roaming.is_empty());
 }
 
 #[test]

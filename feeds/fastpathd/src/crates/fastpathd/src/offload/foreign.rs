@@ -49,6 +49,8 @@ impl Core {
             RevocationReason::Elements
             | RevocationReason::Routes
             | RevocationReason::Stations
+            | RevocationReason::Mtu
+            | RevocationReason::Ipsec
             | RevocationReason::Flush => return None,
         }
         foreign.due = Some(foreign.read_at.map_or(self.now.mono, |at| at + MIN_INTERVAL));

@@ -97,7 +97,7 @@ impl Core {
 
     /// The rules in force are not those that offloaded flows have passed: all of them pass the new
     /// ones before an engine carries them again.
-    fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
+    pub(super) fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
         let flows = self.conntrack.flows().offloaded();
         if flows > 0 {
             log::info!("{reason}: {flows} offloaded flows have to pass the rules again");
@@ -137,13 +137,33 @@ impl Core {
         self.offload.flowtable.revoke(self.now).map(run)
     }
 
+    /// A link has a smaller MTU. The flowtable keeps the MTU that a flow began with. The eBPF engine
+    /// follows without this.
+    pub(crate) fn mtu_shrunk(&mut self) -> Option<AnyEffect> {
+        let has_flowtable = self.offload.flowtable().in_force()?.has_flowtable();
+        if !has_flowtable || !self.conntrack.flows().forwards(None) {
+            return None;
+        }
+        log::info!("the MTU of a link is smaller: renewing the flowtable");
+        let offloaded = self.conntrack.flows().in_flowtable();
+        self.offload.revocations.note(RevocationReason::Mtu, offloaded, self.now);
+        self.offload.flowtable.revoke(self.now).map(run)
+    }
+
     /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
     /// packet, by the network as it is now. The eBPF engine follows without this.
     pub(crate) fn stations_moved(&mut self, moved: &[Moved]) -> Option<AnyEffect> {
-        if moved.is_empty() || !self.offload.flowtable().in_force()?.has_flowtable() {
+        let in_force = self.offload.flowtable().in_force()?;
+        let topology = self.network.topology();
+        let moved: Vec<Moved> = moved
+            .iter()
+            .filter(|one| !stations::all_within(one, &in_force.roaming, topology))
+            .copied()
+            .collect();
+        if moved.is_empty() || !in_force.has_flowtable() {
             return None;
         }
-        let addresses = stations::addresses(moved, self.network.topology());
+        let addresses = stations::addresses(&moved, topology);
         if !self.conntrack.flows().forwards(addresses.as_deref()) {
             return None;
         }
@@ -197,6 +217,7 @@ impl Core {
                 let engine = EngineState {
                     engine: plan.engine,
                     excludes: plan.excludes.clone(),
+                    roaming: plan.roaming.clone(),
                     slow_packets: plan.slow_packets,
                     passed: plan.passed().unwrap_or_default(),
                     packet_chains: plan.packet_chains.clone(),

@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReport, Flowtable, Job, JobFailure};
 use hardware::HardwareUse;
-use revocation::Revocations;
+use revocation::{RevocationReason, Revocations};
 
 pub(crate) mod answer;
 pub(crate) mod attach;
@@ -37,6 +37,8 @@ pub(crate) enum Event {
     RulesChanged(Revision),
     /// The rules of other programs, or why they could not be read.
     RulesRead(Result<ForeignRules, String>),
+    /// Policies of `IPsec` were changed.
+    PoliciesChanged,
     /// The outcome of a job that applies or renews the table.
     Applied(Result<Applied, JobFailure>),
     /// The outcome of a job that verifies the table: whether the plan is still in force.
@@ -138,6 +140,7 @@ impl Core {
         match event {
             Event::RulesChanged(revision) => self.rules_changed(revision),
             Event::RulesRead(result) => self.rules_read(result),
+            Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
             Event::Applied(result) => self.applied(result),
             Event::Verified(in_force) => self.verified(in_force),
             Event::Attached(result) => self.attached(*result),

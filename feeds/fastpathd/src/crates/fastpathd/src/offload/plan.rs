@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Engine;
 use ruleset::{Candidate, Plan};
-use topology::Name;
+use topology::{Mac, Name};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -43,6 +43,14 @@ impl Core {
         plan.tunnel(tunnels);
         self.see_returned(&plan);
         plan.packet_chains = self.packet_chains(&plan);
+        plan.ipsec = self.sys.machine().ipsec;
+        let topology = self.network.topology();
+        let own = |device: &String| topology.own_macs(device).iter().map(Mac::to_string).collect();
+        let own = plan.devices.iter().map(|device| (device.clone(), own(device)));
+        plan.address(own.collect::<Vec<_>>());
+        if plan.has_flowtable() {
+            plan.roaming.clone_from(self.network.roaming());
+        }
         self.offload.planned = Some(plan.clone());
         if !self.offload.ebpf.is_known() {
             return effects;

@@ -19,6 +19,8 @@ config::coded! {
         Rules = "rules", "rules of nftables were changed";
         Elements = "elements", "elements of sets of nftables were changed";
         Routes = "routes", "routes were changed";
+        Mtu = "mtu", "the MTU of a link is smaller";
+        Ipsec = "ipsec", "policies of IPsec were changed";
         Stations = "stations", "hosts have moved to another port";
         Flush = "flush", "a flush was requested";
     }

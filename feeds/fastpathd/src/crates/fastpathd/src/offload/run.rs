@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ctnetlink::{Revision, RevisionError, RevisionSocket, Revisions};
+use netlink::{AsyncSocket, DUMP, Dump, Protocol, REQUEST, RequestError, overrun};
 use ruleset::{ForeignRules, NftCommand};
 use tokio::sync::mpsc::Sender;
 
@@ -24,9 +25,11 @@ pub(crate) use attach::clear as detach_all;
 
 /// After a failure; the kernel's answer will not change any sooner.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Changes of policies that count as one.
+const GATHER: Duration = Duration::from_millis(50);
 
 /// Family and name of our table.
-const TABLE: (u8, &str) = (1, "fastpath");
+pub(crate) const TABLE: (u8, &str) = (1, "fastpath");
 
 /// A socket that receives every change of nftables from now on.
 pub(crate) fn subscribe() -> Result<RevisionSocket, RevisionError> {
@@ -63,6 +66,57 @@ pub(crate) async fn watch(
             return;
         }
     }
+}
+
+/// Follows the policies of `IPsec` until the daemon ends. Flows that were offloaded before a policy
+/// would go on in plain text.
+pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
+    /// `XFRMNLGRP_POLICY`.
+    const POLICIES: u32 = 4;
+    loop {
+        // Fails while the kernel's module is missing: then nobody can add a policy through it.
+        let opened = AsyncSocket::open(Protocol::Xfrm, &[POLICIES]);
+        if let Ok(socket) = opened
+            && follow_policies(socket, &events).await.is_none()
+        {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// `None` if the daemon ends, and otherwise after a failure.
+async fn follow_policies(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
+    // A policy may be newer than the rules in force.
+    let mut changed = has_policies().await;
+    loop {
+        if changed {
+            events.send(AnyEvent::Offload(Event::PoliciesChanged)).await.ok()?;
+        }
+        let received = socket.recv().await.map(drop);
+        if received.is_err_and(|error| !overrun(&error)) {
+            return Some(());
+        }
+        // A program that connects changes several policies at once.
+        tokio::time::sleep(GATHER).await;
+        while socket.try_recv().is_ok_and(|more| more.is_some()) {}
+        changed = true;
+    }
+}
+
+/// Whether the kernel has any policy, or cannot be asked.
+async fn has_policies() -> bool {
+    /// `XFRM_MSG_GETPOLICY`, and `struct xfrm_userpolicy_id`.
+    const GETPOLICY: u16 = 0x15;
+    const ID: [u8; 64] = [0; 64];
+    let mut any = false;
+    let asked = async {
+        let mut dump = Dump::open(Protocol::Xfrm)?;
+        dump.start(|seq| netlink::message(GETPOLICY, REQUEST | DUMP, seq, &ID))?;
+        while dump.next(|_| any = true).await? {}
+        Ok::<_, RequestError>(())
+    };
+    asked.await.is_err() || any
 }
 
 pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {

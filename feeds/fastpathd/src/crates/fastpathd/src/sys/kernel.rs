@@ -35,6 +35,8 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
     pub(crate) kernel: String,
+    /// It can encrypt packets by policy (`CONFIG_XFRM`).
+    pub(crate) ipsec: bool,
     /// When the daemon did.
     pub(crate) started: Now,
     /// Rules that are installed with the daemon.
@@ -58,7 +60,12 @@ pub(crate) struct Readings {
 /// Reads facts that do not change while the daemon runs.
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
-    Machine { kernel: word("/proc/sys/kernel/osrelease"), started, own_rules: own_rules.to_owned() }
+    Machine {
+        kernel: word("/proc/sys/kernel/osrelease"),
+        ipsec: Path::new("/proc/sys/net/core/xfrm_larval_drop").exists(),
+        started,
+        own_rules: own_rules.to_owned(),
+    }
 }
 
 /// Reads files that change all the time.
