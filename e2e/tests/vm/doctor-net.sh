@@ -374,6 +374,30 @@ test_line_whose_sizes_do_not_fit() {
         cp /run/e2e/firewall /etc/config/firewall'
 }
 
+# A program by its name alone.
+# @finds:pppoe-idle @finds:pppoe-uncounted @finds:conntrack-uncounted
+test_counters_and_timeouts_that_offload_bypasses() {
+    trap 'gw "sed -i /demand/d /etc/config/network; fastpathctl engine flowtable" >/dev/null' EXIT
+    doctor '
+        silent pppoe-idle; silent pppoe-uncounted; silent conntrack-uncounted
+        sed -i "/option proto .pppoe./a option demand 300" /etc/config/network
+        finds pppoe-idle
+        sed -i "/option demand/d" /etc/config/network
+        silent pppoe-idle
+        sh -c "echo vnstatd >/proc/self/comm; while :; do sleep 1; done" >/dev/null 2>&1 &
+        until grep -qx vnstatd /proc/$!/comm; do :; done
+        finds pppoe-uncounted
+        kill $!
+        silent pppoe-uncounted
+        printf "%s\n" "table inet e2e {" "chain forward {" "type filter hook forward priority -10" \
+            "ct bytes > 1000000 counter" "}" "}" | nft -f -
+        silent conntrack-uncounted
+        fastpathctl engine ebpf >/dev/null
+        finds conntrack-uncounted
+        nft delete table inet e2e
+        silent conntrack-uncounted'
+}
+
 # Older lines are forgotten, for as long as the test takes: it starts with an empty log.
 # @finds:pppoe-redials
 test_line_that_ends_again_and_again() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of connection tracking: accounting off, helpers, nearly full table, long timeout of
-//! established TCP connections, small hash; limits and fixes. When a table is nearly full is in
+//! established TCP connections, small hash, readers of counters that eBPF leaves out; limits and fixes. When a table is nearly full is in
 //! `crates/health/src/lib.rs`.
 
 use serde_json::{Value, json};
 
-use super::Check;
+use super::{Check, flowtable};
 use crate::facts::conntrack::{BUCKETS, SETTINGS};
+use crate::facts::others::BY_CONNTRACK;
 use crate::facts::rules::SOURCE;
 use crate::facts::walk::statements;
 use crate::facts::{Facts, Unknown, word};
@@ -20,6 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-full", group: GROUP, run: full },
     Check { id: "conntrack-timeout", group: GROUP, run: timeout },
     Check { id: "conntrack-hash", group: GROUP, run: hash },
+    Check { id: "conntrack-uncounted", group: GROUP, run: uncounted },
 ];
 
 /// A day. The kernel's own is five; `OpenWrt`'s 7440 s is the minimum of RFC 5382.
@@ -35,6 +37,40 @@ fn accounting(facts: &Facts) -> Verdict {
     let path = format!("{SETTINGS}/nf_conntrack_acct");
     let finding = Finding::of(condition).saw("accounting", "", "0", &path);
     Ok(Some(finding.fix(Some(Fix::write(path, 1)))))
+}
+
+/// The kernel lets nobody set conntrack's counters, so packets that programs forward are missing.
+fn uncounted(facts: &Facts) -> Verdict {
+    if flowtable::engine(facts, "active")? != "ebpf" {
+        return Ok(None);
+    }
+    let mut finding = Finding::new(Severity::Advice);
+    let mut readers = Vec::new();
+    if facts.others.counting.contains(BY_CONNTRACK) {
+        readers.push(BY_CONNTRACK.to_owned());
+        finding = finding.saw("reader", BY_CONNTRACK, "–", "/proc");
+    }
+    for rule in facts.rules.of("rule")?.into_iter().filter(|rule| reads_counters(rule)) {
+        let chain = ["family", "table", "chain"].map(|key| word(rule, key)).join(" ");
+        if !readers.contains(&chain) {
+            finding = finding.saw("reader", &chain, "ct bytes", SOURCE);
+            readers.push(chain);
+        }
+    }
+    if readers.is_empty() {
+        return Ok(None);
+    }
+    let fix = flowtable::set_engine(facts, "flowtable");
+    Ok(Some(finding.with("readers", readers.join(", ")).fix(Some(fix))))
+}
+
+/// Whether a rule of another table compares what conntrack has counted.
+fn reads_counters(rule: &Value) -> bool {
+    let ours = word(rule, "family") == "inet" && word(rule, "table") == "fastpath";
+    let counted = |value: &Value| {
+        matches!(value["left"]["ct"]["key"].as_str(), Some("bytes" | "packets" | "avgpkt"))
+    };
+    !ours && statements(rule).any(|(name, value)| name == "match" && counted(value))
 }
 
 fn full(facts: &Facts) -> Verdict {

@@ -25,19 +25,51 @@ fn router(change: &[(&str, &str)]) -> Fake {
     fake
 }
 
-fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
-    let facts = Facts {
+/// With this engine in force.
+fn facts(fake: &Fake, engine: &str) -> Facts {
+    let mut facts = Facts {
         conntrack: conntrack::read(fake),
         rules: rules::read(fake),
         uci: uci::read(fake),
         ..Facts::default()
     };
-    all_found(CHECKS, &facts)
+    facts.flowtable.status = json!({"engine": {"active": engine}}).into();
+    facts
+}
+
+fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
+    all_found(CHECKS, &facts(fake, "flowtable"))
 }
 
 #[test]
 fn a_healthy_router_has_no_finding() {
     assert_eq!(found(&router(&[])), []);
+}
+
+#[test]
+fn readers_of_counters_that_ebpf_leaves_out_are_named() {
+    let rule = |table: &str, key: &str| {
+        let compared = json!({"op": ">", "left": {"ct": {"key": key}}, "right": 1});
+        json!({"rule": {"family": "inet", "table": table, "chain": "f", "expr": [{"match": compared}]}})
+    };
+    let with = |engine: &str, rules: &[serde_json::Value]| {
+        let listing = json!({"nftables": rules}).to_string();
+        facts(&router(&[]).prints("nft -j list ruleset", &listing), engine)
+    };
+    for key in ["bytes", "packets", "avgpkt"] {
+        let rules = [rule("limits", key), rule("limits", key), rule("fastpath", key)];
+        let (id, finding) = all_found(CHECKS, &with("ebpf", &rules)).remove(0);
+        assert_eq!(
+            (id, &finding.params["readers"]),
+            ("conntrack-uncounted", &json!("inet limits f"))
+        );
+        assert_eq!(all_found(CHECKS, &with("flowtable", &rules)), []);
+    }
+    let other = [rule("limits", "mark"), rule("fastpath", "bytes")];
+    assert_eq!(all_found(CHECKS, &with("ebpf", &other)), []);
+    let mut facts = with("ebpf", &[]);
+    facts.others.counting = ["nlbwmon", "collectd"].into();
+    assert_eq!(all_found(CHECKS, &facts)[0].1.params["readers"], "nlbwmon");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of PPPoE: MTU larger than the frames below, missing MSS clamping, a port outside the fast
-//! path, reconnects within a day (limit).
+//! path, reconnects within a day (limit), idle timeouts and counters that offload bypasses.
 
 use serde_json::json;
 
-use super::Check;
 use super::rules::clamps_mss;
+use super::{Check, flowtable};
+use crate::facts::others::BY_DEVICE;
 use crate::facts::rules::SOURCE;
 use crate::facts::{Facts, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
+use uci::Section;
 
 const GROUP: &str = "pppoe";
 /// This group's part of the table.
@@ -17,6 +19,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "pppoe-mss", group: GROUP, run: mss },
     Check { id: "pppoe-slow", group: GROUP, run: slow },
     Check { id: "pppoe-redials", group: GROUP, run: redials },
+    Check { id: "pppoe-idle", group: GROUP, run: idle },
+    Check { id: "pppoe-uncounted", group: GROUP, run: uncounted },
 ];
 
 /// Bytes that PPPoE takes of each frame: 6 of its own, 2 of PPP's.
@@ -89,6 +93,57 @@ fn slow(facts: &Facts) -> Verdict {
             .saw("devices", "", &engine["devices"], "ubus call fastpath status: engine.devices")
             .gain("docs/doctor.md, PPPoE")
     }))
+}
+
+/// pppd asks the kernel's ppp device how long it was idle, and offloaded packets bypass that device.
+fn idle(facts: &Facts) -> Verdict {
+    if flowtable::engine(facts, "active")? == "off" {
+        return Ok(None);
+    }
+    let main = facts.uci.fastpath.get()?.of("fastpath").next();
+    if main.is_some_and(|main| !main.is_on("pppoe", true)) {
+        return Ok(None);
+    }
+    let interfaces = facts.uci.network.get()?.of("interface");
+    let mut sessions = interfaces.filter(|of| of.text("proto") == Some("pppoe"));
+    let Some((section, seconds)) = sessions.find_map(|of| Some((of, idle_limit(of)?))) else {
+        return Ok(None);
+    };
+    let finding = Finding::new(Severity::Error)
+        .with("interface", section.name.as_str())
+        .with("seconds", seconds)
+        .saw("idle", &section.name, format!("{seconds} s"), "/etc/config/network");
+    let fix = main.map(|main| Fix::set("fastpath", &main.name, &json!({"pppoe": "0"})));
+    Ok(Some(finding.fix(fix)))
+}
+
+/// Seconds without a packet after which pppd ends the session: netifd's `demand`, or an option of
+/// pppd's own.
+fn idle_limit(section: &Section) -> Option<u64> {
+    let limit = |text: &str| text.parse().ok().filter(|seconds| *seconds > 0);
+    let options = section.words("pppd_options").into_iter();
+    let words: Vec<&str> = options.flat_map(str::split_whitespace).collect();
+    let own = words.windows(2).find(|pair| pair[0] == "idle").and_then(|pair| limit(pair[1]));
+    section.text("demand").and_then(limit).or(own)
+}
+
+/// A program counts by the ppp device, which offloaded packets bypass.
+fn uncounted(facts: &Facts) -> Verdict {
+    if flowtable::engine(facts, "active")? == "off" {
+        return Ok(None);
+    }
+    let programs = BY_DEVICE.iter().filter(|name| facts.others.counting.contains(*name));
+    let programs: Vec<&str> = programs.copied().collect();
+    let session = facts.pppoe.sessions.get()?.first();
+    let Some(session) = session.filter(|_| !programs.is_empty()) else { return Ok(None) };
+    let mut finding = Finding::new(Severity::Advice)
+        .with("device", session.device.as_str())
+        .with("lower", session.lower.as_str())
+        .with("programs", programs.join(", "));
+    for program in programs {
+        finding = finding.saw("reader", program, &session.device, "/proc");
+    }
+    Ok(Some(finding))
 }
 
 fn redials(facts: &Facts) -> Verdict {

@@ -16,7 +16,11 @@ fn router(clamped: bool) -> Fake {
     let rule = json!({"family": "inet", "table": "fw4", "chain": "mangle_forward", "expr": expr});
     let rules = json!({"nftables": [{"rule": rule}]}).to_string();
     let zone = "config zone 'z'\n\toption name 'wan'\n\tlist network 'wan'\n";
-    Fake::new().prints("nft -j list ruleset", &rules).file("/etc/config/firewall", zone)
+    Fake::new()
+        .prints("nft -j list ruleset", &rules)
+        .file("/etc/config/firewall", zone)
+        .file("/etc/config/network", "")
+        .file("/etc/config/fastpath", "config fastpath 'main'\n")
 }
 
 fn facts(fake: &Fake, mtu: u64, lower_mtu: u64, ended: u64, devices: &Value) -> Facts {
@@ -71,6 +75,42 @@ fn without_a_clamp_the_zone_gets_one() {
 fn a_port_left_out_is_named() {
     let (id, finding) = found(&facts(&router(true), 1492, 1500, 0, &json!(["lan1"]))).remove(0);
     assert_eq!((id, &finding.params["port"]), ("pppoe-slow", &json!("wan")));
+}
+
+/// The session of a line that netifd dials with these options.
+fn dialled(options: &str) -> Facts {
+    let network = format!("config interface 'wan'\n\toption proto 'pppoe'\n{options}");
+    facts(&router(true).file("/etc/config/network", &network), 1492, 1500, 0, &ports())
+}
+
+#[test]
+fn an_idle_timeout_ends_a_session_that_is_offloaded() {
+    for options in [
+        "\toption demand '300'\n",
+        "\toption pppd_options 'debug idle 300 mtu 1492'\n",
+        "\tlist pppd_options 'idle 300'\n",
+    ] {
+        let mut facts = dialled(options);
+        let (id, finding) = found(&facts).remove(0);
+        assert_eq!((id, &finding.params["seconds"]), ("pppoe-idle", &json!(300)), "{options}");
+        let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
+        assert_eq!(edits[0]["values"], json!({"pppoe": "0"}));
+        facts.flowtable.status = json!({"engine": {"active": "off"}}).into();
+        assert_eq!(found(&facts), []);
+    }
+    for options in ["", "\toption demand '0'\n", "\toption pppd_options 'idle'\n"] {
+        assert_eq!(found(&dialled(options)), [], "{options}");
+    }
+}
+
+#[test]
+fn programs_that_read_the_ppp_device_are_named() {
+    let mut facts = dialled("");
+    facts.others.counting = ["vnstatd", "nlbwmon"].into();
+    let (id, finding) = found(&facts).remove(0);
+    assert_eq!((id, &finding.params["programs"]), ("pppoe-uncounted", &json!("vnstatd")));
+    facts.pppoe.sessions = vec![].into();
+    assert_eq!(found(&facts), []);
 }
 
 #[test]

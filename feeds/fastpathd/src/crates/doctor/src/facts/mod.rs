@@ -189,7 +189,7 @@ impl Facts {
         if of(&["flowtable", "offload", "bridge", "conntrack", "pppoe", "system"]) {
             facts.uci = uci::read(machine);
         }
-        if of(&["flowtable"]) {
+        if of(&["flowtable", "conntrack", "pppoe"]) {
             facts.others = others::read(machine);
         }
         if of(&["cpu", "ips"]) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Reads the configuration of programs that mark or shape what the fast path forwards: mwan3, pbr,
-//! sqm. Which of them start at boot.
+//! sqm. Which of them start at boot, and which programs count traffic.
+
+use std::collections::BTreeSet;
 
 use uci::Package;
 
 use super::uci::package;
-use super::{Known, exists};
+use super::{Known, exists, processes};
 use crate::machine::Machine;
 
 /// Their configuration, none where a program does not start at boot.
@@ -17,7 +19,14 @@ pub(crate) struct Others {
     pub pbr: Known<Option<Package>>,
     /// `/etc/config/sqm`.
     pub sqm: Known<Option<Package>>,
+    /// Running programs that count traffic, each once.
+    pub counting: BTreeSet<&'static str>,
 }
+
+/// Counts by conntrack.
+pub(crate) const BY_CONNTRACK: &str = "nlbwmon";
+/// Count by device.
+pub(crate) const BY_DEVICE: [&str; 2] = ["vnstatd", "collectd"];
 
 /// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Others {
@@ -28,7 +37,14 @@ pub(crate) fn read(machine: &dyn Machine) -> Others {
         }
         Known(package(machine, &path).map(Some))
     });
-    Others { mwan3, pbr, sqm }
+    Others { mwan3, pbr, sqm, counting: counting(machine) }
+}
+
+fn counting(machine: &dyn Machine) -> BTreeSet<&'static str> {
+    let known = || BY_DEVICE.into_iter().chain([BY_CONNTRACK]);
+    let name = |process: String| machine.read(&format!("/proc/{process}/comm")).ok();
+    let running = processes(machine).filter_map(name);
+    running.filter_map(|name| known().find(|known| *known == name.trim())).collect()
 }
 
 /// Whether procd starts a program at boot: `/etc/rc.d/S19mwan3`.
