@@ -29,27 +29,6 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# steady HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last as
-# `FIRST LENGTH` a line.
-steady() { begin "$1" "steady$2" "/tmp/e2e/steady $3 $2"; }
-steady_ends() {
-    peers touch "/tmp/e2e/steady.$1.end"
-    soon 20 ended "steady$1"
-    read -r SENT BACK < <(peers cat "/tmp/e2e/steady$1.log")
-    GAPS=$(peers tail -n +2 "/tmp/e2e/steady$1.log")
-}
-
-# count_of PORT FIELD: how many it has sent (1) or got back (2) so far.
-count_of() { peers cat "/tmp/e2e/steady.$1" | cut -d ' ' -f "$2"; }
-reaches() {
-    local now
-    now=$(count_of "$1" "$2")
-    [ "${now:-0}" -ge "$3" ] || { echo "$now of $3"; return 1; }
-}
-
-# later PORT NUMBER: it has sent so many more.
-later() { soon 20 reaches "$1" 1 $(($(count_of "$1" 1) + $2)); }
-
 # prepare_moves: what a move consists of, as one script for each direction: the other port is muted
 # and the routes are changed at once.
 prepare_moves() {
@@ -98,7 +77,7 @@ moved_often() {
     begin h10 "tcp$up" "exec curl -gsS -H Expect: --limit-rate 40k --local-port $up" \
         "-T /tmp/e2e/zeros http://$ISP_4:$POUR_PORT/"
     download h10 "$down" "$ISP_4"
-    steady h10 "$port" "$ISP_4"
+    numbered h10 "$port" "$ISP_4"
     count_slow "$port"
     ids=$(for number in "$port" "$down" "$up"; do
         soon 20 on_path "$engine" --text "$number"
@@ -108,7 +87,7 @@ moved_often() {
         if ((number % 2)); then to=eth1 ports="lan1 lan3"; else to=eth0 ports="lan3 lan1"; fi
         before=$(slow_packets "$port")
         move_to "$to"
-        soon 5 reaches "$port" 2 $(($(count_of "$port" 2) + 3))
+        soon 5 steady_reaches "$port" 2 $(($(count_of "$port" 2) + 3))
         until_still 5 slow_packets "$port"
         slow=$(($(slow_packets "$port") - before))
         between "packets on the slow path at move $number" "$slow" $least "$limit"
@@ -209,7 +188,7 @@ test_a_host_that_flaps_costs_others_no_packet() {
     prepare_moves
     move_to eth0
     talk h10 flap "$ISP_4"
-    steady h20 "$port" "$ISP_4"
+    numbered h20 "$port" "$ISP_4"
     count_slow "$port"
     soon 20 on_path flowtable --proto udp --text "$port"
     soon 10 on_path flowtable --proto udp --host 10.10.10.10

@@ -56,6 +56,27 @@ download() {
 # talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
 talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
 
+# numbered HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last as
+# `FIRST LENGTH` a line.
+numbered() { begin "$1" "steady$2" "/tmp/e2e/steady $3 $2"; }
+steady_ends() {
+    peers touch "/tmp/e2e/steady.$1.end"
+    soon 20 ended "steady$1"
+    read -r SENT BACK < <(peers cat "/tmp/e2e/steady$1.log")
+    GAPS=$(peers tail -n +2 "/tmp/e2e/steady$1.log")
+}
+
+# count_of PORT FIELD: how many it has sent (1) or got back (2) so far.
+count_of() { peers cat "/tmp/e2e/steady.$1" | cut -d ' ' -f "$2"; }
+steady_reaches() {
+    local now
+    now=$(count_of "$1" "$2")
+    [ "${now:-0}" -ge "$3" ] || { echo "$now of $3"; return 1; }
+}
+
+# later PORT NUMBER: it has sent so many more.
+later() { soon 20 steady_reaches "$1" 1 $(($(count_of "$1" 1) + $2)); }
+
 # retransmitted HOST: TCP segments that it has sent again.
 retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
 
