@@ -272,10 +272,10 @@ test_sizes() {
 # Those that boot machines and measure only in the tier `all`, or by name.
 test_commands() {
     npm_ready "$TOP/e2e"
-    local without=()
-    [ "$CHOSEN" != @core ] || without=(--grep-invert @long)
+    local selection=()
+    [ "$CHOSEN" != @core ] || selection=(--grep-invert @long)
     need_packages "the tests of commands" curl git
-    lab_tests commands "$TOP/e2e/tests/run" commands "${without[@]}"
+    lab_tests commands "$TOP/e2e/tests/run" commands "${selection[@]}"
 }
 
 test_scale() {

@@ -4,7 +4,10 @@
 # @long
 
 # table TEXT: the table of engines, with a row for each route.
-table() { has "$1" "offload ratio" "inter-vlan  IPv4" "inter-vlan  IPv6" "pppoe       IPv4" "pppoe       IPv6"; }
+table() {
+    has "$1" "offload ratio" "inter-vlan  IPv4" "inter-vlan  IPv6" "pppoe       IPv4" \
+        "pppoe       IPv6"
+}
 
 # @runs ./build.sh lab --once --machine uml
 test_the_engines_are_compared() { table "$(BENCH_SECONDS=1 build lab --once --machine uml)"; }

@@ -22,8 +22,8 @@ test_documented_selections_find_tests() {
         for select in "${!words[@]}"; do
             case ${words[select]} in -g | --grep) break ;; esac
         done
-        grep -E "^(${words[0]//,/|}) " "$WORK/tests" | grep -E -- "${words[select + 1]}" >"$WORK/found" ||
-            fail "none: $line"
+        grep -E "^(${words[0]//,/|}) " "$WORK/tests" |
+            grep -E -- "${words[select + 1]}" >"$WORK/found" || fail "none: $line"
     done <"$WORK/selections"
 }
 
@@ -50,8 +50,8 @@ test_sizes_are_tested_in_another_order() {
 # product on virtual Ethernet decides.
 # shellcheck disable=SC2016 # jq expands it
 test_rows_that_the_host_disturbs_are_not_compared() {
-    local row='{bench: $bench, machine: $machine, engine: $engine, ip: 4, nat: 1, size: 60, flows: 1,
-        link: "plain", sum: "full", proto: "udp"}' report
+    local row='{bench: $bench, machine: $machine, engine: $engine, ip: 4, nat: 1, size: 60,
+        flows: 1, link: "plain", sum: "full", proto: "udp"}' report
     report=$(jq -n "def row(\$bench; \$machine; \$engine; costs): costs | to_entries[] as \$each |
             $row + {cost: \$each.value, run: \$each.key};
         row(\"virtio\"; \"virtio\"; \"tcx\"; [100, 120, 140]),
@@ -90,7 +90,8 @@ test_clean_removes_everything_made() {
 # @runs ./build.sh ui-dev
 test_a_lab_has_shells_and_the_page() {
     local page
-    "$LAB/lab" --machine uml up >"$WORK/up" 2>&1 || skip "no user-mode machine: $(tail -n 1 "$WORK/up")"
+    "$LAB/lab" --machine uml up >"$WORK/up" 2>&1 ||
+        skip "no user-mode machine: $(tail -n 1 "$WORK/up")"
     trap '"$LAB/lab" down >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null' EXIT
     has "$(echo fastpathctl status | build shell gw)" flowtable
     has "$(echo ip netns list | build shell peers)" isp
