@@ -22,6 +22,15 @@ const LONGEST_VALUE: usize = 4096;
 /// Bytes of a name; uci has no limit, its files are to be read by people.
 const LONGEST_NAME: usize = 64;
 
+/// The members of each operation beside `config` and `op`.
+const MEMBERS: &[(&str, &[&str])] = &[
+    ("add", &["type", "section", "id", "values"]),
+    ("set", &["section", "values"]),
+    ("delete", &["section"]),
+    ("rename", &["section", "name"]),
+    ("order", &["sections"]),
+];
+
 /// New values of options; none removes the option.
 pub(crate) type Values = BTreeMap<String, Option<Setting>>;
 
@@ -126,15 +135,31 @@ impl<'a> Fields<'a> {
         if !CONFIGS.contains(&config) {
             return Err(self.wrong("config", format!("is not one of {}", CONFIGS.join(", "))));
         }
-        let op = match self.text("op")? {
+        let op = self.text("op")?;
+        let (_, members) = MEMBERS
+            .iter()
+            .find(|(known, _)| *known == op)
+            .ok_or_else(|| self.wrong("op", "is not one of add, set, delete, rename, order"))?;
+        self.only(op, members)?;
+        let op = match op {
             "add" => self.add()?,
             "set" => Op::Set { section: self.name("section")?, values: self.values()? },
             "delete" => Op::Delete { section: self.name("section")? },
             "rename" => Op::Rename { section: self.name("section")?, name: self.name("name")? },
-            "order" => Op::Order { sections: self.sections()? },
-            _ => return Err(self.wrong("op", "is not one of add, set, delete, rename, order")),
+            _ => Op::Order { sections: self.sections()? },
         };
         Ok(Edit { config: config.to_owned(), op })
+    }
+
+    /// Refuses members that the operation does not have: one that is ignored would make another
+    /// edit than the one meant.
+    fn only(&self, op: &str, members: &[&str]) -> Result<(), EditError> {
+        let known = |name: &str| matches!(name, "config" | "op") || members.contains(&name);
+        let mut names = self.value.as_object().into_iter().flat_map(Map::keys);
+        names.find(|name| !known(name)).map_or(Ok(()), |name| {
+            let what = format!("is not a member of {op}; it has {}", members.join(", "));
+            Err(self.wrong(name, what))
+        })
     }
 
     fn add(&self) -> Result<Op, EditError> {

@@ -60,6 +60,30 @@ fn an_invalid_edit_is_reported_with_its_number() {
     assert_eq!(read_edits(&many).unwrap_err().number, 0);
 }
 
+/// An ignored member would make another edit: `option` of a `delete` the loss of a section.
+#[test]
+fn a_member_that_an_operation_lacks_is_refused() {
+    let edits = [
+        json!({"config": "firewall", "op": "add", "type": "rule"}),
+        json!({"config": "network", "op": "set", "section": "lan", "values": {"mtu": "1500"}}),
+        json!({"config": "network", "op": "delete", "section": "lan"}),
+        json!({"config": "network", "op": "rename", "section": "lan", "name": "home"}),
+        json!({"config": "network", "op": "order", "sections": ["lan"]}),
+    ];
+    for edit in edits {
+        let op = edit["op"].as_str().unwrap();
+        let own = MEMBERS.iter().find(|(known, _)| *known == op).unwrap().1;
+        let all = MEMBERS.iter().flat_map(|(_, members)| *members);
+        let misspelt = ["option", "value", "options", "Section", "sections ", ""];
+        for member in all.chain(&misspelt).filter(|member| !own.contains(member)) {
+            let mut wrong = edit.clone();
+            wrong[*member] = json!("guest");
+            let error = read(wrong.clone()).expect_err(&wrong.to_string());
+            assert_eq!(error.field, *member, "{wrong}");
+        }
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

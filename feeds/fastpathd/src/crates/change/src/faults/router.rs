@@ -173,6 +173,7 @@ impl Router {
             }
             "set" => {
                 let mut edit = args.clone();
+                edit.remove(SESSION);
                 edit.insert("op".to_owned(), json!("set"));
                 let mut staged = self.staged.borrow_mut();
                 staged.get_mut(session).ok_or(Status::NotFound)?.push(edit.into());
