@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which backups are refused before they are sent: format, names, links, more than 32 MiB. */
+/** Which backups are refused before they are sent: format, names, links that leave the root or are
+ * written through, more than 32 MiB. */
 
 /** Why an archive is not a backup of a router's configuration. */
-export type Flaw = 'not-gzip' | 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';
+export type Flaw = 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';
 
 /** An archive that is refused before anything is sent to the router. */
 export class ArchiveFault extends Error {
@@ -28,10 +29,22 @@ export async function namesOf(file: Blob): Promise<string[]> {
   return listed(await inflated(file));
 }
 
-async function inflated(file: Blob): Promise<Uint8Array> {
+async function isPacked(file: Blob): Promise<boolean> {
   const magic = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-  if (magic[0] !== 0x1f || magic[1] !== 0x8b) throw new ArchiveFault('not-gzip');
-  const reader = file.stream().pipeThrough(new DecompressionStream('gzip')).getReader();
+  return magic[0] === 0x1f && magic[1] === 0x8b;
+}
+
+/** The backup as sysupgrade reads it: Safari unpacks what it downloads to a plain tar archive. */
+export async function packed(file: Blob): Promise<Blob> {
+  if (await isPacked(file)) return file;
+  return new Response(file.stream().pipeThrough(new CompressionStream('gzip'))).blob();
+}
+
+async function inflated(file: Blob): Promise<Uint8Array> {
+  const stream = (await isPacked(file))
+    ? file.stream().pipeThrough(new DecompressionStream('gzip'))
+    : file.stream();
+  const reader = stream.getReader();
   const parts: Uint8Array[] = [];
   let length = 0;
   for (;;) {
@@ -73,8 +86,9 @@ function sumOf(head: Uint8Array): number {
 
 function listed(tar: Uint8Array): string[] {
   const names: string[] = [];
+  const tree = new Tree();
   let at = 0;
-  let long = '';
+  let [long, longTarget] = ['', ''];
   for (;;) {
     const head = tar.subarray(at, at + BLOCK);
     if (head.length < BLOCK) throw new ArchiveFault(at === 0 ? 'not-tar' : 'truncated');
@@ -89,12 +103,17 @@ function listed(tar: Uint8Array): string[] {
     const prefix = field(head, 345, 155);
     const own = field(head, 0, 100);
     const name = long || (prefix ? `${prefix}/${own}` : own);
-    long = '';
-    // GNU's and POSIX' ways to write a longer name: an entry before the one it belongs to.
+    const target = longTarget || field(head, 157, 100);
+    // GNU's and POSIX' ways to write longer names: entries before the one they belong to.
     if (kind === 'L') long = field(tar, body, size);
-    else if (kind === 'x') long = pathOf(decoder.decode(tar.subarray(body, body + size)));
-    else if (kind !== 'g') {
-      check(name, kind, field(head, 157, 100));
+    else if (kind === 'K') longTarget = field(tar, body, size);
+    else if (kind === 'x') {
+      const records = decoder.decode(tar.subarray(body, body + size));
+      long = recordOf(records, 'path') || long;
+      longTarget = recordOf(records, 'linkpath') || longTarget;
+    } else if (kind !== 'g') {
+      [long, longTarget] = ['', ''];
+      tree.add(name, kind, target);
       if (kind === '0') names.push(name.replace(/^\.\//, ''));
     }
     at = body + Math.ceil(size / BLOCK) * BLOCK;
@@ -103,13 +122,52 @@ function listed(tar: Uint8Array): string[] {
   return names.sort();
 }
 
-const pathOf = (records: string): string => /(?:^|\n)\d+ path=([^\n]*)/.exec(records)?.[1] ?? '';
+const recordOf = (records: string, key: string): string =>
+  new RegExp(`(?:^|\\n)\\d+ ${key}=([^\\n]*)`).exec(records)?.[1] ?? '';
 
-const leaves = (path: string) => path.startsWith('/') || path.split('/').includes('..');
+/** The folders and the name of a path; undefined if it leaves the root. */
+function partsOf(path: string, from: readonly string[] = []): string[] | undefined {
+  if (path.startsWith('/')) return undefined;
+  const parts = [...from];
+  for (const part of path.split('/')) {
+    if (part === '..' && parts.length === 0) return undefined;
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts;
+}
 
-function check(name: string, kind: string, target: string): void {
-  if (name === '' || leaves(name)) throw new ArchiveFault('outside', name);
-  // A link may precede a file below it.
-  if ((kind === '1' || kind === '2') && leaves(target)) throw new ArchiveFault('link', name);
-  if (!['0', '1', '2', '5'].includes(kind)) throw new ArchiveFault('link', name);
+/**
+ * The entries so far. The router's own tar follows a link that an earlier entry has made, so nothing
+ * may be written through one, whatever it leads to. A hard link may name an entry of this archive
+ * only, which is no link itself.
+ */
+class Tree {
+  readonly #links = new Set<string>();
+  readonly #files = new Set<string>();
+
+  add(name: string, kind: string, target: string): void {
+    const parts = name.split('/').includes('..') ? undefined : partsOf(name);
+    if (name === '' || !parts) throw new ArchiveFault('outside', name);
+    const own = parts.join('/');
+    const above = parts.map((_, i) => parts.slice(0, i).join('/'));
+    if (above.some((folder) => this.#links.has(folder)) || this.#links.has(own)) {
+      throw new ArchiveFault('outside', name);
+    }
+    if (kind === '0') this.#files.add(own);
+    else if (kind === '1') this.#hard(name, target);
+    else if (kind === '2') this.#soft(name, own, parts.slice(0, -1), target);
+    else if (kind !== '5') throw new ArchiveFault('link', name);
+  }
+
+  #hard(name: string, target: string): void {
+    if (!this.#files.has(partsOf(target)?.join('/') ?? '')) throw new ArchiveFault('link', name);
+  }
+
+  #soft(name: string, own: string, folder: readonly string[], target: string): void {
+    if (target === '' || !partsOf(target, folder) || this.#files.has(own)) {
+      throw new ArchiveFault('link', name);
+    }
+    this.#links.add(own);
+  }
 }

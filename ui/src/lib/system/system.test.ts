@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
-import { namesOf } from './archive';
+import { namesOf, packed as gzipped } from './archive';
 import { filtered, type Entry } from './log';
 import { enrol, hasAdministrator, isName, narrow, renew, rightsOf, usersOf } from './users';
 
@@ -43,6 +43,24 @@ describe('a backup', () => {
     expect(JSON.stringify(names)).not.toContain('secret');
   });
 
+  it('may have been unpacked by the browser, and is packed again', async () => {
+    const plain = new Blob([Buffer.concat([network, end])]);
+    expect(await namesOf(plain)).toEqual(['etc/config/network']);
+    const again = Buffer.from(await (await gzipped(plain)).arrayBuffer());
+    expect(gunzipSync(again)).toEqual(Buffer.from(await plain.arrayBuffer()));
+    const whole = packed(network);
+    expect(await gzipped(whole)).toBe(whole);
+  });
+
+  it('may have links to what stays inside', async () => {
+    const service = entry('etc/rc.d/S95foo', '', '2', '../init.d/foo');
+    const hard = [entry('etc/a', 'x'), entry('etc/b', '', '1', 'etc/a')];
+    expect(await namesOf(packed(network, service, ...hard))).toEqual([
+      'etc/a',
+      'etc/config/network',
+    ]);
+  });
+
   it('may have long names and links within itself', async () => {
     const long = `etc/${'long/'.repeat(40)}name`;
     const pax = `${String(long.length + 10)} path=${long}\n`;
@@ -60,8 +78,9 @@ describe('a backup', () => {
   });
 
   it.each([
-    ['not-gzip', new Blob(['PK\u0003\u0004 another kind of archive'])],
-    ['not-gzip', new Blob([])],
+    ['not-tar', new Blob(['PK\u0003\u0004 another kind of archive'])],
+    ['not-tar', new Blob([`PK\u0003\u0004${'another kind of archive'.repeat(50)}`])],
+    ['not-tar', new Blob([])],
     ['not-tar', new Blob([gzipSync('a letter, '.repeat(200))])],
     ['not-tar', new Blob([gzipSync('')])],
     ['foreign', packed(entry('photos/cat.jpg', 'meow'))],
@@ -70,6 +89,35 @@ describe('a backup', () => {
     ['outside /etc/passwd', packed(network, entry('/etc/passwd'))],
     ['link etc/x', packed(network, entry('etc/x', '', '2', '/etc'))],
     ['link etc/y', packed(network, entry('etc/y', '', '1', '../../bin/sh'))],
+    ['link etc/z', packed(network, entry('etc/z', '', '2', 'a/../../../bin/sh'))],
+    ['link etc/0', packed(network, entry('etc/0', '', '2', ''))],
+    [
+      'link etc/h',
+      packed(network, entry('etc/l', '', '2', 'shadow'), entry('etc/h', '', '1', 'etc/l')),
+    ],
+    ['link etc/h', packed(network, entry('etc/h', '', '1', 'etc/shadow'))],
+    ['outside etc/l/x', packed(network, entry('etc/l', '', '2', 'rc.d'), entry('etc/l/x', 'x'))],
+    [
+      'outside ./etc//l/./x',
+      packed(network, entry('etc/l', '', '2', 'rc.d'), entry('./etc//l/./x', 'x')),
+    ],
+    ['outside etc/l', packed(network, entry('etc/l', '', '2', 'shadow'), entry('etc/l', 'x'))],
+    [
+      'outside etc/l/m',
+      packed(network, entry('etc/l', '', '2', '..'), entry('etc/l/m', '', '2', 'x')),
+    ],
+    [
+      'link etc/long',
+      packed(network, entry('././@LongLink', '/etc/shadow', 'K'), entry('etc/long', '', '2', 'x')),
+    ],
+    [
+      'link etc/pax',
+      packed(
+        network,
+        entry('pax', '24 linkpath=/etc/shadow\n', 'x'),
+        entry('etc/pax', '', '2', 'x'),
+      ),
+    ],
     ['link etc/tty', packed(network, entry('etc/tty', '', '3'))],
   ])('is refused: %s', async (flaw, file) => {
     expect(await flawOf(file)).toBe(flaw);
