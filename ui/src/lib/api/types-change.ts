@@ -91,7 +91,7 @@ export interface ChangeApi {
        */
       cuts: Cut[];
       /**
-       * zones it would open to the Internet; port forwards are not listed
+       * what it would open to the Internet; a port forward of single ports to a host is not listed
        */
       exposes: Exposure[];
       /**
@@ -460,15 +460,15 @@ export interface Cut {
  */
 export interface Exposure {
   /**
-   * `input`: the zone's input policy (or the default) is ACCEPT; `forward`: a forwarding or the default policy leads to another zone; `rule`: a rule without port and address accepts all
+   * `input`: the zone's input policy (or the default) is ACCEPT; `forward`: a forwarding or the default policy leads to another zone; `rule`: a rule accepts everybody, to services of the router or to a zone; `redirect`: a port forward leads everybody to services of the router, or to every port of a host
    */
-  code: 'input' | 'forward' | 'rule';
+  code: 'input' | 'forward' | 'rule' | 'redirect';
   /**
    * the zone that leads to the Internet
    */
   zone: string;
   /**
-   * the zone that can be reached; *: every zone; empty: the router itself
+   * the zone that can be reached; *: every zone; empty: the router itself; for `redirect` to a host its address
    */
   to: string;
   /**

@@ -7,8 +7,9 @@ import { f, maybe } from './messages';
 /** An opening to the Internet; a newer router may send other codes. */
 export type Exposure = Omit<Api.Exposure, 'code'> & { code: string };
 
-function target({ to }: Exposure): string {
+function target({ code, to }: Exposure): string {
   if (to === '') return f('exposes.router');
+  if (code === 'redirect') return f('exposes.host', { host: to });
   return to === '*' ? f('exposes.every') : f('exposes.zone', { zone: to });
 }
 

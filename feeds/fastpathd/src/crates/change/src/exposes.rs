@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The openings to the Internet that a draft adds, with codes `input`, `forward` and `rule`. Which
+//! The openings to the Internet that a draft adds, with codes `input`, `forward`, `rule` and
+//! `redirect`. Which
 //! firewall settings are an opening is decided in `crates/config/src/exposure.rs`.
 
-use config::exposure::{self, Opening, exposures};
+use config::exposure::{self, Opening, Router, exposures};
 use serde::Serialize;
 
 use crate::draft::Draft;
@@ -26,12 +27,22 @@ impl NewExposure {
     fn of(found: &exposure::Exposure) -> Self {
         let zone = found.zone.clone();
         let from = zone.escape_debug();
-        let (code, to, what) = match &found.opening {
-            Opening::Router => ("input", String::new(), "the router itself".to_owned()),
-            Opening::Zone(to) if to == "*" => ("forward", to.clone(), "every zone".to_owned()),
-            Opening::Zone(to) => ("forward", to.clone(), format!("zone '{}'", to.escape_debug())),
+        let to = found.opening.target().to_owned();
+        let (code, what) = match &found.opening {
+            Opening::Router => ("input", "the router itself".to_owned()),
+            Opening::Services(ports) => {
+                let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+                ("input", format!("the router's ports {}", ports.join(", ")))
+            }
+            Opening::Zone(to) if to == "*" => ("forward", "every zone".to_owned()),
+            Opening::Zone(to) => ("forward", format!("zone '{}'", to.escape_debug())),
+            Opening::Host(to) => ("forward", format!("every port of {}", to.escape_debug())),
         };
-        let code = if found.kind == "rule" { "rule" } else { code };
+        let code = match found.kind {
+            "rule" => "rule",
+            "redirect" => "redirect",
+            _ => code,
+        };
         let text = format!("anybody on the Internet could reach {what} by zone '{from}'");
         Self { code, zone, to, text }
     }
@@ -55,15 +66,21 @@ pub(crate) fn exposes(draft: &Draft) -> Vec<NewExposure> {
 
 fn covers(old: &Opening, new: &Opening) -> bool {
     match (old, new) {
-        (Opening::Router, Opening::Router) => true,
+        (Opening::Router, Opening::Router | Opening::Services(_)) => true,
+        (Opening::Services(old), Opening::Services(new)) => old.is_superset(new),
+        (Opening::Zone(old), Opening::Host(_)) => old == "*",
         (Opening::Zone(old), Opening::Zone(new)) => old == "*" || old == new,
-        (Opening::Router, Opening::Zone(_)) | (Opening::Zone(_), Opening::Router) => false,
+        (Opening::Host(old), Opening::Host(new)) => old == new,
+        (Opening::Router | Opening::Services(_) | Opening::Host(_), _)
+        | (Opening::Zone(_), Opening::Router | Opening::Services(_)) => false,
     }
 }
 
 /// The openings of a configuration. Without the file nothing is reported.
 fn found(packages: &Packages) -> Vec<exposure::Exposure> {
-    packages.get("firewall").map(|firewall| exposures(&firewall.values())).unwrap_or_default()
+    let router = Router::of(packages.get("network"));
+    let of = |firewall: &::uci::Package| exposures(&firewall.values(), &router);
+    packages.get("firewall").map(of).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn rules() {
     assert_eq!(rule(json!({"dest": "lan"})), ["rule wan lan"]);
     for closed in [
         json!({"proto": "icmp"}),
-        json!({"proto": "tcp", "dest_port": "22"}),
+        json!({"proto": "udp", "dest_port": "51820"}),
         json!({"src_ip": "192.0.2.1"}),
         json!({"target": "REJECT"}),
         json!({"enabled": "0"}),
@@ -119,4 +119,50 @@ fn only_what_was_closed_before() {
     assert_eq!(at(json!([all])), 0, "the router is open already");
     assert_eq!(at(json!([set("firewall", &wan, json!({"mtu_fix": "1"}))])), 0);
     assert_eq!(at(json!([add("forwarding", json!({"src": "wan", "dest": "lan"}))])), 1);
+}
+
+/// Openings of the router, of a zone or of a host, by options that exclude nobody.
+#[test]
+fn an_opening_in_disguise_is_asked_for() {
+    let rule = |values: Value| {
+        let mut all = json!({"name": "a", "src": "wan", "proto": "all", "target": "ACCEPT"});
+        all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
+        opened(json!([add("rule", all)]))
+    };
+    let router = ["rule wan "];
+    assert_eq!(rule(json!({})), router);
+    assert_eq!(rule(json!({"proto": "tcp udp", "dest_port": "1-65535"})), router);
+    assert_eq!(rule(json!({"proto": "tcp", "dest_port": "22 80 443"})), router);
+    assert_eq!(rule(json!({"src": "*"})), router);
+    assert_eq!(rule(json!({"src_ip": "0.0.0.0/0"})), router);
+    assert_eq!(rule(json!({"src_ip": ["0.0.0.0/1", "128.0.0.0/1"]})), router);
+    assert_eq!(rule(json!({"proto": "tcp udp", "src_port": "1-65535"})), router);
+    assert_eq!(rule(json!({"dest_ip": "0.0.0.0/0"})), router);
+    assert_eq!(rule(json!({"src": "*", "device": "pppoe-wan", "direction": "in"})), router);
+    assert_eq!(rule(json!({"dest": "*"})), ["rule wan *"]);
+    let all = json!({"dest": "lan", "proto": "tcp udp", "dest_port": "1-65535"});
+    assert_eq!(rule(all), ["rule wan lan"]);
+    let redirect = |values: Value| {
+        let mut all = json!({"name": "a", "src": "wan", "dest": "lan", "target": "DNAT"});
+        all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
+        opened(json!([add("redirect", all)]))
+    };
+    let own = json!({"src_dport": "1-65535", "dest_ip": "10.10.10.1", "proto": "tcp udp"});
+    assert_eq!(redirect(own), ["redirect wan "]);
+    let host = json!({"dest_ip": "10.10.10.10", "proto": "all"});
+    assert_eq!(redirect(host), ["redirect wan 10.10.10.10"]);
+}
+
+#[test]
+fn a_service_that_is_open_already_is_not_asked_for_again() {
+    let mut packages = lab();
+    let ssh =
+        |port: &str| json!({"src": "wan", "target": "ACCEPT", "proto": "tcp", "dest_port": port});
+    let first = draft(json!([add("rule", ssh("22"))]));
+    packages.insert("firewall".to_owned(), first.after["firewall"].clone());
+    let at = |values: Value| {
+        let edits = crate::sample::edits(json!([add("rule", values)]));
+        exposes(&Draft::new(packages.clone(), &edits).unwrap()).len()
+    };
+    assert_eq!((at(ssh("22")), at(ssh("20-22")), at(ssh("22 80"))), (0, 0, 1));
 }

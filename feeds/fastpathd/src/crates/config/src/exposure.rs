@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Firewall settings that open everything to the Internet, and the zones that lead there, for
-//! changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
+//! Firewall settings that open the router or a zone to the Internet, and the zones that lead there,
+//! for changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
 //!
-//! Only settings that open everything: a policy, a forwarding, a rule without a port or an address,
-//! not ports that are opened one by one.
+//! A policy, a forwarding, a rule or a redirect. An option of a rule narrows it only if it excludes
+//! senders or ports, see `reach.rs`. To a host behind the router single ports may be opened; what
+//! ends at the router itself may not reach its own services.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use uci::{Package, Section};
 
+mod reach;
+
+pub use reach::Router;
+
 /// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
     /// UCI's name of its section.
     pub section: String,
-    /// The type of that section: `zone`, `forwarding`, `rule` or `defaults`.
+    /// The type of that section: `zone`, `forwarding`, `rule`, `redirect` or `defaults`.
     pub kind: &'static str,
     /// The zone that leads to the Internet.
     pub zone: String,
@@ -26,10 +31,25 @@ pub struct Exposure {
 /// The openings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
-    /// The router's own services.
+    /// The router itself.
     Router,
+    /// These ports of services of the router.
+    Services(BTreeSet<u16>),
     /// The hosts of this zone; `*`: of every zone.
     Zone(String),
+    /// Every port of the host with this address, by a redirect.
+    Host(String),
+}
+
+impl Opening {
+    /// The zone or the address; empty: the router, since a zone may have any name.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        match self {
+            Self::Router | Self::Services(_) => "",
+            Self::Zone(to) | Self::Host(to) => to,
+        }
+    }
 }
 
 /// The zones that lead to the Internet: those named `wan` or with the interface `wan` or `wan6`,
@@ -70,12 +90,13 @@ fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
     lines
 }
 
-/// All that is open to the Internet without limits, in the order of the file.
+/// All that is open to the Internet without limits, in the order of the file. `router` has its
+/// addresses and services.
 ///
 /// `firewall` are the `values` of `uci get {"config":"firewall"}`, or the result of
 /// [`crate::parse_uci`] for the file.
 #[must_use]
-pub fn exposures(firewall: &Value) -> Vec<Exposure> {
+pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
     let firewall = &package(firewall);
     let outer = zones_to_internet(firewall);
     let defaults: Vec<&Section> = sections(firewall, "defaults").collect();
@@ -99,13 +120,18 @@ pub fn exposures(firewall: &Value) -> Vec<Exposure> {
             found.extend(opened(forwarding, "forwarding", &outer, &to));
         }
     }
-    for rule in sections(firewall, "rule").filter(|rule| takes_all(rule)) {
+    for rule in sections(firewall, "rule").filter(|rule| accepts(text(rule, "target"))) {
         let to = match text(rule, "dest") {
-            "" => Some(Opening::Router),
-            dest => inner(dest, &outer),
+            "" => reach::enters(firewall, rule, router),
+            dest => inner(dest, &outer).filter(|_| reach::passes(firewall, rule)),
         };
         if let Some(to) = to {
             found.extend(opened(rule, "rule", &outer, &to));
+        }
+    }
+    for redirect in sections(firewall, "redirect") {
+        if let Some(to) = reach::redirected(firewall, redirect, router) {
+            found.extend(opened(redirect, "redirect", &outer, &to));
         }
     }
     found
@@ -138,10 +164,10 @@ fn opened(
     from.map(|zone| exposure(&section.name, kind, zone, to.clone())).collect()
 }
 
-/// Whether a policy or target is ACCEPT: fw4 accepts any prefix, in upper or lower case.
+/// Whether a policy or target is ACCEPT.
 #[must_use]
 pub fn accepts(policy: &str) -> bool {
-    !policy.is_empty() && "accept".starts_with(&policy.to_ascii_lowercase())
+    crate::fw4::is_short_for(policy, "accept")
 }
 
 /// The sections of a type that are in force, in the order of the file.
@@ -151,24 +177,6 @@ fn sections<'a>(firewall: &'a Package, kind: &'a str) -> impl Iterator<Item = &'
 
 fn text<'a>(section: &'a Section, option: &str) -> &'a str {
     section.text(option).unwrap_or_default()
-}
-
-/// Whether a rule accepts every packet: any other option would narrow it down.
-fn takes_all(rule: &Section) -> bool {
-    const WIDE: &[&str] =
-        &["name", "src", "dest", "target", "enabled", "family", "proto", "counter", "log"];
-    rule.options.keys().all(|option| WIDE.contains(&option.as_str()))
-        && accepts(text(rule, "target"))
-        && all_ports(rule)
-}
-
-/// Without a protocol a rule is for TCP and UDP.
-fn all_ports(rule: &Section) -> bool {
-    let carries = |proto: &str| {
-        matches!(proto, "all" | "any" | "*" | "tcp" | "udp" | "tcpudp" | "6" | "17" | "0")
-    };
-    let protocols = rule.words("proto");
-    protocols.is_empty() || protocols.into_iter().any(carries)
 }
 
 #[cfg(test)]

@@ -65,15 +65,23 @@ config rule
 	option target 'ACCEPT'
 ";
 
+/// A router with an address in its LAN.
+fn lab() -> Router {
+    let network =
+        "config interface lan\n option ipaddr 10.10.10.1\n option netmask 255.255.255.0\n";
+    Router::of(Some(&uci::parse(network).unwrap()))
+}
+
 fn with(more: &str) -> Vec<Exposure> {
-    exposures(&parse_uci(&format!("{DELIVERED}{more}")).unwrap())
+    exposures(&parse_uci(&format!("{DELIVERED}{more}")).unwrap(), &lab())
 }
 
 /// Type of the section, zone, and the opening.
 fn exposed(more: &str) -> Vec<(&'static str, String, String)> {
     let name = |opening| match opening {
         Opening::Router => "router".to_owned(),
-        Opening::Zone(zone) => zone,
+        Opening::Services(ports) => format!("{ports:?}"),
+        Opening::Zone(to) | Opening::Host(to) => to,
     };
     with(more).into_iter().map(|e| (e.kind, e.zone, name(e.opening))).collect()
 }
@@ -85,8 +93,8 @@ fn one(kind: &'static str, zone: &str, to: &str) -> Vec<(&'static str, String, S
 #[test]
 fn a_router_as_it_is_delivered_is_closed() {
     assert_eq!(with(""), []);
-    assert_eq!(exposures(&Value::Null), []);
-    assert_eq!(exposures(&json!({"a": 3, "b": {".type": "zone"}})), []);
+    assert_eq!(exposures(&Value::Null, &lab()), []);
+    assert_eq!(exposures(&json!({"a": 3, "b": {".type": "zone"}}), &lab()), []);
 }
 
 #[test]
@@ -110,8 +118,8 @@ fn a_zone_without_a_policy_has_the_default_one() {
         ))
         .unwrap()
     };
-    assert_eq!(exposures(&file("ACCEPT"))[0].section, "w");
-    assert_eq!(exposures(&file("REJECT")), []);
+    assert_eq!(exposures(&file("ACCEPT"), &lab())[0].section, "w");
+    assert_eq!(exposures(&file("REJECT"), &lab()), []);
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn a_default_that_forwards_opens_every_zone() {
     let mut file = parse_uci(DELIVERED).unwrap();
     let sections = file.as_object_mut().unwrap();
     sections.values_mut().find(|s| s[".type"] == "defaults").unwrap()["forward"] = "ACCEPT".into();
-    let found = exposures(&file);
+    let found = exposures(&file, &lab());
     assert_eq!((found[0].kind, &found[0].opening), ("defaults", &Opening::Zone("*".into())));
 }
 
@@ -148,13 +156,12 @@ fn a_rule_that_names_no_port_opens_all() {
     assert_eq!(rule(&[("src", "*"), ("proto", "all")]), one("rule", "wan", "router"));
     assert_eq!(rule(&[("src", "wan"), ("dest", "lan")]), one("rule", "wan", "lan"));
     let narrowed = [
-        ("dest_port", "22"),
+        ("dest_port", "51820"),
         ("src_ip", "192.0.2.1"),
         ("proto", "icmp"),
         ("target", "DROP"),
         ("enabled", "0"),
         ("ipset", "friends"),
-        ("weekdays", "Mon"),
     ];
     for narrow in narrowed {
         assert_eq!(rule(&[("src", "wan"), narrow]), [], "{narrow:?}");
@@ -180,4 +187,192 @@ fn a_zone_that_masquerades_is_an_outer_one_unless_it_leads_through_another() {
     assert_eq!(exposed(&both), one("zone", "b", "router"));
     let each_other = format!("{both}{}", forwarding("b", "a"));
     assert_eq!(exposed(&each_other).len(), 2, "either may be the outer one");
+}
+
+fn section(kind: &str, options: &[(&str, &str)]) -> Vec<(&'static str, String, String)> {
+    let option = |(name, value): &(&str, &str)| format!(" option {name} '{value}'\n");
+    let options: String = options.iter().map(option).collect();
+    exposed(&format!("config {kind}\n{options}"))
+}
+
+#[test]
+fn an_option_narrows_a_rule_only_if_it_excludes_something() {
+    let rule = |more: &[(&str, &str)]| {
+        let all = [&[("src", "wan"), ("target", "ACCEPT"), ("proto", "tcp udp")], more].concat();
+        section("rule", &all)
+    };
+    let zone = |more: &[(&str, &str)]| rule(&[&[("dest", "lan")], more].concat());
+    for option in [
+        ("dest_port", "1-65535"),
+        ("dest_port", "1:32767 32768:65535"),
+        ("dest_port", "!22"),
+        ("dest_port", "1024-65535"),
+        ("src_port", "1-65535"),
+        ("src_port", "53"),
+        ("src_ip", "0.0.0.0/0"),
+        ("src_ip", "0.0.0.0/1 128.0.0.0/1"),
+        ("src_ip", "0.0.0.0/0.0.0.0"),
+        ("src_ip", "0.0.0.0-255.255.255.255"),
+        ("src_ip", "192.0.2.1 ::/0"),
+        ("src_ip", "2000::/3"),
+        ("src_ip", "::1/::ffff:ffff:ffff:ffff"),
+        ("src_ip", "!192.0.2.1"),
+        ("src_mac", "02:00:5e:00:53:01"),
+        ("ipset", "!blocked"),
+        ("mark", "0x0"),
+        ("mark", "!1"),
+        ("dscp", "CS0"),
+        ("limit", "10/second"),
+        ("weekdays", "Mon Tue Wed Thu Fri Sat Sun"),
+        ("start_time", "00:00:00"),
+        ("icmp_type", "echo-request"),
+        ("helper", "!ftp"),
+        ("extra", "-m nothing"),
+        ("unknown", "1"),
+        ("device", "pppoe-wan"),
+        ("proto", "!icmp"),
+    ] {
+        assert_eq!(rule(&[option]), one("rule", "wan", "router"), "{option:?}");
+        assert_eq!(zone(&[option]), one("rule", "wan", "lan"), "{option:?}");
+    }
+    for dest in ["0.0.0.0/0", "10.10.10.0/24", "10.10.10.1-10.10.10.254", "!10.10.10.9", "lan"] {
+        assert_eq!(zone(&[("dest_ip", dest)]), one("rule", "wan", "lan"), "{dest}");
+        assert_eq!(rule(&[("dest_ip", dest)]), one("rule", "wan", "router"), "{dest}");
+    }
+    for option in [
+        ("dest_port", "51820"),
+        ("src_ip", "198.51.100.0/24"),
+        ("src_ip", "10.0.0.0/255.0.0.0"),
+        ("src_ip", "fc00::/7"),
+        ("mark", "0x1"),
+        ("helper", "ftp"),
+        ("ipset", "friends"),
+    ] {
+        assert_eq!(rule(&[option]), [], "{option:?}");
+        assert_eq!(zone(&[option]), [], "{option:?}");
+    }
+    assert_eq!(zone(&[("dest_ip", "10.10.10.9")]), []);
+    assert_eq!(zone(&[("dest_ip", "::9/::ffff:ffff:ffff:ffff")]), []);
+    assert_eq!(rule(&[("dest_ip", "224.0.0.0/4")]), []);
+    assert_eq!(zone(&[("dest_port", "22 80 443")]), []);
+}
+
+#[test]
+fn services_of_the_router_are_opened_by_any_port_of_theirs() {
+    let rule = |proto: &str, port: &str| {
+        let options = [("src", "wan"), ("target", "acc"), ("proto", proto), ("dest_port", port)];
+        section("rule", &options)
+    };
+    assert_eq!(rule("tcp", "22 80 443"), one("rule", "wan", "{22, 80, 443}"));
+    assert_eq!(rule("6", "9000-9200"), one("rule", "wan", "{9100}"));
+    assert_eq!(rule("udp", "53"), one("rule", "wan", "{53}"));
+    assert_eq!(rule("all", "51820"), one("rule", "wan", "router"), "no port counts for all");
+    assert_eq!(rule("udp", "546"), []);
+}
+
+#[test]
+fn a_redirect_to_the_router_is_input() {
+    let redirect = |more: &[(&str, &str)]| {
+        section("redirect", &[&[("src", "wan"), ("proto", "tcp")], more].concat())
+    };
+    let router = one("redirect", "wan", "router");
+    let ssh = one("redirect", "wan", "{22}");
+    for host in ["10.10.10.1", "10.10.10.1/32", "127.0.0.1", "::1", "lan", ""] {
+        assert_eq!(redirect(&[("src_dport", "1-65535"), ("dest_ip", host)]), router, "{host}");
+        assert_eq!(redirect(&[("src_dport", "22"), ("dest_ip", host)]), ssh, "{host}");
+        let other = [("src_dport", "8022"), ("dest_port", "22"), ("dest_ip", host)];
+        assert_eq!(redirect(&other), ssh, "{host}");
+        assert_eq!(redirect(&[("src_dport", "51820"), ("dest_ip", host)]), [], "{host}");
+    }
+    let host = ("dest_ip", "10.10.10.9");
+    assert_eq!(redirect(&[host, ("src_dport", "22")]), []);
+    assert_eq!(redirect(&[host, ("src_dport", "1-65535")]), one("redirect", "wan", "10.10.10.9"));
+    assert_eq!(redirect(&[host, ("proto", "all")]), one("redirect", "wan", "10.10.10.9"));
+    assert_eq!(redirect(&[host]), one("redirect", "wan", "10.10.10.9"));
+    assert_eq!(redirect(&[host, ("src_ip", "192.0.2.1")]), []);
+    assert_eq!(redirect(&[host, ("target", "SNAT")]), []);
+    assert_eq!(redirect(&[("target", "drop")]), router, "fw4 takes it for DNAT");
+    assert_eq!(section("redirect", &[("src", "lan"), ("src_dport", "22")]), []);
+}
+
+#[test]
+fn a_set_narrows_by_its_senders() {
+    let rule = |set: &str| {
+        exposed(&format!(
+            "config ipset\n option name a\n{set}\nconfig rule\n option src wan\n \
+             option ipset a\n option target ACCEPT\n"
+        ))
+    };
+    assert_eq!(rule(" list match src_net\n list entry 192.0.2.0/24"), []);
+    assert_eq!(rule(" list match src_net\n option loadfile /etc/friends"), []);
+    for wide in [
+        " list match src_net\n list entry 0.0.0.0/1\n list entry 128.0.0.0/1",
+        " list match dest_port\n list entry 22",
+        " option match dest_ip\n list entry 192.0.2.1",
+    ] {
+        assert_eq!(rule(wide), one("rule", "wan", "router"), "{wide}");
+    }
+}
+
+mod generated {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Options that exclude nobody, each with one of its values.
+    fn open() -> impl Strategy<Value = (String, String)> {
+        let cut = 1u16..u16::MAX;
+        let ports = prop_oneof![
+            Just("1-65535".to_owned()),
+            Just("0:65535".to_owned()),
+            cut.prop_map(|cut| format!("1-{cut} {}-65535", cut + 1)),
+            any::<u16>().prop_map(|port| format!("!{port}")),
+        ];
+        let senders = proptest::collection::vec(any::<bool>(), 1..7).prop_map(|way| {
+            // Splits a half again and again; all parts together are everybody.
+            let (mut base, mut parts) = (0u32, Vec::new());
+            for (depth, upper) in way.iter().enumerate() {
+                let bit = 1u32 << (31 - depth);
+                let (left, right) = (base, base | bit);
+                let (out, deeper) = if *upper { (left, right) } else { (right, left) };
+                parts.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(out), depth + 1));
+                base = deeper;
+            }
+            parts.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(base), way.len()));
+            parts.join(" ")
+        });
+        prop_oneof![
+            ports.prop_map(|value| ("dest_port".to_owned(), value)),
+            senders.prop_map(|value| ("src_ip".to_owned(), value)),
+            any::<u16>().prop_map(|port| ("src_port".to_owned(), port.to_string())),
+            "[a-z]{1,8}_x".prop_map(|name| (name, "1".to_owned())),
+            any::<std::net::Ipv4Addr>().prop_map(|ip| ("src_ip".to_owned(), format!("!{ip}"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn asks_whatever_options_exclude_nobody(
+            options in proptest::collection::vec(open(), 0..4), to_zone: bool,
+        ) {
+            let mut all = vec![("src", "wan"), ("target", "ACCEPT"), ("proto", "tcp")];
+            if to_zone {
+                all.push(("dest", "lan"));
+            }
+            all.extend(options.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            let to = if to_zone { "lan" } else { "router" };
+            prop_assert_eq!(section("rule", &all), one("rule", "wan", to));
+        }
+
+        #[test]
+        fn asks_for_ports_exactly_if_a_service_is_among_them(
+            first in 1u16..30000, more in 0u16..9000, not in any::<u16>(),
+        ) {
+            let ports = format!("{first}-{} !{not}", first + more);
+            let options = [("src", "wan"), ("target", "ACCEPT"), ("dest_port", ports.as_str())];
+            let reached = lab().services.into_iter()
+                .any(|port| (first..=first + more).contains(&port) && port != not);
+            prop_assert_eq!(!section("rule", &options).is_empty(), reached);
+        }
+    }
 }

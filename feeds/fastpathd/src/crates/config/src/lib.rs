@@ -10,6 +10,7 @@ mod cause;
 mod digest;
 pub mod exposure;
 mod fault;
+pub mod fw4;
 mod named;
 mod network;
 mod package;

@@ -32,6 +32,8 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
             ("zone", Named(&["enabled", "name", "device", "network", "masq", "masq6", "input"])),
             ("forwarding", Named(&["enabled", "src", "dest"])),
             ("rule", Options::All),
+            ("redirect", Options::All),
+            ("ipset", Named(&["name", "match", "entry"])),
         ])),
         // Whether SQM limits the WAN already.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
@@ -59,7 +61,7 @@ pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
 
 #[cfg(test)]
 mod tests {
-    use config::exposure::exposures;
+    use config::exposure::{Router, exposures};
     use serde_json::json;
 
     use super::*;
@@ -97,7 +99,9 @@ mod tests {
             "cfg03": {".type": "redirect", "dest_ip": "192.168.1.7"},
         });
         let defaults = json!({".type": "defaults", "flow_offloading": "1"});
-        assert_eq!(kept("firewall", firewall), json!({"cfg01": defaults, "cfg02": zone}));
+        let redirect = firewall["cfg03"].clone();
+        let expected = json!({"cfg01": defaults, "cfg02": zone, "cfg03": redirect});
+        assert_eq!(kept("firewall", firewall), expected);
     }
 
     /// The daemon judges the excerpt, the page and the doctor the whole file.
@@ -114,11 +118,20 @@ mod tests {
             "cfg06": {".type": "rule", ".index": 6, "src": "wan", "target": "ACCEPT"},
             "cfg07": {".type": "rule", ".index": 7, "src": "wan", "target": "ACCEPT",
                 "dest_port": "22"},
+            "cfg08": {".type": "rule", ".index": 8, "src": "wan", "target": "ACCEPT",
+                "ipset": "friends"},
+            "cfg09": {".type": "redirect", ".index": 9, "src": "wan", "src_dport": "80"},
+            "cfg10": {".type": "ipset", ".index": 10, "name": "friends", "match": "src_net",
+                "entry": ["192.0.2.0/24"]},
         });
-        let whole = exposures(&firewall);
+        let router = Router::default();
+        let whole = exposures(&firewall, &router);
         let kinds: Vec<&str> = whole.iter().map(|found| found.kind).collect();
-        assert_eq!(kinds, ["defaults", "defaults", "zone", "zone", "forwarding", "rule"]);
-        assert_eq!(exposures(&kept("firewall", firewall)), whole);
+        assert_eq!(
+            kinds,
+            ["defaults", "defaults", "zone", "zone", "forwarding", "rule", "rule", "redirect"]
+        );
+        assert_eq!(exposures(&kept("firewall", firewall), &router), whole);
     }
 
     #[test]

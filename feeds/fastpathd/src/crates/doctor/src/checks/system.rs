@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use config::exposure::{Exposure, Opening, exposures, outer_zones};
+use config::exposure::{Exposure, Opening, Router, exposures, outer_zones};
 use serde_json::{Value, json};
 use uci::Section;
 
@@ -98,25 +98,32 @@ fn wan_open(facts: &Facts) -> Verdict {
     let listeners = facts.system.listeners.get()?;
     let values = firewall.values();
     let outer = outer_zones(&values);
-    let exposures = exposures(&values);
-    // A port that a rule opens is not among them.
+    let exposures = exposures(&values, &Router::of(facts.uci.network.get().ok()));
+    let is_wide = |exposure: &&Exposure| !matches!(exposure.opening, Opening::Services(_));
+    let wide: Vec<Exposure> = exposures.iter().filter(is_wide).cloned().collect();
     let mut finding =
-        health::internet(&exposures).map_or_else(|| Finding::new(Severity::Warning), Finding::of);
+        health::internet(&wide).map_or_else(|| Finding::new(Severity::Warning), Finding::of);
     let (mut names, mut zones) = (Vec::new(), Vec::new());
     let mut opened = None;
     for Exposure { section, kind, zone, opening } in exposures {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
             // Rules are checked below, port by port.
-            Opening::Router if kind == "rule" => {}
-            Opening::Router => {
+            Opening::Router | Opening::Services(_) if kind == "rule" => {}
+            Opening::Router | Opening::Services(_) if kind == "redirect" => {
+                let name = firewall.section(&section).and_then(|of| of.text("name"));
+                let name = name.unwrap_or(&section).to_owned();
+                finding = finding.saw("redirect", zone, &name, option);
+                names.push(name);
+            }
+            Opening::Router | Opening::Services(_) => {
                 finding = finding.saw("policy", zone, "ACCEPT", option);
                 for listener in listeners {
                     finding = reached(finding, listener, &mut names);
                 }
                 opened = opened.or(Some(section));
             }
-            Opening::Zone(to) => {
+            Opening::Zone(to) | Opening::Host(to) => {
                 finding = finding.saw("forwarding", zone, &to, option);
                 zones.push(to);
             }

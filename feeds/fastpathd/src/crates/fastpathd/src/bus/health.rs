@@ -3,7 +3,7 @@
 //! configuration, forwarding, lost events, exposure. Facts that the doctor checks, too, are judged
 //! in `crates/health/src/lib.rs`.
 
-use config::exposure::{Exposure, Opening};
+use config::exposure::Exposure;
 use health::{Condition, Level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -139,11 +139,7 @@ fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     let condition = health::internet(exposures)?;
     let mut open = Vec::new();
     for Exposure { zone, opening, section: _, kind: _ } in exposures {
-        let to = match opening {
-            Opening::Router => String::new(),
-            Opening::Zone(to) => to.clone(),
-        };
-        let found = Open { zone: zone.clone(), to };
+        let found = Open { zone: zone.clone(), to: opening.target().to_owned() };
         if !open.contains(&found) {
             open.push(found);
         }

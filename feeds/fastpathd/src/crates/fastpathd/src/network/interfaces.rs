@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use config::exposure::{Exposure, WAN, exposures, outer_zones};
+use config::exposure::{Exposure, Opening, Router, WAN, exposures, outer_zones};
 use serde::Serialize;
 use serde_json::Value;
 use uci::{Package, Section};
@@ -58,7 +58,9 @@ impl Firewall {
     /// Reads `values` of `fastpath.config get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
         let own_offload = health::offloading_section(values).is_some();
-        let (outer, exposures) = (outer_zones(values), exposures(values));
+        let (outer, mut exposures) = (outer_zones(values), exposures(values, &Router::default()));
+        // The doctor reports single ports, if a service listens there.
+        exposures.retain(|exposure| !matches!(exposure.opening, Opening::Services(_)));
         let mut firewall = Self { outer, own_offload, exposures, ..Self::default() };
         for section in values.as_object().map(Package::read).unwrap_or_default().of("zone") {
             firewall.add_zone(section);
