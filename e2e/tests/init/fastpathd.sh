@@ -24,7 +24,8 @@ test_fastpathd_starts_in_a_jail() {
     started
     local jail="-n fastpathd -C /etc/capabilities/fastpathd.json -U fastpath -G fastpath -c -e PATH"
     [ "$(cat /tmp/ujail)" = "-t 5 $jail -- /usr/sbin/fastpathd" ] || fail "$(cat /tmp/ujail)"
-    [ "$(cat /tmp/programs)" = "fastpathd " ] || fail "more than the daemon: $(cat /tmp/programs)"
+    [ "$(cat /tmp/programs)" = "fastpath-rpcd secrets
+fastpathd " ] || fail "more than the daemon: $(cat /tmp/programs)"
     [ "$(cat /run/triggers/fastpathd)" = "config fastpath
 config network
 config firewall
