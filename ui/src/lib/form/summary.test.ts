@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
 import type { Line } from './change.svelte';
-import { summaryOf, changesOf } from './summary';
+import type { Value } from './sections';
+import { changesOf, intentsOf, summaryOf } from './summary';
 
 const base: Line = {
   config: 'firewall',
@@ -31,6 +32,7 @@ describe('a diff as text', () => {
           { name: 'Masquerading', text: 'On' },
           { name: 'Interfaces', text: 'guest, iot' },
         ],
+        further: 0,
       },
     ]);
   });
@@ -50,6 +52,7 @@ describe('a diff as text', () => {
         { name: 'User name', text: '(not set) → user@isp' },
         { name: 'MTU', text: '1492 → (not set)' },
       ],
+      further: 0,
     });
   });
 
@@ -87,7 +90,44 @@ describe('a diff as text', () => {
     const of = (config: string) =>
       line({ config, section: 'r', label: 'r', type: 'rule', option: 'src', what: 'set', to: 'a' });
     const names = changesOf([of('firewall'), of('network')]).map(({ values }) => values[0]?.name);
-    expect(names).toEqual(['Source zone', 'src']);
+    expect(names).toEqual(['Source zone', undefined]);
+  });
+
+  it('counts options without a field instead of writing their keys', () => {
+    const pool = { config: 'dhcp', section: 'guest', label: 'guest', type: 'dhcp' } as const;
+    const [found] = changesOf([
+      line({ ...pool, what: 'add' }),
+      line({ ...pool, what: 'set', option: 'ra_flags', to: ['managed-config'] }),
+      line({ ...pool, what: 'set', option: 'start', to: '100' }),
+    ]);
+    expect(found).toMatchObject({ values: [{ name: 'First address', text: '100' }], further: 1 });
+  });
+
+  it('writes the members of a VLAN in words', () => {
+    const vlan = { config: 'network', section: 'v10', label: 'br-lan 10', type: 'bridge-vlan' };
+    const ports = (from: string[] | null, to: string[]) =>
+      changesOf([line({ ...vlan, what: 'set', option: 'ports', from, to })])[0]?.values[0]?.text;
+    expect(ports(['lan1:u*', 'lan3:u*'], ['lan1:u*'])).toBe('lan3: untagged → not a member');
+    expect(ports(['lan1'], ['lan1:t', 'lan2:t*'])).toBe(
+      'lan1: untagged → tagged, lan2: not a member → tagged',
+    );
+  });
+
+  it('begins with a new VLAN in a sentence', () => {
+    const add = (config: string, type: string, section: string, values: Record<string, Value>) => [
+      line({ config, type, section, label: section, what: 'add' }),
+      ...Object.entries(values).map(([option, to]) =>
+        line({ config, type, section, label: section, what: 'set', option, to }),
+      ),
+    ];
+    const lines = [
+      ...add('network', 'bridge-vlan', 'v30', { device: 'br-lan', vlan: '30', ports: ['lan3:t'] }),
+      ...add('network', 'interface', 'guest', { device: 'br-lan.30', ipaddr: ['10.10.30.1/24'] }),
+      ...add('dhcp', 'dhcp', 'guest', { interface: 'guest', start: '100' }),
+    ];
+    expect(intentsOf(lines)).toEqual(['VLAN 30 guest, 10.10.30.1/24, DHCP, lan3 tagged']);
+    expect(intentsOf(lines.slice(0, 3))).toEqual(['VLAN 30']);
+    expect(intentsOf([])).toEqual([]);
   });
 
   it('keeps sections of one name in different files apart', () => {
@@ -103,7 +143,12 @@ describe('a diff as text', () => {
   it('reads lines of an older router', () => {
     const old = { ...base, config: 'network', section: 'lan', type: 'interface' };
     expect(changesOf([old, { ...old, option: 'mtu', to: '1400' }])).toEqual([
-      { kind: 'add', title: 'Interface lan: added', values: [{ name: 'MTU', text: '1400' }] },
+      {
+        kind: 'add',
+        title: 'Interface lan: added',
+        values: [{ name: 'MTU', text: '1400' }],
+        further: 0,
+      },
     ]);
   });
 

@@ -12,6 +12,8 @@ export interface SectionChange {
   title: string;
   /** Names and values of options; none of a section that is removed. */
   values: { name: string; text: string }[];
+  /** Options without a field on the page. */
+  further: number;
 }
 
 /** Switches (1 or 0) for which the page has no field. */
@@ -42,11 +44,14 @@ const SHOWN = 2;
 function changeOf(lines: readonly Line[]): SectionChange {
   const [head, ...rest] = lines as [Line, ...Line[]];
   const kind = kindOf(head);
-  const options = kind === 'set' ? lines : rest;
+  const options = kind === 'set' ? lines : kind === 'remove' ? [] : rest;
+  const values = options.map((each) => valueOf(each, kind === 'add'));
+  const worded = values.filter(({ name }) => name !== '');
   return {
     kind,
     title: f(`diff.${kind}`, { what: named(lines), to: shown(head, head.to) }),
-    values: kind === 'remove' ? [] : options.map((each) => valueOf(each, kind === 'add')),
+    values: worded,
+    further: values.length - worded.length,
   };
 }
 
@@ -73,9 +78,63 @@ function zonesOf(lines: readonly Line[]): string {
 
 function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
   const field = `${line.type}.${line.option}`;
-  const name = maybe(`${line.config}.${field}`) || maybe(field) || (line.option ?? '');
+  const name = maybe(`${line.config}.${field}`) || maybe(field);
+  if (field === 'bridge-vlan.ports') return { name, text: portsOf(line, fresh) };
   const to = shown(line, line.to);
   return { name, text: fresh ? to : f('diff.value', { from: shown(line, line.from), to }) };
+}
+
+/** How the ports are in a VLAN, in netifd's notation, by port. */
+function membersOf(value: Value | null): Map<string, string> {
+  const entries = typeof value === 'string' ? value.split(/\s+/) : (value ?? []);
+  const words = (flags = '') => f(flags.includes('t') ? 'member.t' : 'member.u');
+  return new Map(
+    entries.filter(Boolean).map((each) => {
+      const [port = '', flags] = each.split(':', 2);
+      return [port, words(flags)];
+    }),
+  );
+}
+
+/** The ports whose membership changes: "lan3: untagged → not a member". */
+function portsOf({ from, to }: Line, fresh: boolean): string {
+  const [before, after] = [membersOf(from), membersOf(to)];
+  const word = (of: Map<string, string>, port: string) => of.get(port) ?? f('member.none');
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((port) => before.get(port) !== after.get(port))
+    .map((port) => {
+      const now = word(after, port);
+      const text = fresh ? now : f('diff.value', { from: word(before, port), to: now });
+      return `${port}: ${text}`;
+    })
+    .join(', ');
+}
+
+/** A new VLAN in a sentence: its number, network, address, DHCP and ports. */
+export function intentsOf(lines: readonly Line[]): string[] {
+  const value = (type: string, section: string | null, option: string) =>
+    lines.find((each) => each.type === type && each.section === section && each.option === option)
+      ?.to ?? null;
+  const text = (of: Value | null) => [of ?? []].flat().join(', ');
+  const added = (type: string) =>
+    lines
+      .filter((each) => each.type === type && kindOf(each) === 'add')
+      .map((each) => each.section);
+  return added('bridge-vlan').map((section) => {
+    const get = (option: string) => value('bridge-vlan', section, option);
+    const vid = text(get('vlan'));
+    const own = added('interface').find(
+      (each) => text(value('interface', each, 'device')) === `${text(get('device'))}.${vid}`,
+    );
+    const pool = added('dhcp').some((each) => text(value('dhcp', each, 'interface')) === own);
+    const parts = [
+      own ? text(value('interface', own, 'ipaddr')) : '',
+      pool ? 'DHCP' : '',
+      ...[...membersOf(get('ports'))].map(([port, member]) => `${port} ${member}`),
+    ];
+    const what = [f('intent.vlan', { vid }), own ?? ''].filter(Boolean).join(' ');
+    return [what, ...parts.filter(Boolean)].join(', ');
+  });
 }
 
 function shown({ type, option }: Line, value: Value | null): string {
