@@ -94,6 +94,7 @@ NFT
     between "bytes through a quota of 2 MB" "$(received "$at")" 1000000 2300000
 }
 
+# shellcheck disable=SC2064 # now
 at_end() { trap "$1" EXIT; }
 
 test_rules_act_with_the_flowtable() {
