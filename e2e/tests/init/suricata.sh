@@ -26,6 +26,21 @@ test_runs_by_the_overlay_in_a_jail() {
     [ "$(cat "/proc/$(pid)/oom_score_adj")" = 500 ] || fail "not the first to go"
 }
 
+test_without_ujail_suricata_leaves_root_by_itself() {
+    mv /sbin/ujail /sbin/ujail.away
+    overlay one
+    "$SERVICE" start
+    soon 3 runs
+    status=$?
+    mv /sbin/ujail.away /sbin/ujail
+    [ $status = 0 ] || fail "not started"
+    [ ! -e /tmp/ujail ] || fail "$(cat /tmp/ujail)"
+    case $(cat /tmp/running) in
+        *" --user suricata --group "*) ;;
+        *) fail "arguments: $(cat /tmp/running)" ;;
+    esac
+}
+
 test_memory_is_limited_in_mib() {
     running_with one
     ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"

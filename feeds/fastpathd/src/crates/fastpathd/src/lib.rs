@@ -53,6 +53,9 @@ usage: fastpathd [OPTION…]
   --version
 ";
 
+/// The user that the daemon runs as.
+const USER: &str = "fastpath";
+
 enum Command {
     Run { paths: daemon::Paths, verbose: bool },
     Check { files: Vec<PathBuf>, json: bool },
@@ -145,6 +148,13 @@ fn check(files: &[PathBuf], json: bool) -> ExitCode {
 
 fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     sys::log::start(verbose);
+    if let Err(error) = leave_root() {
+        complain(&format!(
+            "fastpathd: runs as root and cannot become user {USER}: {error}. Install procd-ujail, \
+             or the package fastpathd again.\n"
+        ));
+        return ExitCode::FAILURE;
+    }
     if let Err(error) = launch::withhold_capabilities() {
         log::warn!("keeping capabilities from other programs: {error}");
     }
@@ -158,6 +168,14 @@ fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Without ujail procd starts the daemon as root.
+fn leave_root() -> std::io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    launch::become_user(USER, &std::fs::read_to_string("/etc/passwd")?)
 }
 
 /// A closed pipe must not cause a panic.

@@ -11,9 +11,12 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use rustix::process::{Gid, Uid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
-    configure_capability_in_ambient_set, set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid,
+    set_thread_res_uid,
 };
 
 pub use supervise::{Piece, Stopped, supervise};
@@ -46,6 +49,42 @@ fn lacks_path(path: Option<&OsStr>) -> bool {
 /// The kernel knows no ambient capabilities; then there are none to inherit.
 pub fn withhold_capabilities() -> io::Result<()> {
     Ok(clear_ambient_capability_set()?)
+}
+
+/// Turns root into this user with `CAP_NET_ADMIN` alone, for good, as ujail does: a build for small
+/// flash has no ujail, and procd applies capabilities nowhere else. Call it before the first thread
+/// starts.
+///
+/// # Errors
+/// `users`, the text of `/etc/passwd`, has no such user other than root, or the kernel refused.
+pub fn become_user(name: &str, users: &str) -> io::Result<()> {
+    let (user, group) = ids(name, users)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no user {name}")))?;
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        // An error for numbers that this kernel does not know.
+        let is_set = capability_is_in_bounding_set(one).unwrap_or(false);
+        if is_set && one != CapabilitySet::NET_ADMIN {
+            remove_capability_from_bounding_set(one)?;
+        }
+    }
+    set_keep_capabilities(true)?;
+    set_thread_groups(&[group])?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    set_keep_capabilities(false)?;
+    let one = CapabilitySet::NET_ADMIN;
+    set_capabilities(None, CapabilitySets { effective: one, permitted: one, inheritable: one })?;
+    set_no_new_privs(true)?;
+    Ok(())
+}
+
+/// User and group of a line `name:password:user:group:…`.
+fn ids(name: &str, users: &str) -> Option<(Uid, Gid)> {
+    let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let line = lines.find(|line| line.first() == Some(&name))?;
+    let number = |at: usize| line.get(at)?.parse::<u32>().ok().filter(|number| *number != 0);
+    Some((Uid::from_raw(number(2)?), Gid::from_raw(number(3)?)))
 }
 
 /// Starts the program with `CAP_NET_ADMIN`, if this process may pass it on. Only for programs of
@@ -85,9 +124,6 @@ fn drop_capabilities() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::thread;
-
-    use rustix::process::Uid;
-    use rustix::thread::{set_keep_capabilities, set_thread_res_uid};
 
     use super::*;
 
@@ -143,6 +179,49 @@ mod tests {
             test();
         };
         thread::spawn(run).join().unwrap();
+    }
+
+    #[test]
+    fn a_user_is_taken_by_name_and_never_root() {
+        let users = "root:x:0:0::/root:/bin/ash\nfast:x:7:8\nfastpath:x:455:456::/:/bin/false\n\
+                     toor:x:0:9\nwheel:x:9:0\nbroken:x\n";
+        assert_eq!(ids("fastpath", users), Some((Uid::from_raw(455), Gid::from_raw(456))));
+        for name in ["root", "toor", "wheel", "broken", "path", ""] {
+            assert_eq!(ids(name, users), None, "{name}");
+        }
+    }
+
+    /// In a process of its own: the bounding set and the user are lost for good.
+    #[test]
+    fn root_becomes_a_user_with_one_capability() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let run = || {
+            become_user("fastpath", "fastpath:x:65533:65532::/:/bin/false\n").unwrap();
+            let own = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            for (name, value) in [
+                ("Uid", "65533\t65533\t65533\t65533"),
+                ("Gid", "65532\t65532\t65532\t65532"),
+                ("Groups", "65532"),
+                ("NoNewPrivs", "1"),
+                ("CapPrm", NET_ADMIN),
+                ("CapEff", NET_ADMIN),
+                ("CapBnd", NET_ADMIN),
+                ("CapAmb", "0000000000000000"),
+            ] {
+                assert_eq!(line(&own, name), value, "{name}");
+            }
+            let nothing = status(Command::new("cat").arg("/proc/self/status"));
+            assert_eq!(line(&nothing, "CapEff"), "0000000000000000");
+            let named = status(with_net_admin(Command::new("cat").arg("/proc/self/status")));
+            assert_eq!(line(&named, "CapEff"), NET_ADMIN, "nft may change the rules");
+            set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT).expect_err("for good");
+        };
+        thread::spawn(run).join().unwrap();
+        let unknown = thread::spawn(|| become_user("fastpath", "root:x:0:0\n").unwrap_err());
+        assert_eq!(unknown.join().unwrap().to_string(), "no user fastpath");
     }
 
     #[test]
