@@ -273,3 +273,24 @@ test_a_bad_section_is_named_and_changes_nothing() {
     soon 10 healthy
     soon 10 says '.exports | length == 0' exports
 }
+
+# A tunnel is down, and somebody behind the WAN answers for the address of the collector.
+test_a_private_collector_is_not_looked_for_behind_the_wan() {
+    trap 'gw ip link del vpn9 2>/dev/null || true' EXIT
+    peers 'ip netns exec isp ip addr add 10.99.0.10/32 dev lo'
+    begin isp thief "exec socat -u TCP-LISTEN:6379,reuseaddr,fork OPEN:/tmp/e2e/stolen,creat,append"
+    mark_log
+    logs "$(section redis host 10.99.0.10 "${PASSWORD[@]}")"
+    soon 10 exporter redis '.state == "no-route" and .cause.code == "no-route"'
+    alerts 0 1
+    soon 10 exporter redis '.queued == 1 and .state == "no-route"'
+    # The tunnel is up, and its zone is unknown; then by the section's interface.
+    gw 'ip link add vpn9 type dummy && ip link set vpn9 up && ip route add 10.99.0.10/32 dev vpn9'
+    soon 10 exporter_is redis no-route
+    logs "$(section redis host 10.99.0.10 interface vpn9 "${PASSWORD[@]}")"
+    soon 10 exporter redis '.state == "no-route" and .cause.code == "interface-down"'
+    lacks "what the ISP got" "$(peers 'cat /tmp/e2e/stolen 2>/dev/null; true')" AUTH
+    logs "$(section redis host 10.99.0.10 interface wan "${PASSWORD[@]}")"
+    soon 10 peers 'grep -q AUTH /tmp/e2e/stolen'
+    peers 'ip netns exec isp ip addr del 10.99.0.10/32 dev lo; rm -f /tmp/e2e/stolen'
+}

@@ -996,9 +996,9 @@ export interface Export {
   host: string;
   port: number;
   /**
-   * off: disabled; connecting: not reached yet; down: it cannot be reached
+   * off: disabled; connecting: not reached yet; down: it cannot be reached; no-route: nothing is sent, since its interface is down or the route to its private address leads to the Internet
    */
-  state: 'off' | 'connecting' | 'up' | 'down';
+  state: 'off' | 'connecting' | 'up' | 'down' | 'no-route';
   /**
    * begin of the state, Unix ms
    */
@@ -1022,7 +1022,16 @@ export interface Export {
   cause: ExportCause;
 }
 export interface ExportCause {
-  code: '' | 'refused' | 'closed' | 'stalled' | 'rejected' | 'foreign' | 'unreachable';
+  code:
+    | ''
+    | 'refused'
+    | 'closed'
+    | 'stalled'
+    | 'rejected'
+    | 'foreign'
+    | 'unreachable'
+    | 'no-route'
+    | 'interface-down';
   /**
    * values of the text; why is the kernel's text, or the collector's answer
    */

@@ -141,7 +141,7 @@ describe('a row', () => {
     const stalled = { code: 'stalled', params: {} } as const;
     expect(stateOf(report('a', { cause: stalled }), true)).toBe('stalled');
     expect(stateOf(report('a', { state: 'down', cause: stalled }), true)).toBe('down');
-    for (const state of ['off', 'connecting', 'up', 'down'] as const)
+    for (const state of ['off', 'connecting', 'up', 'down', 'no-route'] as const)
       expect(stateOf(report('a', { state }), true)).toBe(state);
     const signs = Object.values(looks).map(([, sign]) => sign);
     expect(new Set(signs).size).toBe(signs.length);

@@ -29,6 +29,7 @@ export const main: readonly Spec[] = [
   },
   { option: 'port', range: [1, 65_535] },
   { option: 'protocol', choices: ['udp', 'tcp'] },
+  { option: 'interface' },
   { option: 'enabled', kind: 'switch' },
 ];
 
@@ -129,6 +130,7 @@ export const looks: Record<ShownState, readonly [Level, string]> = {
   up: ['ok', '✓'],
   stalled: ['warning', '!'],
   down: ['error', '×'],
+  'no-route': ['error', '⊘'],
   new: ['notice', '+'],
   unknown: ['warning', '?'],
 };

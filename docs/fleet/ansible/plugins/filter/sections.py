@@ -11,7 +11,7 @@ ZONE = {"name", "network", "input", "output", "forward", "masq", "mtu_fix", "for
 POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
 # Of all kinds of exports.
 EXPORT = {
-    "kind", "enabled", "name", "host", "port",
+    "kind", "enabled", "name", "host", "port", "interface",
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
     "event", "redis_key", "redis_type", "username", "password",
 }

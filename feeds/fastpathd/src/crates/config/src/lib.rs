@@ -25,7 +25,7 @@ pub use network::Network;
 pub use package::{Package, SettingsError, section_name};
 pub use section::{Problem, Section};
 pub use uci::{ParseError as UciError, anonymous_name};
-pub use value::{endpoint, is_device_name, label, number, number_in, switch};
+pub use value::{endpoint, interface, is_device_name, label, number, number_in, switch};
 
 /// The `values` of a file of `/etc/config`, in the form of `uci get` of ubus.
 ///

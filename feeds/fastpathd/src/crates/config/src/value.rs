@@ -43,6 +43,22 @@ pub fn label(text: &str) -> Result<String, Fault> {
     Ok(text.to_owned())
 }
 
+/// The name of an interface of `/etc/config/network`.
+///
+/// # Errors
+/// netifd takes no such name.
+pub fn interface(text: &str) -> Result<String, Fault> {
+    const LONGEST: usize = 15;
+    if text.len() > LONGEST {
+        return Err(Fault::TooLong { longest: LONGEST });
+    }
+    let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
+    match bad {
+        Some(bad) => Err(Fault::NameCharacter { character: format!("{bad:?}") }),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// Names that the kernel takes and that mean only themselves in nft's language.
 #[must_use]
 pub fn is_device_name(name: &str) -> bool {

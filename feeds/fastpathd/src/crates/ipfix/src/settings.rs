@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use config::{Fault, Section, endpoint, label, number, number_in, switch};
+use config::{Fault, Section, endpoint, interface, label, number, number_in, switch};
 
 use crate::element::REVERSE;
 
@@ -44,6 +44,8 @@ pub struct Settings {
     pub protocol: Protocol,
     /// The collector.
     pub collector: SocketAddr,
+    /// The interface of `/etc/config/network` to send over; `None` for the kernel's route.
+    pub interface: Option<String>,
     /// Seconds after which a flow with packets has another record.
     pub active_timeout: u32,
     /// Seconds without packets after which a flow has a record.
@@ -69,6 +71,7 @@ impl Settings {
             enabled: section.value("enabled", switch).unwrap_or(true),
             protocol: section.value("protocol", str::parse).unwrap_or_default(),
             collector: endpoint(section, PORT),
+            interface: section.value("interface", interface),
             active_timeout: seconds(section, "active_timeout", TIMEOUTS, ACTIVE_TIMEOUT),
             idle_timeout: seconds(section, "idle_timeout", TIMEOUTS, IDLE_TIMEOUT),
             template_refresh: seconds(section, "template_refresh", REFRESHES, TEMPLATE_REFRESH),
@@ -113,6 +116,7 @@ mod tests {
             enabled: true,
             protocol: Protocol::Udp,
             collector: "192.0.2.10:4739".parse().expect("an address"),
+            interface: None,
             active_timeout: 60,
             idle_timeout: 15,
             template_refresh: 10,
@@ -136,6 +140,7 @@ mod tests {
             enabled: false,
             protocol: Protocol::Tcp,
             collector: "[2001:db8::10]:2055".parse().expect("an address"),
+            interface: None,
             active_timeout: 300,
             idle_timeout: 30,
             template_refresh: 60,

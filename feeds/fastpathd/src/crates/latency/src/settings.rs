@@ -7,8 +7,6 @@ use config::{Fault, Package, Section, number_in, switch};
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
 /// Bytes, as tc-cake(8) limits them.
 const OVERHEADS: std::ops::RangeInclusive<u32> = 0..=256;
-/// The length of names in `/etc/config/network`, which are part of a device's name.
-const LONGEST: usize = 15;
 
 /// Section `latency`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl Settings {
         let mut settings = Self::default();
         if let Some(mut section) = package.take_one("latency") {
             settings.enabled = section.value("enabled", switch).unwrap_or_default();
-            settings.interface = section.value("interface", interface);
+            settings.interface = section.value("interface", config::interface);
             settings.download = rate(&mut section, "download", settings.enabled);
             settings.upload = rate(&mut section, "upload", settings.enabled);
             settings.overhead = section.value("overhead", number_in(OVERHEADS));
@@ -49,17 +47,6 @@ fn rate(section: &mut Section<'_>, option: &'static str, needed: bool) -> u32 {
         section.error(option, "", Fault::Missing);
     }
     section.value(option, number_in(RATES)).unwrap_or_default()
-}
-
-fn interface(text: &str) -> Result<String, Fault> {
-    if text.len() > LONGEST {
-        return Err(Fault::TooLong { longest: LONGEST });
-    }
-    let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
-    match bad {
-        Some(bad) => Err(Fault::NameCharacter { character: format!("{bad:?}") }),
-        None => Ok(text.to_owned()),
-    }
 }
 
 #[cfg(test)]

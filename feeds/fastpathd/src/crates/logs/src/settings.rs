@@ -5,7 +5,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use config::{Fault, Section, endpoint, label, switch};
+use config::{Fault, Section, endpoint, interface, label, switch};
 use ips::EventKind;
 
 use crate::redis::{Keeping, Redis};
@@ -28,6 +28,8 @@ pub struct Settings {
     pub enabled: bool,
     /// The collector.
     pub collector: SocketAddr,
+    /// The interface of `/etc/config/network` to send over; `None` for the kernel's route.
+    pub interface: Option<String>,
     /// Types of events, without repetition.
     pub events: Vec<EventKind>,
     /// Its protocol.
@@ -73,6 +75,7 @@ impl Settings {
             name: name.unwrap_or_else(|| section.label().to_owned()),
             enabled: section.value("enabled", switch).unwrap_or(true),
             collector: endpoint(section, port),
+            interface: section.value("interface", interface),
             events: events(section),
             receiver,
         }
@@ -135,6 +138,7 @@ mod tests {
             name: "soc".to_owned(),
             enabled: true,
             collector: "192.0.2.10:514".parse().expect("an address"),
+            interface: None,
             events: vec![EventKind::Alert],
             receiver: Receiver::Syslog,
         };
@@ -147,6 +151,7 @@ mod tests {
         };
         let expected = Settings {
             collector: "192.0.2.10:6379".parse().expect("an address"),
+            interface: None,
             receiver: Receiver::Redis(redis),
             ..expected
         };
@@ -164,6 +169,7 @@ mod tests {
             name: "alert store".to_owned(),
             enabled: false,
             collector: "192.0.2.10:1514".parse().expect("an address"),
+            interface: None,
             events: vec![EventKind::Alert, EventKind::Flow],
             receiver: Receiver::Redis(Redis {
                 key: "eve".to_owned(),

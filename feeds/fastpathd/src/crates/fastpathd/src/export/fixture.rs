@@ -11,6 +11,7 @@ pub(super) fn settings(protocol: Protocol, collector: SocketAddr) -> Settings {
         enabled: true,
         protocol,
         collector,
+        interface: None,
         active_timeout: 60,
         idle_timeout: 15,
         template_refresh: 1,

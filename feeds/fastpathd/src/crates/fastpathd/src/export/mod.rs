@@ -27,9 +27,11 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 mod udp;
+pub(crate) mod way;
 
 pub(crate) use progress::{ExportReason, ExportState, Progress};
 pub(crate) use settings::Settings;
+use way::Ways;
 
 /// An event of an exporter.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub(crate) enum Effect {
     HandOn(Vec<EventLine>),
     /// Numbers and names of the devices.
     Interfaces(Interfaces),
+    /// Devices that messages may leave by.
+    Ways(Ways),
 }
 
 /// Distinguishes an exporter from earlier ones with other settings.
@@ -73,6 +77,7 @@ pub(crate) struct State {
     last: Serial,
     /// As the exporters know them.
     interfaces: Interfaces,
+    ways: Option<Ways>,
 }
 
 impl State {
@@ -156,7 +161,18 @@ impl Core {
         lines.iter().any(wanted).then_some(AnyEffect::Export(Effect::HandOn(lines)))
     }
 
-    pub(crate) fn export_second(&mut self) -> Option<AnyEffect> {
+    pub(crate) fn export_second(&mut self) -> Vec<AnyEffect> {
+        self.export_ways().into_iter().chain(self.export_interfaces()).collect()
+    }
+
+    fn export_ways(&mut self) -> Option<AnyEffect> {
+        self.export.enabled().next()?;
+        let ways = self.ways().filter(|ways| self.export.ways.as_ref() != Some(ways))?;
+        self.export.ways = Some(ways.clone());
+        Some(AnyEffect::Export(Effect::Ways(ways)))
+    }
+
+    fn export_interfaces(&mut self) -> Option<AnyEffect> {
         self.export.of_flows().next()?;
         let links = self.network.view().topology().links();
         let current = || links.map(|link| (link.index, Rc::from(&*link.name)));

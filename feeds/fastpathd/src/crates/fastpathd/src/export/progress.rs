@@ -16,6 +16,8 @@ config::named! {
         Up = "up",
         /// It cannot be reached.
         Down = "down",
+        /// No message may leave for it.
+        NoRoute = "no-route",
     }
 }
 
@@ -28,6 +30,25 @@ config::coded! {
         Rejected { why: String } = "rejected", "the collector rejects the messages: {why}";
         Foreign = "foreign", "the collector's answer is not one of its protocol";
         Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
+        NoRoute = "no-route",
+            "the route to this private address leads to the Internet or to no zone; bring its tunnel \
+             up, or set option interface";
+        InterfaceDown { interface: String } = "interface-down", "interface {interface} is down";
+    }
+}
+
+impl ExportReason {
+    /// The state of a collector that gets nothing for this reason.
+    pub(super) fn state(&self) -> ExportState {
+        match self {
+            Self::NoRoute | Self::InterfaceDown { .. } => ExportState::NoRoute,
+            Self::Refused
+            | Self::Closed
+            | Self::Stalled
+            | Self::Rejected { .. }
+            | Self::Foreign
+            | Self::Unreachable { .. } => ExportState::Down,
+        }
     }
 }
 

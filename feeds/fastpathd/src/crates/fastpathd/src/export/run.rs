@@ -10,12 +10,13 @@ use ipfix::{MESSAGE_MOST, Protocol, Queue};
 use ips::{EventKind, EventLine};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::daemon::{Io, unix_ms};
 use crate::event::Event as AnyEvent;
 use crate::export::feed::Feed;
 use crate::export::progress::LastLine;
+use crate::export::way::Ways;
 use crate::export::{
     Effect, Event, ExportReason, ExportState, Interfaces, Progress, Serial, Settings, tcp, udp,
 };
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     /// Records or events that had no place in the queue.
     dropped: Cell<u64>,
     pub(super) interfaces: RefCell<Interfaces>,
+    /// Devices that messages may leave by; `None` before they are known.
+    pub(super) ways: RefCell<Option<Rc<Ways>>>,
     /// The names were changed since the exporter last sent them.
     pub(super) renamed: Cell<bool>,
     pub(super) stopped: Cell<bool>,
@@ -92,6 +95,7 @@ impl Shared {
 pub(crate) struct Exporters {
     pub(super) running: Vec<(Serial, Rc<Shared>)>,
     interfaces: Interfaces,
+    pub(super) ways: Option<Rc<Ways>>,
 }
 
 impl Exporters {
@@ -119,6 +123,15 @@ impl Exporters {
                 }
                 self.interfaces = interfaces;
             }
+            Effect::Ways(ways) => self.set_ways(ways),
+        }
+    }
+
+    fn set_ways(&mut self, ways: Ways) {
+        self.ways = Some(Rc::new(ways));
+        for (_, shared) in &self.running {
+            shared.ways.replace(self.ways.clone());
+            shared.ready.notify_one();
         }
     }
 
@@ -137,6 +150,7 @@ impl Exporters {
             }
             let shared = Rc::new(Shared::new(&settings));
             shared.interfaces.replace(self.interfaces.clone());
+            shared.ways.replace(self.ways.clone());
             self.running.push((serial, shared.clone()));
             spawn_local(Exporter::new(serial, settings, shared, events.clone()).run());
         }
@@ -160,6 +174,8 @@ pub(super) struct Exporter {
     pub(super) settings: Settings,
     pub(super) shared: Rc<Shared>,
     pub(super) outbox: Feed,
+    /// The device that the socket is bound to; `None` for any.
+    pub(super) device: Option<String>,
     events: Sender<AnyEvent>,
     started: Instant,
     progress: Progress,
@@ -177,6 +193,7 @@ impl Exporter {
         Self {
             serial,
             outbox: Feed::new(&settings),
+            device: None,
             settings,
             shared,
             events,
@@ -189,25 +206,60 @@ impl Exporter {
 
     pub(super) async fn run(mut self) {
         loop {
-            let end = match self.settings.protocol() {
-                Protocol::Udp => udp::serve(&mut self).await,
-                Protocol::Tcp => tcp::serve(&mut self).await,
-            };
-            let reason = match end {
+            let reason = match self.serve().await {
                 End::Stopped => return,
-                End::Moved => continue,
+                End::Moved => {
+                    if self.settings.protocol() == Protocol::Tcp {
+                        let now = self.now();
+                        self.outbox.refused(&self.shared, now);
+                    }
+                    continue;
+                }
                 End::Failed(reason) => reason,
             };
             let now = self.now();
             self.outbox.refused(&self.shared, now);
-            self.change(ExportState::Down, Some(reason));
-            let again = Instant::now() + RETRY;
+            let state = reason.state();
+            self.change(state, Some(reason));
+            // The next second may bring a route.
+            let pause = if state == ExportState::NoRoute { SECOND } else { RETRY };
+            let again = Instant::now() + pause;
             while Instant::now() < again {
                 if self.report().await {
                     return;
                 }
                 sleep_until(again.min(Instant::now() + SECOND)).await;
             }
+        }
+    }
+
+    async fn serve(&mut self) -> End {
+        let Some(way) = self.way() else {
+            let _ = timeout(SECOND, self.shared.ready.notified()).await;
+            return if self.report().await { End::Stopped } else { End::Moved };
+        };
+        match way {
+            Ok(device) => self.device = device,
+            Err(reason) => return End::Failed(reason),
+        }
+        match self.settings.protocol() {
+            Protocol::Udp => udp::serve(self).await,
+            Protocol::Tcp => tcp::serve(self).await,
+        }
+    }
+
+    /// The device to bind to, as routes and zones are now; `None` before they are known.
+    fn way(&self) -> Option<Result<Option<String>, ExportReason>> {
+        let ways = self.shared.ways.borrow().clone()?;
+        Some(ways.find(&self.settings))
+    }
+
+    /// Why messages must not leave by the socket's device any more.
+    pub(super) fn strayed(&self) -> Option<End> {
+        match self.way()? {
+            Ok(device) if device == self.device => None,
+            Ok(_) => Some(End::Moved),
+            Err(reason) => Some(End::Failed(reason)),
         }
     }
 

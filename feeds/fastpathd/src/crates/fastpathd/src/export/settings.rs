@@ -86,6 +86,13 @@ impl Settings {
         }
     }
 
+    pub(crate) fn interface(&self) -> Option<&str> {
+        match self {
+            Self::Flows(ipfix::Settings { interface, .. })
+            | Self::Events(logs::Settings { interface, .. }) => interface.as_deref(),
+        }
+    }
+
     pub(crate) fn kind(&self) -> ExportKind {
         match self {
             Self::Flows(_) => ExportKind::Ipfix,

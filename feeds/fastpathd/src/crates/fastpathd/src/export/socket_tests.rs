@@ -34,7 +34,9 @@ impl Bench {
 
     pub(super) fn of(settings: Settings) -> Self {
         let (events, reports) = tokio::sync::mpsc::channel(1);
-        let mut exporters = Exporters::default();
+        let interfaces = [("loopback".to_owned(), "lo".to_owned())].into();
+        let ways = Ways { interfaces, ..Ways::default() };
+        let mut exporters = Exporters { ways: Some(Rc::new(ways)), ..Exporters::default() };
         exporters.run(vec![(1, settings)], &events);
         Self { exporters, reports, last: Progress::begin(true, 0), was_up: false }
     }
@@ -312,10 +314,52 @@ fn an_exporter_ends_with_its_section() {
 fn a_path_that_the_kernel_refuses_is_reported() {
     in_loop(async {
         // The kernel refuses broadcasts of a socket that has not asked for them.
-        let mut bench = Bench::new(Protocol::Udp, "255.255.255.255:4739".parse().unwrap());
+        let collector = "255.255.255.255:4739".parse().unwrap();
+        let interface = Some("loopback".to_owned());
+        let settings = fixture::settings(Protocol::Udp, collector);
+        let mut bench = Bench::of(Settings::Flows(ipfix::Settings { interface, ..settings }));
         bench.send(1);
         bench.until("down", |progress| progress.state == ExportState::Down).await;
         assert!(matches!(bench.last.reason, Some(ExportReason::Unreachable { .. })));
         assert_eq!((bench.last.lost, bench.last.queued), (0, 1));
+    });
+}
+
+/// Routes and zones may change while a connection lasts.
+#[test]
+fn a_connection_ends_with_its_way() {
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        in_loop(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let collector = listener.local_addr().unwrap();
+            let interface = Some("loopback".to_owned());
+            let settings = fixture::settings(protocol, collector);
+            let mut bench = Bench::of(Settings::Flows(ipfix::Settings { interface, ..settings }));
+            let _udp = UdpSocket::bind(collector).await.unwrap();
+            bench.up().await;
+            bench.exporters.set_ways(Ways::default());
+            bench.until("no route", |progress| progress.state == ExportState::NoRoute).await;
+            let reason = ExportReason::InterfaceDown { interface: "loopback".to_owned() };
+            assert_eq!(bench.last.reason, Some(reason));
+            let interfaces = [("loopback".to_owned(), "lo".to_owned())].into();
+            bench.exporters.set_ways(Ways { interfaces, ..Ways::default() });
+            bench.up().await;
+        });
+    }
+}
+
+#[test]
+fn nothing_is_sent_before_the_zones_are_known() {
+    in_loop(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let settings = fixture::settings(Protocol::Tcp, listener.local_addr().unwrap());
+        let (events, _reports) = tokio::sync::mpsc::channel(9);
+        let mut exporters = Exporters::default();
+        exporters.run(vec![(1, Settings::Flows(settings))], &events);
+        sleep(Duration::from_millis(300)).await;
+        let waits = timeout(Duration::ZERO, listener.accept()).await;
+        assert!(waits.is_err(), "{waits:?}");
+        exporters.set_ways(Ways::default());
+        timeout(LONG, listener.accept()).await.expect("a connection").unwrap();
     });
 }

@@ -31,7 +31,8 @@ const READ_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the collector until it is not there.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
-    let connected = match timeout(CONNECTED_WITHIN, connect(exporter.settings.collector())).await {
+    let (collector, device) = (exporter.settings.collector(), exporter.device.as_deref());
+    let connected = match timeout(CONNECTED_WITHIN, connect(collector, device)).await {
         Ok(connected) => connected,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     };
@@ -47,11 +48,14 @@ pub(super) async fn serve(exporter: &mut Exporter) -> End {
     }
 }
 
-async fn connect(collector: SocketAddr) -> io::Result<TcpStream> {
+async fn connect(collector: SocketAddr, device: Option<&str>) -> io::Result<TcpStream> {
     let socket = match collector {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
+    if let Some(device) = device {
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
     let stream = socket.connect(collector).await?;
     set_tcp_user_timeout(&stream, ACKNOWLEDGED_WITHIN_MS)?;
     Ok(stream)
@@ -108,6 +112,9 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             }
             if exporter.report().await {
                 return Ok(End::Stopped);
+            }
+            if let Some(end) = exporter.strayed() {
+                return Ok(end);
             }
         }
         flush |= shared.flushed.get();

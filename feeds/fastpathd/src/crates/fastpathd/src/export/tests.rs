@@ -91,7 +91,7 @@ fn events_are_handed_on() {
     let effects = exports(core.events_read(batch()));
     let [Effect::HandOn(lines)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(*lines, batch().lines);
-    assert_eq!((core.export.timeouts(), core.export_second()), (None, None));
+    assert_eq!((core.export.timeouts(), core.export_interfaces()), (None, None));
     let row = ask(&mut core, "exports", json!({}))["exports"][0].take();
     let shown = (&row["kind"], &row["protocol"], &row["port"]);
     assert_eq!(shown, (&json!("redis"), &json!("tcp"), &json!(6379)));
@@ -139,12 +139,14 @@ fn the_shortest_timeouts_count() {
 #[test]
 fn devices_are_named_when_they_change() {
     let mut core = running();
-    assert_eq!(core.export_second(), None, "nobody wants them");
+    assert_eq!(core.export_second(), [], "nobody wants them");
     core.configuration_read(&exporting(json!({})));
-    let effects = exports(core.export_second().into_iter().collect());
-    let [Effect::Interfaces(interfaces)] = &effects[..] else { panic!("{effects:?}") };
+    let effects = exports(core.export_second());
+    let [Effect::Ways(_), Effect::Interfaces(interfaces)] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert!(interfaces.contains(&(8, Rc::from("pppoe-wan"))), "{interfaces:?}");
-    assert_eq!(core.export_second(), None);
+    assert_eq!(core.export_second(), []);
 }
 
 #[test]

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves the collector until it is not there.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
-    match open(exporter.settings.collector()).await {
+    match open(exporter).await {
         Ok(socket) => follow(exporter, &socket).await.unwrap_or_else(|error| {
             // The kernel reports the error of an earlier datagram.
             End::Failed(error.into())
@@ -32,12 +32,16 @@ pub(super) async fn serve(exporter: &mut Exporter) -> End {
     }
 }
 
-async fn open(collector: SocketAddr) -> io::Result<UdpSocket> {
+async fn open(exporter: &Exporter) -> io::Result<UdpSocket> {
+    let collector = exporter.settings.collector();
     let any: IpAddr = match collector {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0)).await?;
+    if let Some(device) = &exporter.device {
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
     socket.connect(collector).await?;
     Ok(socket)
 }
@@ -82,9 +86,12 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
             if exporter.report().await {
                 return Ok(End::Stopped);
             }
+            if let Some(end) = exporter.strayed() {
+                return Ok(end);
+            }
             if now >= refresh_at {
                 refresh_at = now + refresh;
-                if moved(socket, exporter.settings.collector()).await? {
+                if moved(socket, exporter).await? {
                     return Ok(End::Moved);
                 }
                 exporter.outbox.repeat_templates();
@@ -122,6 +129,6 @@ fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Resu
 }
 
 /// Whether packets to the collector have another source address than those of the socket.
-async fn moved(socket: &UdpSocket, collector: SocketAddr) -> io::Result<bool> {
-    Ok(open(collector).await?.local_addr()?.ip() != socket.local_addr()?.ip())
+async fn moved(socket: &UdpSocket, exporter: &Exporter) -> io::Result<bool> {
+    Ok(open(exporter).await?.local_addr()?.ip() != socket.local_addr()?.ip())
 }

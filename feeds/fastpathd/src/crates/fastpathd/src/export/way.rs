@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The device that messages to a collector leave by: that of the section's interface, or the
+//! kernel's route. Whoever is behind the Internet's side of the router may answer for any private
+//! address, so such a collector is only looked for on the inner side.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use netlink::{Client, Protocol, attribute, messages, push_attribute};
+
+use crate::core::Core;
+use crate::export::{ExportReason, Settings};
+
+/// The loopback device of every network namespace.
+const LOOPBACK: u32 = 1;
+
+/// Devices that messages may leave by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    /// Devices in zones that do not lead to the Internet.
+    pub(super) inner: BTreeMap<u32, String>,
+    /// The devices of interfaces that are up.
+    pub(super) interfaces: BTreeMap<String, String>,
+}
+
+impl Ways {
+    /// The device to bind a socket to; `None` for any.
+    ///
+    /// # Errors
+    /// The interface is down, or a private address is not on the inner side.
+    pub(super) fn find(&self, settings: &Settings) -> Result<Option<String>, ExportReason> {
+        if let Some(interface) = settings.interface() {
+            let device = self.interfaces.get(interface).cloned();
+            let interface = interface.to_owned();
+            return device.map(Some).ok_or(ExportReason::InterfaceDown { interface });
+        }
+        let collector = settings.collector().ip().to_canonical();
+        if is_global(collector) {
+            return Ok(None);
+        }
+        match egress(collector)? {
+            LOOPBACK => Ok(None),
+            device => match self.inner.get(&device) {
+                Some(name) => Ok(Some(name.clone())),
+                None => Err(ExportReason::NoRoute),
+            },
+        }
+    }
+}
+
+impl Core {
+    /// `None` before zones, interfaces and links are known.
+    pub(super) fn ways(&self) -> Option<Ways> {
+        let network = &self.network;
+        if !network.zones_known() || !network.is_complete(self.now) {
+            return None;
+        }
+        let (zones, firewall) = (network.places().zones, network.firewall());
+        let (outer, inner): (Vec<_>, Vec<_>) =
+            zones.iter().partition(|(zone, _)| firewall.is_wan(zone));
+        let has = |zones: &[(&String, &std::collections::BTreeSet<String>)], name: &str| {
+            zones.iter().any(|(_, devices)| devices.contains(name))
+        };
+        let links = network.topology().links();
+        let inner = links
+            .filter(|link| has(&inner, &link.name) && !has(&outer, &link.name))
+            .map(|link| (link.index, link.name.to_string()))
+            .collect();
+        let up = network.view().interfaces().iter().filter(|one| one.up && !one.device.is_empty());
+        let interfaces = up.map(|one| (one.name.clone(), one.device.clone())).collect();
+        Some(Ways { inner, interfaces })
+    }
+}
+
+/// Whether the address can be reached over the Internet. Others belong to private networks, which
+/// includes carriers' (100.64.0.0/10) and links' own.
+fn is_global(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            let is_special = matches!(
+                (a, b, c),
+                (0 | 10 | 127 | 224.., _, _)
+                    | (100, 64..=127, _)
+                    | (169, 254, _)
+                    | (172, 16..=31, _)
+                    | (192, 168, _)
+                    | (192, 0, 0)
+                    | (198, 18..=19, _)
+            );
+            !is_special
+        }
+        // Of 2000::/3 alone; 6to4 and Teredo carry IPv4 addresses of any kind.
+        IpAddr::V6(v6) => {
+            let [first, second, ..] = v6.segments();
+            first & 0xe000 == 0x2000 && first != 0x2002 && (first, second) != (0x2001, 0)
+        }
+    }
+}
+
+/// The device that the kernel sends our own packets to this address by.
+fn egress(to: IpAddr) -> Result<u32, ExportReason> {
+    const HEADER: usize = 12;
+    let unreachable = |error: &dyn std::fmt::Display| {
+        let why = error.to_string();
+        ExportReason::Unreachable { why }
+    };
+    let mut payload = vec![0; HEADER];
+    let family = match to {
+        IpAddr::V4(v4) => {
+            push_attribute(&mut payload, libc::RTA_DST, &v4.octets());
+            libc::AF_INET
+        }
+        IpAddr::V6(v6) => {
+            push_attribute(&mut payload, libc::RTA_DST, &v6.octets());
+            libc::AF_INET6
+        }
+    };
+    payload[0] = u8::try_from(family).unwrap_or_default();
+    payload[1] = if to.is_ipv4() { 32 } else { 128 };
+    let mut client = Client::open(Protocol::Route).map_err(|error| unreachable(&error))?;
+    let answer = client.request(libc::RTM_GETROUTE, &payload);
+    let answer = answer.map_err(|error| match error.refused() {
+        Some(errno) => unreachable(&std::io::Error::from_raw_os_error(errno)),
+        None => unreachable(&error),
+    })?;
+    let device = messages(&answer).find_map(|message| {
+        let attributes = message.payload.get(HEADER..)?;
+        Some(u32::from_ne_bytes(*attribute(attributes, libc::RTA_OIF)?.first_chunk()?))
+    });
+    device.ok_or(ExportReason::NoRoute)
+}
+
+#[cfg(test)]
+#[path = "way_tests.rs"]
+mod tests;
