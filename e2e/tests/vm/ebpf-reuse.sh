@@ -35,7 +35,9 @@ END"
     for host in h10 h11 h20 isp; do "$host" sysctl -qw net.ipv4.tcp_max_tw_buckets=0; done
     for port in $(seq $FIRST_SERVED $((port - 1))); do soon 5 is_served "$port"; done
 }
-is_served() { peers "for host in h10 h20 isp; do ip netns exec \$host ss -tlnH sport = :$1; done" | grep -q .; }
+is_served() {
+    peers "for host in h10 h20 isp; do ip netns exec \$host ss -tlnH sport = :$1; done" | grep -q .
+}
 
 # reuse NUMBER: so many connections on each way, all ways at once. Prints COMPLETE STALLS.
 reuse() {
@@ -49,7 +51,7 @@ reuse() {
     for port in $(seq $FIRST_SERVED $((port - 1))); do
         soon 400 ended "reuse$port"
         peers cat "/tmp/e2e/reuse$port.log"
-    done | tee "$BUILD/reuse.log" | awk '{ complete += $1; stalls += $2 } END { print complete, stalls }'
+    done | awk '{ complete += $1; stalls += $2 } END { print complete, stalls }'
 }
 
 reused_at() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program that the daemon runs (BPF_PROG_TEST_RUN): the heartbeat, which says until when entries
- * are used, in jiffies, which are known to programs only; and the start of waiting entries. */
+/* The program that the daemon runs (BPF_PROG_TEST_RUN): the heartbeat, which says until when
+ * entries are used, in jiffies, which are known to programs only; and the start of waiting entries. */
 #ifndef FASTPATH_BEAT_H
 #define FASTPATH_BEAT_H
 
@@ -44,9 +44,9 @@ always int start6(struct __sk_buff *skb)
 }
 
 /*
- * With a mark: for how many jiffies from now on entries are used. Returns the layout of entries that
- * the other programs expect. Without: the packet is the keys of both directions of a connection to
- * be started. Returns whether it is.
+ * With a mark: for how many jiffies from now on entries are used. Returns the layout of entries
+ * that the other programs expect. Without: the packet is the keys of both directions of a connection
+ * to be started. Returns whether it is.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both hooks: whether an entry may carry a packet (address, waiting, stale, ended, to be dropped,
- * MTU), which SYN, FIN and RST end a flow, and the counters of flows and exits. */
+/* For both hooks: whether an entry may carry a packet (address, waiting, stale, ended, to be
+ * dropped, MTU), which SYN, FIN and RST end a flow, and the counters of flows and exits. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 
@@ -141,8 +141,8 @@ always int is_own(const void *data, const struct packet *p, const struct entry *
 }
 
 /*
- * special: the exit of a packet that has to be looked at: the entry drops, waits, has ended or is for
- * one priority, or the packet may end it. `at`: the IP header.
+ * special: the exit of a packet that has to be looked at: the entry drops, waits, has ended or is
+ * for one priority, or the packet may end it. `at`: the IP header.
  */
 always int special(const struct entry *to, const struct packet *p, const __u8 *at, __u64 now)
 {

@@ -58,7 +58,7 @@ struct key6 {
 #define FLOW_DROP 0x04
 /* `header` is Ethernet's only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
-/* IPv4: the tags have the 802.1p priority of packets whose service field has none of SERVICE_BITS. */
+/* IPv4: the tags have the 802.1p priority of packets without SERVICE_BITS. */
 #define FLOW_BEST_EFFORT 0x10
 
 /* The bits by which ip_forward() chooses the priority of a packet. */

@@ -306,7 +306,7 @@ always int right_length(const struct packet *p, __u32 headers, __u32 there)
 	return p->length >= headers && p->length <= p->carried;
 }
 
-/* right_sum: the ones' complement sum of the IPv4 header is 0xffff; twice that before the last carry. */
+/* right_sum: the IPv4 header's ones' complement sum is 0xffff, or twice that before the last carry. */
 always int right_sum(const void *at)
 {
 	const __u32 *words = at;

@@ -27,7 +27,7 @@ pub const FLOW_PPPOE: u8 = 0x02;
 pub const FLOW_DROP: u8 = 0x04;
 /// The new header is Ethernet's only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
-/// IPv4: the tags have the 802.1p priority of packets whose service field has none of the bits 0x18.
+/// IPv4: the tags have the 802.1p priority of packets without the service bits 0x18.
 pub const FLOW_BEST_EFFORT: u8 = 0x10;
 
 /// Bit of [`Entry::ended`]: one of the ends has sent a FIN or RST.
