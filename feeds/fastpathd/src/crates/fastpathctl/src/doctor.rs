@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use plugin::process::{self, Limits, RunError};
@@ -128,8 +128,8 @@ fn accepted(answer: Value) -> Result<Value, DoctorError> {
 enum ProgramError {
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("its program ended with {status} without JSON output: {cause}")]
-    Output { status: ExitStatus, cause: serde_json::Error },
+    #[error("its program ended with {end} without JSON output: {cause}")]
+    Output { end: String, cause: serde_json::Error },
 }
 
 /// Of a program that answers a method.
@@ -143,8 +143,9 @@ fn answer_of(command: &mut Command, limits: Limits) -> Result<Value, ProgramErro
     let output = process::run(command, b"", limits)?;
     // Its complaints are not part of the answer.
     let _ = std::io::stderr().write_all(&output.stderr);
-    let status = output.status;
-    serde_json::from_slice(&output.stdout).map_err(|cause| ProgramError::Output { status, cause })
+    let end = || process::killed(output.status).unwrap_or_else(|| output.status.to_string());
+    serde_json::from_slice(&output.stdout)
+        .map_err(|cause| ProgramError::Output { end: end(), cause })
 }
 
 /// The text of an error, with the details it lists.

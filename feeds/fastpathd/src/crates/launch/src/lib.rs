@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `PATH` of our programs, and which of the programs they start inherit `CAP_NET_ADMIN`: none
-//! unless named. Files of other users are read in `foreign.rs`. Deadlines are in `supervise.rs`;
+//! unless named. Files of other users are read in `foreign.rs`, ends of
+//! programs in `ended.rs`. Deadlines are in `supervise.rs`;
 //! limits of memory and CPU time in crate `plugin`, `process.rs`.
 
+mod ended;
 pub mod foreign;
 mod supervise;
 
@@ -19,6 +21,7 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
+pub use ended::{ended, killed, no_memory};
 pub use supervise::{Piece, Stopped, supervise};
 
 /// Where `OpenWrt` has its programs.

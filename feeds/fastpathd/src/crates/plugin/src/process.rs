@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use launch::{Piece, Stopped, supervise};
+pub use launch::{ended, killed};
 
 /// Bytes of address space that a program has at least and at most; half of the memory in between.
 const LEAST_MEMORY: u64 = 64 << 20;

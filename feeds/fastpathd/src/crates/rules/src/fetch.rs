@@ -160,6 +160,9 @@ impl Fetcher {
     /// The error: curl prints a text, the others only have their exit status.
     fn failure(&self, url: String, ended: &Ended) -> SourceReason {
         let printed = String::from_utf8_lossy(&ended.stderr);
+        if let Some(said) = launch::killed(ended.status) {
+            return SourceReason::Refused { url, said };
+        }
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
             return SourceReason::Refused { url, said: readable(line) };
         }

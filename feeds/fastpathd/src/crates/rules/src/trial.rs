@@ -71,13 +71,16 @@ pub(crate) fn trial(
     output.extend_from_slice(b"\n");
     output.extend_from_slice(&ended.stderr);
     let said = String::from_utf8_lossy(&output);
+    // Faults of a test that did not come to its end are not all.
+    let cut = launch::killed(ended.status)
+        .or_else(|| launch::no_memory(&said).map(|_| launch::ended(ended.status, &said)));
     let faults = faults(&said, &rules.to_string_lossy(), merged);
-    if faults.is_empty() {
-        let last = said.lines().map(message).rfind(|line| !line.is_empty());
-        let said = last.map_or(ended.status.to_string(), readable);
-        return Err(UpdateReason::TestFailed { said });
+    if cut.is_none() && !faults.is_empty() {
+        return Ok(faults);
     }
-    Ok(faults)
+    let last = || said.lines().map(message).rfind(|line| !line.is_empty()).unwrap_or_default();
+    let said = cut.unwrap_or_else(|| launch::ended(ended.status, &readable(last())));
+    Err(UpdateReason::TestFailed { said: readable(&said) })
 }
 
 /// Finds the lines that name a place in the rule file. Suricata prints the cause on the lines

@@ -67,3 +67,25 @@ fn control_characters_do_not_get_into_texts() {
     let said = format!("E: detect-parse: a\x1b[31mb\nE: d: x from file {RULES} at line 3\n");
     assert_eq!(fault_texts(&said), ["a.rules line 1: a [31mb"]);
 }
+
+/// The last line of a test that was killed is about the rules that it had loaded.
+#[test]
+fn the_end_of_a_test_by_a_signal_is_the_reason() {
+    let merged = crate::merge::merge(&[]);
+    let said = |script: &str| {
+        let test = ["sh", "-c", script].map(str::to_owned);
+        let (rules, dir) = (Path::new("/r"), Path::new("/d"));
+        let time = Duration::from_secs(60);
+        match trial(&test, rules, dir, &merged, time) {
+            Err(UpdateReason::TestFailed { said }) => said,
+            other => panic!("{other:?}"),
+        }
+    };
+    let killed = said("echo 'E: detect: error in rule from file /r at line 1'; kill -KILL $$");
+    assert!(killed.contains("SIGKILL") && killed.contains("memory"), "{killed}");
+    let by_shell = said("echo 'i: detect: 9 rules loaded'; sh -c 'kill -SEGV $$'; exit $?");
+    assert!(by_shell.contains("SIGSEGV") && !by_shell.contains("loaded"), "{by_shell}");
+    let memory = said("echo 'E: mem: failed to allocate 9 bytes'; echo 'i: bye'; exit 1");
+    assert!(memory.starts_with("not enough memory"), "{memory}");
+    assert_eq!(said("exit 3"), "exit status: 3");
+}

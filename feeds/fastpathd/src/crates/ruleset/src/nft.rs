@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command as Program, ExitStatus, Output, Stdio};
+use std::process::{Command as Program, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -31,8 +31,8 @@ pub enum NftError {
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
     /// A signal ended it, perhaps for lack of memory.
-    #[error("it was ended by {0}")]
-    Killed(ExitStatus),
+    #[error("it was {0}")]
+    Killed(String),
     /// Its output could not be parsed.
     #[error("its answer: {0}")]
     Answer(String),
@@ -97,10 +97,10 @@ impl NftCommand {
                 program: self.program.display().to_string(),
                 cause: cause.to_string(),
             })?;
-        match output.status.code() {
-            Some(0) => Ok(output),
-            Some(_) => Err(NftError::Refused(message(&output))),
-            None => Err(NftError::Killed(output.status)),
+        match launch::killed(output.status) {
+            Some(how) => Err(NftError::Killed(how)),
+            None if output.status.success() => Ok(output),
+            None => Err(NftError::Refused(message(&output))),
         }
     }
 
@@ -132,11 +132,8 @@ impl NftCommand {
     }
 }
 
-/// The output of nft on failure; its status if it printed nothing.
 fn message(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
-    let text = text.trim();
-    if text.is_empty() { output.status.to_string() } else { text.to_owned() }
+    launch::ended(output.status, &String::from_utf8_lossy(&output.stderr))
 }
 
 /// The error of the kernel for a missing table or device.

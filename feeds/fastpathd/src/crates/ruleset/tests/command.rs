@@ -16,6 +16,7 @@ const SCRIPTS: [(&str, &str); 10] = [
     ("say", "echo \"$* <$(cat)> $LC_ALL\" >&2; exit 1"),
     ("fine", "cat >/dev/null; echo warning >&2"),
     ("mute", "exit 7"),
+    ("killed", "echo Error: syntax >&2; kill -KILL $$"),
     ("deaf", "exit 0"),
     ("deaf-and-cross", "echo no >&2; exit 1"),
     ("chatty", "cat >/dev/null; head -c 1000000 /dev/zero | tr '\\0' x >&2; exit 1"),
@@ -65,6 +66,13 @@ async fn success_says_nothing() {
 async fn a_failure_without_output_reports_its_status() {
     let nft = nft("mute");
     assert_eq!(nft.run("x").await, Err(NftError::Refused("exit status: 7".to_owned())));
+}
+
+#[tokio::test]
+async fn an_nft_that_was_killed_is_not_quoted() {
+    let text = nft("killed").run("x").await.unwrap_err().to_string();
+    assert!(text.contains("SIGKILL") && text.contains("memory"), "{text}");
+    assert!(!text.contains("syntax"), "{text}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use plugin::process::{self, Limits, RunError};
 use serde_json::Value;
@@ -60,7 +60,7 @@ enum AskError {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error("its output is not a list of two results ({0})")]
-    Answer(ExitStatus),
+    Answer(String),
 }
 
 /// The problems of each of the packages; one process for both.
@@ -79,7 +79,10 @@ fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2]
         let list = answer.get(number)?.get("problems")?.as_array()?;
         list.iter().map(|problem| read(problem, packages[number])).collect::<Option<Vec<_>>>()
     };
-    verdict(0).zip(verdict(1)).map(<[_; 2]>::from).ok_or(AskError::Answer(output.status))
+    verdict(0).zip(verdict(1)).map(<[_; 2]>::from).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        AskError::Answer(process::ended(output.status, &said))
+    })
 }
 
 /// A file that only root reads; gone with the value.

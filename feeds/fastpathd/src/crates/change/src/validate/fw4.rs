@@ -152,6 +152,10 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
             Verdict::Takes(LeftOut::all(&String::from_utf8_lossy(&output.stderr)))
         }
         Ok(output) => {
+            // What it printed until then is no verdict.
+            if let Some(how) = process::killed(output.status) {
+                return Verdict::Silent(format!(" Error: {how}"));
+            }
             let said = [output.stderr, output.stdout].concat();
             Verdict::Refuses(String::from_utf8_lossy(&said).into_owned())
         }

@@ -123,7 +123,9 @@ impl Machine for Router {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.lines().next().unwrap_or_default();
-        Err(format!("{program} {}: {}: {said}", args.join(" "), output.status))
+        let end =
+            process::killed(output.status).unwrap_or_else(|| format!("{}: {said}", output.status));
+        Err(format!("{program} {}: {end}", args.join(" ")))
     }
 
     fn call(

@@ -122,11 +122,8 @@ async fn report(
     let ended = tokio::time::timeout(patience, command.output()).await;
     let output = ended.map_err(|_| LoaderError::Timeout(patience))?.map_err(LoaderError::Run)?;
     if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        return Err(LoaderError::Refused(match text.trim() {
-            "" => output.status.to_string(),
-            text => text.to_owned(),
-        }));
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(LoaderError::Refused(launch::ended(output.status, &said)));
     }
     serde_json::from_slice(&output.stdout).map_err(LoaderError::Report)
 }
@@ -206,6 +203,8 @@ mod tests {
         assert_eq!(run("echo '[]'"), Ok(json!([])));
         assert_eq!(run("echo no such device >&2; exit 1"), Err("no such device".to_owned()));
         assert_eq!(run("exit 3"), Err("exit status: 3".to_owned()));
+        let killed = run("echo lan1: no program >&2; kill -KILL $$").unwrap_err();
+        assert!(killed.contains("SIGKILL") && !killed.contains("lan1"), "{killed}");
         assert!(run("echo attached").is_err_and(|why| why.starts_with("its answer: ")));
         let missing = runtime.block_on(report("/nonexistent", &[], PATIENCE)).unwrap_err();
         assert!(matches!(missing, LoaderError::Run(_)));

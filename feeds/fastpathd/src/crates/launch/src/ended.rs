@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Why a program failed, as a text: the signal that ended it with its likely cause, a lack of
+//! memory that it reported, its own words otherwise.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// A shell's status for a program that a signal ended is this much more than the signal's number.
+const BY_SHELL: i32 = 128;
+/// Signals that end programs; others reach a status of a shell by accident only.
+const SIGNALS: &[(i32, &str, &str)] = &[
+    (libc::SIGABRT, "SIGABRT", "it aborted itself, for lack of memory or by a fault of its own"),
+    (libc::SIGBUS, "SIGBUS", "it crashed"),
+    (libc::SIGFPE, "SIGFPE", "it crashed"),
+    (libc::SIGHUP, "SIGHUP", "its session ended"),
+    (libc::SIGILL, "SIGILL", "the CPU lacks an instruction that it uses"),
+    (libc::SIGINT, "SIGINT", "another program ended it"),
+    (libc::SIGKILL, "SIGKILL", "the router ran out of memory, or another program ended it"),
+    (libc::SIGPIPE, "SIGPIPE", "nobody reads its output any more"),
+    (libc::SIGQUIT, "SIGQUIT", "another program ended it"),
+    (libc::SIGSEGV, "SIGSEGV", "it crashed"),
+    (libc::SIGSYS, "SIGSYS", "it made a system call that its jail forbids"),
+    (libc::SIGTERM, "SIGTERM", "another program ended it"),
+    (libc::SIGTRAP, "SIGTRAP", "it crashed"),
+    (libc::SIGXCPU, "SIGXCPU", "it reached its limit of CPU time"),
+    (libc::SIGXFSZ, "SIGXFSZ", "it reached the limit of a file's size"),
+];
+/// Words of libc, Rust and Suricata for a failed allocation.
+const NO_MEMORY: &[&str] = &[
+    "cannot allocate memory",
+    "out of memory",
+    "memory allocation of",
+    "failed to allocate",
+    "memory allocation failed",
+    "memory exhausted",
+];
+const LONGEST: usize = 200;
+
+/// The signal that ended a program, or one that its shell reports, with the likely cause.
+#[must_use]
+pub fn killed(status: ExitStatus) -> Option<String> {
+    let by_shell = || status.code().map(|code| code - BY_SHELL);
+    let number = status.signal().or_else(by_shell)?;
+    match SIGNALS.iter().find(|(known, ..)| *known == number) {
+        Some((_, name, cause)) => Some(format!("ended by signal {number} ({name}): {cause}")),
+        None => status.signal().map(|number| format!("ended by signal {number}")),
+    }
+}
+
+/// Why a program failed, by its status and what it printed. Its last words are not the reason if
+/// it did not come to its own end.
+#[must_use]
+pub fn ended(status: ExitStatus, said: &str) -> String {
+    if let Some(killed) = killed(status) {
+        return killed;
+    }
+    if let Some(line) = no_memory(said) {
+        return format!("not enough memory: {line}");
+    }
+    match said.trim() {
+        "" => status.to_string(),
+        said => said.to_owned(),
+    }
+}
+
+/// The line in which a program reports a failed allocation.
+#[must_use]
+pub fn no_memory(said: &str) -> Option<String> {
+    let reports = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        NO_MEMORY.iter().any(|words| line.contains(words))
+    };
+    let line = said.lines().find(reports)?.trim();
+    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn status(script: &str) -> ExitStatus {
+        Command::new("sh").args(["-c", script]).status().expect("a shell")
+    }
+
+    #[test]
+    fn a_signal_is_named_with_its_likely_cause() {
+        for (script, expected) in [
+            ("kill -KILL $$", "signal 9 (SIGKILL): the router ran out of memory"),
+            ("kill -SEGV $$", "signal 11 (SIGSEGV): it crashed"),
+            ("kill -XCPU $$", "signal 24 (SIGXCPU): it reached its limit of CPU time"),
+            ("sh -c 'kill -KILL $$'; exit $?", "signal 9 (SIGKILL)"),
+            ("kill -USR1 $$", "signal 10"),
+        ] {
+            let text = ended(status(script), "Loading rules: 100 %");
+            assert!(text.contains(expected) && !text.contains("rules"), "{script}: {text}");
+        }
+    }
+
+    #[test]
+    fn its_own_end_is_told_in_its_own_words() {
+        assert_eq!(ended(status("exit 3"), " no such table\n"), "no such table");
+        assert_eq!(ended(status("exit 3"), "\n"), "exit status: 3");
+        assert_eq!(ended(status("exit 255"), "usage"), "usage");
+        let said = "reading\nE: util-mem: Cannot allocate memory (12)\nbye";
+        let expected = "not enough memory: E: util-mem: Cannot allocate memory (12)";
+        assert_eq!(ended(status("exit 1"), said), expected);
+    }
+
+    proptest! {
+        /// Whatever a program printed, its signal is the reason.
+        #[test]
+        fn last_words_never_hide_a_signal(number in 1i32..32, said: String) {
+            let text = ended(ExitStatus::from_raw(number), &said);
+            prop_assert!(text.starts_with(&format!("ended by signal {number}")), "{}", text);
+        }
+
+        #[test]
+        fn an_exit_status_below_a_shells_is_no_signal(code in 0i32..=128, said: String) {
+            prop_assert_eq!(killed(ExitStatus::from_raw(code << 8)), None);
+            prop_assert!(!ended(ExitStatus::from_raw(code << 8), &said).is_empty());
+        }
+    }
+}
