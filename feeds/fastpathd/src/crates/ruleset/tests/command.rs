@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ruleset::{Nft, NftCommand, NftError};
 use serde_json::json;
 
-const SCRIPTS: [(&str, &str); 10] = [
+const SCRIPTS: [(&str, &str); 11] = [
     ("say", "echo \"$* <$(cat)> $LC_ALL\" >&2; exit 1"),
     ("fine", "cat >/dev/null; echo warning >&2"),
     ("mute", "exit 7"),
