@@ -114,6 +114,7 @@ describe('a zone of guests', () => {
 
   it('has a name that fw4 takes and no other zone has', () => {
     expect(zoneName('a-very-long-network', [])).toBe('a_very_long');
+    expect(zoneName('5g', [])).toBe('_5g');
     expect(zoneName('lan', zonesOf(draft))).toBe('lan2');
   });
 });

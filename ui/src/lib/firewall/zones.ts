@@ -90,7 +90,8 @@ const NAME = 11;
 /** A name for the zone of a network that no other zone has. */
 export function zoneName(network: string, zones: readonly Zone[]): string {
   const taken = new Set(zones.map(({ name }) => name));
-  const base = network.replaceAll(/[^\w]/g, '_').slice(0, NAME);
+  // fw4 leaves out a zone whose name begins with a digit.
+  const base = network.replaceAll(/[^\w]/g, '_').replace(/^\d/, '_$&').slice(0, NAME);
   const tries = [base, ...[...'23456789'].map((n) => base.slice(0, NAME - 1) + n)];
   return tries.find((name) => !taken.has(name)) ?? base;
 }

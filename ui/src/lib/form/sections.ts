@@ -35,7 +35,9 @@ const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
 export const text = (section: Section | undefined, option: string, otherwise = ''): string => {
   const value = section?.values[option];
-  return typeof value === 'string' && value !== '' ? value : otherwise;
+  // A list of one is read as a text, as OpenWrt's scripts do.
+  const [only, ...more] = Array.isArray(value) ? value : [value];
+  return only && more.length === 0 ? only : otherwise;
 };
 
 /** The entries of a list; a string with spaces is one too, as everywhere in OpenWrt. */

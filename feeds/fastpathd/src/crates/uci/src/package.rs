@@ -93,12 +93,12 @@ impl Setting {
 }
 
 impl Section {
-    /// The text of an option; of a list none.
+    /// The text of an option, or the only entry of a list; of a longer list none.
     #[must_use]
     pub fn text(&self, option: &str) -> Option<&str> {
-        match self.options.get(option)? {
-            Setting::Text(text) => Some(text),
-            Setting::List(_) => None,
+        match self.options.get(option)?.texts() {
+            [text] => Some(text),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Formats that several UCI files share: addresses with prefix, netmasks, MAC addresses, host
-//! names, ports and VLAN IDs. Also the check of every value for control characters.
+//! names and VLAN IDs. Also the check of every value for control characters.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -48,11 +48,6 @@ pub(super) fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }
 
-/// An address or a network of either family.
-pub(super) fn is_network(text: &str) -> bool {
-    v4(text).is_some() || v6(text).is_some()
-}
-
 /// `52:54:00:01:02:03`.
 pub(super) fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
@@ -71,15 +66,6 @@ pub(super) fn is_label(label: &str) -> bool {
         && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
         && !label.starts_with('-')
         && !label.ends_with('-')
-}
-
-/// A port, or two with `-` or `:` between them.
-pub(super) fn is_ports(text: &str) -> bool {
-    let port = |text: &str| config::number(text).ok().filter(|port| (1..=65535).contains(port));
-    match text.split_once(['-', ':']) {
-        Some((first, last)) => matches!((port(first), port(last)), (Some(a), Some(b)) if a <= b),
-        None => port(text).is_some(),
-    }
 }
 
 /// A VLAN's number.
@@ -105,8 +91,6 @@ mod tests {
             is_mac("52:54:00:aB:02:03") && !is_mac("52:54:00:01:02") && !is_mac("5:54:0:1:2:3")
         );
         assert!(is_host("a-b.example") && !is_host("-a") && !is_host("a..b") && !is_host(""));
-        assert!(is_ports("80") && is_ports("80-90") && is_ports("80:90"));
-        assert!(!is_ports("0") && !is_ports("90-80") && !is_ports("65536") && !is_ports("-1"));
         assert_eq!((vlan("1"), vlan("4094")), (Some(1), Some(4094)));
         assert!(
             ["0", "4095", "-1", "", "1.0", "x", "99999999999"].iter().all(|no| vlan(no).is_none())

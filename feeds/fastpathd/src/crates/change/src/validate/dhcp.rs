@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use super::Report;
-use super::common::{is_host, is_mac};
+use super::common::{is_host, netmask, v4};
 use super::interface::unknown_interface;
+use ::uci::Section;
 
 pub(super) fn judge(report: &mut Report<'_>) {
     let interfaces = report.others("network", "interface");
@@ -22,19 +23,53 @@ pub(super) fn judge(report: &mut Report<'_>) {
         report.text(pool, "leasetime", "a time such as 12h, or infinite", is_time);
         report.switches(pool, &["ignore", "force", "dynamicdhcp"]);
     }
-    let mut taken = BTreeSet::new();
+    leases(report, &interfaces);
+}
+
+fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
+    let networks: Vec<_> = interfaces.iter().flat_map(|interface| networks(interface)).collect();
+    let (mut taken, mut macs) = (BTreeSet::new(), BTreeSet::new());
     for host in report.of("host") {
-        report.each(host, "mac", "a MAC address", is_mac);
+        report.each(host, "mac", "a MAC address", is_lease_mac);
+        for mac in host.words("mac") {
+            if !macs.insert(mac.to_ascii_lowercase().replace('-', ":")) {
+                let text = format!("{} has another host already", mac.escape_debug());
+                report.note(host, "mac", "duplicate", &[("value", mac)], &text);
+            }
+        }
         report.text(host, "name", "a name of a host", is_host);
         let ip = host.text("ip").filter(|ip| *ip != "ignore");
         let Some(ip) = ip else { continue };
-        if ip.parse::<Ipv4Addr>().is_err() {
+        let Ok(address) = ip.parse::<Ipv4Addr>() else {
             report.wrong(host, "ip", ip, "an IPv4 address");
+            continue;
+        };
+        if networks.iter().any(|(own, _)| *own == address) {
+            report.wrong(host, "ip", ip, "an address of a host: it is the router's");
+        } else if !networks.is_empty()
+            && !networks.iter().any(|(_, network)| network.contains(address.into()))
+        {
+            report.wrong(host, "ip", ip, "an address in a network of the router");
         } else if !taken.insert(ip) {
             let text = format!("{ip} is given to another host already");
             report.note(host, "ip", "duplicate", &[("value", ip)], &text);
         }
     }
+}
+
+/// The IPv4 addresses of an interface, and their networks.
+fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
+    let mask = interface.text("netmask").and_then(netmask);
+    let network = |text: &str| {
+        let (address, prefix) = v4(text)?;
+        Some((address, config::Network::of(address.into(), prefix.or(mask)?)?))
+    };
+    interface.words("ipaddr").into_iter().filter_map(network).collect()
+}
+
+/// A MAC address as dnsmasq takes it, with `*` for any byte.
+fn is_lease_mac(text: &str) -> bool {
+    config::fw4::is_mac(&text.replace('*', "0"))
 }
 
 fn is_time(text: &str) -> bool {

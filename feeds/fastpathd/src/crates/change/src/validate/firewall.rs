@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
-use super::common::{is_mac, is_network, is_ports};
 use super::interface::unknown_interface;
 use ::uci::Section;
+use config::fw4;
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
@@ -29,6 +29,11 @@ fn is_one_of(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
+/// As fw4 completes a word.
+fn is_short_for(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
+    |text| words.iter().any(|word| fw4::is_short_for(text, word))
+}
+
 pub(super) fn judge(report: &mut Report<'_>) {
     let zones = report.of("zone");
     zones_themselves(report, &zones);
@@ -42,7 +47,7 @@ pub(super) fn judge(report: &mut Report<'_>) {
     for rule in report.of("rule") {
         zone(report, rule, "src", &names, false);
         zone(report, rule, "dest", &names, false);
-        report.text(rule, "target", "a target of fw4's", is_one_of(TARGETS));
+        report.text(rule, "target", "a target of fw4's", is_short_for(TARGETS));
         matches(report, rule);
     }
     for section in report.of("redirect") {
@@ -62,10 +67,10 @@ fn zones_themselves<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
     let there = report.others("network", "interface");
     for section in zones {
         let name = section.text("name").unwrap_or_default();
-        let fits = (1..=LONGEST_ZONE).contains(&name.len())
-            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
-        if !fits {
-            report.wrong(section, "name", name, "a name of at most 11 letters, digits, _ and -");
+        if name.len() > LONGEST_ZONE || !fw4::is_identifier(name) {
+            let expected =
+                "a name of at most 11 letters, digits, _ and -, with a letter or _ first";
+            report.wrong(section, "name", name, expected);
         } else if !names.insert(name) {
             let text = format!("there is another zone '{name}'");
             report.note(section, "name", "duplicate", &[("value", name)], &text);
@@ -87,7 +92,7 @@ fn zones_themselves<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
 
 fn policies(report: &mut Report<'_>, section: &Section) {
     for option in ["input", "output", "forward"] {
-        report.text(section, option, "ACCEPT, REJECT or DROP", is_one_of(POLICIES));
+        report.text(section, option, "ACCEPT, REJECT or DROP", is_short_for(POLICIES));
     }
 }
 
@@ -109,12 +114,18 @@ fn zone(
 /// fw4 makes something of a redirect that lacks a field as well: a port forward without a host
 /// leads to the router itself.
 fn redirect(report: &mut Report<'_>, section: &Section) {
-    report.text(section, "target", "DNAT or SNAT", is_one_of(&["DNAT", "SNAT"]));
-    report.text(section, "src_dport", "a port or a range of them", is_ports);
+    report.text(section, "target", "DNAT or SNAT", is_short_for(&["DNAT", "SNAT"]));
+    report.text(section, "src_dport", "a port or a range of them", |text| {
+        // fw4 takes port 0, which no packet has.
+        is_ports(text) && text != "0"
+    });
+    for option in ["src_ip", "src_dip", "dest_ip", "src_port"] {
+        report.text(section, option, "one entry", |text| !text.trim().contains(' '));
+    }
     // A rule has several; where to lead connections has one.
     report.text(section, "dest_port", "one port or range", |text| !text.contains(' '));
     let none = |option: &str| section.words(option).is_empty();
-    if !section.text("target").is_none_or(is_one_of(&["DNAT"])) {
+    if section.text("target").is_some_and(|target| fw4::is_short_for(target, "SNAT")) {
         for option in ["dest", "src_dip"].into_iter().filter(|option| none(option)) {
             report.note(section, option, "missing", &[], "is missing");
         }
@@ -134,30 +145,41 @@ fn redirect(report: &mut Report<'_>, section: &Section) {
     }
 }
 
-/// A value may be negated by `!` before it.
 fn plain(text: &str) -> &str {
-    text.strip_prefix('!').unwrap_or(text).trim_start()
+    fw4::negation(text).1
 }
 
 fn is_protocol(text: &str) -> bool {
     is_one_of(PROTOCOLS)(text) || config::number(text).is_ok_and(|number| number <= 255)
 }
 
+fn is_ports(text: &str) -> bool {
+    fw4::ports(plain(text)).is_some()
+}
+
 fn matches(report: &mut Report<'_>, section: &Section) {
+    let there = report.others("network", "interface");
+    let is_network = |text: &str| {
+        let text = plain(text);
+        fw4::addresses(text).is_some() || there.iter().any(|interface| interface.name == text)
+    };
     for option in ["src_ip", "src_dip", "dest_ip"] {
-        report.each(section, option, "an address or a network", |text| is_network(plain(text)));
+        report.each(section, option, "an address or a network", is_network);
     }
     for option in ["src_port", "dest_port"] {
-        report.each(section, option, "a port or a range of them", |text| is_ports(plain(text)));
+        report.each(section, option, "a port or a range of them", is_ports);
     }
-    report.each(section, "src_mac", "a MAC address", |text| is_mac(plain(text)));
+    report.each(section, "src_mac", "a MAC address", |text| fw4::is_mac(plain(text)));
     report.each(section, "proto", "a protocol", |text| is_protocol(plain(text)));
     report.switches(section, &["enabled"]);
-    report.text(section, "family", "any, ipv4 or ipv6", is_one_of(&["any", "ipv4", "ipv6"]));
+    report.text(section, "family", "any, ipv4 or ipv6", fw4::is_family);
     let has_port = ["src_port", "dest_port", "src_dport"]
         .iter()
         .any(|option| section.options.contains_key(*option));
-    let with_ports = |word: &&str| is_one_of(&["tcp", "udp", "tcpudp", "sctp", "udplite"])(word);
+    let with_ports = |word: &&str| {
+        fw4::protocol(plain(word)) == fw4::Protocol::WithPorts
+            || is_one_of(&["sctp", "udplite"])(word)
+    };
     let protos = section.words("proto");
     let known = protos.iter().all(|proto| is_protocol(plain(proto)));
     if has_port && known && !protos.is_empty() && !protos.iter().all(with_ports) {

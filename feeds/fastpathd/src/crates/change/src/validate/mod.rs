@@ -55,7 +55,12 @@ impl Validators {
 pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
     let before = examine(&draft.before, validators);
     let mut problems = examine(&draft.after, validators);
-    problems.retain(|problem| !before.contains(problem));
+    // The text has the section's label, which a change may alter.
+    let place = |of: &Problem, section: &str| {
+        (of.config.clone(), section.to_owned(), of.option.clone(), of.code, of.params.clone())
+    };
+    let known: Vec<_> = before.iter().map(|of| place(of, &now_called(draft, of))).collect();
+    problems.retain(|problem| !known.contains(&place(problem, &problem.section)));
     if draft.touched().contains(&"fastpath") {
         problems.extend(validators.daemon.judge(draft));
     }
@@ -66,6 +71,17 @@ pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
         problems.extend(validators.firewall.judge(draft));
     }
     problems
+}
+
+/// The name that a problem's section has after the draft.
+fn now_called(draft: &Draft, problem: &Problem) -> String {
+    let pairs = draft.changed();
+    let same = |pair: &&crate::draft::Pair<'_>| {
+        pair.config == problem.config
+            && pair.before.is_some_and(|before| before.name == problem.section)
+    };
+    let after = pairs.iter().find(same).and_then(|pair| pair.after);
+    after.map_or_else(|| problem.section.clone(), |after| after.name.clone())
 }
 
 /// A package, and who judges it.

@@ -342,3 +342,122 @@ fn the_daemon_judges_its_own_file() {
     assert_eq!(runs.lines().count(), 2, "one process for each change");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Renaming a section does not make its old defect a new one, by option or by name.
+#[test]
+fn an_old_defect_is_known_under_a_new_name() {
+    let firewall = format!(
+        "{}\nconfig rule\n\toption name 'Old'\n\toption src 'lan'\n\toption proto 'warp'\n",
+        crate::sample::FIREWALL
+    );
+    let before = packages(&[("network", crate::sample::NETWORK), ("firewall", &firewall)]);
+    let old = before["firewall"].sections.last().unwrap().name.clone();
+    let rename = json!({"config": "firewall", "op": "rename", "section": old, "name": "new"});
+    for list in [
+        json!([set("firewall", &old, json!({"name": "New"}))]),
+        json!([set("firewall", &old, json!({"enabled": "0"}))]),
+        json!([rename]),
+    ] {
+        let draft = Draft::new(before.clone(), &edits(list.clone())).unwrap();
+        assert_eq!(problems(&draft, &validators()), [], "{list}");
+    }
+    let worse = json!([set("firewall", &old, json!({"proto": "woof"}))]);
+    let draft = Draft::new(before, &edits(worse)).unwrap();
+    assert_eq!(problems(&draft, &validators()).len(), 1);
+}
+
+#[test]
+fn zones_begin_with_a_letter_as_fw4_wants() {
+    let zone = |name: &str| judged(json!([add("firewall", "zone", json!({"name": name}))]));
+    for bad in ["123_guest", "-guest", "1", "a b", "abcdefghijkl", "ü"] {
+        let found = zone(bad);
+        assert_eq!((found[0].code, found[0].option.as_str()), ("value", "name"), "{bad}");
+    }
+    for good in ["guest", "_1", "g-2"] {
+        assert_eq!(zone(good), [], "{good}");
+    }
+}
+
+#[test]
+fn leases_have_an_address_and_a_mac_of_their_own() {
+    let host = |name: &str, mac: &str, ip: &str| {
+        json!({"config": "dhcp", "op": "add", "type": "host", "id": name,
+            "values": {"name": name, "mac": mac, "ip": ip}})
+    };
+    let before = packages(&[("network", crate::sample::NETWORK), ("dhcp", "")]);
+    let found = |list: Value| {
+        let draft = Draft::new(before.clone(), &edits(list)).unwrap();
+        let problems = problems(&draft, &validators()).into_iter();
+        problems.map(|of| format!("{} {}", of.code, of.option)).collect::<Vec<_>>()
+    };
+    let [a, b] = ["aa:bb:cc:dd:ee:01", "AA-BB-CC-DD-EE-01"];
+    assert_eq!(found(json!([host("own", a, "10.10.10.1")])), ["value ip"]);
+    assert_eq!(found(json!([host("outside", a, "10.99.10.1")])), ["value ip"]);
+    let twice = json!([host("one", a, "10.10.10.50"), host("two", b, "10.10.10.51")]);
+    assert_eq!(found(twice), ["duplicate mac"]);
+    assert_eq!(found(json!([host("phones", "48:A9:8A:*:*:*", "10.10.10.53")])), [""; 0]);
+    assert_eq!(found(json!([host("short", "a-b-c-d-e-f", "10.10.10.54")])), [""; 0]);
+}
+
+mod generated {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn negated(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        (prop_oneof![Just(""), Just("!"), Just("! ")], value)
+            .prop_map(|(not, value)| format!("{not}{value}"))
+    }
+
+    fn network() -> impl Strategy<Value = String> {
+        let four = any::<std::net::Ipv4Addr>;
+        let six = any::<std::net::Ipv6Addr>;
+        prop_oneof![
+            four().prop_map(|a| a.to_string()),
+            (four(), 0u8..=32).prop_map(|(a, n)| format!("{a}/{n}")),
+            (four(), four()).prop_map(|(a, m)| format!("{a}/{m}")),
+            (four(), four()).prop_map(|(a, b)| format!("{a}-{b}")),
+            (six(), 0u8..=128).prop_map(|(a, n)| format!("{a}/{n}")),
+            (six(), six()).prop_map(|(a, m)| format!("{a}/{m}")),
+            (six(), six()).prop_map(|(a, b)| format!("{a}-{b}")),
+            Just("lan".to_owned()),
+        ]
+    }
+
+    fn ports() -> impl Strategy<Value = String> {
+        (any::<u16>(), any::<u16>(), prop_oneof![Just('-'), Just(':')], any::<bool>()).prop_map(
+            |(one, other, between, single)| match single {
+                true => one.to_string(),
+                false => format!("{}{between}{}", one.min(other), one.max(other)),
+            },
+        )
+    }
+
+    /// A text or a list, as uci has both.
+    fn stored(values: Vec<String>, as_list: bool) -> Value {
+        if as_list { json!(values) } else { json!(values.join(" ")) }
+    }
+
+    proptest! {
+        /// What the parsers of firewall4 take is no problem here.
+        #[test]
+        fn values_of_rules_as_fw4_takes_them(
+            sources in prop::collection::vec(negated(network()), 1..4),
+            ports in prop::collection::vec(negated(ports()), 1..4),
+            macs in prop::collection::vec(negated("([0-9a-fA-F]{1,2}[:-]){5}[0-9a-fA-F]{1,2}"), 1..3),
+            protocol in "tcp|udp|6|17|tcpudp|TCP",
+            family in "any|all|\\*|inet|ipv4|ipv6|4|6",
+            target in "ACCEPT|accept|acc|r|Rej|d",
+            as_list: bool,
+        ) {
+            // A negation with a space cannot be one word of a text.
+            let close = |values: Vec<String>| {
+                if as_list { values } else { values.iter().map(|of| of.replace(' ', "")).collect() }
+            };
+            let rule = json!({"src": "lan", "dest": "wan", "src_ip": stored(close(sources), as_list),
+                "dest_port": stored(close(ports), as_list), "src_mac": stored(close(macs), as_list),
+                "proto": stored(vec![protocol], as_list), "family": family, "target": target});
+            prop_assert_eq!(judged(json!([add("firewall", "rule", rule)])), []);
+        }
+    }
+}
