@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from '@playwright/test';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
@@ -25,6 +26,11 @@ export default defineConfig({
     baseURL: process.env['FASTPATH_URL'] ?? 'http://localhost/fastpath/',
     timezoneId: 'UTC',
     launchOptions: {
+      // Fonts that happen to be installed change no picture.
+      env: {
+        ...process.env,
+        FONTCONFIG_FILE: fileURLToPath(new URL('tests/snapshots/fonts.conf', import.meta.url)),
+      },
       executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
       args: ['--no-sandbox', '--disable-background-networking', '--font-render-hinting=none'],
     },

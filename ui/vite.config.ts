@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { inlineStyles } from './build/inline-styles.ts';
@@ -17,6 +18,7 @@ const policy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -50,6 +52,19 @@ function adoptedStyle(): Plugin {
   };
 }
 
+/** The font's licence goes with it. */
+function fontLicence(): Plugin {
+  const file = new URL('node_modules/@fontsource-variable/inter/LICENSE', import.meta.url);
+  return {
+    name: 'font-licence',
+    apply: 'build',
+    generateBundle() {
+      const source = readFileSync(file, 'utf8');
+      this.emitFile({ type: 'asset', fileName: 'assets/inter-LICENSE.txt', source });
+    },
+  };
+}
+
 /** Loaded at once; what only some parts use is in their own files. */
 const shared = [
   /node_modules\/(svelte|esm-env|clsx|@lucide)\//,
@@ -77,6 +92,7 @@ export default defineConfig({
     svelte(),
     contentSecurityPolicy(),
     adoptedStyle(),
+    fontLicence(),
   ],
   build: {
     target: 'es2022',

@@ -38,7 +38,12 @@ describe('the view in the address', () => {
 
 describe('the daemon’s query', () => {
   it('names only the filters that are set', () => {
-    expect(queryOf(view('local=1&ended=1'))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
+    expect(queryOf(view('local=1&ended=1'))).toEqual({
+      filter: {},
+      sort: 'bps',
+      desc: true,
+      group: '',
+    });
     expect(queryOf(view('text=+&vlan=20&proto=tcp&path=slow&local=1')).filter).toEqual({
       vlan: 20,
       proto: ['tcp'],

@@ -16,7 +16,7 @@ const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\
 const unchanging = new Set(
   (
     's ms of more offloaded local ended failed counted could too or possible matches ' +
-    'möglichen von weitere ausgelagert lokal beendet nicht gezählt zu oder trifft'
+    'möglichen von weitere ausgelagert per lokal beendet nicht gezählt zu oder trifft'
   ).split(' '),
 );
 
