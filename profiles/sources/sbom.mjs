@@ -5,14 +5,14 @@
 //            [--archive FILE]… [--openwrt FILE] --out FILE
 // DIR --crates has the Cargo.lock, --page the package-lock.json, --maps the built page's source
 // maps; --archive is a file of the bundle; --openwrt is the bill that OpenWrt made of its image.
-import { createHash } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
-import { parseArgs } from "node:util";
-import { bundled, crates, packages } from "./inventory.mjs";
-import { parse } from "./spdx.mjs";
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bundled, crates, packages } from './inventory.mjs';
+import { parse } from './spdx.mjs';
 
-const TEXT = { type: "string" };
+const TEXT = { type: 'string' };
 const { values: options } = parseArgs({
   options: {
     crates: TEXT,
@@ -26,72 +26,63 @@ const { values: options } = parseArgs({
     archive: { ...TEXT, multiple: true },
   },
 });
-const OWN_LICENCE = "GPL-2.0-or-later";
+const OWN_LICENCE = 'GPL-2.0-or-later';
 
 /** Names may hold @ and /; a purl's own separators are the rest. */
-const quoted = (name) => name.split("/").map(encodeURIComponent).join("/");
+const quoted = (name) => name.split('/').map(encodeURIComponent).join('/');
 
 function licences(text) {
   try {
-    return typeof parse(text) === "string" && !text.includes(" ")
+    return typeof parse(text) === 'string' && !text.includes(' ')
       ? [{ license: { id: text } }]
       : [{ expression: text }];
   } catch {
-    return [{ license: { name: text || "NOASSERTION" } }];
+    return [{ license: { name: text || 'NOASSERTION' } }];
   }
 }
 
-function component({
-  kind,
-  name,
-  version,
-  licence,
-  use,
-  own,
-  description,
-  hash,
-}) {
-  const place = own ? "generic/fastpath" : kind;
+function component({ kind, name, version, licence, use, own, description, hash }) {
+  const place = own ? 'generic/fastpath' : kind;
   const purl = `pkg:${place}/${quoted(name)}@${encodeURIComponent(version)}`;
   return {
-    type: "library",
-    "bom-ref": purl,
+    type: 'library',
+    'bom-ref': purl,
     name,
     version,
     ...(description && { description }),
-    scope: ["linked", "font"].includes(use) ? "required" : "excluded",
+    scope: ['linked', 'font'].includes(use) ? 'required' : 'excluded',
     ...(hash && { hashes: [hash] }),
     licenses: licences(licence),
     purl,
-    properties: [{ name: "fastpath:use", value: use }],
+    properties: [{ name: 'fastpath:use', value: use }],
   };
 }
 
 function archive(file) {
   const name = basename(file);
-  const content = createHash("sha256").update(readFileSync(file)).digest("hex");
+  const content = createHash('sha256').update(readFileSync(file)).digest('hex');
   return {
-    type: "file",
-    "bom-ref": `file:${name}`,
+    type: 'file',
+    'bom-ref': `file:${name}`,
     name,
     version: options.version,
-    scope: "required",
-    hashes: [{ alg: "SHA-256", content }],
+    scope: 'required',
+    hashes: [{ alg: 'SHA-256', content }],
     licenses: licences(OWN_LICENCE),
-    properties: [{ name: "fastpath:use", value: "source" }],
+    properties: [{ name: 'fastpath:use', value: 'source' }],
   };
 }
 
 /** OpenWrt's bill of its packages, without the parts that differ in each of its runs. */
 function openwrt(file) {
-  const { components = [] } = JSON.parse(readFileSync(file, "utf8"));
+  const { components = [] } = JSON.parse(readFileSync(file, 'utf8'));
   return components.map((part) => {
     const purl = `pkg:generic/openwrt/${quoted(part.name)}@${encodeURIComponent(part.version)}`;
     return {
       ...part,
-      "bom-ref": purl,
+      'bom-ref': purl,
       purl,
-      properties: [{ name: "fastpath:use", value: "image" }],
+      properties: [{ name: 'fastpath:use', value: 'image' }],
     };
   });
 }
@@ -100,20 +91,18 @@ function openwrt(file) {
 function unique(components) {
   const by = new Map();
   for (const part of components) {
-    const before = by.get(part["bom-ref"]);
-    if (!before || before.scope === "excluded") by.set(part["bom-ref"], part);
+    const before = by.get(part['bom-ref']);
+    if (!before || before.scope === 'excluded') by.set(part['bom-ref'], part);
   }
-  return [...by.values()].sort((a, b) =>
-    a["bom-ref"] < b["bom-ref"] ? -1 : 1,
-  );
+  return [...by.values()].sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
 }
 
 /** The same contents have the same number. */
 function serial(bill) {
-  const hex = createHash("sha256").update(JSON.stringify(bill)).digest("hex");
+  const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const variant = ((parseInt(hex[16], 16) & 3) | 8).toString(16);
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
-  return `urn:uuid:${[...parts, variant + hex.slice(17, 20), hex.slice(20, 32)].join("-")}`;
+  return `urn:uuid:${[...parts, variant + hex.slice(17, 20), hex.slice(20, 32)].join('-')}`;
 }
 
 function bill() {
@@ -129,40 +118,28 @@ function bill() {
   ]);
   return {
     metadata: {
-      timestamp: new Date(Number(options.epoch) * 1000)
-        .toISOString()
-        .replace(".000", ""),
+      timestamp: new Date(Number(options.epoch) * 1000).toISOString().replace('.000', ''),
       component: {
-        type: "firmware",
-        "bom-ref": root,
-        name: "fastpath",
+        type: 'firmware',
+        'bom-ref': root,
+        name: 'fastpath',
         version: options.version,
         licenses: licences(OWN_LICENCE),
         purl: root,
-        properties: [{ name: "fastpath:profile", value: options.profile }],
+        properties: [{ name: 'fastpath:profile', value: options.profile }],
       },
     },
     components,
     dependencies: [
       {
         ref: root,
-        dependsOn: components
-          .filter(({ scope }) => scope !== "excluded")
-          .map((c) => c["bom-ref"]),
+        dependsOn: components.filter(({ scope }) => scope !== 'excluded').map((c) => c['bom-ref']),
       },
     ],
   };
 }
 
 const body = bill();
-const head = {
-  bomFormat: "CycloneDX",
-  specVersion: "1.6",
-  serialNumber: serial(body),
-  version: 1,
-};
-writeFileSync(
-  `${options.out}.new`,
-  `${JSON.stringify({ ...head, ...body }, null, 1)}\n`,
-);
+const head = { bomFormat: 'CycloneDX', specVersion: '1.6', serialNumber: serial(body), version: 1 };
+writeFileSync(`${options.out}.new`, `${JSON.stringify({ ...head, ...body }, null, 1)}\n`);
 renameSync(`${options.out}.new`, options.out);

@@ -7,51 +7,51 @@
 
 /** May be part of a program under GPL version 2. */
 const WITH_GPL2 = new Set([
-  "0BSD",
-  "BSD-1-Clause",
-  "BSD-2-Clause",
-  "BSD-3-Clause",
-  "BSL-1.0",
-  "CC0-1.0",
-  "GPL-2.0-only",
-  "GPL-2.0-or-later",
-  "ISC",
-  "LGPL-2.0-or-later",
-  "LGPL-2.1-only",
-  "LGPL-2.1-or-later",
-  "MIT",
-  "MIT-0",
-  "MPL-2.0",
-  "Unicode-3.0",
-  "Unicode-DFS-2016",
-  "Unlicense",
-  "Zlib",
+  '0BSD',
+  'BSD-1-Clause',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BSL-1.0',
+  'CC0-1.0',
+  'GPL-2.0-only',
+  'GPL-2.0-or-later',
+  'ISC',
+  'LGPL-2.0-or-later',
+  'LGPL-2.1-only',
+  'LGPL-2.1-or-later',
+  'MIT',
+  'MIT-0',
+  'MPL-2.0',
+  'Unicode-3.0',
+  'Unicode-DFS-2016',
+  'Unlicense',
+  'Zlib',
   // The exception says that it holds together with GPL version 2.
-  "Apache-2.0 WITH LLVM-exception",
+  'Apache-2.0 WITH LLVM-exception',
 ]);
 
 /** Free, and enough for a tool that runs at build time or in tests. */
 const FREE = new Set([
   ...WITH_GPL2,
-  "Apache-2.0",
-  "BlueOak-1.0.0",
-  "GPL-3.0-only",
-  "GPL-3.0-or-later",
-  "LGPL-3.0-only",
-  "LGPL-3.0-or-later",
-  "NCSA",
-  "Python-2.0",
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'GPL-3.0-only',
+  'GPL-3.0-or-later',
+  'LGPL-3.0-only',
+  'LGPL-3.0-or-later',
+  'NCSA',
+  'Python-2.0',
 ]);
 
 /** A font is delivered next to the page and is part of no program. */
-const OF_FONTS = new Set([...FREE, "OFL-1.1"]);
+const OF_FONTS = new Set([...FREE, 'OFL-1.1']);
 
 /** Crates of some age write "MIT/Apache-2.0" and mean either. */
 export function normal(text) {
   return text
     .trim()
-    .replace(/\s*\/\s*/g, " OR ")
-    .replace(/\s+/g, " ");
+    .replace(/\s*\/\s*/g, ' OR ')
+    .replace(/\s+/g, ' ');
 }
 
 /** A tree of {any: […]}, {all: […]} and names; throws where TEXT is not an expression. */
@@ -72,22 +72,21 @@ export function parse(text) {
   const name = () => {
     const word = words[at];
     at += 1;
-    if (word === "(") {
+    if (word === '(') {
       const inner = any();
-      if (words[at] !== ")") fail("a ')' is missing");
+      if (words[at] !== ')') fail("a ')' is missing");
       at += 1;
       return inner;
     }
     if (word === undefined || !/^[A-Za-z0-9][A-Za-z0-9.+-]*$/.test(word)) {
-      fail(word === undefined ? "it ends early" : `unexpected '${word}'`);
+      fail(word === undefined ? 'it ends early' : `unexpected '${word}'`);
     }
-    if (["AND", "OR", "WITH"].includes(word))
-      fail(`a licence is missing before '${word}'`);
-    if (words[at] !== "WITH") return word;
+    if (['AND', 'OR', 'WITH'].includes(word)) fail(`a licence is missing before '${word}'`);
+    if (words[at] !== 'WITH') return word;
     at += 2;
     return `${word} WITH ${words[at - 1]}`;
   };
-  const any = list("OR", "any", list("AND", "all", name));
+  const any = list('OR', 'any', list('AND', 'all', name));
   const tree = any();
   if (at !== words.length) fail(`unexpected '${words[at]}'`);
   return tree;
@@ -96,30 +95,21 @@ export function parse(text) {
 function holds(tree, set) {
   if (tree.any) return tree.any.some((part) => holds(part, set));
   if (tree.all) return tree.all.every((part) => holds(part, set));
-  return (
-    set.has(tree) ||
-    (!tree.includes(" ") && set.has(tree.replace(/\+$/, "-or-later")))
-  );
+  return set.has(tree) || (!tree.includes(' ') && set.has(tree.replace(/\+$/, '-or-later')));
 }
 
 /** Why something under LICENCE may not be used for USE, or undefined where it may. */
 export function refusal(licence, use) {
-  if (!licence) return "it names no licence";
+  if (!licence) return 'it names no licence';
   let tree;
   try {
     tree = parse(licence);
   } catch (error) {
     return error.message;
   }
-  if (use === "linked") {
-    return holds(tree, WITH_GPL2)
-      ? undefined
-      : `${licence} does not go with GPL-2.0 where we link`;
+  if (use === 'linked') {
+    return holds(tree, WITH_GPL2) ? undefined : `${licence} does not go with GPL-2.0 where we link`;
   }
-  if (use === "font") {
-    return holds(tree, OF_FONTS)
-      ? undefined
-      : `${licence} is not known to be free for a font`;
-  }
-  return holds(tree, FREE) ? undefined : `${licence} is not known to be free`;
+  const free = use === 'font' ? OF_FONTS : FREE;
+  return holds(tree, free) ? undefined : `${licence} is not known to be free`;
 }
