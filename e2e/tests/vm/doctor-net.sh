@@ -384,7 +384,8 @@ test_counters_and_timeouts_that_offload_bypasses() {
         finds pppoe-idle
         sed -i "/option demand/d" /etc/config/network
         silent pppoe-idle
-        sh -c "echo vnstatd >/proc/self/comm; while :; do sleep 1; done" >/dev/null 2>&1 &
+        [ -p /tmp/never ] || mkfifo /tmp/never
+        sh -c "echo vnstatd >/proc/self/comm; read -r line </tmp/never" >/dev/null 2>&1 &
         until grep -qx vnstatd /proc/$!/comm; do :; done
         finds pppoe-uncounted
         kill $!

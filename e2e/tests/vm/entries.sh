@@ -76,14 +76,16 @@ test_a_bridged_frame_is_not_changed() {
     local port known
     port=$(fresh_port)
     # The checksum would be wrong.
-    peers "ip netns exec h11 socat -u UDP4-RECV:$port OPEN:/tmp/e2e/heard,creat,trunc & echo \$! >/tmp/e2e/socat.pid"
+    begin h11 heard "exec socat -u UDP4-RECV:$port OPEN:/tmp/e2e/heard,creat,trunc"
+    soon 5 peers "ip netns exec h11 ss -Huln sport = :$port | grep -q ."
     peers "ip netns exec h10 sh -c 'echo bridged | socat -u - UDP4-SENDTO:10.10.10.11:$port'"
     soon 5 peers grep -qx bridged /tmp/e2e/heard
     in_namespace h11 "chain input { type filter hook input priority -500" \
-        "ip saddr 10.10.10.10 meta mark != 0 counter" "ip saddr 10.10.10.10 ip protocol { 253, 254 } counter" "}"
+        "ip saddr 10.10.10.10 meta mark != 0 counter" \
+        "ip saddr 10.10.10.10 ip protocol { 253, 254 } counter" "}"
     known=$(counted_by h11)
-    same "bytes over TCP" "$(peers "ip netns exec h11 sh -c 'busybox nc -ll -p 9001 -e echo bridged' & sleep 1
-        ip netns exec h10 busybox nc -w 3 10.10.10.11 9001; kill %1" 2>/dev/null)" bridged
+    begin h11 served "exec busybox nc -ll -p 9001 -e echo bridged"
+    soon 5 peers 'ip netns exec h10 busybox nc -w 3 10.10.10.11 9001 | grep -qx bridged'
     same "packets that were changed" "$(arrived h11 "$known")" 0
 }
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that the kernel encrypts by policy, over a WAN without VLAN and PPPoE, where the device
-# of the route is the port: the slow path carries them, and no engine forwards their tuple in plain
-# text, in or out.
+# Connections that the kernel encrypts by policy, over a WAN without VLAN and PPPoE, where the
+# device of the route is the port: the slow path carries them, and no engine forwards their tuple in
+# plain text, in or out.
 
 HOME_6=2001:db8:10::10
 SITE_6=2001:db8:98::2
@@ -29,7 +29,8 @@ site_up() {
     gw ip -6 route replace 2001:db8:98::/64 via 2001:db8:fe::2 dev wan
     peers ip -n isp -6 route replace $HOME_6/128 via 2001:db8:fe::1 dev access
     gw 'nft insert rule inet fw4 forward oifname wan accept comment \"e2e\"
-        nft insert rule inet fw4 forward iifname wan ip6 saddr 2001:db8:98::/64 accept comment \"e2e\"
+        nft insert rule inet fw4 forward iifname wan ip6 saddr 2001:db8:98::/64 accept \
+            comment \"e2e\"
         nft insert rule inet fw4 input iifname wan accept comment \"e2e\"'
     soon 10 peers ip netns exec h10 ping -c 1 -W 1 $SITE_6
 }
@@ -61,11 +62,12 @@ NETS_IN="src 2001:db8:98::/64 dst 2001:db8:10::/64"
 # protect_sites out|both: what leaves, or both directions.
 protect_sites() {
     local keys
-    printf -v keys 'auth hmac(sha256) 0x%064d enc cbc(aes) 0x%032d' 7 9
+    printf -v keys 'mode tunnel flag af-unspec %s 0x%064d %s 0x%032d' \
+        'auth hmac(sha256)' 7 'enc cbc(aes)' 9
     gw 'modprobe -a cryptomgr xfrm_user esp4 authenc cbc hmac echainiv'
     both_ends \
-        "xfrm state add src $GW_END dst $SITE_END proto esp spi 0x1001 reqid 1 mode tunnel flag af-unspec $keys" \
-        "xfrm state add src $SITE_END dst $GW_END proto esp spi 0x1002 reqid 2 mode tunnel flag af-unspec $keys"
+        "xfrm state add src $GW_END dst $SITE_END proto esp spi 0x1001 reqid 1 $keys" \
+        "xfrm state add src $SITE_END dst $GW_END proto esp spi 0x1002 reqid 2 $keys"
     printf '%s\n' "xfrm policy add $NETS_OUT dir in $OUT" "xfrm policy add $NETS_OUT dir fwd $OUT" |
         peers ip -n isp -b -
     printf '%s\n' "xfrm policy add $NETS_OUT dir out $OUT" | gw ip -b -

@@ -125,6 +125,14 @@ fn renews(effects: &[AnyEffect]) -> bool {
     effects.iter().any(is_renewal)
 }
 
+/// Whether another table is applied.
+fn applies(effects: &[AnyEffect]) -> bool {
+    let is_apply = |effect: &AnyEffect| {
+        matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
+    };
+    effects.iter().any(is_apply)
+}
+
 #[test]
 fn connections_between_zones_are_ended() {
     let mut core = running();
@@ -232,16 +240,12 @@ fn a_smaller_mtu_renews_the_flowtable() {
 fn frames_to_the_devices_above_a_port_are_for_the_router() {
     let mut core = running();
     let own = |core: &Core| core.offload.planned().unwrap().own["lan1"].clone();
-    let before = own(&core);
-    assert!(!before.is_empty());
+    assert!(!own(&core).is_empty());
     let vlan = core.network.topology().link_named("br-lan.10").unwrap().clone();
     let mac = Some(topology::Mac([2, 0, 0x5e, 0, 0, 1]));
     let effects =
         core.network_changed(vec![topology::Change::Link(topology::Link { mac, ..vlan })]);
-    let applies = |effect: &AnyEffect| {
-        matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
-    };
-    assert!(effects.iter().any(applies), "{effects:?}");
+    assert!(applies(&effects), "{effects:?}");
     assert!(own(&core).contains("02:00:5e:00:00:01"));
 }
 
@@ -303,18 +307,12 @@ fn a_host_that_roams_back_and_forth_causes_few_renewals() {
 fn flows_of_a_host_that_keeps_moving_stay_slow_and_others_are_not_renewed_for_it() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
-    let applied = |effects: &[AnyEffect]| {
-        let is_apply = |effect: &AnyEffect| {
-            matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
-        };
-        effects.iter().any(is_apply)
-    };
     let mut replaced = 0;
     for second in 0..40 {
         core.now.mono += Duration::from_secs(1);
         let mut effects = core.network_changed(seen_on(1 + second % 2));
         effects.extend(core.roaming_second());
-        replaced += usize::from(applied(&effects));
+        replaced += usize::from(applies(&effects));
         if !effects.is_empty() {
             core.applied(Ok(Applied::Replaced));
         }
@@ -329,7 +327,7 @@ fn flows_of_a_host_that_keeps_moving_stay_slow_and_others_are_not_renewed_for_it
     assert_eq!(flows["rows"][0][column], "roaming");
     // It is at rest.
     core.now.mono += Duration::from_secs(61);
-    assert!(applied(&core.roaming_second()));
+    assert!(applies(&core.roaming_second()));
     assert!(core.offload.planned().unwrap().roaming.is_empty());
 }
 
