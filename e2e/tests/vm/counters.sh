@@ -47,7 +47,7 @@ drunk() {
     adds_up conntrack "$bytes" "$(field down_packets "$flow")"
     end drink
     end pour
-    soon 10 on_path ended/ --proto tcp --text "$port"
+    soon 10 on_path ended --proto tcp --text "$port"
     read -r after others < <(carried)
     # The first packets of the connection took the slow path.
     between "bytes carried by the flowtable" $((after - before)) \

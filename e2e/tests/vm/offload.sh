@@ -119,5 +119,5 @@ test_end_of_a_flow_is_seen() {
     local port
     port=$(fresh_port)
     h10 "curl -gsS -o /dev/null --local-port $port http://[$ISP_6]/index.html"
-    soon 5 on_path ended/ --proto tcp --text "$port"
+    soon 5 on_path ended --proto tcp --text "$port"
 }
