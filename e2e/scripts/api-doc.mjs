@@ -118,8 +118,8 @@ function plugin([name, methods]) {
     '',
     `Generated from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program per call,`,
     'so a refusal is an answer as well: `{"error": …}`, a [Refusal](#refusal) with more fields',
-    'that each method lists. `argument` is an argument that is unknown, missing, of a wrong type or',
-    'out of range (`argument` has its name), `bus` an object of rpcd that does not answer.',
+    'that each method lists. `argument` is an argument that is unknown, missing, of a wrong type',
+    'or out of range (`argument` has its name), `bus` an object of rpcd that does not answer.',
     '',
     ...methods.flatMap((each) => method(join(name, each), `fastpath.${name} ${each}`)),
     ...typesOf(name),
@@ -139,8 +139,8 @@ const FIRST_CALL = `
 router=http://192.168.1.1 user=root password=secret
 nobody=00000000000000000000000000000000
 ask() {
-    curl -s "$router/ubus" -d \\
-        "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"method\\":\\"call\\",\\"params\\":[\\"$1\\",\\"$2\\",\\"$3\\",$4]}"
+    printf '{"jsonrpc":"2.0","id":1,"method":"call","params":["%s","%s","%s",%s]}' "$@" |
+        curl -s -d @- "$router/ubus"
 }
 nonce=$(ask "$nobody" fastpath.access begin '{}' | sed 's/.*"nonce": *"\\([^"]*\\)".*/\\1/')
 session=$(ask "$nobody" fastpath.access login \\
@@ -162,15 +162,15 @@ function page() {
     'the schemas.',
     '',
     'On the router root calls it by `ubus call fastpath status`. Over HTTP it is JSON-RPC (`POST',
-    '/ubus`): a [login](#fastpathaccess-login) answers a session, the first parameter of each call.',
+    '/ubus`): a [login](#fastpathaccess-login) answers a session, the first parameter of calls.',
     ...FIRST_CALL.split('\n'),
     'Clients that know only rpcd\'s `session login`, such as Home Assistant, need',
     '[an option](packages.md). Access is **everybody** (without a login), **read** (viewers and',
     'administrators), **write** (administrators), **local** (programs on the router, by ubus), or',
     '**notification**.',
     '',
-    'The answer of JSON-RPC is `result: [STATUS, ANSWER]`, or `error` with code -32002 for a session',
-    'that has ended or lacks the right. Notifications',
+    'The answer of JSON-RPC is `result: [STATUS, ANSWER]`, or `error` with code -32002 for a',
+    'session that has ended or lacks the right. Notifications',
     'are for programs on the router (`ubus subscribe fastpath`): `:subscribe` is not granted over',
     'HTTP, because uhttpd of OpenWrt 25.12.5 (7b1bec4) keeps the connection of each subscriber',
     'that has gone, and accepts no more at `max_connections`. Every method accepts',
