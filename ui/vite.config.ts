@@ -80,7 +80,7 @@ const glance = [
 /** Forms and charts: for most screens but Flows. */
 const parts = [
   /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/,
-  /src\/lib\/protection\/setup\/(OnOff|StatusSwitch)/,
+  /src\/lib\/(protection\/(setup\/(OnOff|StatusSwitch)|RulesNote)|overview\/engine|help\/Keys)/,
 ];
 
 export default defineConfig({

@@ -26,6 +26,8 @@ export const sentByRouter: Readonly<Record<string, string>> = {
   ),
 };
 
+const isLate = (part: string): boolean => Object.hasOwn(sentByRouter, part);
+
 /** All messages of one language, by their parts. */
 function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;
@@ -34,7 +36,8 @@ function messagesOf(parts: Record<string, string>): object {
 
 /**
  * `virtual:messages` exports how to import each language. In the built page a language is one
- * script, and a browser fetches only the one it shows.
+ * script, and a browser fetches only the one it shows. Parts whose English text the router sends
+ * are a second one, which the first screen does not wait for.
  */
 export function messages(): Plugin {
   return {
@@ -44,14 +47,22 @@ export function messages(): Plugin {
       if (!name.startsWith(`\0${id}`)) return undefined;
       const all = catalogues();
       if (name === `\0${id}`) {
-        const each = Object.keys(all).map(
-          (language) =>
-            `${language}: () => import('${id}/${language}').then((file) => file.default)`,
+        const imports = (suffix: string, chosen: string[]) =>
+          chosen.map(
+            (language) =>
+              `${language}: () => import('${id}/${language}${suffix}').then((file) => file.default)`,
+          );
+        const late = Object.keys(all).filter((language) =>
+          Object.keys(all[language] ?? {}).some(isLate),
         );
-        return `export const languages = {${each.join()}};`;
+        return `export const languages = {${imports('', Object.keys(all)).join()}};
+          export const lateParts = {${imports('/late', late).join()}};`;
       }
-      const parts = all[name.slice(`\0${id}/`.length)] ?? {};
-      return `export default ${JSON.stringify(messagesOf(parts))};`;
+      const [language = '', late] = name.slice(`\0${id}/`.length).split('/');
+      const parts = Object.entries(all[language] ?? {}).filter(
+        ([part]) => isLate(part) === (late !== undefined),
+      );
+      return `export default ${JSON.stringify(messagesOf(Object.fromEntries(parts)))};`;
     },
   };
 }

@@ -4,6 +4,7 @@
 import './base.css';
 import './app.css';
 import './touch.css';
+import { loadFont } from './lib/shell/font';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
@@ -20,6 +21,7 @@ export async function mount(
   const [page, sheet] = await Promise.all([
     import('./mount'),
     fetchSheet(new URL('style.css', here)),
+    loadFont(),
   ]);
   return page.mount(target, sheet, options);
 }

@@ -6,7 +6,6 @@ import { mount as mountComponent, unmount } from 'svelte';
 import AppView from './App.svelte';
 import { breath } from './lib/live/pause';
 import { App, type AppOptions } from './lib/shell/app.svelte';
-import { loadFont } from './lib/shell/font';
 import { wear } from './lib/shell/sheets';
 
 export type { AppOptions };
@@ -33,7 +32,6 @@ export async function mount(
   await breath();
   const strip = wear(root, sheet);
   const view = mountComponent(AppView, { target, props: { app } });
-  void breath().then(loadFont);
   return {
     async unmount() {
       app.route.leave();

@@ -4,4 +4,5 @@
 declare module 'virtual:messages' {
   import type { Messages } from './t';
   export const languages: Record<string, () => Promise<Messages>>;
+  export const lateParts: Record<string, () => Promise<Messages>>;
 }

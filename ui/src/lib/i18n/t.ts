@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Messages by key: the language in use, parameters, plural forms, keys without a message. */
 
-import { languages } from 'virtual:messages';
+import { languages, lateParts } from 'virtual:messages';
 import type en from './en.json';
+import { awaitParts, partsArrived } from './late.svelte';
 
 /** A message, or one for each plural form of its parameter `n`. */
 export type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
@@ -13,6 +14,7 @@ export type Params = Record<string, string | number>;
 
 let messages: Messages = {};
 let plurals = new Intl.PluralRules('en');
+let late: Promise<void> | undefined;
 
 /** The first of the wanted languages that there is a catalogue for; English otherwise. */
 export function known(...wanted: (string | undefined)[]): string {
@@ -23,16 +25,28 @@ export function known(...wanted: (string | undefined)[]): string {
 /** Every language there is a catalogue for. */
 export const tags: readonly string[] = Object.keys(languages);
 
-/** Fetches the catalogue of a language; every later message is in it. */
+/**
+ * Fetches the catalogue of a language; every later message is in it. Parts whose English text the
+ * router sends follow by themselves.
+ */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
   if (!fetched) throw new Error(`language ${tag} is not available`);
   messages = fetched;
   plurals = new Intl.PluralRules(tag);
+  late = lateParts[tag]?.().then((parts) => {
+    if (messages !== fetched) return;
+    messages = { ...fetched, ...parts };
+    partsArrived();
+  });
 }
+
+/** Resolves once the parts that follow are there. */
+export const allParts = async (): Promise<void> => late;
 
 /** A message of one part of the page; none where this language does not have it. */
 export function translated(part: string, key: string, params: Params = {}): string | undefined {
+  if (!messages[part]) awaitParts();
   const message = messages[part]?.[key];
   if (message === undefined) return undefined;
   return fill(typeof message === 'string' ? message : plural(message, params), params);

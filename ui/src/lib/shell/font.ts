@@ -6,7 +6,10 @@ import latin from '@fontsource-variable/inter/files/inter-latin-wght-normal.woff
 /** As `base.css` names it: a font of the system or of a host page may be called Inter. */
 const FAMILY = 'fastpath-inter';
 
-/** Fetches the font once the page is shown. A shadow root has the fonts of its document only. */
+/**
+ * Fetches the font, for which the first screen waits: its lines would move. A shadow root has the
+ * fonts of its document only.
+ */
 export async function loadFont(): Promise<void> {
   if ([...document.fonts].some(({ family }) => family === FAMILY)) return;
   const face = new FontFace(FAMILY, `url("${latin}")`, { weight: '100 900' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { setLanguage } from '../../i18n/t';
+import { allParts, setLanguage } from '../../i18n/t';
 import type { Evidence, Finding } from '../report';
 import german from './de.json';
 import { inLanguage } from './text';
@@ -36,7 +36,7 @@ describe('a finding in English', () => {
 });
 
 describe('a finding in German', () => {
-  beforeEach(() => setLanguage('de'));
+  beforeEach(() => setLanguage('de').then(allParts));
   afterEach(() => setLanguage('en'));
 
   it('has the texts of its case, and those of the check where the case has none', () => {
