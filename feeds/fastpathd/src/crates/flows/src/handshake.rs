@@ -277,6 +277,13 @@ impl Passed {
         self.mark = self.mark.max(version);
     }
 
+    /// The connection is new: its mark stands for the rules of its first event, and readings that
+    /// began before this may show another connection.
+    pub(crate) fn begin(&mut self, rules: &mut Rules) {
+        rules.cleared.0 += 1;
+        *self = Self { since: rules.cleared, ..rules.of_new() };
+    }
+
     /// The mark could not be cleared: it may be asked for again.
     pub(crate) fn kept(&mut self) {
         self.asked = self.mark;

@@ -5,7 +5,7 @@
 
 mod support;
 
-use ctnetlink::{Entry, Event};
+use ctnetlink::{Entry, Event, Status};
 use flows::{EngineState, FlowTable, OffloadRequest};
 use model::Connection;
 use support::offload::{PASSED, carried, ebpf, passed, requested, table, update};
@@ -168,4 +168,46 @@ fn nothing_is_requested_without_rules_that_set_marks() {
     table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
     update(&mut table, 1.0, web(1), &with_programs());
     assert_eq!(table.offload_requests(), []);
+}
+
+/// The dump and the events are read from different sockets.
+#[test]
+fn a_connection_that_a_dump_shows_before_its_first_event_keeps_its_mark() {
+    let (mut table, net) = (table(), with_programs());
+    let first = Entry { mark: PASSED[0], status: Status::CONFIRMED, ..web(1) };
+    dump_in(&mut table, 1.0, &[first], &net);
+    table.event(&Event::New(uncounted(first)), at(1.01), &net);
+    table.event(&Event::Update(passed(uncounted(web(1)))), at(1.1), &net);
+    requested(&mut table);
+}
+
+/// Its end was lost, and the kernel has given the number to another connection.
+#[test]
+fn a_new_connection_does_not_take_over_the_mark_of_the_one_before() {
+    let (mut table, net) = (table(), with_programs());
+    update(&mut table, 1.0, web(1), &net);
+    requested(&mut table);
+    table.dump_begin(at(1.5));
+    let first = Entry { mark: 0, status: Status::CONFIRMED, ..web(1) };
+    table.event(&Event::New(uncounted(first)), at(2.0), &net);
+    table.offload_requests();
+    table.event(&Event::Update(uncounted(web(1))), at(2.1), &net);
+    assert_eq!(table.offload_requests(), [], "the old mark");
+    table.merge(&passed(web(1)), at(2.2), &net);
+    table.dump_end(at(2.3), true);
+    assert_eq!(table.offload_requests(), [], "read before the new connection");
+    dump_in(&mut table, 3.0, &[passed(web(1))], &net);
+    requested(&mut table);
+}
+
+#[test]
+fn a_connection_that_a_dump_shows_first_has_to_pass_rules_that_changed_meanwhile() {
+    let (mut table, net) = (table(), with_programs());
+    let first = Entry { mark: PASSED[0], status: Status::CONFIRMED, ..web(1) };
+    dump_in(&mut table, 1.0, &[first], &net);
+    table.rules_changed(true, at(1.0));
+    table.event(&Event::New(uncounted(first)), at(1.01), &net);
+    table.event(&Event::Update(passed(uncounted(web(1)))), at(1.1), &net);
+    let requests = table.offload_requests();
+    assert!(matches!(requests[..], [OffloadRequest::ClearMark(_)]), "{requests:?}");
 }

@@ -127,8 +127,11 @@ impl FlowTable {
             Some(position) => {
                 // Another connection with the same number, or a dump was ahead of the event.
                 if new {
-                    self.requests
-                        .extend(self.flows[position].offload_step(handshake::Event::Ineligible));
+                    let bits = self.passed_bits();
+                    let flow = &mut self.flows[position];
+                    self.requests.extend(flow.offload_step(handshake::Event::Ineligible));
+                    flow.mark &= !bits;
+                    flow.rules.begin(&mut self.rules);
                 }
                 position
             }

@@ -204,7 +204,7 @@ impl FlowTable {
     }
 
     /// Bits of the mark of a connection whose packets have passed the rules in both directions.
-    fn passed_bits(&self) -> u32 {
+    pub(super) fn passed_bits(&self) -> u32 {
         self.engine.passed[0] | self.engine.passed[1]
     }
 
