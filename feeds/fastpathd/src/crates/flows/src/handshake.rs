@@ -119,8 +119,12 @@ impl OffloadState {
                 Self::Refused(_) => (Self::Idle, None),
                 Self::Idle | Self::Requested | Self::Confirming | Self::Carried => (self, None),
             },
-            // A flow that found the table full tries again as long as it sends.
-            Event::Active if self == Self::Refused(Reason::TableFull) => (Self::Idle, None),
+            // The table may have room, and conntrack may answer, as long as the flow sends.
+            Event::Active
+                if matches!(self, Self::Refused(Reason::TableFull | Reason::NotTaken)) =>
+            {
+                (Self::Idle, None)
+            }
             // The outcome of a request that has been dropped since, or packets of another flow.
             Event::Eligible
             | Event::Installed

@@ -51,6 +51,13 @@ fn every_step_of_every_state() {
 }
 
 #[test]
+fn a_connection_that_conntrack_did_not_confirm_is_requested_again() {
+    let (refused, _) = Confirming.step(Unconfirmed);
+    assert_eq!(refused.step(Eligible), (refused, None), "not at once");
+    assert_eq!(refused.step(Active), (Idle, None));
+}
+
+#[test]
 fn a_request_names_the_connection_and_a_removal_its_number() {
     let address = "192.0.2.1".parse().unwrap();
     let tuple = Tuple { src: address, dst: address, proto: 6, sport: 1, dport: 2 };
