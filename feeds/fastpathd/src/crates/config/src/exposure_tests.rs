@@ -330,16 +330,16 @@ mod generated {
         ];
         let senders = proptest::collection::vec(any::<bool>(), 1..7).prop_map(|way| {
             // Splits a half again and again; all parts together are everybody.
-            let (mut base, mut parts) = (0u32, Vec::new());
+            let (mut base, mut blocks) = (0u32, Vec::new());
             for (depth, upper) in way.iter().enumerate() {
                 let bit = 1u32 << (31 - depth);
                 let (left, right) = (base, base | bit);
                 let (out, deeper) = if *upper { (left, right) } else { (right, left) };
-                parts.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(out), depth + 1));
+                blocks.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(out), depth + 1));
                 base = deeper;
             }
-            parts.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(base), way.len()));
-            parts.join(" ")
+            blocks.push(format!("{}/{}", std::net::Ipv4Addr::from_bits(base), way.len()));
+            blocks.join(" ")
         });
         prop_oneof![
             ports.prop_map(|value| ("dest_port".to_owned(), value)),

@@ -426,15 +426,18 @@ mod generated {
 
     fn ports() -> impl Strategy<Value = String> {
         (any::<u16>(), any::<u16>(), prop_oneof![Just('-'), Just(':')], any::<bool>()).prop_map(
-            |(one, other, between, single)| match single {
-                true => one.to_string(),
-                false => format!("{}{between}{}", one.min(other), one.max(other)),
+            |(one, other, between, single)| {
+                if single {
+                    one.to_string()
+                } else {
+                    format!("{}{between}{}", one.min(other), one.max(other))
+                }
             },
         )
     }
 
     /// A text or a list, as uci has both.
-    fn stored(values: Vec<String>, as_list: bool) -> Value {
+    fn stored(values: &[String], as_list: bool) -> Value {
         if as_list { json!(values) } else { json!(values.join(" ")) }
     }
 
@@ -454,9 +457,9 @@ mod generated {
             let close = |values: Vec<String>| {
                 if as_list { values } else { values.iter().map(|of| of.replace(' ', "")).collect() }
             };
-            let rule = json!({"src": "lan", "dest": "wan", "src_ip": stored(close(sources), as_list),
-                "dest_port": stored(close(ports), as_list), "src_mac": stored(close(macs), as_list),
-                "proto": stored(vec![protocol], as_list), "family": family, "target": target});
+            let rule = json!({"src": "lan", "dest": "wan", "src_ip": stored(&close(sources), as_list),
+                "dest_port": stored(&close(ports), as_list), "src_mac": stored(&close(macs), as_list),
+                "proto": stored(&[protocol], as_list), "family": family, "target": target});
             prop_assert_eq!(judged(json!([add("firewall", "rule", rule)])), []);
         }
     }

@@ -20,14 +20,14 @@ pub struct Router {
     pub services: BTreeSet<u16>,
 }
 
-/// SSH, telnet, DNS, TFTP, SNMP, UPnP, the page and metrics.
+/// SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics.
 const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 8080, 8443, 9100];
 /// More of the 65,536 ports than this count as all.
 const MOST_PORTS: usize = 0x8000;
 /// Senders of more addresses than a /8 of IPv4 or a /16 of IPv6 count as anybody.
 const MOST_IPV4: u128 = 1 << (128 - 8);
 const MOST_IPV6: u128 = 1 << (128 - 16);
-/// The first and the last address of 2000::/3.
+/// The first and the last address of `2000::/3`.
 const INTERNET: (u128, u128) = (0x2 << 124, (0x4 << 124) - 1);
 /// Destinations of at most so many addresses are single hosts.
 const HOSTS: u128 = 16;
@@ -160,7 +160,7 @@ fn anybody(firewall: &Package, section: &Section) -> bool {
     let marked = positive("mark").is_some_and(|mark| {
         let value = mark.split('/').next().unwrap_or_default();
         // Packets of strangers have no mark.
-        value.trim_start_matches("0x").trim_start_matches('0') != ""
+        !value.trim_start_matches("0x").trim_start_matches('0').is_empty()
     });
     !marked
         && positive("helper").is_none()
@@ -179,7 +179,7 @@ fn is_narrow(firewall: &Package, ipset: &str) -> bool {
         let of_address = ["ip", "net", "set"].iter().any(|kind| field.ends_with(kind));
         let from = match direction.filter(|_| place == 0) {
             Some(direction) => direction == "src",
-            None => !field.starts_with("d"),
+            None => !field.starts_with('d'),
         };
         of_address && from
     });
