@@ -186,6 +186,10 @@ fn take_rule(
         collected.left_out += 1;
         let (file, line, sid) = (at.path.to_owned(), at.line, rule.sid);
         collected.note(match reason {
+            Unusable::NotAllowed(keyword) => {
+                SourceFault::NotAllowed { file, line, sid, keyword: keyword.to_owned() }
+            }
+            Unusable::Reserved(keyword) => SourceFault::Reserved { file, line, sid, keyword },
             Unusable::File(keyword) => SourceFault::NeedsFile { file, line, sid, keyword },
             Unusable::Mark(keyword) => SourceFault::SetsMark { file, line, sid, keyword },
         });

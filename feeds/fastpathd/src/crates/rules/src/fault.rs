@@ -11,6 +11,12 @@ config::coded! {
             "is not a rule: it does not begin with an action such as alert";
         // Often a truncated line.
         NotClosed = "not-closed", "the options do not end with ';)'";
+        Header = "header",
+            "the part before '(' is not ACTION PROTOCOL ADDRESS PORT DIRECTION ADDRESS PORT, \
+             or a second '(' follows";
+        Control = "control", "has a control character";
+        OptionName { name: String } = "option-name",
+            "option '{name}' has other characters than letters, digits, '_', '.' and '-'";
         NoSid = "no-sid", "the rule has no sid";
         Twice { option: &'static str } = "twice", "the rule has {option} twice";
         Number { option: &'static str, value: String, first: u32, last: u32 } = "number",
@@ -41,6 +47,11 @@ config::coded! {
         SetsMark { file: String, line: u32, sid: u32, keyword: &'static str } = "sets-mark",
             "{file} line {line}: sid {sid} left out, its {keyword} would set the router's own \
              packet marks";
+        NotAllowed { file: String, line: u32, sid: u32, keyword: String } = "not-allowed",
+            "{file} line {line}: sid {sid} left out, a source may not use {keyword}";
+        Reserved { file: String, line: u32, sid: u32, keyword: &'static str } = "reserved",
+            "{file} line {line}: sid {sid} left out, its {keyword} has a name of fastpath's own \
+             rules";
         LongRule { file: String, line: u32, sid: u32 } = "long-rule",
             "{file} line {line}: sid {sid} left out, it is longer than Suricata reads";
         // The settings.

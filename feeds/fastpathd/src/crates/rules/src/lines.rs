@@ -10,6 +10,8 @@ use thiserror::Error;
 pub(crate) const LONGEST_RULE: usize = 8192;
 /// The longest comment or continued line read as one, in bytes.
 const LONGEST_LINE: usize = 64 * 1024;
+/// Editors of Windows begin a file with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +117,10 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        if self.buffer[start..].ends_with(b"\r") {
+        if self.number == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+            self.buffer.drain(..BYTE_ORDER_MARK.len());
+        }
+        if self.buffer[start.min(self.buffer.len())..].ends_with(b"\r") {
             self.buffer.pop();
         }
         Ok(any)

@@ -28,6 +28,14 @@ fn lines_are_numbered_as_an_editor_does() {
 }
 
 #[test]
+fn a_byte_order_mark_begins_a_file() {
+    assert_eq!(all(b"\xef\xbb\xbf# x\nb\n").unwrap(), [Line::Comment(" x".into()), rule(2, "b")]);
+    assert_eq!(all(b"\xef\xbb\xbfa\r\n").unwrap(), [rule(1, "a")]);
+    assert_eq!(all(b"\xef\xbb\xbf").unwrap(), []);
+    assert_eq!(all(b"a\n\xef\xbb\xbfb\n").unwrap(), [rule(1, "a"), rule(2, "\u{feff}b")]);
+}
+
+#[test]
 fn a_comment_is_not_continued() {
     let wanted = [Line::Comment(" a \\".to_owned()), rule(2, "b")];
     assert_eq!(all(b"# a \\\nb\n").expect("lines"), wanted);

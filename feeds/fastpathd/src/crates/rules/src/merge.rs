@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Several sources merged into one rule file: which rule wins of several with the same number
-//! (ours, then the later revision), the file's header and version, and the source of each line.
+//! (ours, then the source named first), the file's header and version, and the source of each line.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
 use sha2::{Digest, Sha256};
 
 use crate::collect::{Collected, Wanted};
+use crate::rule::DEFAULT_GID;
 use crate::verify::hex;
 
 /// A source's part in the merged file.
@@ -60,19 +62,27 @@ const HEADER: &str = "# fastpath rules, version ";
 /// Lines before the first rule.
 const HEADER_LINES: usize = 2;
 
-/// Chooses of rules with the same number: ours first, then the later revision, then the source
-/// named first.
+/// The numbers of `handshake.rules`, which Suricata loads beside our file.
+const HANDSHAKE: RangeInclusive<u32> = 8_100_090..=8_100_099;
+
+/// Chooses of rules with the same number: ours first, then those of the source named first, of
+/// which the latest revision counts. A source cannot replace rules of another by its revisions.
 #[must_use]
 pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
     let mut best: HashMap<(u32, u32), (bool, u32, Origin)> = HashMap::new();
     let mut duplicates = 0;
     for (part, of) in parts.iter().enumerate() {
         for (rule, wanted) in of.rules.rules.iter().enumerate() {
+            if !of.own && wanted.gid == DEFAULT_GID && HANDSHAKE.contains(&wanted.sid) {
+                duplicates += 1;
+                continue;
+            }
             let candidate = (of.own, wanted.rev, Origin { part, rule });
             best.entry((wanted.gid, wanted.sid))
                 .and_modify(|held| {
                     duplicates += 1;
-                    if (candidate.0, candidate.1) > (held.0, held.1) {
+                    let later = held.2.part == part && candidate.1 > held.1;
+                    if later || candidate.0 && !held.0 {
                         *held = candidate;
                     }
                 })

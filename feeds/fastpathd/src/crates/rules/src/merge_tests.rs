@@ -41,10 +41,10 @@ fn every_line_knows_where_it_comes_from() {
 }
 
 #[test]
-fn the_later_revision_counts_and_of_equals_the_first() {
+fn the_first_source_counts_and_ours_before_all() {
     let of = |name, rev| part(name, &rule(1, rev));
     for (parts, wanted) in [
-        ([of("a", 1), of("b", 2)], "b"),
+        ([of("a", 1), of("b", 999_999)], "a"),
         ([of("a", 2), of("b", 1)], "a"),
         ([of("a", 2), of("b", 2)], "a"),
         ([of("a", 7), of("own", 1)], "own"),
@@ -52,6 +52,19 @@ fn the_later_revision_counts_and_of_equals_the_first() {
         let merged = merge(&parts);
         assert_eq!(merged.source(3).map(|source| source.name), Some(wanted));
     }
+}
+
+#[test]
+fn of_one_source_the_latest_revision_counts() {
+    let both = format!("{}{}", rule(1, 2), rule(1, 3));
+    let lines = written(&[part("a", &both), part("b", &rule(1, 9))]);
+    assert_eq!(lines[2..], [rule(1, 3).trim_end()]);
+}
+
+#[test]
+fn no_source_replaces_the_rules_of_handshakes() {
+    let lines = written(&[part("a", &format!("{}{}", rule(8_100_092, 99), rule(1, 1)))]);
+    assert_eq!(lines[2..], [rule(1, 1).trim_end()]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with bits that they
-//! set for others, or with another action than alert. Which are left out: those that need a file or
-//! set packet marks. All else is for Suricata's own test, `trial.rs`.
+//! set for others, or with another action than alert. Which are left out: rules with another keyword
+//! than those of `keywords.txt`, with a file, or with our own flow bits. Which lines are refused:
+//! what Suricata may read otherwise. The rest is for Suricata's own test, `trial.rs`.
 
 use std::ops::RangeInclusive;
 
@@ -12,20 +13,18 @@ use crate::fault::SourceFault;
 /// The generator of rules that name none.
 pub(crate) const DEFAULT_GID: u32 = 1;
 
-/// The actions a rule can begin with in Suricata 8. They distinguish a rule that was commented out
-/// from a sentence; an active rule may have any action, Suricata decides.
-const ACTIONS: [&str; 10] = [
-    "alert",
-    "drop",
-    "pass",
-    "reject",
-    "rejectsrc",
-    "rejectdst",
-    "rejectboth",
-    "config",
-    "accept",
-    "bypass",
-];
+/// The actions that a source may use. They also distinguish a rule that was commented out from a
+/// sentence.
+const ACTIONS: [&str; 7] =
+    ["alert", "drop", "pass", "reject", "rejectsrc", "rejectdst", "rejectboth"];
+
+/// The keywords that a source may use: those of Suricata 8.0.8 that match, describe or keep state
+/// within Suricata. Missing are those that read or write files, run code, set marks, change packets
+/// or end inspection.
+const KEYWORDS: &str = include_str!("keywords.txt");
+
+/// Begins the names of flow bits that our own rules set (`handshake.rules`).
+const RESERVED: &str = "fastpath.";
 
 /// Why an alert does not become a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -43,7 +42,11 @@ pub enum KeepReason {
 
 /// Why a rule of a source is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unusable {
+pub enum Unusable<'a> {
+    /// A keyword or an action that is not on our list.
+    NotAllowed(&'a str),
+    /// The bits belong to our own rules.
+    Reserved(&'static str),
     /// A list or a script, which no source brings along.
     File(&'static str),
     /// The marks belong to the firewall and to fastpath.
@@ -63,7 +66,7 @@ pub struct Rule<'a> {
     /// Revision; 0 if the rule names none.
     pub rev: u32,
     /// Why it cannot be used here, if it cannot.
-    pub unusable: Option<Unusable>,
+    pub unusable: Option<Unusable<'a>>,
     /// Why it must not become a drop.
     keep: Option<KeepReason>,
 }
@@ -74,14 +77,19 @@ impl<'a> Rule<'a> {
     /// # Errors
     /// It is not a rule, or has no usable `sid`.
     pub fn parse(text: &'a str) -> Result<Self, SourceFault> {
-        let text = text.trim();
-        let open = text.find('(').ok_or(SourceFault::NoOptions)?;
-        let action = text[..open].split_ascii_whitespace().next().unwrap_or_default();
-        if action.is_empty() || !action.starts_with(|first: char| first.is_ascii_lowercase()) {
-            return Err(SourceFault::NoAction);
+        let text = text.trim_matches(BLANKS);
+        let (header, options) = text.split_once('(').ok_or(SourceFault::NoOptions)?;
+        let action = action_of(header)?;
+        if text.contains(|c: char| c.is_ascii_control() && c != '\t') {
+            return Err(SourceFault::Control);
         }
-        let options = text[open + 1..].strip_suffix(')').ok_or(SourceFault::NotClosed)?;
-        let mut found = Found::default();
+        // Suricata skips any number of them.
+        if options.trim_start_matches(BLANKS).starts_with('(') {
+            return Err(SourceFault::Header);
+        }
+        let options = options.strip_suffix(')').ok_or(SourceFault::NotClosed)?;
+        let unusable = (!ACTIONS.contains(&action)).then_some(Unusable::NotAllowed(action));
+        let mut found = Found { unusable, ..Found::default() };
         let mut pieces = Pieces { rest: options };
         while let Some((name, value)) = pieces.next_option()? {
             found.take(name, value)?;
@@ -122,11 +130,45 @@ impl<'a> Rule<'a> {
     }
 }
 
+/// The characters that Suricata skips, without control characters.
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// The action of a header. Suricata takes seven parts, each up to a blank outside of brackets, and
+/// the options after them.
+fn action_of(header: &str) -> Result<&str, SourceFault> {
+    let action = header.split(BLANKS).find(|part| !part.is_empty()).unwrap_or_default();
+    if !action.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Err(SourceFault::NoAction);
+    }
+    let good = |c: char| c.is_ascii_alphanumeric() || "_-.:,$!/<>=[]".contains(c);
+    let (mut parts, mut depth, mut within) = (Vec::new(), 0_u32, false);
+    for (at, c) in header.char_indices() {
+        depth = match c {
+            '[' => depth + 1,
+            ']' => depth.checked_sub(1).ok_or(SourceFault::Header)?,
+            _ => depth,
+        };
+        let blank = BLANKS.contains(&c);
+        if !blank && !good(c) {
+            return Err(SourceFault::Header);
+        }
+        if !blank && !within {
+            parts.push(&header[at..]);
+        }
+        within = !blank || depth > 0;
+    }
+    let direction = parts.get(4).and_then(|rest| rest.split(BLANKS).next());
+    let known = direction.is_some_and(|word| ["->", "<>", "=>"].contains(&word));
+    // Suricata reads action and direction up to a blank even in brackets.
+    let read_alike = !action.contains('[') && parts.len() == 7 && depth == 0 && !within && known;
+    read_alike.then_some(action).ok_or(SourceFault::Header)
+}
+
 /// Whether a comment's text is a rule that its author switched off.
 #[must_use]
 pub fn is_disabled_rule(comment: &str) -> bool {
     let text = comment.trim_start_matches(|c: char| c == '#' || c.is_ascii_whitespace());
-    let action = text.split_ascii_whitespace().next().unwrap_or_default();
+    let action = text.split(BLANKS).next().unwrap_or_default();
     ACTIONS.contains(&action) && Rule::parse(text).is_ok()
 }
 
@@ -138,14 +180,19 @@ struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     fn next_option(&mut self) -> Result<Option<(&'a str, &'a str)>, SourceFault> {
-        let rest = self.rest.trim_start();
+        let rest = self.rest.trim_start_matches(BLANKS);
         if rest.is_empty() {
             return Ok(None);
         }
         let end = unescaped_semicolon(rest).ok_or(SourceFault::NotClosed)?;
         self.rest = &rest[end + 1..];
         let (name, value) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
-        Ok(Some((name.trim(), value.trim())))
+        let (name, value) = (name.trim_end_matches(BLANKS), value.trim_matches(BLANKS));
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        if name.is_empty() || !name.chars().all(good) {
+            return Err(SourceFault::OptionName { name: name.chars().take(40).collect() });
+        }
+        Ok(Some((name, value)))
     }
 }
 
@@ -156,25 +203,27 @@ fn unescaped_semicolon(text: &str) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct Found {
+struct Found<'a> {
     gid: Option<u32>,
     sid: Option<u32>,
     rev: Option<u32>,
-    unusable: Option<Unusable>,
+    unusable: Option<Unusable<'a>>,
     keep: Option<KeepReason>,
 }
 
-impl Found {
-    fn take(&mut self, name: &str, value: &str) -> Result<(), SourceFault> {
+impl<'a> Found<'a> {
+    fn take(&mut self, written: &'a str, value: &str) -> Result<(), SourceFault> {
         // Suricata knows its keywords in any case.
-        let name = name.to_ascii_lowercase();
+        let name = written.to_ascii_lowercase();
         match name.as_str() {
             "sid" => once(&mut self.sid, "sid", value, 1..=u32::MAX),
             "gid" => once(&mut self.gid, "gid", value, 0..=u32::MAX),
             "rev" => once(&mut self.rev, "rev", value, 0..=u32::MAX),
             name => {
                 self.keep = self.keep.or_else(|| keep_reason(name, value));
-                self.unusable = self.unusable.or_else(|| unusable(name, value));
+                let allowed = KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == name);
+                let other = (!allowed).then_some(Unusable::NotAllowed(written));
+                self.unusable = self.unusable.or_else(|| unusable(name, value)).or(other);
                 Ok(())
             }
         }
@@ -211,19 +260,24 @@ fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
 }
 
 /// Keywords that read a file (or write one): a source is text alone, and a foreign rule must not
-/// name files of the router. Nor may it set the marks that decide about offloading.
-fn unusable(name: &str, value: &str) -> Option<Unusable> {
-    const ALWAYS: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
-    const WITH: [&str; 2] = ["dataset", "datarep"];
-    let names_file = || {
-        value.split(',').any(|part| {
-            let word = part.split_ascii_whitespace().next().unwrap_or_default();
-            matches!(word, "load" | "save" | "state")
-        })
-    };
+/// name files of the router. Nor may it set the marks that decide about offloading, or the bits by
+/// which an address counts as proven.
+fn unusable(name: &str, value: &str) -> Option<Unusable<'static>> {
+    const FILES: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
+    // A keyword, and the parts of its value in front of its options.
+    const SETS: [(&str, usize); 2] = [("dataset", 2), ("datarep", 3)];
+    const STATE: [&str; 6] = ["flowbits", "xbits", "hostbits", "flowint", "flowvar", "pktvar"];
     let of = |known: &[&'static str]| known.iter().copied().find(|keyword| *keyword == name);
-    let file = of(&ALWAYS).or_else(|| of(&WITH).filter(|_| names_file()));
-    file.map(Unusable::File).or_else(|| of(&["nfq_set_mark"]).map(Unusable::Mark))
+    let option = |part: &str| part.split_ascii_whitespace().next().unwrap_or_default().to_owned();
+    let in_memory = |part: &str| ["type", "memcap", "hashsize"].contains(&option(part).as_str());
+    let set = SETS.into_iter().find(|(keyword, _)| *keyword == name);
+    let set = set.filter(|(_, before)| !value.split(',').skip(*before).all(in_memory));
+    let reserved = of(&STATE).filter(|_| value.to_ascii_lowercase().contains(RESERVED));
+    of(&FILES)
+        .or(set.map(|(keyword, _)| keyword))
+        .map(Unusable::File)
+        .or_else(|| of(&["nfq_set_mark"]).map(Unusable::Mark))
+        .or_else(|| reserved.map(Unusable::Reserved))
 }
 
 #[cfg(test)]

@@ -29,12 +29,29 @@ fn what_is_no_rule_says_why() {
         ("<html>", SourceFault::NoOptions),
         ("(sid:1;)", SourceFault::NoAction),
         ("<a> (sid:1;)", SourceFault::NoAction),
+        ("alert tcp any any -> any any ((nfq_set_mark:1/1; sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any any ( \t(lua:x; sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any any(sid:1;)", SourceFault::Header),
+        ("alert tcp any any any any any (sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any (sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any any any (sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any [80 (msg:\"a\"; sid:1;) ] (lua:x; sid:2;)", SourceFault::Header),
+        ("alert tcp any any -> any 80] (sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any any # (sid:1;)", SourceFault::Header),
+        ("alert tcp any\u{a0}any -> any any any (sid:1;)", SourceFault::Header),
+        ("alert tcp any any -> any any (sid:1;\r lua:x;)", SourceFault::Control),
+        ("alert tcp any any -> any any (\u{b}lua:x; sid:1;)", SourceFault::Control),
         ("alert tcp any any -> any any (msg:\"a\"; sid:1;", SourceFault::NotClosed),
         ("alert tcp any any -> any any (msg:\"a\"; sid:1)", SourceFault::NotClosed),
         ("alert tcp any any -> any any (msg:\"a\";)", SourceFault::NoSid),
         ("alert tcp any any -> any any (sid:1; sid:2;)", SourceFault::Twice { option: "sid" }),
     ] {
         assert_eq!(Rule::parse(text), Err(error), "{text}");
+    }
+    for name in ["(lua", "\u{a0}lua", "\u{feff}lua", "\"lua", "lua)", "a b", "", "#lua", "!lua"] {
+        let error = rule(&format!("{name}:x; sid:1;")).expect_err("no name");
+        let is_name = matches!(error, SourceFault::OptionName { .. } | SourceFault::Header);
+        assert!(is_name, "{name}: {error}");
     }
     for bad in ["sid:0;", "sid:-1;", "sid:4294967296;", "sid:x;", "sid:1; rev:-1;"] {
         assert!(matches!(rule(bad), Err(SourceFault::Number { .. })), "{bad}");
@@ -50,7 +67,7 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
     assert_eq!(drop_of("NoAlert;"), Err(KeepReason::NoAlert));
     assert_eq!(drop_of("flowbits: set , a;"), Err(KeepReason::Sets("flowbits")));
     assert_eq!(drop_of("xbits:set,a,track ip_src;"), Err(KeepReason::Sets("xbits")));
-    for action in ["drop", "pass", "reject", "config"] {
+    for action in ["drop", "pass", "reject"] {
         let text = format!("{action} tcp any any -> any any (sid:1;)");
         let rule = Rule::parse(&text).expect("a rule");
         assert_eq!(rule.as_drop(), Err(KeepReason::OtherAction), "{action}");
@@ -59,10 +76,33 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
 }
 
 #[test]
-fn rules_with_files_or_marks_are_distinguished() {
+fn the_reason_to_leave_a_rule_out_is_told() {
     let of = |options: &str| {
-        Rule::parse(&format!("{HEADER} ({options} sid:1;)")).expect("a rule").unusable
+        let text: &'static str = format!("{HEADER} ({options} sid:1;)").leak();
+        Rule::parse(text).expect("a rule").unusable
     };
+    for keyword in
+        ["bypass", "config", "filestore", "replace", "tls.store", "template2", "nosuchword"]
+    {
+        assert_eq!(of(&format!("{keyword};")), Some(Unusable::NotAllowed(keyword)));
+        let mixed: &str = keyword.to_uppercase().leak();
+        assert_eq!(of(&format!("{mixed}:x;")), Some(Unusable::NotAllowed(mixed)));
+    }
+    for action in ["config", "accept", "bypass", "drop:flow", "activate"] {
+        let text = format!("{action} tcp any any -> any any (sid:1;)");
+        let unusable = Rule::parse(&text).expect("a rule").unusable;
+        assert_eq!(unusable, Some(Unusable::NotAllowed(action)));
+    }
+    for keyword in ["flowbits", "xbits", "hostbits", "flowint", "FlowBits"] {
+        let unusable = of(&format!("{keyword}:set, FastPath.handshake;"));
+        assert!(matches!(unusable, Some(Unusable::Reserved(_))), "{keyword}");
+    }
+    assert_eq!(of("flowbits:set,other;"), None);
+    for value in ["isset,a,type string,state x", "set,a,type ip,load\tx", "isset,a,remove_key"] {
+        assert_eq!(of(&format!("dataset:{value};")), Some(Unusable::File("dataset")), "{value}");
+    }
+    assert_eq!(of("datarep:a,>,200,load x,type ip;"), Some(Unusable::File("datarep")));
+    assert_eq!(of("dataset:isset,a,type string,memcap 1mb,hashsize 100;"), None);
     assert_eq!(of("lua:x.lua;"), Some(Unusable::File("lua")));
     assert_eq!(of("filemd5:list;"), Some(Unusable::File("filemd5")));
     assert_eq!(of("dataset:isset,a,type string,load a.lst;"), Some(Unusable::File("dataset")));
@@ -88,6 +128,18 @@ proptest::proptest! {
     fn any_text_is_a_rule_or_says_why_not(text in "\\PC*") {
         let _ = Rule::parse(&text);
         let _ = is_disabled_rule(&text);
+    }
+
+    /// Whatever stands in front of a name: the rule is refused or left out.
+    #[test]
+    fn no_spelling_hides_a_keyword(
+        before in "[ \\t(\\[\"'!#;:,\\\\\\x00-\\x1f\\u{a0}\\u{feff}\\u{2003}]{0,4}",
+        after in "[ \\t)\"'\\x00-\\x1f\\u{a0}]{0,3}",
+        keyword in "(?i)(lua|bypass|nfq_set_mark|filemd5|config|replace)",
+    ) {
+        let text = format!("{HEADER} ({before}{keyword}{after}:x; sid:1;)");
+        let read = Rule::parse(&text);
+        proptest::prop_assert!(read.is_err() || read.is_ok_and(|rule| rule.unusable.is_some()), "{text}");
     }
 
     #[test]
