@@ -214,6 +214,22 @@ fn one_lost_packet_is_reported_for_ten_seconds() {
     assert_eq!(watch.step().state, State::Inline);
 }
 
+/// Packets that passed a full queue come before all other problems, with their number.
+#[test]
+fn packets_that_passed_a_full_queue_are_reported() {
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
+    watch.seen.overflow = 900;
+    watch.seen.queues[0].as_mut().unwrap().full += 1;
+    let condition = watch.step();
+    assert_eq!((condition.state, condition.why.code), (State::InlineDegraded, "queue-full-open"));
+    assert!(condition.why.text.contains("900 packets passed"), "{}", condition.why);
+    watch.seen.overflow = 1000;
+    assert!(watch.steps(20).why.text.contains("1000 packets passed"));
+    assert_eq!(watch.step().state, State::Inline);
+    watch.seen.overflow = 1007;
+    assert!(watch.step().why.text.contains(" 7 packets passed"), "a new problem counts anew");
+}
+
 #[test]
 fn a_short_peak_is_no_lag() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);

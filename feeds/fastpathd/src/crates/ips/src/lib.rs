@@ -12,6 +12,7 @@ mod command;
 mod counters;
 mod eve;
 mod health;
+mod overflow;
 mod overlay;
 mod ports;
 mod queue_totals;
@@ -34,6 +35,7 @@ pub use eve::{
 pub use health::{
     Consequence, Health, InspectionCondition, Listening, Observation, Reason, RuleCounts, State,
 };
+pub use overflow::{Offered, Overflow};
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
 pub use ports::{CapturePort, check_mode};
 pub use queue_totals::{QueueTotal, QueueTotals};

@@ -96,9 +96,8 @@ pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     match settings.mode {
         InspectionMode::Nfq => {
             let first = settings.queue_first;
-            let last = first.saturating_add(threads.queues() - 1);
-            let queues = if first == last { first.to_string() } else { format!("{first}:{last}") };
-            vec!["-q".to_owned(), queues]
+            let last = threads.last_queue(first);
+            vec!["-q".to_owned(), format!("{first}:{last}")]
         }
         InspectionMode::Ids | InspectionMode::Inline => vec!["--af-packet".to_owned()],
     }

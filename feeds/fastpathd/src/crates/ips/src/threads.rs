@@ -26,14 +26,21 @@ impl Threads {
         u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// The CPU to which Suricata really pins each worker, in the order of the queues. It knows the
+    /// Number of the last NFQUEUE. The one behind those of the workers is for what a source opens
+    /// beyond its limit (`ruleset`, `rules/inspect.rs`), and has a thread of its own.
+    #[must_use]
+    pub fn last_queue(&self, first: u16) -> u16 {
+        first.saturating_add(self.queues())
+    }
+
+    /// The CPU to which Suricata really pins the thread of each NFQUEUE, in their order. It knows the
     /// workers' CPUs only as a set: its first thread takes the lowest of them, the next one the
     /// next, and after the highest it starts again at the lowest. Other plans cannot be expressed.
     #[must_use]
     pub fn placed(&self) -> Vec<Option<u32>> {
         let set = ascending(&self.workers);
         let cpu = |index: usize| set.get(index.checked_rem(set.len())?).copied();
-        (0..usize::from(self.queues())).map(|index| cpu(index).filter(|_| self.affinity)).collect()
+        (0..=usize::from(self.queues())).map(|index| cpu(index).filter(|_| self.affinity)).collect()
     }
 }
 
@@ -52,16 +59,16 @@ mod tests {
 
     #[test]
     fn workers_are_placed_in_ascending_order() {
-        assert_eq!(placed(&[2, 3]), [Some(2), Some(3)]);
-        assert_eq!(placed(&[3, 2]), [Some(2), Some(3)]);
-        assert_eq!(placed(&[1, 1]), [Some(1), Some(1)]);
-        assert_eq!(placed(&[]), [None], "there is always one queue");
+        assert_eq!(placed(&[2, 3]), [Some(2), Some(3), Some(2)]);
+        assert_eq!(placed(&[3, 2]), [Some(2), Some(3), Some(2)]);
+        assert_eq!(placed(&[1, 1]), [Some(1), Some(1), Some(1)]);
+        assert_eq!(placed(&[]), [None, None], "there is always one queue");
     }
 
     #[test]
     fn unpinned_workers_have_no_cpu() {
         let threads = Threads { workers: vec![0, 1], ..Threads::default() };
-        assert_eq!(threads.placed(), [None, None]);
+        assert_eq!(threads.placed(), [None, None, None]);
         assert_eq!(threads.queues(), 2);
     }
 }

@@ -257,6 +257,9 @@ async fn the_gate_changes_without_a_new_table() {
         "flush chain inet fastpath ips_queue\n\
          add rule inet fastpath ips_queue counter name \"inspected\" queue to 0-3 \
          comment \"!fastpath: to Suricata, queues 0-3 by hash, fail closed\"\n\
+         flush chain inet fastpath ips_excess\n\
+         add rule inet fastpath ips_excess counter name \"inspected\" queue to 4 \
+         comment \"!fastpath: to Suricata, queue 4, fail closed\"\n\
          flush chain inet fastpath ips_names\n\
          add rule inet fastpath ips_names counter name \"inspected\" queue flags bypass to 0-3 \
          comment \"!fastpath: to Suricata, queues 0-3 by hash, fail open\"\n"

@@ -24,6 +24,11 @@ impl Queues {
     pub fn last(self) -> u16 {
         self.first.saturating_add(self.count.saturating_sub(1))
     }
+
+    /// The queue behind the others, for what a source opens beyond its limit.
+    pub(crate) fn excess(self) -> Self {
+        Self { first: self.last().saturating_add(1), count: 1, ..self }
+    }
 }
 
 /// Which connections are inspected, and how.

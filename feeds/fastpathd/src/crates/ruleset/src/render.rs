@@ -13,9 +13,13 @@ use crate::block::{BlockElement, SETS, element};
 use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
+<<<<<<< HEAD
 use crate::rules::{
     Chain, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, chains, counters, gates,
 };
+=======
+use crate::rules::{Chain, PASSED_SETS, SOURCE_SETS, chains, counters, gates};
+>>>>>>> 84e54c01 (ips: count what passes a full queue, and keep one source's excess apart)
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
@@ -38,6 +42,11 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
             let ipv6 = kind == "ipv6_addr";
             let blocks = blocks.iter().filter(|block| block.source.address.is_ipv6() == ipv6);
             set(&mut text, name, kind, limit, blocks.collect());
+        }
+    }
+    if plan.protection.inspection.is_some() {
+        for (name, kind) in SOURCE_SETS {
+            text.push_str(&source_set(name, kind));
         }
     }
     if plan.has_flowtable() {
@@ -138,6 +147,7 @@ fn passed_set(name: &str) -> String {
     )
 }
 
+<<<<<<< HEAD
 /// Connections with the packets that the rules count. Each packet renews the timeout, which is longer
 /// than the usual pause between two readings. A full set counts no further connections.
 fn counted_set(name: &str, what: &str) -> String {
@@ -174,6 +184,16 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     each.join(", ")
 }
 
+=======
+/// A limit refills within its timeout.
+fn source_set(name: &str, kind: &str) -> String {
+    format!(
+        "\tset {name} {{\n\t\ttype {kind}\n\t\tsize 4096\n\t\tflags dynamic,timeout\n\
+         \t\ttimeout 10s\n\t\tcomment \"!fastpath: sources of new connections\"\n\t}}\n\n"
+    )
+}
+
+>>>>>>> 84e54c01 (ips: count what passes a full queue, and keep one source's excess apart)
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
     // With one too many, or one within another, the kernel would refuse the whole table.
     let key = |block: &&BlockElement| (block.source.address, block.source.prefix);

@@ -27,6 +27,16 @@ pub(crate) const GATE: &str = "ips_queue";
 /// The same for the router's own DNS.
 pub(crate) const NAMES: &str = "ips_names";
 
+/// The same for what a source opens beyond its limit.
+pub(crate) const EXCESS: &str = "ips_excess";
+
+/// Sources of new connections, each with its limit.
+pub(crate) const SOURCE_SETS: [(&str, &str); 3] = [
+    ("ips_stations", "ether_addr"),
+    ("ips_sources4", "ipv4_addr"),
+    ("ips_sources6", "ipv6_addr"),
+];
+
 /// The sets of connections (`ct id`, Linux 5.2) with a packet behind all rules, by direction.
 pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];
 
@@ -44,7 +54,7 @@ pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, OWN};
 
 /// Whether the chain is replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {
-    matches!(chain, GATE | NAMES)
+    matches!(chain, GATE | NAMES | EXCESS)
 }
 
 /// A rule without its comment, and the comment.
@@ -118,8 +128,13 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
 }
 
 /// The gates: chains and their rules.
-pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 2] {
-    [(GATE, inspect::gate(inspection)), (NAMES, names::gate(inspection))]
+pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 3] {
+    let (queues, excess) = (inspection.queues, inspection.queues.excess());
+    [
+        (GATE, inspect::gate(inspection, queues)),
+        (EXCESS, inspect::gate(inspection, excess)),
+        (NAMES, names::gate(inspection)),
+    ]
 }
 
 fn blocks() -> Chain {

@@ -78,6 +78,8 @@ fn away(facts: &Facts) -> Verdict {
     let state = facts.ips.state.at("state")?.as_str().unwrap_or_default();
     let Some((case, severity)) = health::inspection(state) else { return Ok(None) };
     let why = facts.ips.state.at("why")?.as_str().unwrap_or_default();
+    let passes = facts.ips.state.at("cause.code")? == "queue-full-open";
+    let severity = if passes { Severity::Error } else { severity };
     let refused = facts.ips.state.at("suricata.refused")?.as_str().unwrap_or_default();
     let mut finding = Finding::new(severity)
         .case(case)

@@ -202,10 +202,11 @@ fn counters(core: &Core) -> Counters {
     let counted = |name: &str| inspection.counter(name);
     let suricata = &inspection.counters;
     let queues = inspection.seen().queues.iter().flatten();
+    let [inspected_packets, uninspected_packets] = inspection.inspected();
     Counters {
-        inspected_packets: counted("inspected").packets,
+        inspected_packets,
         inspected_bytes: counted("inspected").bytes,
-        uninspected_packets: counted("uninspected").packets,
+        uninspected_packets,
         uninspected_bytes: counted("uninspected").bytes,
         accepted: suricata.accepted,
         blocked: suricata.blocked,

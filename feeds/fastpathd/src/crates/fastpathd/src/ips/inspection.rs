@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue, QueueTotals, State};
+use ips::{
+    Blocked, Blocks, Health, InspectionCondition, Observation, Offered, Overflow, Queue,
+    QueueTotals, State,
+};
 use model::{Action, FailPolicy, Gate, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
@@ -76,6 +79,7 @@ pub(crate) struct Inspection {
     pub(super) uptime: Duration,
     pub(super) counters: ips::SuricataCounters,
     queue_totals: QueueTotals,
+    overflow: Overflow,
     process: Option<u32>,
     /// Packets have been inspected since inspection was switched on.
     worked: bool,
@@ -129,6 +133,7 @@ impl Inspection {
             uptime: Duration::ZERO,
             counters: ips::SuricataCounters::default(),
             queue_totals: QueueTotals::default(),
+            overflow: Overflow::default(),
             process: None,
             worked: false,
             warned: false,
@@ -154,8 +159,8 @@ impl Inspection {
         self.seen.queue_length = self.settings.queue_length;
         if !self.settings.enabled {
             // Suricata is no longer probed.
-            let gate = self.seen.gate;
-            self.seen = Observation { enabled: false, gate, ..Observation::default() };
+            let (gate, overflow) = (self.seen.gate, self.seen.overflow);
+            self.seen = Observation { enabled: false, gate, overflow, ..Observation::default() };
             self.process = None;
             self.judge(now);
         }
@@ -294,7 +299,7 @@ impl Inspection {
     /// Numbers of our queues.
     pub(crate) fn queue_numbers(&self) -> std::ops::RangeInclusive<u16> {
         let first = self.settings.queue_first;
-        first..=first.saturating_add(self.threads.queues() - 1)
+        first..=self.threads.last_queue(first)
     }
 
     /// Twice a second. True when the gate has to change.
@@ -435,6 +440,25 @@ impl Inspection {
     pub(crate) fn counter(&self, name: &str) -> Counter {
         let total = self.totals.as_ref().and_then(|totals| totals.get(name));
         total.map(|total| total.sum).unwrap_or_default()
+    }
+
+    /// What the rules sent to the queues, and what the queues took.
+    pub(super) fn offered(&mut self, found: &InForce, [before, after]: [Vec<Queue>; 2]) {
+        let (table, sent) = (found.table, found.counters.get("inspected"));
+        let sent = sent.map_or(0, |counter| counter.packets);
+        self.overflow.read(Offered { table, sent, before, after }, self.queue_numbers());
+        self.seen.overflow = self.overflow.passed();
+    }
+
+    /// Packets that passed a full queue, since the daemon's start.
+    pub(crate) fn overflow(&self) -> u64 {
+        self.overflow.passed()
+    }
+
+    /// Packets that were inspected, and those that passed uninspected.
+    pub(crate) fn inspected(&self) -> [u64; 2] {
+        let [sent, open] = ["inspected", "uninspected"].map(|name| self.counter(name).packets);
+        [sent.saturating_sub(self.overflow()), open + self.overflow()]
     }
 
     /// A source matched a drop rule: the block to be applied, if there is to be one.

@@ -42,8 +42,8 @@ pub(crate) enum Event {
     Replied(CommandReply),
     /// Suricata's events.
     Events(Box<ips::Batch>),
-    /// Our table as it is in the kernel.
-    TableRead(Box<InForce>),
+    /// Our table as it is in the kernel, and the queues before and after it was read.
+    TableRead(Box<InForce>, [Vec<ips::Queue>; 2]),
     /// Entries as they were before their counters and marks were reset.
     Reset(Vec<Entry>),
     /// All connections were reset: how many had left inspection, or why that failed.
@@ -140,7 +140,10 @@ impl Core {
                 Vec::new()
             }
             Event::Events(batch) => self.events_read(*batch),
-            Event::TableRead(found) => self.table_read(&found),
+            Event::TableRead(found, queues) => {
+                self.ips.inspection.offered(&found, queues);
+                self.table_read(&found)
+            }
             Event::Reset(entries) => self.entries_reset(&entries),
             Event::Reinspected(result) => self.reinspected(result),
         }

@@ -131,7 +131,7 @@ pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
     commands.reload_rules_within(TRIES, PAUSE).await.map_err(|error| error.to_string())
 }
 
-fn queues() -> Vec<ips::Queue> {
+pub(crate) fn queues() -> Vec<ips::Queue> {
     match fs::read_to_string(ips::QUEUES) {
         Ok(text) => ips::parse_queues(&text),
         // Not there before somebody has opened a queue.

@@ -130,11 +130,13 @@ fn reinspect(core: &Core, io: &Io) {
 
 /// Passes the contents of our table to the core.
 pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
+    let before = probe::queues();
     match ruleset::read_back(nft).await {
         Ok(found) => {
+            let queues = [before, probe::queues()];
             // Nothing is there before the first table.
             let found = Box::new(found.unwrap_or_default());
-            let _ = events.send(AnyEvent::Ips(Event::TableRead(found))).await;
+            let _ = events.send(AnyEvent::Ips(Event::TableRead(found, queues))).await;
         }
         Err(error) => log::debug!("reading our table: {}", chain(&error)),
     }

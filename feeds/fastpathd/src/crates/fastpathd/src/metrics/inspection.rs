@@ -75,16 +75,18 @@ fn verdicts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     let family = metrics.counter("fastpath_ips_verdict_packets_total", help);
     family.add([("verdict", "accepted")], counted.accepted);
     family.add([("verdict", "dropped")], counted.blocked);
-    let kinds = ["inspected", "uninspected"].map(|kind| (kind, inspection.counter(kind)));
+    const KINDS: [&str; 2] = ["inspected", "uninspected"];
     let help = "Packets that were queued for Suricata, or passed because it did not answer.";
     let family = metrics.counter("fastpath_ips_packets_total", help);
-    for (kind, sum) in kinds {
-        family.add([("kind", kind)], sum.packets);
+    for (kind, packets) in KINDS.into_iter().zip(inspection.inspected()) {
+        family.add([("kind", kind)], packets);
     }
+    let help = "Packets that passed uninspected because a queue was full.";
+    metrics.counter("fastpath_ips_queue_passed_packets_total", help).add([], inspection.overflow());
     let help = "Bytes that were queued for Suricata, or passed because it did not answer.";
     let family = metrics.counter("fastpath_ips_bytes_total", help);
-    for (kind, sum) in kinds {
-        family.add([("kind", kind)], sum.bytes);
+    for kind in KINDS {
+        family.add([("kind", kind)], inspection.counter(kind).bytes);
     }
     let help = "Flows whose inspection ended: bypassed by Suricata, or with a spent budget.";
     let family = metrics.counter("fastpath_ips_released_flows_total", help);

@@ -34,6 +34,8 @@ pub struct Observation {
     pub answered: Option<Duration>,
     /// Our queues in order; none where nobody listens. Empty in other modes than nfq.
     pub queues: Vec<Listening>,
+    /// Packets that passed a full queue, so far.
+    pub overflow: u64,
     /// Packets that the kernel could not hand to a tap, so far.
     pub capture_drops: u64,
     /// Rules as Suricata counts them, once it said.
@@ -68,6 +70,7 @@ impl Default for Observation {
             running: false,
             answered: None,
             queues: Vec::new(),
+            overflow: 0,
             capture_drops: 0,
             rules: None,
             events: false,

@@ -23,6 +23,8 @@ config::coded! {
         Watching = "watching", "Suricata runs as an IDS and drops nothing.";
         Inline = "inline", "Suricata is inline and gives a verdict on every inspected packet.";
         QueueDrops = "queue-drops", "Suricata cannot keep up: packets are dropped in its queues.";
+        QueueFullOpen { n: u64 } = "queue-full-open",
+            "Suricata cannot keep up: {n} packets passed a full queue uninspected.";
         CaptureDrops = "capture-drops", "Suricata cannot keep up: packets are not inspected.";
         BridgeDrops = "bridge-drops",
             "Suricata cannot keep up: packets are dropped between the two ports.";

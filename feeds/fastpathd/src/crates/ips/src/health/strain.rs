@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Why working inspection is degraded: lost packets, queues that are not bound, a queue half full
+//! Why working inspection is degraded: lost packets, packets that passed a full
+//! queue, queues that are not bound, a queue half full
 //! for over 2 s, late answers, no or failed rules, no events for 20 s. Losses and delays are
 //! reported for 10 s.
 
@@ -20,6 +21,10 @@ const CONNECTS: Duration = Duration::from_secs(20);
 /// The state needed for that.
 #[derive(Debug, Default)]
 pub(super) struct Strain {
+    /// Packets that passed full queues, before the present problem and now.
+    overflow: Option<(u64, u64)>,
+    /// When the last of them passed.
+    passed: Option<Duration>,
     dropped: Option<u64>,
     captured: Option<u64>,
     /// When packets were last lost.
@@ -48,6 +53,9 @@ impl Strain {
         }
         self.note(now, seen, late);
         let recent = |at: Option<Duration>| at.is_some_and(|at| now.saturating_sub(at) < TOLD);
+        if let (true, Some((before, all))) = (recent(self.passed), self.overflow) {
+            return Some(Reason::QueueFullOpen { n: all.saturating_sub(before) });
+        }
         if recent(self.lost) {
             return Some(lost(seen));
         }
@@ -68,6 +76,12 @@ impl Strain {
     }
 
     fn note(&mut self, now: Duration, seen: &Observation, late: bool) {
+        let (before, last) = self.overflow.unwrap_or((seen.overflow, seen.overflow));
+        let told = self.passed.is_some_and(|at| now.saturating_sub(at) < TOLD);
+        self.overflow = Some((if told { before } else { last }, seen.overflow));
+        if seen.overflow > last {
+            self.passed = Some(now);
+        }
         let queues = || seen.queues.iter().flatten();
         let dropped = queues().map(Queue::dropped).sum();
         // A restart of Suricata begins from zero: then nothing is said of drops.

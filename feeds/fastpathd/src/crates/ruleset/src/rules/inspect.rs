@@ -4,7 +4,7 @@
 //!
 //! `ips` decides which connections are inspected, by the devices of initiator and responder;
 //! packets that need no inspection (any more) get the bit "spent" and pass. The others go to
-//! `ips_queue`, and packets that Suricata accepts arrive at `fastpath` without that bit: there, in
+//! `ips_queue` (beyond the limit of their source to `ips_excess`), and packets that Suricata accepts arrive at `fastpath` without that bit: there, in
 //! `ips_seen`, its bypass mark becomes a connection mark and the budget is checked. A connection
 //! that Suricata drops does not arrive there, so it cannot spend its budget.
 
@@ -16,7 +16,7 @@ use model::{Action, DevicePolicy, Gate, Spread};
 
 use crate::inspection::{InspectionRules, Queues};
 use crate::marks::Marks;
-use crate::rules::{Chain, GATE, Rule};
+use crate::rules::{Chain, EXCESS, GATE, Rule, SOURCE_SETS};
 
 pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     let by_policy = inspection.policies.iter().any(|policy| !policy.is_void());
@@ -41,10 +41,22 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
         rules: inspect(inspection.marks),
     });
     chains.push(Chain {
+        name: "ips_source",
+        comment: "!fastpath: the limit of each source",
+        hook: None,
+        rules: source(GATE),
+    });
+    chains.push(Chain {
         name: GATE,
         comment: "!fastpath: the gate",
         hook: None,
-        rules: vec![gate(inspection)],
+        rules: vec![gate(inspection, inspection.queues)],
+    });
+    chains.push(Chain {
+        name: EXCESS,
+        comment: "!fastpath: the gate of sources beyond their limit",
+        hook: None,
+        rules: vec![gate(inspection, inspection.queues.excess())],
     });
     chains.push(Chain {
         name: "ips_seen",
@@ -140,7 +152,7 @@ fn verdict(action: Action, marks: Marks) -> String {
     match action {
         Action::None => free(marks),
         Action::Inspect => "goto ips_inspect".to_owned(),
-        Action::Always => format!("goto {GATE}"),
+        Action::Always => "goto ips_source".to_owned(),
     }
 }
 
@@ -153,15 +165,38 @@ fn inspect(marks: Marks) -> Vec<Rule> {
     let done = format!("ct mark & {:#010x} != 0x00000000 {}", marks.done(), free(marks));
     vec![
         Rule::new(done, "inspection is over"),
-        Rule::new(format!("goto {GATE}"), "inspection goes on"),
+        Rule::new("goto ips_source", "inspection goes on"),
+    ]
+}
+
+/// Unanswered packets that a source may have in the queues of all: a page of a hundred connections
+/// is far below, and the burst does not fill half a queue. The excess is inspected, too, by a
+/// thread of its own. If a set is full, further sources have no limit.
+const SOURCE_LIMIT: &str = "limit rate over 250/second burst 2000 packets";
+
+/// The rules in front of a gate. A station of the LAN chooses its addresses, and an IPv6 host
+/// elsewhere those of its /64.
+pub(super) fn source(gate: &str) -> Vec<Rule> {
+    let [(stations, _), (v4, _), (v6, _)] = SOURCE_SETS;
+    let excess = |set: &str, key: &str| {
+        let ethernet = if set == stations { "meta iiftype ether " } else { "" };
+        let text = format!("{ethernet}update @{set} {{ {key} {SOURCE_LIMIT} }} goto {EXCESS}");
+        Rule::new(text, "beyond the limit of its source")
+    };
+    vec![
+        Rule::new(format!("ct state established goto {gate}"), "answered: no limit"),
+        excess(stations, "ether saddr"),
+        excess(v4, "ip saddr"),
+        excess(v6, "ip6 saddr & ffff:ffff:ffff:ffff::"),
+        Rule::new(format!("goto {gate}"), "within the limit of its source"),
     ]
 }
 
 /// The comment describes the whole rule: it is compared without a digest.
-pub(super) fn gate(inspection: &InspectionRules) -> Rule {
+pub(super) fn gate(inspection: &InspectionRules, queues: Queues) -> Rule {
     match inspection.gate {
         Gate::Queue => {
-            let (flags, to, described) = numbers(inspection.queues, inspection.fail_open);
+            let (flags, to, described) = numbers(queues, inspection.fail_open);
             let fail = if inspection.fail_open { "open" } else { "closed" };
             Rule::new(
                 format!("counter name \"inspected\" queue {flags}to {to}"),

@@ -9,7 +9,7 @@
 use config::Network;
 use model::{Action, DevicePolicy, Gate};
 
-use super::inspect::{numbers, quoted, set};
+use super::inspect::{numbers, quoted, set, source};
 use crate::inspection::InspectionRules;
 use crate::rules::{Chain, NAMES, Rule};
 
@@ -48,6 +48,12 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
                 by_policy(inspection, "oifname", End::Responder, asked),
             ]
             .concat(),
+        },
+        Chain {
+            name: "names_source",
+            comment: "!fastpath: the limit of each source of names",
+            hook: None,
+            rules: source(NAMES),
         },
         Chain {
             name: NAMES,
@@ -115,7 +121,7 @@ fn by_policy(inspection: &InspectionRules, device: &str, end: End, which: &str) 
 fn verdict(action: Action) -> String {
     match action {
         Action::None => "return".to_owned(),
-        Action::Inspect | Action::Always => format!("goto {NAMES}"),
+        Action::Inspect | Action::Always => "goto names_source".to_owned(),
     }
 }
 

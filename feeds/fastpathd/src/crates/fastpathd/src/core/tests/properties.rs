@@ -214,7 +214,7 @@ impl Router {
                 }
             }
             Step::TableRead => {
-                self.inspection(inspection::Event::TableRead(Box::<InForce>::default()));
+                self.inspection(inspection::Event::TableRead(Box::<InForce>::default(), [vec![], vec![]]));
             }
             Step::Reset => {
                 self.inspection(inspection::Event::Reset(self.connections.clone()));
