@@ -13,13 +13,10 @@ use crate::block::{BlockElement, SETS, element};
 use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
-<<<<<<< HEAD
 use crate::rules::{
-    Chain, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, chains, counters, gates,
+    Chain, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, SOURCE_SETS, chains,
+    counters, gates,
 };
-=======
-use crate::rules::{Chain, PASSED_SETS, SOURCE_SETS, chains, counters, gates};
->>>>>>> 84e54c01 (ips: count what passes a full queue, and keep one source's excess apart)
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
@@ -147,7 +144,6 @@ fn passed_set(name: &str) -> String {
     )
 }
 
-<<<<<<< HEAD
 /// Connections with the packets that the rules count. Each packet renews the timeout, which is longer
 /// than the usual pause between two readings. A full set counts no further connections.
 fn counted_set(name: &str, what: &str) -> String {
@@ -184,7 +180,6 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     each.join(", ")
 }
 
-=======
 /// A limit refills within its timeout.
 fn source_set(name: &str, kind: &str) -> String {
     format!(
@@ -193,7 +188,6 @@ fn source_set(name: &str, kind: &str) -> String {
     )
 }
 
->>>>>>> 84e54c01 (ips: count what passes a full queue, and keep one source's excess apart)
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
     // With one too many, or one within another, the kernel would refuse the whole table.
     let key = |block: &&BlockElement| (block.source.address, block.source.prefix);

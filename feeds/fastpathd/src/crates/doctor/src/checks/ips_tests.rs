@@ -97,6 +97,15 @@ fn watching_is_not_being_in_line() {
 }
 
 #[test]
+fn a_queue_that_lets_packets_pass_is_an_error() {
+    let mut inspection = inline();
+    inspection["state"] = json!("inline-degraded");
+    inspection["cause"]["code"] = json!("queue-full-open");
+    let facts = Facts { ips: Ips { state: inspection.into(), ..healthy().ips }, ..healthy() };
+    assert_eq!(found("ips-away", &facts).severity, Severity::Error);
+}
+
+#[test]
 fn each_cause_of_being_away_has_its_text() {
     for (state, severity) in [
         ("failing-open", Severity::Error),

@@ -82,7 +82,7 @@ fn the_schema_lists_all_reasons() {
         assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
     }
     // There always is one.
-    assert_eq!(listed(types, "/$defs/SourceFault"), json!(rules::SourceFault::CODES));
+    assert_eq!(listed(types, "/$defs/SourceFault"), json!(&rules::SourceFault::CODES[..]));
     let of_cpu = |at: &str| listed(cpu, &format!("/properties/reply/properties/{at}/cause"));
     let differences = of_cpu("differences/items/properties");
     assert_eq!(of_cpu("steering/properties"), json!(cpu::SteeringReason::CODES));

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use config::Network;
 use ctnetlink::{Entry, Tuple};
+use flows::Network as _;
 use ruleset::InForce;
 use topology::Topology;
 
 use crate::bus;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::network::view::NetworkView;
 use inspection::{CommandReply, Inspection, Instruction, ProbeSample};
 
 pub(crate) mod answer;
@@ -44,6 +46,10 @@ pub(crate) enum Event {
     Events(Box<ips::Batch>),
     /// Our table as it is in the kernel, and the queues before and after it was read.
     TableRead(Box<InForce>, [Vec<ips::Queue>; 2]),
+    /// nft did not take the block of this source.
+    NotBlocked(Network),
+    /// nft did not take the end of a block.
+    StillBlocked,
     /// Entries as they were before their counters and marks were reset.
     Reset(Vec<Entry>),
     /// All connections were reset: how many had left inspection, or why that failed.
@@ -144,6 +150,15 @@ impl Core {
                 self.ips.inspection.offered(&found, queues);
                 self.table_read(&found)
             }
+            Event::NotBlocked(source) => {
+                self.not_blocked(source);
+                Vec::new()
+            }
+            // The next reading of the table lists what the kernel still blocks.
+            Event::StillBlocked => {
+                self.ips.adopted = false;
+                Vec::new()
+            }
             Event::Reset(entries) => self.entries_reset(&entries),
             Event::Reinspected(result) => self.reinspected(result),
         }
@@ -167,6 +182,9 @@ impl Core {
     pub(crate) fn events_read(&mut self, mut batch: ips::Batch) -> Vec<AnyEffect> {
         let handed_on = self.export_events(std::mem::take(&mut batch.lines));
         let ips = &mut self.ips;
+        if ips.inspection.is_inline() {
+            batch.alerts().for_each(|alert| name_device(alert, self.network.view()));
+        }
         ips.events.take(self.now.mono, batch);
         for line in ips.events.log_lines() {
             log::warn!("{line}");
@@ -176,8 +194,8 @@ impl Core {
             ips.inspection.set_counters(counters);
         }
         let now = self.now.mono;
-        let topology = self.network.topology();
         let mut effects: Vec<_> = handed_on.into_iter().collect();
+        let topology = self.network.topology();
         for offender in ips.events.offenders() {
             let rule = (offender.sid, offender.reason.as_str());
             let own = |source| is_own(topology, source);
@@ -220,6 +238,13 @@ impl Core {
         self.offload.ebpf_mut().accept(&[source], self.now);
         log::info!("{} is unblocked by command", source.brief());
         Some(AnyEffect::Ips(Effect::Unblock(vec![source])))
+    }
+
+    /// A block that is not in force is not listed; the next offence of its source asks again.
+    fn not_blocked(&mut self, source: Network) {
+        if self.ips.inspection.blocks.release(source.address).is_some() {
+            self.offload.ebpf_mut().accept(&[source], self.now);
+        }
     }
 
     /// New settings: the blocks that they end are lifted.
@@ -290,6 +315,14 @@ impl Core {
             effects.push(AnyEffect::Ips(Effect::SaveAlerts(text)));
         }
         effects
+    }
+}
+
+/// A queue has no devices: a packet came in by the device of its sender.
+fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
+    let sender = alert.src.filter(|address| !network.is_local(*address));
+    if let Some(side) = sender.and_then(|address| network.side(address, None)) {
+        alert.device = side.device.to_string();
     }
 }
 

@@ -86,11 +86,12 @@ fn reload_rules(core: &Core, io: &Io) {
 }
 
 fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
-    let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
+    let (nft, lock, events) = (io.nft.clone(), io.table_lock.clone(), io.events.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
         if let Err(error) = ruleset::block(&nft, &element).await {
-            log::error!("{}", chain(&error));
+            log::error!("{} is not blocked: {}", element.source.brief(), chain(&error));
+            let _ = events.send(AnyEvent::Ips(Event::NotBlocked(element.source))).await;
             return;
         }
         // Offloaded packets no longer pass the rules.
@@ -101,12 +102,13 @@ fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
 }
 
 fn unblock(sources: Vec<Network>, io: &Io) {
-    let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
+    let (nft, lock, events) = (io.nft.clone(), io.table_lock.clone(), io.events.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
         for source in sources {
             if let Err(error) = ruleset::release(&nft, source).await {
                 log::error!("unblocking {}: {}", source.brief(), chain(&error));
+                let _ = events.send(AnyEvent::Ips(Event::StillBlocked)).await;
             }
         }
     });

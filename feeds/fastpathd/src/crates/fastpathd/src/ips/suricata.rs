@@ -80,14 +80,18 @@ pub(crate) async fn listen(
     }
 }
 
-/// Who may bring events: root, and the user that Suricata's package brings.
-fn users() -> Vec<u32> {
+/// Who may bring events: root, and the user that Suricata's package brings. The user of
+/// `fastpath-rules` tests rules with the same outputs.
+fn users() -> [Vec<u32>; 2] {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let suricata = passwd.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        (fields.next()? == "suricata").then(|| fields.nth(1)?.parse().ok())?
-    });
-    std::iter::once(0).chain(suricata).collect()
+    let id = |name: &str| {
+        passwd.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
+        })
+    };
+    let suricata = std::iter::once(0).chain(id("suricata")).collect();
+    [suricata, id("fastpath-rules").into_iter().collect()]
 }
 
 #[cfg(test)]

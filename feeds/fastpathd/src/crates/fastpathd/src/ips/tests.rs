@@ -10,6 +10,8 @@ use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 
+mod kernel;
+
 mod gate;
 
 fn at(ms: u64) -> Now {
@@ -63,8 +65,10 @@ fn queue(depth: u32, handled: u32) -> ips::Queue {
     ips::Queue { number: 0, listener: 7, depth, handled, full: 0, unread: 0 }
 }
 
-fn sample(queues: Vec<ips::Queue>) -> ProbeSample {
+fn sample(mut queues: Vec<ips::Queue>) -> ProbeSample {
     let process = (!queues.is_empty()).then_some(7);
+    // The queue of sources beyond their limit.
+    queues.extend(process.map(|_| ips::Queue { number: 1, ..queue(0, 0) }));
     ProbeSample { queues, process, ..ProbeSample::default() }
 }
 
@@ -95,7 +99,7 @@ fn refused(core: &mut Core) -> String {
 fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
-    assert_eq!(overlay.arguments, "-q\n0\n");
+    assert_eq!(overlay.arguments, "-q\n0:1\n");
     assert!(overlay.yaml.contains("10.10.10.0/24"), "the networks that are not the Internet");
     core.applied(Ok(ruleset::Applied::Replaced));
     let effects = inline(&mut core);

@@ -205,7 +205,7 @@ fn alert(line: Line) -> Option<Alert> {
         category: bounded(rule.category, 128),
         severity: rule.severity,
         proto: bounded(line.proto, 16),
-        app: bounded(line.app_proto, 32),
+        app: app(line.app_proto),
         src,
         sport: line.src_port,
         dst: address(line.dest_ip),
@@ -224,15 +224,40 @@ fn alert(line: Line) -> Option<Alert> {
     })
 }
 
+/// The application protocol; empty where Suricata found none.
+fn app(name: String) -> String {
+    if matches!(name.as_str(), "failed" | "unknown" | "none") { String::new() } else { bounded(name, 32) }
+}
+
+/// Host and path by the forms of a request (RFC 9112): absolute (`http://host/path`), of CONNECT
+/// (`host:port`), of OPTIONS (`*`), and origin (`/path`).
+fn requested(host: &str, url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            rest.to_owned()
+        }
+        _ if url == "*" => host.to_owned(),
+        _ if authority(url).eq_ignore_ascii_case(host) => url.to_owned(),
+        _ => format!("{host}{url}"),
+    }
+}
+
+/// The host of `host:port`, without the brackets of an IPv6 address.
+fn authority(text: &str) -> &str {
+    let host = text.rsplit_once(':').map_or("", |(host, _)| host);
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
 /// The requested object, as far as the application protocol names it.
 fn target(line: &Line) -> String {
     let text = |from: &Option<Value>, path: &str| {
         let text = from.as_ref()?.pointer(path)?.as_str()?;
         Some(text.to_owned()).filter(|text| !text.is_empty())
     };
-    let found = match (text(&line.http, "/hostname"), text(&line.http, "/url")) {
-        (Some(host), url) => Some(host + &url.unwrap_or_default()),
-        (None, url) => url,
+    let (host, url) = (text(&line.http, "/hostname"), text(&line.http, "/url"));
+    let found = match (host, url) {
+        (Some(host), Some(url)) => Some(requested(&host, &url)),
+        (host, url) => host.or(url),
     };
     let found = found
         .or_else(|| text(&line.tls, "/sni"))

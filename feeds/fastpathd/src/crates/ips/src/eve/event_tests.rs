@@ -25,6 +25,30 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 #[test]
+fn each_form_of_a_request_names_its_target_once() {
+    for (host, url, target) in [
+        ("h.example", "/a?b=http://c/d", "h.example/a?b=http://c/d"),
+        ("proxy.example", "http://proxy.example/index.html", "proxy.example/index.html"),
+        ("h.example", "HTTP://h.example:8080/x", "h.example:8080/x"),
+        ("good.example", "http://evil.example/", "evil.example/"),
+        ("secret.example", "secret.example:443", "secret.example:443"),
+        ("h.example", "*", "h.example"),
+        ("2001:db8::1", "[2001:db8::1]:443", "[2001:db8::1]:443"),
+        ("", "/x", "/x"),
+        ("h.example", "", "h.example"),
+    ] {
+        let line = serde_json::json!({
+            "event_type": "alert", "app_proto": "failed", "http": {"hostname": host, "url": url},
+            "alert": {"action": "allowed", "signature_id": 1},
+        });
+        let Some(Event::Alert(alert)) = read_event(line.to_string().as_bytes()) else {
+            panic!("{line}")
+        };
+        assert_eq!((alert.target.as_str(), alert.app.as_str()), (target, ""));
+    }
+}
+
+#[test]
 fn a_dropped_page_is_an_alert_with_its_target() {
     let alert = &alerts()[0];
     let expected = Alert {

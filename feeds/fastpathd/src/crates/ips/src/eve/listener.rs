@@ -32,6 +32,8 @@ pub struct EventListener {
     socket: UnixListener,
     /// Who may connect, by user id.
     users: Vec<u32>,
+    /// Users whose connections are closed without being counted.
+    testers: Vec<u32>,
     stream: Option<UnixStream>,
     reader: Reader,
     bytes: Vec<u8>,
@@ -40,11 +42,15 @@ pub struct EventListener {
 impl EventListener {
     /// Listens at `path`, where a socket of before is removed. Anybody may connect by the
     /// file's mode, since Suricata has a user of its own; the kernel says who it is, and only
-    /// `users` (ids) stay connected.
+    /// `users` (ids) stay connected. `suricata -T` opens the same output as one of `testers`.
     ///
     /// # Errors
     /// See [`ListenError`].
-    pub fn bind(path: &Path, users: Vec<u32>, rates: Rates) -> Result<Self, ListenError> {
+    pub fn bind(
+        path: &Path,
+        [users, testers]: [Vec<u32>; 2],
+        rates: Rates,
+    ) -> Result<Self, ListenError> {
         let failed = |what| move |source| ListenError { what, path: path.to_owned(), source };
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -57,7 +63,7 @@ impl EventListener {
         std::fs::set_permissions(path, anybody).map_err(failed("open"))?;
         let bytes = vec![0; 128 * 1024];
         let reader = Reader::new(rates);
-        Ok(Self { path: path.to_owned(), socket, users, stream: None, reader, bytes })
+        Ok(Self { path: path.to_owned(), socket, users, testers, stream: None, reader, bytes })
     }
 
     /// Lines of these types are kept.
@@ -94,10 +100,11 @@ impl EventListener {
 
     fn welcome(&mut self, stream: UnixStream) {
         let user = stream.peer_cred().map(|peer| peer.uid());
-        if user.is_ok_and(|user| self.users.contains(&user)) {
+        let is_of = |users: &[u32]| user.as_ref().is_ok_and(|user| users.contains(user));
+        if is_of(&self.users) {
             self.reader.restart();
             self.stream = Some(stream);
-        } else {
+        } else if !is_of(&self.testers) {
             self.reader.note_stranger();
         }
     }

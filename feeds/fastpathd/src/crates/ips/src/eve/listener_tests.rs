@@ -17,7 +17,7 @@ fn listener(name: &str) -> Heard {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     std::fs::write(&path, "left over").unwrap();
     let user = std::fs::metadata(&path).unwrap().uid();
-    let listener = EventListener::bind(&path, vec![user], Rates::default()).unwrap();
+    let listener = EventListener::bind(&path, [vec![user], vec![]], Rates::default()).unwrap();
     Heard { path, listener, user }
 }
 
@@ -69,6 +69,10 @@ async fn strangers_are_sent_away() {
     let _stranger = heard.connect().await;
     let batch = heard.next().await;
     assert_eq!((batch.connected, batch.counts.strangers), (false, 1));
+    heard.listener.testers = vec![heard.user];
+    let _tester = heard.connect().await;
+    let batch = heard.next().await;
+    assert_eq!((batch.connected, batch.counts.strangers), (false, 1), "a test of rules");
 }
 
 #[tokio::test]
@@ -83,7 +87,7 @@ async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
 
 #[tokio::test]
 async fn an_impossible_path_is_reported() {
-    let error = EventListener::bind(Path::new("/proc/no/eve.sock"), vec![], Rates::default());
+    let error = EventListener::bind(Path::new("/proc/no/eve.sock"), [vec![], vec![]], Rates::default());
     let error = error.expect_err("no such folder").to_string();
     assert!(error.starts_with("cannot make the socket for Suricata's events, /proc/no"), "{error}");
 }

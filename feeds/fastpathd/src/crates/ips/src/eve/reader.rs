@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::alert::Alert;
 use super::budget::{AlertRates, Budget};
 use super::event::{Event, EventKind, EventLine, read_event};
 use super::lines::Lines;
@@ -78,6 +79,20 @@ pub struct Batch {
     pub counts: Counts,
     /// Whether Suricata is connected.
     pub connected: bool,
+}
+
+impl Batch {
+    /// The alerts among them.
+    pub fn alerts(&mut self) -> impl Iterator<Item = &mut Alert> {
+        self.events.iter_mut().filter_map(|event| match event {
+            Event::Alert(alert) => Some(&mut **alert),
+            Event::Drop
+            | Event::Flow(_)
+            | Event::Handshake { .. }
+            | Event::Stats(_)
+            | Event::Other => None,
+        })
+    }
 }
 
 /// Splits, limits and reads.
