@@ -1298,6 +1298,7 @@ export interface IpsCause {
     | 'watching'
     | 'inline'
     | 'queue-drops'
+    | 'queue-full-open'
     | 'capture-drops'
     | 'bridge-drops'
     | 'queues-open'
