@@ -107,7 +107,7 @@ test('values that the daemon refuses are shown at their fields', async ({ page, 
 test('an unknown option of a collector is named, and removed', async ({ page, router }) => {
   await addStore(router, "\toption hots '192.0.2.1'\n");
   await expect
-    .poll(() => router.run("ubus call log read '{\"lines\": 1500, \"oneshot\": true}'"), {
+    .poll(() => router.run('ubus call log read \'{"lines": 1500, "oneshot": true}\''), {
       timeout: CHANGE_MS,
     })
     .toMatch(/option 'hots', .*is not an option of this section/);

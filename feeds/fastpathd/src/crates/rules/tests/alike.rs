@@ -37,9 +37,11 @@ fn lines() -> impl Strategy<Value = String> {
     ]);
     let value = prop::sample::select(vec!["", ":x", ":\"a\\;b\"", " : x ", ":\"("]);
     let before = prop::sample::select(vec!["", "msg:\"a\\\\\";", "msg:\"a;\";", "nocase;"]);
-    (header, junk(), before, junk(), value, junk()).prop_map(|(header, one, before, two, value, three)| {
-        format!("{header} {one}({before}{two}@{three}{value}; sid:#;)")
-    })
+    (header, junk(), before, junk(), value, junk()).prop_map(
+        |(header, one, before, two, value, three)| {
+            format!("{header} {one}({before}{two}@{three}{value}; sid:#;)")
+        },
+    )
 }
 
 #[test]

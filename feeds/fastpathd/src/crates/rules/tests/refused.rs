@@ -113,7 +113,10 @@ fn an_archive_with_too_many_entries() {
 #[test]
 fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     let this = Box::new();
-    let ours = files(&[("rules/a.rules", &rule(1, 2)), ("rules/b.rules", "# \n\nalert ip any any -> any any (x\n")]);
+    let ours = files(&[
+        ("rules/a.rules", &rule(1, 2)),
+        ("rules/b.rules", "# \n\nalert ip any any -> any any (x\n"),
+    ]);
     let answer = this.update(ours);
     this.assert_refused(&answer, "et: rules/b.rules line 3: the options do not end with ';)'");
     let params = json!({"file": "rules/b.rules", "line": "3", "inner": "not-closed"});
@@ -325,7 +328,8 @@ fn the_real_suricata_judges() {
     this.gateway.seconds = 120;
     let good = "alert http any any -> any any ( \\\n msg:\"a \\; b\"; http.uri; \\\n \
         content:\"x\"; sid:7; rev:2;)\n";
-    let keyword = "# comment\n\nalert tcp any any -> any any ( \\\n app-layer-event:x; \\\n sid:8;)\n";
+    let keyword =
+        "# comment\n\nalert tcp any any -> any any ( \\\n app-layer-event:x; \\\n sid:8;)\n";
     let value = "alert tcp any any -> any any (flow:sideways; sid:9;)\n";
     let bad = files(&[("rules/a.rules", good), ("rules/b.rules", &format!("{keyword}{value}"))]);
     let answer = this.update(bad);

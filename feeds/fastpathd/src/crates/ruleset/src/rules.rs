@@ -31,11 +31,8 @@ pub(crate) const NAMES: &str = "ips_names";
 pub(crate) const EXCESS: &str = "ips_excess";
 
 /// Sources of new connections, each with its limit.
-pub(crate) const SOURCE_SETS: [(&str, &str); 3] = [
-    ("ips_stations", "ether_addr"),
-    ("ips_sources4", "ipv4_addr"),
-    ("ips_sources6", "ipv6_addr"),
-];
+pub(crate) const SOURCE_SETS: [(&str, &str); 3] =
+    [("ips_stations", "ether_addr"), ("ips_sources4", "ipv4_addr"), ("ips_sources6", "ipv6_addr")];
 
 /// The sets of connections (`ct id`, Linux 5.2) with a packet behind all rules, by direction.
 pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];

@@ -226,7 +226,11 @@ fn alert(line: Line) -> Option<Alert> {
 
 /// The application protocol; empty where Suricata found none.
 fn app(name: String) -> String {
-    if matches!(name.as_str(), "failed" | "unknown" | "none") { String::new() } else { bounded(name, 32) }
+    if matches!(name.as_str(), "failed" | "unknown" | "none") {
+        String::new()
+    } else {
+        bounded(name, 32)
+    }
 }
 
 /// Host and path by the forms of a request (RFC 9112): absolute (`http://host/path`), of CONNECT

@@ -87,7 +87,8 @@ async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
 
 #[tokio::test]
 async fn an_impossible_path_is_reported() {
-    let error = EventListener::bind(Path::new("/proc/no/eve.sock"), [vec![], vec![]], Rates::default());
+    let error =
+        EventListener::bind(Path::new("/proc/no/eve.sock"), [vec![], vec![]], Rates::default());
     let error = error.expect_err("no such folder").to_string();
     assert!(error.starts_with("cannot make the socket for Suricata's events, /proc/no"), "{error}");
 }

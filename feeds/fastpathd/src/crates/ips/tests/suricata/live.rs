@@ -60,8 +60,8 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     case.files.events = folder.join("eve.sock");
     case.files.commands = folder.join("command.sock");
     fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
-    let listener =
-        EventListener::bind(&case.files.events, [vec![0], vec![]], Rates::default()).expect("bound");
+    let listener = EventListener::bind(&case.files.events, [vec![0], vec![]], Rates::default())
+        .expect("bound");
     let child = run(program, &folder, &case);
     let commands = Commands::new(&case.files.commands, Duration::from_millis(400));
     let health = Health::new(Duration::ZERO);

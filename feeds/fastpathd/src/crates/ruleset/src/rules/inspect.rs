@@ -163,10 +163,7 @@ fn free(marks: Marks) -> String {
 
 fn inspect(marks: Marks) -> Vec<Rule> {
     let done = format!("ct mark & {:#010x} != 0x00000000 {}", marks.done(), free(marks));
-    vec![
-        Rule::new(done, "inspection is over"),
-        Rule::new("goto ips_source", "inspection goes on"),
-    ]
+    vec![Rule::new(done, "inspection is over"), Rule::new("goto ips_source", "inspection goes on")]
 }
 
 /// Unanswered packets that a source may have in the queues of all: a page of a hundred connections

@@ -214,7 +214,10 @@ impl Router {
                 }
             }
             Step::TableRead => {
-                self.inspection(inspection::Event::TableRead(Box::<InForce>::default(), [vec![], vec![]]));
+                self.inspection(inspection::Event::TableRead(
+                    Box::<InForce>::default(),
+                    [vec![], vec![]],
+                ));
             }
             Step::Reset => {
                 self.inspection(inspection::Event::Reset(self.connections.clone()));

@@ -4,8 +4,14 @@
 use super::*;
 
 fn queues(handled: u32, depth: u32) -> Vec<ips::Queue> {
-    let queue =
-        |number, handled, depth| ips::Queue { number, listener: 9, depth, handled, full: 0, unread: 0 };
+    let queue = |number, handled, depth| ips::Queue {
+        number,
+        listener: 9,
+        depth,
+        handled,
+        full: 0,
+        unread: 0,
+    };
     vec![queue(0, handled, depth), queue(1, 0, 0)]
 }
 
