@@ -95,7 +95,7 @@ function missing() {
   }
   const runs = tracked('e2e')
     .filter((path) => /\.(sh|py|ts)$/.test(path))
-    .flatMap((path) => [...read(path).matchAll(/# @runs (.*)/g)])
+    .flatMap((path) => [...read(path).matchAll(/# .*@runs (.*)/g)])
     .flatMap(([, line]) => commandsIn(line, known));
   const covers = (run, { name, words, options }) =>
     run.name === name &&

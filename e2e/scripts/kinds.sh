@@ -166,11 +166,8 @@ test_rust() {
         --target-dir "$BUILD/cargo"
 }
 
-# Made-up inputs; the corpora are read by test_rust, too.
-# @runs ./build.sh fuzz all 60
-test_fuzz() {
-    lab_tests fuzz "$TOP/build.sh" fuzz all 60
-}
+# Made-up inputs; the corpora are read by test_rust, too. @runs ./build.sh fuzz all 60
+test_fuzz() { lab_tests fuzz "$TOP/build.sh" fuzz all 60; }
 
 test_contract() {
     need_build_tools
@@ -271,10 +268,9 @@ test_sizes() {
 
 # Those that boot machines and measure only in the tier `all`, or by name.
 test_commands() {
-    npm_ready "$TOP/e2e"
     local selection=()
+    npm_ready "$TOP/e2e"
     [ "$CHOSEN" != @core ] || selection=(--grep-invert @long)
-    need_packages "the tests of commands" curl git
     lab_tests commands "$TOP/e2e/tests/run" commands "${selection[@]}"
 }
 

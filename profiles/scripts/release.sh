@@ -74,7 +74,8 @@ check_sums() {
         signed "$folder"
         matches "$1" "$folder/sha256sums" || die "$COMMAND: $1 is not the file that its sums name"
     else
-        die "$COMMAND: $1 cannot be verified: put sha256sums and sha256sums.sig of its release next to it"
+        die "$COMMAND: $1 cannot be verified: put sha256sums and sha256sums.sig of its" \
+            "release next to it"
     fi
 }
 

@@ -50,7 +50,8 @@ export function messages(): Plugin {
         const imports = (suffix: string, chosen: string[]) =>
           chosen.map(
             (language) =>
-              `${language}: () => import('${id}/${language}${suffix}').then((file) => file.default)`,
+              `${language}: () =>
+                import('${id}/${language}${suffix}').then((file) => file.default)`,
           );
         const late = Object.keys(all).filter((language) =>
           Object.keys(all[language] ?? {}).some(isLate),

@@ -45,6 +45,16 @@ test_daemon_gone() {
     soon 30 engine_is flowtable
 }
 
+# @finds:system-secrets
+test_a_file_with_a_password_that_others_may_read() {
+    doctor '
+        chmod 644 /etc/config/network
+        finds system-secrets
+        chmod 600 /etc/config/network
+        silent system-secrets
+    '
+}
+
 # given HASH NAME: an account with that password; an empty hash does not count as one.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 

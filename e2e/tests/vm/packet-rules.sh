@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules of other tables that act on each packet, by the flowtable and by programs at TC: a flow whose
-# packets reach one stays slow and names the rule, and all others are offloaded.
+# Rules of other tables that act on each packet, by the flowtable and by programs at TC: a flow
+# whose packets reach one stays slow and names the rule, and all others are offloaded.
 
 # rules: from stdin, the tables e2e_rules, in place of those before.
 rules() { gw 'nft destroy table inet e2e_rules; nft destroy table netdev e2e_rules; nft -f -'; }
@@ -9,12 +9,7 @@ no_rules() { rules </dev/null; }
 
 # acted: packets that the counter of the rule has seen.
 acted() { gw nft list table inet e2e_rules | sed -n 's/.*packets \([0-9]*\).*/\1/p' | head -n 1; }
-acts() {
-    local before
-    before=$(acted)
-    sleep 0.5
-    [ "$(acted)" -gt "$before" ]
-}
+acts() { ! unchanged acted >/dev/null; }
 
 # slow_by RULE PORT: that flow, and `flow` names the rule.
 slow_by() {
@@ -35,7 +30,8 @@ rules_act() {
 table inet e2e_rules {
     chain forward {
         type filter hook forward priority 0
-        ip saddr 203.0.113.1 ip daddr 10.10.10.10 limit rate over 5000/second counter drop comment "e2e limit"
+        ip saddr 203.0.113.1 ip daddr 10.10.10.10 \
+            limit rate over 5000/second counter drop comment "e2e limit"
     }
 }
 NFT
@@ -44,7 +40,7 @@ NFT
     slow_by 'inet e2e_rules forward handle [0-9]+ .e2e limit.' "$limited"
     soon 15 on_path "$1" --text ":$other"
     says '.engine.packet_rules | length == 1' status || fail "status does not name the rule"
-    has "the doctor's report" "$(gw 'fastpathctl --json doctor --check packet-rules || true')" e2e_rules
+    doctor 'soon 10 finds packet-rules'
     # Without it, that flow is offloaded, too.
     no_rules
     soon 15 on_path "$1" --text ":$limited"
@@ -97,6 +93,7 @@ NFT
 # shellcheck disable=SC2064 # now
 at_end() { trap "$1" EXIT; }
 
+# @finds:packet-rules
 test_rules_act_with_the_flowtable() {
     rules_act flowtable
     a_quota_holds

@@ -310,7 +310,8 @@ daemon_log() {
 }
 # logged: the messages of logd, one JSON object each.
 logged() {
-    gw ubus call log read "'{\"lines\": 1500, \"stream\": false, \"oneshot\": true}'" | jq -c '.log[]'
+    gw ubus call log read "'{\"lines\": 1500, \"stream\": false, \"oneshot\": true}'" |
+        jq -c '.log[]'
 }
 
 # refusal_names PART…: in the health, and in the log since the mark. The health shows an earlier

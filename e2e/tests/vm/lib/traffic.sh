@@ -57,8 +57,8 @@ download() {
 # talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
 talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
 
-# numbered HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last as
-# `FIRST LENGTH` a line.
+# numbered HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last
+# as `FIRST LENGTH` a line.
 numbered() { begin "$1" "steady$2" "/tmp/e2e/steady $3 $2"; }
 steady_ends() {
     peers touch "/tmp/e2e/steady.$1.end"

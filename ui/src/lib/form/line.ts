@@ -27,7 +27,7 @@ export const redials = (edits: readonly Edit[], lines: readonly string[]): boole
 export const linesUp = (wan: readonly Line[]): string[] =>
   wan.filter(({ up }) => up).map(({ name }) => name);
 
-/** The connections that have not come back. One that the change removed or switched off need not. */
+/** The connections that have not come back. Removed or switched off ones need not. */
 export function linesDown(lines: readonly string[], wan: readonly Line[]): string[] {
   const down = wan.filter(({ up, hindrance }) => !up && hindrance !== 'disconnected');
   return lines.filter((line) => down.some(({ name }) => name === line));

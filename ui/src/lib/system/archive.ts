@@ -138,9 +138,9 @@ function partsOf(path: string, from: readonly string[] = []): string[] | undefin
 }
 
 /**
- * The entries so far. The router's own tar follows a link that an earlier entry has made, so nothing
- * may be written through one, whatever it leads to. A hard link may name an entry of this archive
- * only, which is no link itself.
+ * The entries so far. The router's own tar follows a link that an earlier entry has made, so
+ * nothing may be written through one, whatever it leads to. A hard link may name an entry of this
+ * archive only, which is no link itself.
  */
 class Tree {
   readonly #links = new Set<string>();

@@ -4,8 +4,8 @@
 //! rpcd's own `session login` answers as fast as it is asked, and anybody who reaches the router's
 //! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
 //! few wrong passwords it refuses for a while without asking, longer with each one. See
-//! [`LoginThrottle`] for how long, and for why nobody is locked out. `begin` hands out the nonce that
-//! a login needs. A browser in which the user
+//! [`LoginThrottle`] for how long, and for why nobody is locked out. `begin` hands out the nonce
+//! that a login needs. A browser in which the user
 //! has logged in before is counted apart. A user on the router itself calls `session login` on the
 //! bus, or needs no session: they are never refused.
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// Mistyped passwords that cost nothing.
 const FREE: u32 = 4;
-/// Longest pause of one name: at most 1440 attempts a day, the free ones included. Guessing keeps the
-/// owner out of browsers without an earlier login; other browsers have failures of their own, and
-/// dropbear counts for ssh.
+/// Longest pause of one name: at most 1440 attempts a day, the free ones included. Guessing keeps
+/// the owner out of browsers without an earlier login; other browsers have failures of their own,
+/// and dropbear counts for ssh.
 const LONGEST: Duration = Duration::from_secs(64);
 /// Attempts under any names that cost nothing: a household that forgot its password, not a list
 /// of names to be tried.
@@ -21,8 +21,8 @@ const FREE_IN_ALL: u32 = 40;
 const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
 /// Failures count until there was none for so long.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-/// Limit of names without an account; those with the fewest failures are evicted. Accounts are never
-/// evicted.
+/// Limit of names without an account; those with the fewest failures are evicted. Accounts are
+/// never evicted.
 const NAMES: usize = 64;
 /// Limit of browsers per account, evicted likewise: tokens of one account evict none of another.
 const BROWSERS: usize = 16;
@@ -126,8 +126,8 @@ impl LoginThrottle {
         Ok(failures)
     }
 
-    /// The attempt was right. Returns the failures before it. Failures under the name of a browser's
-    /// account are those of others and stay.
+    /// The attempt was right. Returns the failures before it. Failures under the name of a
+    /// browser's account are those of others and stay.
     pub fn passed(&mut self, client: Client<'_>) -> u32 {
         self.uncount(client);
         let own = self.entries_mut(client).remove(&client.key());

@@ -122,7 +122,8 @@ mod tests {
             (0..49).map(|number| (format!("o{number}"), json!(long))).collect();
         values.insert("ipaddr".to_owned(), json!(long));
         let draft = draft(json!([
-            {"config": "network", "op": "add", "type": "interface", "section": "x", "values": values},
+            {"config": "network", "op": "add", "type": "interface", "section": "x",
+                "values": values},
         ]));
         let all = text(&head("ann"), "applied", Some(&draft));
         assert_eq!(all.lines().count(), 1 + MOST_LINES + 1, "{all}");

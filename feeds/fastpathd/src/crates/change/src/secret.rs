@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI values and sections, masked before they leave the router: `crates/config/src/secret.rs` lists
-//! the options that are shown.
+//! UCI values and sections, masked before they leave the router: `crates/config/src/secret.rs`
+//! lists the options that are shown.
 
 pub(crate) use config::secret::{MASK, has_mask};
 

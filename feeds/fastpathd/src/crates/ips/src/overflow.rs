@@ -111,7 +111,8 @@ mod tests {
     }
 
     proptest! {
-        /// Packets arrive between the readings of queues and counter, too; the kernel's numbers wrap.
+        /// Packets arrive between the readings of queues and counter, too; the kernel's numbers
+        /// wrap.
         #[test]
         fn never_counts_more_than_passed(
             steps in prop::collection::vec(

@@ -33,8 +33,8 @@ impl Threads {
         first.saturating_add(self.queues())
     }
 
-    /// The CPU to which Suricata really pins the thread of each NFQUEUE, in their order. It knows the
-    /// workers' CPUs only as a set: its first thread takes the lowest of them, the next one the
+    /// The CPU to which Suricata really pins the thread of each NFQUEUE, in their order. It knows
+    /// the workers' CPUs only as a set: its first thread takes the lowest of them, the next one the
     /// next, and after the highest it starts again at the lowest. Other plans cannot be expressed.
     #[must_use]
     pub fn placed(&self) -> Vec<Option<u32>> {

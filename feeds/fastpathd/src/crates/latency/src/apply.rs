@@ -66,8 +66,8 @@ pub struct Failure {
     pub left: Left,
 }
 
-/// Brings `plan` into force. After a failure restores the plan `before`, or else removes all that is
-/// ours.
+/// Brings `plan` into force. After a failure restores the plan `before`, or else removes all that
+/// is ours.
 ///
 /// # Errors
 /// A device has a queueing discipline of another program, or the kernel refused.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! After any history of wishes, refusals and other programs' changes exactly the plan is in force, or
-//! nothing of ours and a reason.
+//! After any history of wishes, refusals and other programs' changes exactly the plan is in force,
+//! or nothing of ours and a reason.
 
 use proptest::prelude::*;
 
@@ -115,7 +115,10 @@ impl Fake {
                 let nth = (0..self.filters.len()).filter(|at| wire::is_ours(&self.filters[*at]));
                 if let Some(lost) = nth.clone().nth(at % ours.max(1))
                     // The last one shows that its clsact is ours.
-                    && nth.filter(|at| index(&self.filters[*at]) == index(&self.filters[lost])).count() > 1
+                    && nth
+                        .filter(|at| index(&self.filters[*at]) == index(&self.filters[lost]))
+                        .count()
+                        > 1
                 {
                     self.filters.remove(lost);
                 }

@@ -253,7 +253,8 @@ mod property {
                 ),
                 Field::Mac => (payload("ether", "saddr"), json!("02:00:00:00:00:10")),
             };
-            json!({"match": {"op": if self.equal { "==" } else { "!=" }, "left": left, "right": right}})
+            let op = if self.equal { "==" } else { "!=" };
+            json!({"match": {"op": op, "left": left, "right": right}})
         }
 
         fn holds(&self, flow: &Flow, reply: bool) -> bool {
@@ -354,7 +355,10 @@ mod property {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn a_flow_is_slow_if_and_mostly_only_if_a_packet_reaches_a_limit(a in rules(), b in rules()) {
+        fn a_flow_is_slow_if_and_mostly_only_if_a_packet_reaches_a_limit(
+            a in rules(),
+            b in rules(),
+        ) {
             let chains = [a, b];
             let flowtable = BTreeSet::new();
             let judged = slow(&super::chains(&listing(&chains), &around(&flowtable)));

@@ -144,8 +144,8 @@ fn passed_set(name: &str) -> String {
     )
 }
 
-/// Connections with the packets that the rules count. Each packet renews the timeout, which is longer
-/// than the usual pause between two readings. A full set counts no further connections.
+/// Connections with the packets that the rules count. Each packet renews the timeout, which is
+/// longer than the usual pause between two readings. A full set counts no further connections.
 fn counted_set(name: &str, what: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\

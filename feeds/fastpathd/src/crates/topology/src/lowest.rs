@@ -5,8 +5,8 @@
 //!
 //! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
 //! device, and the kernel walks down to the same device when it resolves the egress of a flow, so
-//! a bridge, a VLAN device or a ppp device in the list would see none of them. A tunnel is the lowest
-//! device of the packets inside it.
+//! a bridge, a VLAN device or a ppp device in the list would see none of them. A tunnel is the
+//! lowest device of the packets inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -447,7 +447,8 @@ mod generated {
         fn values_of_rules_as_fw4_takes_them(
             sources in prop::collection::vec(negated(network()), 1..4),
             ports in prop::collection::vec(negated(ports()), 1..4),
-            macs in prop::collection::vec(negated("([0-9a-fA-F]{1,2}[:-]){5}[0-9a-fA-F]{1,2}"), 1..3),
+            macs in prop::collection::vec(
+                negated("([0-9a-fA-F]{1,2}[:-]){5}[0-9a-fA-F]{1,2}"), 1..3),
             protocol in "tcp|udp|6|17|tcpudp|TCP",
             family in "any|all|\\*|inet|ipv4|ipv6|4|6",
             target in "ACCEPT|accept|acc|r|Rej|d",
@@ -457,8 +458,10 @@ mod generated {
             let close = |values: Vec<String>| {
                 if as_list { values } else { values.iter().map(|of| of.replace(' ', "")).collect() }
             };
-            let rule = json!({"src": "lan", "dest": "wan", "src_ip": stored(&close(sources), as_list),
-                "dest_port": stored(&close(ports), as_list), "src_mac": stored(&close(macs), as_list),
+            let rule = json!({"src": "lan", "dest": "wan",
+                "src_ip": stored(&close(sources), as_list),
+                "dest_port": stored(&close(ports), as_list),
+                "src_mac": stored(&close(macs), as_list),
                 "proto": stored(&[protocol], as_list), "family": family, "target": target});
             prop_assert_eq!(judged(json!([add("firewall", "rule", rule)])), []);
         }

@@ -35,7 +35,8 @@ const HOSTS: u128 = 16;
 /// routing, which need a peer that is configured.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
-    "icmp", "1", "icmpv6", "ipv6-icmp", "58", "igmp", "2", "ipencap", "4", "ipv6", "41", "gre", "47",
+    "icmp", "1", "icmpv6", "ipv6-icmp", "58", "igmp", "2", "ipencap", "4", "ipv6", "41", "gre",
+    "47",
     "esp", "50", "ah", "51", "ospf", "89", "ipip", "94", "pim", "103", "vrrp", "112", "l2tp", "115",
 ];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of connection tracking: accounting off, helpers, nearly full table, long timeout of
-//! established TCP connections, small hash, readers of counters that eBPF leaves out; limits and fixes. When a table is nearly full is in
-//! `crates/health/src/lib.rs`.
+//! established TCP connections, small hash, readers of counters that eBPF leaves out; limits and
+//! fixes. When a table is nearly full is in `crates/health/src/lib.rs`.
 
 use serde_json::{Value, json};
 

@@ -50,7 +50,8 @@ fn a_healthy_router_has_no_finding() {
 fn readers_of_counters_that_ebpf_leaves_out_are_named() {
     let rule = |table: &str, key: &str| {
         let compared = json!({"op": ">", "left": {"ct": {"key": key}}, "right": 1});
-        json!({"rule": {"family": "inet", "table": table, "chain": "f", "expr": [{"match": compared}]}})
+        json!({"rule": {"family": "inet", "table": table, "chain": "f",
+            "expr": [{"match": compared}]}})
     };
     let with = |engine: &str, rules: &[serde_json::Value]| {
         let listing = json!({"nftables": rules}).to_string();

@@ -95,7 +95,8 @@ fn slow(facts: &Facts) -> Verdict {
     }))
 }
 
-/// pppd asks the kernel's ppp device how long it was idle, and offloaded packets bypass that device.
+/// pppd asks the kernel's ppp device how long it was idle, and offloaded packets bypass that
+/// device.
 fn idle(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? == "off" {
         return Ok(None);

@@ -75,7 +75,8 @@ fn layouts_agree() {
         offsets!(Key4 "key4": src dst sport dport ifindex encap proto port),
         offsets!(Key6 "key6": src dst sport dport ifindex encap proto port),
         offsets!(Entry "entry": used packets bytes waiting ended ifindex mtu flags header_len
-            sport dport outer_tci outer_proto inner_tci inner_proto l3_delta address_delta port_delta
+            sport dport outer_tci outer_proto inner_tci inner_proto l3_delta address_delta
+            port_delta
             back back_ifindex back_port zero l4_delta own_end own_begin header
             seq_high ack),
         offsets!(Entry4 "entry4": e src dst),

@@ -268,7 +268,8 @@ impl Daemon {
         self.send_last_records(inbox).await;
     }
 
-    /// Removes the table, the queues and the programs, gravest first, in the time that procd leaves.
+    /// Removes the table, the queues and the programs, gravest first, in the time that procd
+    /// leaves.
     async fn remove_all(&self) {
         // nft may be loading the table right now.
         let _guard = timeout(LOCKED_WITHIN, self.io.table_lock.lock()).await;

@@ -245,7 +245,8 @@ impl Core {
         Some(report.summary(|id| self.has_ended(id, conditions)))
     }
 
-    /// Whether a finding of this check is over: the daemon judges it all the time, by the same rule.
+    /// Whether a finding of this check is over: the daemon judges it all the time, by the same
+    /// rule.
     fn has_ended(&self, id: &str, conditions: &[bus::health::Finding]) -> bool {
         match id {
             "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {

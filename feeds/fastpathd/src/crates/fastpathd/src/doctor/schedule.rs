@@ -71,7 +71,8 @@ impl Schedule {
         self.changes = Some((first, now));
     }
 
-    /// Engine, inspection or a line has changed its state. The first run sees what the start brings.
+    /// Engine, inspection or a line has changed its state. The first run sees what the start
+    /// brings.
     pub(crate) fn state_changed(&mut self, now: Duration) {
         self.state_change = (now >= FIRST).then_some(now);
     }

@@ -31,8 +31,8 @@ config::coded! {
         Foreign = "foreign", "the collector's answer is not one of its protocol";
         Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
         NoRoute = "no-route",
-            "the route to this private address leads to the Internet or to no zone; bring its tunnel \
-             up, or set option interface";
+            "the route to this private address leads to the Internet or to no zone; bring its \
+             tunnel up, or set option interface";
         InterfaceDown { interface: String } = "interface-down", "interface {interface} is down";
     }
 }

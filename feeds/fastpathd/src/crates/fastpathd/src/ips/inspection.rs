@@ -488,17 +488,6 @@ pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
     active.flat_map(|policy| policy.check(places)).collect()
 }
 
-/// A block for nft.
-pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
-    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-    ruleset::BlockElement {
-        source: block.source,
-        seconds: seconds(block.until.saturating_sub(block.since)),
-        left: seconds(block.until.saturating_sub(now)),
-        comment: format!("{} {}", block.sid, block.reason),
-    }
-}
-
 /// A monotonic time as Unix milliseconds.
 pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);

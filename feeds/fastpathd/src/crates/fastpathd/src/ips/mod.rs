@@ -133,7 +133,7 @@ impl State {
     /// The blocks to be put into a new table.
     pub(crate) fn blocks(&self, now: Duration) -> Vec<ruleset::BlockElement> {
         let blocks = self.inspection.blocks.list();
-        blocks.into_iter().map(|block| inspection::element(block, now)).collect()
+        blocks.into_iter().map(|block| element(block, now)).collect()
     }
 }
 
@@ -207,7 +207,7 @@ impl Core {
             let ebpf = self.offload.ebpf_mut();
             ebpf.reject(&connections, block.sid, block.until, (topology, table), self.now);
             let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
-            let element = Box::new(inspection::element(&block, now));
+            let element = Box::new(element(&block, now));
             effects.push(AnyEffect::Ips(Effect::Block { element, flows }));
         }
         effects
@@ -329,4 +329,15 @@ fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
 /// Whether a source contains an own address of the router.
 fn is_own(topology: &Topology, source: Network) -> bool {
     topology.is_local(source.address) || topology.has_own_in(source)
+}
+
+/// A block for nft.
+fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
+    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+    ruleset::BlockElement {
+        source: block.source,
+        seconds: seconds(block.until.saturating_sub(block.since)),
+        left: seconds(block.until.saturating_sub(now)),
+        comment: format!("{} {}", block.sid, block.reason),
+    }
 }

@@ -94,8 +94,8 @@ impl State {
         self.next_job(now)
     }
 
-    /// Queueing disciplines or the ifb have changed, perhaps by another program: the plan is verified
-    /// at once.
+    /// Queueing disciplines or the ifb have changed, perhaps by another program: the plan is
+    /// verified at once.
     fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) {
         if self.seen.0 != queues || self.seen.1 != is_up {
             self.seen = (queues.to_vec(), is_up);

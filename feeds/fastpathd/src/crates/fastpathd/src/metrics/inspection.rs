@@ -69,13 +69,13 @@ fn queues<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
 }
 
 fn verdicts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
+    const KINDS: [&str; 2] = ["inspected", "uninspected"];
     let inspection = core.ips.inspection();
     let counted = inspection.suricata_counters();
     let help = "Packets by Suricata's verdict, since its start.";
     let family = metrics.counter("fastpath_ips_verdict_packets_total", help);
     family.add([("verdict", "accepted")], counted.accepted);
     family.add([("verdict", "dropped")], counted.blocked);
-    const KINDS: [&str; 2] = ["inspected", "uninspected"];
     let help = "Packets that were queued for Suricata, or passed because it did not answer.";
     let family = metrics.counter("fastpath_ips_packets_total", help);
     for (kind, packets) in KINDS.into_iter().zip(inspection.inspected()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether hardware takes flows. `OpenWrt`'s kernel accepts a flowtable with `flags offload` although
-//! no driver supports it, so the engine in force says nothing about that.
+//! Whether hardware takes flows. `OpenWrt`'s kernel accepts a flowtable with `flags offload`
+//! although no driver supports it, so the engine in force says nothing about that.
 
 use flows::Path;
 use model::Engine;

@@ -137,8 +137,8 @@ impl Core {
         self.offload.flowtable.revoke(self.now).map(run)
     }
 
-    /// A link has a smaller MTU. The flowtable keeps the MTU that a flow began with. The eBPF engine
-    /// follows without this.
+    /// A link has a smaller MTU. The flowtable keeps the MTU that a flow began with. The eBPF
+    /// engine follows without this.
     pub(crate) fn mtu_shrunk(&mut self) -> Option<AnyEffect> {
         let has_flowtable = self.offload.flowtable().in_force()?.has_flowtable();
         if !has_flowtable || !self.conntrack.flows().forwards(None) {

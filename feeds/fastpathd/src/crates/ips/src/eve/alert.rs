@@ -49,7 +49,8 @@ pub struct Alert {
     pub direction: Option<Direction>,
     /// HTTP host and path, TLS server name or DNS name, if there is one.
     pub target: String,
-    /// Where the packet came in. Suricata does not say so of a queue: see `ips/mod.rs` of the daemon.
+    /// Where the packet came in. Suricata does not say so of a queue: see `ips/mod.rs` of the
+    /// daemon.
     pub device: String,
     /// Suricata's number of the connection; 0 if there is none.
     pub flow: u64,

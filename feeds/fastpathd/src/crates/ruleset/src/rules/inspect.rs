@@ -4,9 +4,10 @@
 //!
 //! `ips` decides which connections are inspected, by the devices of initiator and responder;
 //! packets that need no inspection (any more) get the bit "spent" and pass. The others go to
-//! `ips_queue` (beyond the limit of their source to `ips_excess`), and packets that Suricata accepts arrive at `fastpath` without that bit: there, in
-//! `ips_seen`, its bypass mark becomes a connection mark and the budget is checked. A connection
-//! that Suricata drops does not arrive there, so it cannot spend its budget.
+//! `ips_queue` (beyond the limit of their source to `ips_excess`), and packets that Suricata
+//! accepts arrive at `fastpath` without that bit: there, in `ips_seen`, its bypass mark becomes a
+//! connection mark and the budget is checked. A connection that Suricata drops does not arrive
+//! there, so it cannot spend its budget.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
