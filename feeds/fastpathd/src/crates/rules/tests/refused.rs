@@ -121,8 +121,9 @@ fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     this.assert_refused(&answer, "et: rules/b.rules line 3: the options do not end with ';)'");
     let params = json!({"file": "rules/b.rules", "line": "3", "inner": "not-closed"});
     assert_eq!(answer.source("et")["cause"], json!({"code": "rule-line", "params": params}));
-    let two = "# comment\nalert tcp any any -> any any \\\n (BROKEN; sid:5;)\n\n".to_owned();
-    let theirs = two + "alert tcp any any -> any any (BROKEN; sid:6;)\n";
+    let two =
+        "# comment\nalert tcp any any -> any any \\\n (content:BROKEN; sid:5;)\n\n".to_owned();
+    let theirs = two + "alert tcp any any -> any any (content:BROKEN; sid:6;)\n";
     let answer = this.update(files(&[("rules/a.rules", &rule(1, 2)), ("rules/c.rules", &theirs)]));
     let message = "et: rules/c.rules line 2: unknown rule keyword 'BROKEN'. (and 1 more)";
     this.assert_refused(&answer, message);
@@ -174,7 +175,8 @@ fn a_source_that_fails_does_not_stop_the_others() {
     let archive = files(&[("b.rules", &rule(2, 1))]);
     this.server.put("/b", Page::Whole(archive.clone()));
     let b = json!({"name": "b", "url": this.server.url("/b"), "sha256": sha256(&archive)});
-    let broken = files(&[("rules/a.rules", "alert tcp any any -> any any (BROKEN; sid:1;)\n")]);
+    let broken =
+        files(&[("rules/a.rules", "alert tcp any any -> any any (content:BROKEN; sid:1;)\n")]);
     let et = this.source(Page::Whole(broken.clone()), &sha256(&broken));
     let answer = this.gateway.update(&[et, b]);
     assert_eq!((answer.code, answer.outcome()), (1, "partly"));
@@ -206,7 +208,7 @@ fn a_test_that_cannot_judge_changes_nothing() {
             json!(["/bin/sh", "-c", "echo 'E: conf: no such file' >&2; exit 1 # {rules}"]),
             "no such file",
         ),
-        (json!(["/bin/sh", "-c", "kill -SEGV $$ # {rules}"]), "signal: 11"),
+        (json!(["/bin/sh", "-c", "kill -SEGV $$ # {rules}"]), "ended by signal 11 (SIGSEGV)"),
         (json!(["/bin/sh", "-c", "sleep 60 & sleep 60 # {rules}"]), "did not finish within 1 s"),
         (
             json!(["/bin/sh", "-c", "exec >&- 2>&-; sleep 60 # {rules}"]),
@@ -333,7 +335,8 @@ fn the_real_suricata_judges() {
     let value = "alert tcp any any -> any any (flow:sideways; sid:9;)\n";
     let bad = files(&[("rules/a.rules", good), ("rules/b.rules", &format!("{keyword}{value}"))]);
     let answer = this.update(bad);
-    let message = "et: rules/b.rules line 3: unknown rule keyword 'nosuchword'. (and 1 more)";
+    let message =
+        "et: rules/b.rules line 3: app-layer-event keyword supplied with packet based event";
     this.assert_refused(&answer, message);
     let more = answer.source("et")["faults"].to_string();
     assert!(more.contains("rules/b.rules line 6: "), "{more}");

@@ -86,17 +86,17 @@ fn choices_are_applied_without_a_download_too() {
 }
 
 #[test]
-fn of_rules_with_one_number_ours_and_then_the_latest_counts() {
+fn of_rules_with_one_number_ours_and_then_the_first_source_counts() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let a = files(&[("a.rules", &(rule(1, 2) + &rule(2, 1) + &rule(8_100_001, 9)))]);
     let b = files(&[("b.rules", &(rule(1, 1) + &rule(2, 2)))]);
     let answer = gateway.update(&[source(&server, "a", &a), source(&server, "b", &b)]);
     assert_eq!(answer.outcome(), "updated");
     assert_eq!(answer.result["duplicates"], 3);
-    let wanted = [rule(8_100_001, 1), rule(1, 2), rule(2, 2)].map(|r| r.trim().to_owned());
+    let wanted = [rule(8_100_001, 1), rule(1, 2), rule(2, 1)].map(|r| r.trim().to_owned());
     assert_eq!(gateway.current(), wanted);
-    assert_eq!(answer.source("a")["rules"], 1);
-    assert_eq!(answer.source("b")["rules"], 1);
+    assert_eq!(answer.source("a")["rules"], 2);
+    assert_eq!(answer.source("b")["rules"], 0);
 }
 
 /// Anybody on the path can present an old archive again.

@@ -101,6 +101,7 @@ fn a_queue_that_lets_packets_pass_is_an_error() {
     let mut inspection = inline();
     inspection["state"] = json!("inline-degraded");
     inspection["cause"]["code"] = json!("queue-full-open");
+    inspection["why"] = json!("Suricata cannot keep up.");
     let facts = Facts { ips: Ips { state: inspection.into(), ..healthy().ips }, ..healthy() };
     assert_eq!(found("ips-away", &facts).severity, Severity::Error);
 }
