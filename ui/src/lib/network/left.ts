@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /**
- * Memberships that a port or an SSID leaves when it is put into another VLAN: named in its cell, and
- * restored when the choice is taken back.
+ * Memberships that a port or an SSID leaves when it is put into another VLAN: named in its cell,
+ * and restored when the choice is taken back.
  */
 
 import type { Draft } from '../form/draft.svelte';

@@ -33,7 +33,7 @@ export function networksLeft(draft: Draft, point: Section, vlan: Vlan): string[]
   return recall<string[]>(draft, cellOf(point, vlan)) ?? [];
 }
 
-/** Puts an SSID, which has at most one VLAN, into a VLAN; taken out, it returns to its former one. */
+/** Puts an SSID into a VLAN, its only one; taken out, it returns to its former one. */
 export function putInto(draft: Draft, point: Section, vlan: Vlan, inside: boolean): void {
   if (!vlan.interface || inside === pointIn(point, vlan)) return;
   const left = inside ? list(point, 'network') : networksLeft(draft, point, vlan);

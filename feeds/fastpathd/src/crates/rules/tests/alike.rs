@@ -3,7 +3,6 @@
 //! generated lines. Suricata names an unknown keyword as it has read it: whatever it finds, our
 //! parser has found too, or has refused the line.
 
-#![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 
 use std::fmt::Write;
 use std::process::Command;
