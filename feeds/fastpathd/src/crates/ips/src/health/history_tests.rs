@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use proptest::prelude::*;
 
-use super::fixture::Watch;
+use super::fixture::{Watch, ms};
 use super::*;
 
 /// An event between two observations.
@@ -59,7 +59,7 @@ fn modes() -> impl Strategy<Value = (InspectionMode, FailPolicy)> {
         Just(InspectionMode::Ids),
         Just(InspectionMode::Inline)
     ];
-    (mode, prop_oneof![Just(OPEN), Just(CLOSED)])
+    (mode, prop_oneof![Just(FailPolicy::Open), Just(FailPolicy::Closed)])
 }
 
 proptest! {
@@ -72,7 +72,7 @@ proptest! {
             suffer(&mut watch, fate);
             let condition = watch.step();
             let failing = condition.state != State::Off && !condition.state.works();
-            let open = failing && mode == InspectionMode::Nfq && fail == OPEN;
+            let open = failing && mode == InspectionMode::Nfq && fail == FailPolicy::Open;
             let bound = watch.seen.queues.iter().any(Option::is_some);
             if open != (condition.gate == Gate::Open) {
                 // Left to one that listens and has not answered yet.
