@@ -110,6 +110,7 @@ moved_often() {
         [ "${length:-0}" -le "$longest" ] || longest=$length
     done <<<"$GAPS"
     [ "$all" -gt 0 ] || fail "no packet was slow at any move"
+    # shellcheck disable=SC2153 # steady_ends sets it
     note "$engine: $BACK of $SENT came back, at most $longest in a row lost, $most packets slow"
     between "datagrams lost in a row" "$longest" 0 $((GAP * $(pace) / 100))
 }
