@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
-import { entered, screens, shown } from './screens';
+import { entered, fontLoaded, screens, shown } from './screens';
 
 /** Half of each length: a moved line is still seen, and the pictures stay small. */
 const SCALE = 0.5;
@@ -88,6 +88,7 @@ for (const { look, locale, colorScheme, width } of looks) {
       await replay(page);
       await page.goto('');
       await expect(page.locator('form')).toBeVisible();
+      await fontLoaded(page);
       await picture(page, `${look}-login`);
     });
 

@@ -34,6 +34,10 @@ export async function shown(page: Page): Promise<void> {
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
+  await fontLoaded(page);
+}
+
+export async function fontLoaded(page: Page): Promise<void> {
   const fonts = () => page.evaluate(() => [...document.fonts].map(({ status }) => status));
   await expect.poll(fonts).toEqual(['loaded']);
 }
