@@ -104,7 +104,10 @@ for (const [screen, panels] of Object.entries(content)) {
     await open(page, screen);
     const main = page.locator('main');
     for (const name of panels) {
-      const edges = await shownSize(main.getByRole('region', { name }).first(), `${name} on ${screen}`);
+      const edges = await shownSize(
+        main.getByRole('region', { name }).first(),
+        `${name} on ${screen}`,
+      );
       expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
       expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
     }
@@ -116,7 +119,8 @@ for (const [screen, panels] of Object.entries(content)) {
     await expect(regions, `panels of ${screen} at 320 px`).toHaveCount(panels.length);
     await page.setViewportSize(WIDE);
     const without = left_out[screen] ?? [];
-    for (const name of without) await expect(main.getByRole('region', { name }).first()).toBeVisible();
+    for (const name of without)
+      await expect(main.getByRole('region', { name }).first()).toBeVisible();
     await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
       panels.length + without.length,
     );
