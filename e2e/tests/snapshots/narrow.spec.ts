@@ -18,14 +18,20 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   flows: [],
   protection: [
-    ...['Inspection', 'Alerts', 'Inspected and offloaded', 'Blocked addresses', 'Visibility'],
+    ...[
+      'Inspection',
+      'Alerts',
+      'Inspected and offloaded',
+      'Blocked addresses',
+      'What inspection can see',
+    ],
     ...['Suricata', 'CPU assignment', 'Queues and CPUs'],
   ],
   policy: ['Inspection policies', /^Inspection$/],
   rules: ['Rule sources', 'Schedule', 'Rule set'],
-  topology: ['Devices', 'VLAN membership', 'Hosts'],
+  topology: ['Devices', 'VLAN membership', /^Hosts/],
   health: [
-    ...['Some findings need attention', 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
+    ...[/Some findings need attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
     ...['Kernel and system', /checks passed/],
   ],
   network: ['Ports and VLANs of br-lan'],
@@ -105,7 +111,7 @@ for (const [screen, panels] of Object.entries(content)) {
     const main = page.locator('main');
     for (const name of panels) {
       const edges = await shownSize(
-        main.getByRole('region', { name }).first(),
+        main.getByRole('region', { name, exact: true }),
         `${name} on ${screen}`,
       );
       expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
@@ -120,7 +126,7 @@ for (const [screen, panels] of Object.entries(content)) {
     await page.setViewportSize(WIDE);
     const without = left_out[screen] ?? [];
     for (const name of without)
-      await expect(main.getByRole('region', { name }).first()).toBeVisible();
+      await expect(main.getByRole('region', { name, exact: true })).toBeVisible();
     await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
       panels.length + without.length,
     );
@@ -204,7 +210,7 @@ for (const width of [640, 768, 1280]) {
     await open(page, 'overview');
     const ends = new Map<number, number>();
     for (const name of ['Internet', 'Protection', 'Health']) {
-      const region = page.locator('main').getByRole('region', { name }).first();
+      const region = page.locator('main').getByRole('region', { name, exact: true });
       const box = await region.boundingBox();
       if (box) ends.set(box.y, box.x + box.width);
     }
