@@ -97,14 +97,17 @@ for (const { look, locale, colorScheme, width } of looks) {
         const { unknown, awaited } = await replay(page);
         await entered(page);
         await page.goto(`#/${address}`);
-        await shown(page);
-        await expect(page.locator('[data-connection=live]')).toBeVisible();
-        const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
-        await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
-        await shown(page);
+        const complete = async () => {
+          await shown(page);
+          await expect(page.locator('[data-connection=live]')).toBeVisible();
+          const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
+          await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
+          await shown(page);
+          await expect(page.locator('main [aria-busy=true]')).toHaveCount(0, { timeout: 15_000 });
+        };
+        await complete();
         await wholeInView(page, width);
-        await shown(page);
-        await expect(page.locator('[data-connection=live]')).toBeVisible();
+        await complete();
         await picture(page, `${look}-${screen}`);
         expect(unknown, 'questions that were not recorded (run --record)').toEqual([]);
       });

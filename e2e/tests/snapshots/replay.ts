@@ -26,7 +26,7 @@ const types: Record<string, string> = {
 export interface Replay {
   /** Questions without a recorded answer. */
   unknown: string[];
-  /** The questions of a screen that it has not asked yet. */
+  /** The questions of a screen without an answer since the page was loaded. */
   awaited: (screen: string) => string[];
 }
 
@@ -56,6 +56,10 @@ export async function replay(
     const json = { jsonrpc: '2.0', id, ...(answers[key] ?? { result: [5] }) };
     return route.fulfill({ json });
   };
+  // A page that is loaded again asks again.
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) answered.clear();
+  });
   page.on('requestfinished', (request) => {
     if (new URL(request.url()).pathname !== '/ubus') return;
     const { params } = request.postDataJSON() as { params: [string, string, string, object] };
