@@ -58,10 +58,23 @@ async function wholeInView(page: Page, width: number): Promise<void> {
   await page.reload();
 }
 
+/** Draws all again: a part that moved by a fraction of a pixel may keep its former dotted lines. */
+async function drawnAgain(page: Page): Promise<void> {
+  const frames = () =>
+    page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+  await page.emulateMedia({ forcedColors: 'active' });
+  await frames();
+  await page.emulateMedia({ forcedColors: 'none' });
+  await frames();
+}
+
 /** The whole of a screen, however long. */
 async function picture(page: Page, name: string): Promise<void> {
   const window = page.viewportSize()?.height ?? 0;
   expect(await settledHeight(page), 'the page is in the window').toBeLessThanOrEqual(window);
+  await drawnAgain(page);
   const same = () =>
     expect(page).toHaveScreenshot(`${name}.png`, {
       fullPage: true,
