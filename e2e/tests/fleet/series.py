@@ -32,7 +32,7 @@ HEALTHY = [
 GOLDEN_NOW = 1000
 # Counters of defects: they stand still on a healthy gateway.
 STILL = re.compile(
-    r"_(refused|resyncs|evicted_flows|reconnects|restarts|dropped_packets|unread)_total$"
+    r"_(refused|resyncs|evicted_flows|reconnects|restarts|(dropped|passed)_packets|unread)_total$"
 )
 
 

@@ -172,7 +172,11 @@ impl Gateway {
             }
             Effect::Offload(offload::Effect::Run(job)) => vec![Event::Offload(applied(&job))],
             // Nothing of them has a part in flow records and metrics.
-            Effect::Offload(offload::Effect::Attach(_) | offload::Effect::NoteRules)
+            Effect::Offload(
+                offload::Effect::Attach(_)
+                | offload::Effect::NoteRules
+                | offload::Effect::ReadRules,
+            )
             | Effect::Bus(_)
             | Effect::Configuration(_)
             | Effect::Cpu(_)
