@@ -3,7 +3,6 @@
 //! generated lines. Suricata names an unknown keyword as it has read it: whatever it finds, our
 //! parser has found too, or has refused the line.
 
-
 use std::fmt::Write;
 use std::process::Command;
 
