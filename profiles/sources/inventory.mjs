@@ -136,7 +136,7 @@ export function packages(folder, bundled) {
         name: full,
         version,
         licence: typeof license === 'string' ? license : (BY_FILE[full] ?? ''),
-        use: bundled.includes(path) ? 'linked' : FONTS.includes(path) ? 'font' : 'build',
+        use: FONTS.includes(path) ? 'font' : bundled.includes(path) ? 'linked' : 'build',
         integrity,
         hash: {
           alg: alg.toUpperCase().replace('SHA', 'SHA-'),

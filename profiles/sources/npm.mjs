@@ -36,7 +36,7 @@ function fetch(name, version) {
 
 mkdirSync(out, { recursive: true });
 for (const { name, version, integrity, use } of packages(ui, bundled(maps))) {
-  if (use !== 'linked') continue;
+  if (use !== 'linked' && use !== 'font') continue;
   const file = `${name.replace(/^@/, '').replace('/', '-')}-${version}.tgz`;
   const kept = join(cache, file);
   if (!existsSync(kept) || !fits(kept, integrity)) {

@@ -55,6 +55,10 @@ impl Machine for Answers<'_> {
         self.of(path).map(str::to_owned).ok_or_else(absent)
     }
 
+    fn mode(&self, path: &str) -> io::Result<u32> {
+        self.of(path).map(|_| 0o100_644).ok_or_else(absent)
+    }
+
     fn write(&self, _: &str, _: &str) -> io::Result<()> {
         Err(absent())
     }

@@ -24,7 +24,7 @@ config::coded! {
         Inline = "inline", "Suricata is inline and gives a verdict on every inspected packet.";
         QueueDrops = "queue-drops", "Suricata cannot keep up: packets are dropped in its queues.";
         QueueFullOpen { n: u64 } = "queue-full-open",
-            "Suricata cannot keep up: {n} packets passed a full queue uninspected.";
+            "Suricata cannot keep up. Packets that passed a full queue uninspected: {n}.";
         CaptureDrops = "capture-drops", "Suricata cannot keep up: packets are not inspected.";
         BridgeDrops = "bridge-drops",
             "Suricata cannot keep up: packets are dropped between the two ports.";
