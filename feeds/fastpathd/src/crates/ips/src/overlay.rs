@@ -32,6 +32,8 @@ pub struct Files {
     pub rules: Vec<PathBuf>,
     /// Rules that mark connections with a seen handshake; see `Offence` in `eve/alert.rs`.
     pub handshake: PathBuf,
+    /// Rules that end the inspection of encrypted connections.
+    pub encrypted: PathBuf,
     /// Classes and severities of rules.
     pub classification: PathBuf,
     /// The file of reference systems for rules.
@@ -45,6 +47,7 @@ impl Default for Files {
             commands: "/var/run/suricata/command.sock".into(),
             rules: vec!["/usr/share/fastpath/rules/fastpath.rules".into()],
             handshake: "/usr/share/fastpath/rules/handshake.rules".into(),
+            encrypted: "/usr/share/fastpath/rules/encrypted.rules".into(),
             classification: "/etc/suricata/classification.config".into(),
             references: "/etc/suricata/reference.config".into(),
         }
@@ -178,7 +181,8 @@ impl Overlay<'_> {
     }
 
     fn rules(&self) -> String {
-        let files = self.files.rules.iter().chain([&self.files.handshake]);
+        let encrypted = (!self.any_always).then_some(&self.files.encrypted);
+        let files = self.files.rules.iter().chain([&self.files.handshake]).chain(encrypted);
         let files = files.map(|path| format!("  - {}\n", quoted(path)));
         format!(
             "\nrule-files:\n{}classification-file: {}\nreference-config-file: {}\n",

@@ -62,8 +62,8 @@ const HEADER: &str = "# fastpath rules, version ";
 /// Lines before the first rule.
 const HEADER_LINES: usize = 2;
 
-/// The numbers of `handshake.rules`, which Suricata loads beside our file.
-const HANDSHAKE: RangeInclusive<u32> = 8_100_090..=8_100_099;
+/// The numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads beside our file.
+const RESERVED: RangeInclusive<u32> = 8_100_090..=8_100_099;
 
 /// Chooses of rules with the same number: ours first, then those of the source named first, of
 /// which the latest revision counts. A source cannot replace rules of another by its revisions.
@@ -73,7 +73,7 @@ pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
     let mut duplicates = 0;
     for (part, of) in parts.iter().enumerate() {
         for (rule, wanted) in of.rules.rules.iter().enumerate() {
-            if !of.own && wanted.gid == DEFAULT_GID && HANDSHAKE.contains(&wanted.sid) {
+            if !of.own && wanted.gid == DEFAULT_GID && RESERVED.contains(&wanted.sid) {
                 duplicates += 1;
                 continue;
             }

@@ -23,7 +23,7 @@ const ACTIONS: [&str; 7] =
 /// or end inspection.
 const KEYWORDS: &str = include_str!("keywords.txt");
 
-/// Begins the names of flow bits that our own rules set (`handshake.rules`).
+/// Begins the names of flow bits that our own rules set (`handshake.rules`, `encrypted.rules`).
 const RESERVED: &str = "fastpath.";
 
 /// Why an alert does not become a drop.

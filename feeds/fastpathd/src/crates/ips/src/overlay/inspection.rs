@@ -115,28 +115,24 @@ fn protocols(overlay: &Overlay<'_>) -> String {
     let off = switched(&["modbus", "dnp3", "enip", "pgsql"], "no");
     let head = format!("\napp-layer:\n  error-policy: {policy}\n  protocols:\n{on}{off}");
     let depth = overlay.depth();
-    [head, handshakes(overlay), streams(depth), SERVICES.to_owned(), http(depth)].concat()
+    [head, HANDSHAKES.to_owned(), streams(depth), SERVICES.to_owned(), http(depth)].concat()
 }
 
-/// Of encrypted traffic only the handshake is visible.
-fn handshakes(overlay: &Overlay<'_>) -> String {
-    let encrypted = if overlay.lets_go() { "bypass" } else { "track-only" };
-    format!(
-        "    imap:
+/// `bypass` and `track-only` believe the header of one record, and stop looking for content.
+/// `encrypted.rules` decides by the content instead.
+const HANDSHAKES: &str = "    imap:
       enabled: detection-only
     tls:
       enabled: yes
       detection-ports:
         dp: 443
       ja4-fingerprints: yes
-      encryption-handling: {encrypted}
+      encryption-handling: full
     ssh:
       enabled: yes
       hassh: no
-      encryption-handling: {encrypted}
-"
-    )
-}
+      encryption-handling: full
+";
 
 /// Those that would be inspected to their end in Suricata's own file: a file copied over SMB
 /// leaves inspection, too.

@@ -76,13 +76,19 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The installed rules that mark handshakes, where Suricata sees them.
-pub(crate) fn handshake(folder: &std::path::Path) -> PathBuf {
-    let installed =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../files/handshake.rules");
-    let copy = folder.join("handshake.rules");
-    std::fs::copy(installed, &copy).expect("the rules of the package");
-    copy
+/// Names the files of a run in this folder; the rules of the package are copied to it, as Suricata
+/// runs elsewhere.
+pub(crate) fn installed(case: &mut Case, folder: &std::path::Path) {
+    let copy = |name: &str| {
+        let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../files");
+        std::fs::copy(files.join(name), folder.join(name)).expect("the rules of the package");
+        folder.join(name)
+    };
+    case.files.handshake = copy("handshake.rules");
+    case.files.encrypted = copy("encrypted.rules");
+    case.files.rules = vec![folder.join("our.rules")];
+    case.files.events = folder.join("eve.sock");
+    case.files.commands = folder.join("command.sock");
 }
 
 /// Runs Suricata with the overlay in `folder` and further arguments.

@@ -2,23 +2,17 @@
 //! Which sources are proven: the real Suricata reads true and forged connections, with the
 //! installed rules of handshakes, and we read its alerts.
 
-use std::fs;
-use std::io::Read;
 use std::net::IpAddr;
-use std::os::unix::net::UnixListener;
 
 use ips::{Event, read_event};
 
-use crate::common::{Case, folder, handshake, run, settings, suricata, threads};
+use crate::capture::{ACK, Ends, RST, SYN, events};
+use crate::common::suricata;
 
 const RULES: &str =
     "drop tcp any any -> any any (msg:\"T\"; content:\"wicked\"; sid:8199001; rev:1;)
 drop udp any any -> any any (msg:\"U\"; content:\"wicked\"; sid:8199002; rev:1;)
 ";
-
-const SYN: u8 = 2;
-const RST: u8 = 4;
-const ACK: u8 = 16;
 
 /// A packet between the host of the case (`true`: from it) and the server.
 enum Packet {
@@ -97,57 +91,19 @@ fn talks() -> Vec<Talk> {
 
 /// As a capture of raw IP packets.
 fn capture(talks: &[Talk]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 0x0004_0000, 101] {
-        bytes.extend(word.to_le_bytes());
-    }
-    let mut at = 0_u32;
-    for (case, talk) in (1_u8..).zip(talks) {
-        for packet in &talk.packets {
-            let (from_host, protocol, body) = body(packet);
-            let mut ip = vec![0x45, 0];
-            ip.extend(u16::try_from(body.len() + 20).expect("short").to_be_bytes());
-            ip.extend([0, 1, 0, 0, 64, protocol, 0, 0]);
-            let mut ends = [[198, 51, 100, case], [10, 0, 0, 1]];
-            if !from_host {
-                ends.reverse();
+    let packets = (1_u16..).zip(talks).flat_map(|(host, talk)| {
+        talk.packets.iter().map(move |packet| match packet {
+            Tcp(from_host, flags, numbers, text) => {
+                let ends = Ends { host, port: 53, v6: false };
+                ends.tcp(*from_host, *flags, *numbers, text.as_bytes())
             }
-            ip.extend(ends.concat());
-            ip.extend(body);
-            at += 500;
-            let length = u32::try_from(ip.len()).expect("short");
-            for word in [1_700_000_000, at, length, length] {
-                bytes.extend(word.to_le_bytes());
+            Udp(from_host, text) => {
+                let ends = Ends { host, port: 53, v6: false };
+                ends.udp(*from_host, text.as_bytes())
             }
-            bytes.extend(ip);
-        }
-    }
-    bytes
-}
-
-fn body(packet: &Packet) -> (bool, u8, Vec<u8>) {
-    let (from_host, text) = match packet {
-        Tcp(from_host, _, _, text) | Udp(from_host, text) => (*from_host, text),
-    };
-    let mut ports = [4000_u16, 53];
-    if !from_host {
-        ports.reverse();
-    }
-    let mut body: Vec<u8> = ports.into_iter().flat_map(u16::to_be_bytes).collect();
-    let protocol = match packet {
-        Tcp(_, flags, numbers, _) => {
-            body.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
-            body.extend([0x50, *flags, 0xff, 0xff, 0, 0, 0, 0]);
-            6
-        }
-        Udp(..) => {
-            body.extend(u16::try_from(text.len() + 8).expect("short").to_be_bytes());
-            body.extend([0, 0]);
-            17
-        }
-    };
-    body.extend(text.bytes());
-    (from_host, protocol, body)
+        })
+    });
+    crate::capture::capture(packets)
 }
 
 #[test]
@@ -155,30 +111,8 @@ fn only_a_seen_handshake_proves_a_source() {
     let Some(program) = suricata() else {
         return;
     };
-    let folder = folder("handshake");
-    let uci = "config ips 'ips'\noption enabled '1'\noption memory '32'\n";
-    let settings = settings(uci).expect("good");
-    let mut case = Case { settings, threads: threads(&[0], &[0]), ..Case::default() };
-    fs::write(folder.join("our.rules"), RULES).expect("rules");
-    case.files.rules = vec![folder.join("our.rules")];
-    case.files.handshake = handshake(&folder);
-    case.files.events = folder.join("eve.sock");
-    case.files.commands = folder.join("command.sock");
-    fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
     let talks = talks();
-    fs::write(folder.join("talks.pcap"), capture(&talks)).expect("a capture");
-    let listener = UnixListener::bind(&case.files.events).expect("bound");
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        let (mut stream, _) = listener.accept().expect("Suricata connects");
-        stream.read_to_string(&mut text).expect("its events");
-        text
-    });
-    let file = folder.join("talks.pcap").display().to_string();
-    let more = ["-r", &file, "--runmode", "single", "-k", "none", "--simulate-ips"];
-    let output = run(&program, &folder, &more.map(str::to_owned));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = reader.join().expect("read");
+    let text = events(&program, RULES, false, &capture(&talks));
     let mut found = Vec::new();
     for line in text.lines() {
         if let Some(Event::Alert(alert)) = read_event(line.as_bytes()) {
@@ -197,5 +131,4 @@ fn only_a_seen_handshake_proves_a_source() {
     let found: Vec<_> = found.iter().map(pair).collect();
     let wanted: Vec<_> = talks.iter().map(|talk| (talk.what, talk.proven)).collect();
     assert_eq!(found, wanted);
-    fs::remove_dir_all(&folder).expect("removed");
 }

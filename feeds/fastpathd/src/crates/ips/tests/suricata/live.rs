@@ -13,7 +13,7 @@ use ips::{
 };
 use model::{FailPolicy, Gate, InspectionMode};
 
-use crate::common::{Case, folder, handshake, settings, suricata, threads};
+use crate::common::{Case, folder, installed, settings, suricata, threads};
 
 const RULES: &str = "alert ip any any -> any any (msg:\"one\"; sid:8199001; rev:1;)\n\
     drop tcp any any -> any any (msg:\"two\"; content:\"wicked\"; sid:8199002; rev:1;)\n";
@@ -55,10 +55,7 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     };
     let mut case = Case { settings, threads: threads(&[0], &cpus), ..Case::default() };
     fs::write(folder.join("our.rules"), RULES).expect("rules");
-    case.files.rules = vec![folder.join("our.rules")];
-    case.files.handshake = handshake(&folder);
-    case.files.events = folder.join("eve.sock");
-    case.files.commands = folder.join("command.sock");
+    installed(&mut case, &folder);
     fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
     let listener = EventListener::bind(&case.files.events, [vec![0], vec![]], Rates::default())
         .expect("bound");
@@ -188,7 +185,7 @@ async fn answers(live: &mut Live) {
     let uptime = live.commands.uptime().await.expect("a time");
     assert!(uptime < Duration::from_secs(300), "{uptime:?}");
     let rules = live.commands.rules().await.expect("numbers");
-    assert_eq!((rules.loaded, rules.failed), (5, 0), "ours, and those of handshakes");
+    assert_eq!((rules.loaded, rules.failed), (9, 0), "ours, and those of the package");
     assert_eq!(live.commands.failed_rules().await.expect("a list"), []);
     let queues: Vec<ips::Queue> = live.queues().into_iter().flatten().collect();
     assert_eq!(queues.len(), 2, "{queues:?}");
@@ -208,7 +205,7 @@ async fn reloads(live: &mut Live) {
         }
     }
     let rules = live.commands.rules().await.expect("numbers");
-    assert_eq!((rules.loaded, rules.failed), (5, 1));
+    assert_eq!((rules.loaded, rules.failed), (9, 1));
     let failed = live.commands.failed_rules().await.expect("a list");
     assert_eq!(failed.len(), 1);
     assert!(failed[0].file.ends_with("our.rules"), "{failed:?}");

@@ -6,8 +6,10 @@
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 
+mod capture;
 mod common;
 mod golden;
 mod handshake;
 mod live;
+mod pretended;
 mod taken;
