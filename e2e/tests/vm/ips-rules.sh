@@ -98,8 +98,7 @@ END
 
 # refusal_by_server: curl reports the status; uclient-fetch ends with 8 for all of them.
 refusal_by_server() {
-    gw 'command -v uclient-fetch' >/dev/null || { echo 404 && return; }
-    echo "answered with an error"
+    if gw 'command -v curl' >/dev/null; then echo 404; else echo "answered with an error"; fi
 }
 
 # @long

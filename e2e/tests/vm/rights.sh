@@ -244,7 +244,7 @@ no_capabilities() {
 
 # The download program's path, and its restoration however the test ends. A jail shows its
 # service the file there was at its start.
-fetcher() { gw 'command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
+fetcher() { gw 'command -v curl || command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
 restore_fetcher() {
     gw "rm -f $1
         [ ! -e /tmp/e2e-fetcher ] || mv /tmp/e2e-fetcher $1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads by uclient-fetch, curl or wget: their order and options, the second attempt (at once,
+//! Downloads by curl, uclient-fetch or wget: their order and options, the second attempt (at once,
 //! if there was no connection), exit codes as texts, URLs without passwords.
 
 use std::io::Write;
@@ -19,8 +19,6 @@ pub struct Fetcher {
     program: PathBuf,
     kind: Kind,
     time: Duration,
-    /// The program for URLs with a secret, if it is another one.
-    curl: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,20 +44,16 @@ impl Kind {
 }
 
 impl Fetcher {
-    /// The first of uclient-fetch, curl and wget in `path` (as in `$PATH`). Each attempt at a
-    /// download has `time`.
+    /// The first of curl, uclient-fetch and wget in `path` (as in `$PATH`). Each attempt at a
+    /// download has `time`. Any part of a URL may be a password, every user of the router sees the
+    /// arguments of a process, and only curl reads a URL from its input.
     #[must_use]
     pub fn find(path: &str, time: Duration) -> Option<Self> {
-        let known = [("uclient-fetch", Kind::Uclient), ("curl", Kind::Curl), ("wget", Kind::Wget)];
-        let installed = |name: &str| {
+        let known = [("curl", Kind::Curl), ("uclient-fetch", Kind::Uclient), ("wget", Kind::Wget)];
+        known.into_iter().find_map(|(name, kind)| {
             let folders = path.split(':').filter(|folder| !folder.is_empty());
             let mut programs = folders.map(|folder| Path::new(folder).join(name));
-            programs.find(|program| program.is_file())
-        };
-        let curl = installed("curl");
-        known.into_iter().find_map(|(name, kind)| {
-            let curl = curl.clone().filter(|_| kind != Kind::Curl);
-            Some(Self { program: installed(name)?, kind, time, curl })
+            Some(Self { program: programs.find(|program| program.is_file())?, kind, time })
         })
     }
 
@@ -69,21 +63,11 @@ impl Fetcher {
     /// # Errors
     /// It failed or is incomplete. The contents of `to` are unusable then.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, SourceReason> {
-        if let Some(curl) = self.instead(url) {
-            return curl.fetch(url, limit, to);
-        }
         let (mut taken, mut ended) = self.attempt(url, limit, to)?;
         if taken == 0 && self.kind.no_connection(ended.status.code()) {
             (taken, ended) = self.attempt(url, limit, to)?;
         }
         if ended.status.success() { Ok(taken) } else { Err(self.failure(shown_url(url), &ended)) }
-    }
-
-    /// Every user of the router sees the arguments of a process. Of these programs only curl reads
-    /// a URL from its input, so it is used for one with a secret, if it is installed.
-    fn instead(&self, url: &str) -> Option<Self> {
-        let program = self.curl.clone().filter(|_| has_secret(url))?;
-        Some(Self { program, kind: Kind::Curl, time: self.time, curl: None })
     }
 
     /// Runs the program once. Answers how many bytes came, and how it ended.
@@ -127,22 +111,17 @@ impl Fetcher {
             // A redirection must not lead to a file, nor out of TLS.
             let then = if url.starts_with("https:") { "=https" } else { "=http,https" };
             command.args(["-q", "-fsSL", "--max-redirs", "5", "--connect-timeout", "30"]);
-            command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-"]);
+            command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-", "-K", "-"]);
         } else {
             // None of these can be kept from following one out of TLS.
-            command.args(["-q", "-T", "30", "-O", "-"]);
-        }
-        if self.input(url).is_empty() {
-            command.arg(url);
-        } else {
-            command.args(["-K", "-"]);
+            command.args(["-q", "-T", "30", "-O", "-", url]);
         }
         command
     }
 
-    /// A curl configuration with the URL, if that has a secret; otherwise it is an argument.
+    /// A curl configuration with the URL; the other programs have it as an argument.
     fn input(&self, url: &str) -> String {
-        if self.kind != Kind::Curl || !has_secret(url) {
+        if self.kind != Kind::Curl {
             return String::new();
         }
         let mut quoted = String::new();
@@ -180,11 +159,6 @@ pub(crate) fn readable(output: &str) -> String {
     output.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
-/// Whether a URL has a password or a code in it.
-fn has_secret(url: &str) -> bool {
-    shown_url(url) != url
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +166,7 @@ mod tests {
     #[test]
     fn a_redirection_leads_neither_to_a_file_nor_out_of_tls() {
         let time = Duration::from_secs(1);
-        let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time, curl: None };
+        let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time };
         for (url, then) in [
             ("https://h.example/x", "=https"),
             ("http://h.example/https:", "=http,https"),
@@ -209,24 +183,22 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_no_argument_where_curl_is_installed() {
+    fn a_url_is_no_argument_where_curl_is_installed() {
         let folder = std::env::temp_dir().join(format!("fetch-secret-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         for name in ["uclient-fetch", "curl"] {
             std::fs::write(folder.join(name), "").unwrap();
         }
-        let found = Fetcher::find(&folder.to_string_lossy(), Duration::from_secs(60)).unwrap();
+        let curl = Fetcher::find(&folder.to_string_lossy(), Duration::from_secs(60)).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(found.kind, Kind::Uclient);
-        assert!(found.instead("https://h.example").is_none());
+        assert_eq!((&curl.program, curl.kind), (&folder.join("curl"), Kind::Curl));
         for (url, input) in [
+            ("https://h.example", "url = \"https://h.example\"\n"),
             ("https://ann:geheim@h.example/x", "url = \"https://ann:geheim@h.example/x\"\n"),
             ("https://h.example/550e8400-e29b/x", "url = \"https://h.example/550e8400-e29b/x\"\n"),
             ("https://h.example/x?oinkcode=1", "url = \"https://h.example/x?oinkcode=1\"\n"),
             ("https://a:\"\\\nb@h.example/", "url = \"https://a:\\\"\\\\\\nb@h.example/\"\n"),
         ] {
-            let curl = found.instead(url).unwrap();
-            assert_eq!((&curl.program, curl.kind), (&folder.join("curl"), Kind::Curl));
             let command = curl.command(url);
             let args: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
             assert!(args.ends_with(&["-K", "-"]), "{args:?}");

@@ -14,7 +14,7 @@ config::coded! {
     /// operating system, `why` a [`SourceFault`].
     pub enum SourceReason {
         NoProgram = "no-download-program",
-            "no download program found (uclient-fetch, curl or wget)";
+            "no download program found (curl, uclient-fetch or wget)";
         Unreachable { url: String } = "unreachable",
             "download of {url} failed: the server is unreachable";
         Certificate { url: String } = "certificate",
