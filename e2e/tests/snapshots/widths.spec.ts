@@ -30,6 +30,13 @@ for (const width of [320, 768, 1280, 1920]) {
           }
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           expect.soft(wide, `${screen} is too wide`).toBeLessThanOrEqual(width);
+          const cut = await page.evaluate(() =>
+            [...document.querySelectorAll('table')]
+              .filter((table) => table.scrollWidth > (table.parentElement?.clientWidth ?? 0))
+              .filter((table) => table.closest('.scroll, .hidden') === null)
+              .map((table) => table.textContent),
+          );
+          expect.soft(cut, `tables of ${screen} beyond their panels`).toEqual([]);
           expect.soft(await violations(page), screen).toEqual([]);
         }
       });
