@@ -144,6 +144,21 @@ test_a_link_shows_root_s_files_to_nobody() {
     ! grep -qr 5ec7e7 /var/etc/suricata /var/run/suricata || fail "a copy of it is there"
 }
 
+test_a_pipe_does_not_hold_the_scripts() {
+    running_with one
+    mkdir -p /var/run/fastpath
+    rm -f /tmp/returned
+    mkfifo "$CPUS" /var/run/fastpath/cpu.plan
+    ("$SERVICE" reload; /etc/init.d/fastpath-cpu start; : >/tmp/returned) >/dev/null 2>&1 &
+    soon 2 [ -e /tmp/returned ] || fail "a script waits for a pipe"
+    rm /var/run/fastpath/cpu.plan
+    running_with one
+    rm -f /tmp/returned "$OVERLAY"
+    mkfifo "$OVERLAY"
+    ("$SERVICE" reload; : >/tmp/returned) >/dev/null 2>&1 &
+    soon 2 [ -e /tmp/returned ] || fail "a script waits for a pipe in place of the overlay"
+}
+
 test_what_cannot_be_copied_is_refused() {
     [ "$(id -u suricata)" != 0 ] || exit 77
     running_with one
