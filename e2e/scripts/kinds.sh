@@ -142,6 +142,11 @@ test_static() {
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash
     check "crates: source, versions, licence" node "$TOP/e2e/scripts/crates.mjs"
+    if [ -n "${ADVISORIES-}" ]; then
+        check "advisories" "$TOP/e2e/scripts/static" advisories
+    else
+        skipped_kind "advisories: ADVISORIES names no clone of RustSec's database"
+    fi
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
     check "paths and links in the docs exist" node "$TOP/e2e/scripts/paths.mjs"
     check "the checks of paths and crates find defects" \
