@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
-import { faultsOf } from './forwards';
+import { endsHere, faultsOf, forwardsOf } from './forwards';
 import {
   connect,
   isIsolated,
@@ -123,22 +123,46 @@ describe('a port forward', () => {
   const faults = () => faultsOf(draft).map(({ section, option }) => `${section} ${option}`);
   const whole = { src: 'wan', src_dport: '443', dest: 'lan', dest_ip: '10.0.0.3' };
 
-  it('needs zones, a port and a host, each named at its field', () => {
+  it('needs a source zone, a port and a host, each named at its field', () => {
     const name = draft.add('firewall', 'redirect', { target: 'DNAT', proto: 'tcp' });
     expect(faultsOf(draft).map(({ option, code }) => [option, code])).toEqual([
       ['src', 'zone-missing'],
       ['src_dport', 'port-missing'],
-      ['dest', 'zone-missing'],
       ['dest_ip', 'forward-host'],
     ]);
     draft.problems = faultsOf(draft);
     expect(draft.problem('firewall', name, 'dest_ip')).toContain('address of the destination host');
     expect(draft.problem('firewall', name, 'src_dport')).toContain('port');
-    expect(draft.problem('firewall', name, 'dest')).toBe('Choose a zone.');
+    expect(draft.problem('firewall', name, 'src')).toBe('Choose a zone.');
     draft.set('firewall', name, whole);
     expect(faults()).toEqual([]);
     draft.set('firewall', name, { dest_ip: '' });
     expect(faults()).toEqual([`${name} dest_ip`]);
+  });
+
+  it('leads to the router without a host and a zone, or by an address of the router', () => {
+    const here = () => forwardsOf(draft).map((each) => endsHere(draft, each));
+    draft.remove('firewall', 'old');
+    draft.set('network', 'lan', { ipaddr: ['10.0.0.1/24', '10.0.9.1'] });
+    const name = draft.add('firewall', 'redirect', { src: 'wan', src_dport: '8443' });
+    expect([faults(), here()]).toEqual([[], [true]]);
+    for (const host of ['10.0.0.1', '10.0.9.1/32']) {
+      draft.set('firewall', name, { dest_ip: host });
+      expect([faults(), here()]).toEqual([[], [true]]);
+    }
+    draft.set('firewall', name, { dest_ip: '10.0.0.3' });
+    expect([faults(), here()]).toEqual([[], [false]]);
+    draft.set('firewall', name, { dest: 'lan', dest_ip: '' });
+    expect(faults()).toEqual([`${name} dest_ip`]);
+  });
+
+  it('has any target but SNAT, as fw4 takes it', () => {
+    draft.remove('firewall', 'old');
+    for (const target of ['dnat', 'DNAT', 'drop', 'Snat', 'sn', '']) {
+      draft.add('firewall', 'redirect', { target });
+    }
+    const targets = forwardsOf(draft).map((each) => each.values.target);
+    expect(targets).toEqual(['dnat', 'DNAT', 'drop', undefined]);
   });
 
   it('has ports with TCP and UDP only', () => {

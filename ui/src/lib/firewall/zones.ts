@@ -4,6 +4,7 @@
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Options, type Section } from '../form/sections';
+import { isForward } from './forwards';
 
 type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
@@ -176,9 +177,7 @@ export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   // Without a destination fw4 derives the zone from the address.
   const redirects = enabled('redirect').filter(
     (each) =>
-      text(each, 'target', 'DNAT').toUpperCase() === 'DNAT' &&
-      text(each, 'dest_ip') !== '' &&
-      (text(each, 'dest') === '' || leads(each)),
+      isForward(each) && text(each, 'dest_ip') !== '' && (text(each, 'dest') === '' || leads(each)),
   );
   return [...rules, ...redirects];
 }
