@@ -2,7 +2,7 @@
 //! UCI files, the settings of the daemon, and edits of files by the page.
 
 use change::{CONFIGS, Draft, Edit, Packages, inverse, read_edits};
-use config::exposure::exposures;
+use config::exposure::{Router, exposures, services};
 use serde_json::Value;
 
 use crate::parts;
@@ -14,7 +14,8 @@ pub(crate) fn uci(bytes: &[u8]) {
     let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
     assert!(again.says(&package), "{package:?} became {again:?}");
     let values = package.values();
-    let _ = (exposures(&values), config::digest(&values));
+    let router = Router::of(Some(&package), &services(|_| Some(package.clone())));
+    let _ = (exposures(&values, &router), config::digest(&values));
 }
 
 /// `/etc/config/fastpath`.

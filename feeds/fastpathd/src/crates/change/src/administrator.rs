@@ -4,18 +4,17 @@
 //!
 //! ubus does not report who asks, so all clients with a connection to the page count.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::Command;
 
+use config::exposure::listens;
 use plugin::Map;
 use plugin::process::{self, Limits};
-use serde_json::Value;
 
-use ::uci::Package;
-
-/// Who serves the page, and where unless its configuration says otherwise.
-const UHTTPD: &str = "/etc/config/uhttpd";
+/// Who may serve the page, and where unless its configuration says otherwise.
+const SERVERS: &[&str] = &["uhttpd", "nginx"];
 const WEB: &[u16] = &[80, 443];
 /// `TCP_ESTABLISHED` of the kernel.
 const ESTABLISHED: &str = "01";
@@ -47,7 +46,7 @@ struct Peer {
 
 /// Those who use the page now; only those who use it by the address `via`, if any do.
 pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
-    let served = ports(&std::fs::read_to_string(UHTTPD).unwrap_or_default());
+    let served = ports(|name| std::fs::read_to_string(format!("/etc/config/{name}")).ok());
     let mut peers = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -81,22 +80,18 @@ pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
     }
 }
 
-/// The ports that uhttpd listens on, by its configuration: `0.0.0.0:80`, `[::]:443`, `8080`.
-fn ports(uhttpd: &str) -> Vec<u16> {
-    let Ok(Value::Object(sections)) = config::parse_uci(uhttpd) else { return WEB.to_vec() };
-    let package = Package::read(&sections);
-    let mut ports = Vec::new();
-    for section in package.of("uhttpd") {
-        let listens = ["listen_http", "listen_https"];
-        for listen in listens.iter().flat_map(|option| section.words(option)) {
-            ports.extend(listen.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()));
-        }
+/// The ports of the page, by the texts of its servers' files.
+fn ports(read: impl Fn(&str) -> Option<String>) -> BTreeSet<u16> {
+    let mut ports = BTreeSet::new();
+    for name in SERVERS {
+        let package = read(name).and_then(|text| ::uci::parse(&text).ok());
+        ports.extend(package.iter().flat_map(|package| listens(name, package)));
     }
-    if ports.is_empty() { WEB.to_vec() } else { ports }
+    if ports.is_empty() { WEB.iter().copied().collect() } else { ports }
 }
 
 /// A line of `/proc/net/tcp` or `tcp6`, if it is somebody else's connection to the page.
-fn peer(line: &str, served: &[u16]) -> Option<Peer> {
+fn peer(line: &str, served: &BTreeSet<u16>) -> Option<Peer> {
     let mut words = line.split_whitespace().skip(1);
     let (local, remote, state) = (words.next()?, words.next()?, words.next()?);
     let ((router, port), (client, _)) = (end(local)?, end(remote)?);
@@ -196,7 +191,7 @@ fn port_number(table: &[u8], mac: &str) -> Option<u16> {
 /// One text for each reader here; answers the number of connections.
 #[cfg(feature = "fuzz")]
 pub(crate) fn read_all(text: &str) -> usize {
-    let served = ports(text);
+    let served = ports(|_| Some(text.to_owned()));
     let _ = arp(text, IpAddr::V4(Ipv4Addr::new(10, 10, 10, 10)));
     let mac = neigh(text).map_or_else(|| "2:0:0:0:0:1".to_owned(), |(_, mac)| mac);
     let _ = port_number(text.as_bytes(), &mac);
@@ -226,19 +221,25 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_where_uhttpd_listens() {
+    fn the_page_is_where_its_server_listens() {
         let text = "config uhttpd 'main'\n\tlist listen_http '0.0.0.0:8888'\n\
             \tlist listen_http '[::]:8888'\n\toption listen_https '4443 0.0.0.0:444'\n\
             config uhttpd 'other'\n\tlist listen_http '81'\n\tlist listen_http 'nonsense'\n";
-        assert_eq!(ports(text), [8888, 8888, 4443, 444, 81]);
+        let of = |name: &'static str, text: &'static str| {
+            Vec::from_iter(ports(|file| (file == name).then(|| text.to_owned())))
+        };
+        assert_eq!(of("uhttpd", text), [81, 444, 4443, 8888]);
+        let nginx = "config server '_lan'\n\tlist listen '8443 ssl default_server'\n\
+            \tlist listen '[::]:8444 ssl'\n";
+        assert_eq!(of("nginx", nginx), [8443, 8444]);
         for nothing in ["", "config uhttpd 'main'\n", "not a setting"] {
-            assert_eq!(ports(nothing), WEB, "{nothing:?}");
+            assert_eq!(of("uhttpd", nothing), WEB, "{nothing:?}");
         }
     }
 
     #[test]
     fn connections_to_the_page() {
-        let peer = |line: &str| peer(line, WEB);
+        let peer = |line: &str| peer(line, &WEB.iter().copied().collect());
         let expected = Peer {
             router: "10.10.10.1".parse().unwrap(),
             port: 80,

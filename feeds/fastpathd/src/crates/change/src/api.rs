@@ -311,7 +311,7 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let status = call.bus.call("network.wireless", "status", &Map::new()).await;
     administrator::name_points(&mut administrators, &status.unwrap_or_default());
     let cuts = crate::cuts::cuts(&draft, &administrators);
-    let exposes = exposes::exposes(&draft);
+    let exposes = exposes::exposes(&draft, &exposes::services());
     Ok(Judged { edits, draft, problems, cuts, exposes })
 }
 

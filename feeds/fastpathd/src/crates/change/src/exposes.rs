@@ -3,6 +3,8 @@
 //! `redirect`. Which
 //! firewall settings are an opening is decided in `crates/config/src/exposure.rs`.
 
+use std::collections::BTreeSet;
+
 use config::exposure::{self, Opening, Router, exposures};
 use serde::Serialize;
 
@@ -48,8 +50,17 @@ impl NewExposure {
     }
 }
 
-/// Openings to the Internet that a draft adds.
-pub(crate) fn exposes(draft: &Draft) -> Vec<NewExposure> {
+/// Ports of this router's services, by their files.
+pub(crate) fn services() -> BTreeSet<u16> {
+    exposure::services(|config| {
+        let text = std::fs::read_to_string(format!("/etc/config/{config}")).ok()?;
+        ::uci::parse(&text).ok()
+    })
+}
+
+/// Openings to the Internet that a draft adds on a router with services at these ports.
+pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposure> {
+    let found = |packages: &Packages| found(packages, services);
     let before = found(&draft.before);
     let open = |new: &exposure::Exposure| {
         before.iter().any(|old| old.zone == new.zone && covers(&old.opening, &new.opening))
@@ -77,8 +88,8 @@ fn covers(old: &Opening, new: &Opening) -> bool {
 }
 
 /// The openings of a configuration. Without the file nothing is reported.
-fn found(packages: &Packages) -> Vec<exposure::Exposure> {
-    let router = Router::of(packages.get("network"));
+fn found(packages: &Packages, services: &BTreeSet<u16>) -> Vec<exposure::Exposure> {
+    let router = Router::of(packages.get("network"), services);
     let of = |firewall: &::uci::Package| exposures(&firewall.values(), &router);
     packages.get("firewall").map(of).unwrap_or_default()
 }

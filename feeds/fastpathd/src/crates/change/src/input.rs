@@ -2,75 +2,93 @@
 //! Whether an administrator may reach the page through fw4's input rules and zone policies, as far
 //! as they are in UCI: which rules match, and which options leave a rule out. Used by `cuts.rs`.
 
+use std::net::IpAddr;
+
 use config::Network;
+use config::exposure::accepts;
+use config::fw4::{self, Addresses, Transport};
 
 use crate::administrator::Administrator;
+use crate::validate::networks;
 use ::uci::{Package, Packages, Section};
+
+/// Options by which a rule matches some connections of an administrator only.
+#[rustfmt::skip]
+const CONDITIONS: &[&str] = &[
+    "device", "dscp", "helper", "ipset", "limit", "mark", "src_mac", "src_port", "start_date",
+    "start_time", "stop_date", "stop_time", "weekdays",
+];
 
 /// Whether a connection from the administrator to the page is let in by an interface.
 pub(crate) fn is_open(packages: &Packages, interface: &Section, admin: &Administrator) -> bool {
     // Without the file there is no firewall.
     let Some(firewall) = packages.get("firewall") else { return true };
-    let zone = firewall.of("zone").find(|zone| zone.words("network").contains(&&*interface.name));
+    let zone = firewall.of("zone").find(|zone| covers(zone, interface));
     let name = zone.and_then(|zone| zone.text("name"));
-    let matching = firewall.of("rule").find(|rule| matches(rule, name, admin));
-    if let Some(rule) = matching {
-        return is_accept(rule.text("target"));
-    }
-    match zone.and_then(|zone| zone.text("input")) {
-        Some(policy) => is_accept(Some(policy)),
-        None => defaults(firewall),
-    }
+    // fw4 puts the rules for every zone before those of single ones.
+    let mut verdicts = [Some("*"), name].into_iter().flatten().filter_map(|src| {
+        let mut rules = firewall.of("rule").filter(|rule| rule.text("src") == Some(src));
+        rules.find(|rule| matches(packages, rule, admin)).and_then(verdict)
+    });
+    let policy = || zone.and_then(|zone| zone.text("input")).or(default(firewall));
+    verdicts.next().unwrap_or_else(|| policy().is_some_and(accepts))
 }
 
-fn is_accept(target: Option<&str>) -> bool {
-    target.is_some_and(|target| target.eq_ignore_ascii_case("ACCEPT"))
+fn default(firewall: &Package) -> Option<&str> {
+    firewall.of("defaults").next().and_then(|defaults| defaults.text("input"))
 }
 
-fn defaults(firewall: &Package) -> bool {
-    is_accept(firewall.of("defaults").next().and_then(|defaults| defaults.text("input")))
+/// Whether fw4 makes a zone of the section and the interface is in it.
+fn covers(zone: &Section, interface: &Section) -> bool {
+    let device = interface.text("device").unwrap_or_default();
+    let has_device = |name: &&str| match name.strip_suffix('+') {
+        Some(begin) => !begin.is_empty() && device.starts_with(begin),
+        None => *name == device,
+    };
+    zone.text("name").is_some_and(fw4::is_identifier)
+        && fw4::is_in_force(zone)
+        && (zone.words("network").contains(&&*interface.name)
+            || (!device.is_empty() && zone.words("device").iter().any(has_device)))
 }
 
-/// Whether a rule for input decides about it.
-fn matches(rule: &Section, zone: Option<&str>, admin: &Administrator) -> bool {
-    let source = rule.text("src");
-    let from = source == Some("*") || (source.is_some() && source == zone);
-    let decides = ["ACCEPT", "REJECT", "DROP"]
-        .iter()
-        .any(|word| rule.text("target").is_some_and(|target| target.eq_ignore_ascii_case(word)));
+/// Whether a rule lets in what it matches; `None` if it decides nothing.
+fn verdict(rule: &Section) -> Option<bool> {
+    let target = rule.text("target")?;
+    let refuses = ["reject", "drop"].iter().any(|word| fw4::is_short_for(target, word));
+    if accepts(target) { Some(true) } else { refuses.then_some(false) }
+}
+
+/// Whether a rule for input decides about a connection to the page.
+fn matches(packages: &Packages, rule: &Section, admin: &Administrator) -> bool {
     let family = match rule.text("family") {
-        Some("ipv4") => admin.client.is_ipv4(),
-        Some("ipv6") => admin.client.is_ipv6(),
-        _ => true,
+        Some("inet") => admin.client.is_ipv4(),
+        Some(family) if family.contains('4') => admin.client.is_ipv4(),
+        Some(family) if family.contains('6') => admin.client.is_ipv6(),
+        Some(family) => fw4::is_family(family),
+        None => true,
     };
-    // fw4 takes tcp and udp when a rule names no protocol.
-    let protos = rule.words("proto");
-    let tcp = protos.is_empty()
-        || protos.iter().any(|proto| matches!(*proto, "tcp" | "tcpudp" | "all" | "any" | "*"));
-    let elsewhere = ["src_mac", "src_port", "ipset", "mark", "dest_ip", "start_time"];
-    from && decides
+    let has = |option: &str, address: IpAddr| {
+        let network = |name: &str| subnets(packages, name);
+        fw4::has_address(&rule.words(option), address, network).unwrap_or(false)
+    };
+    verdict(rule).is_some()
         && family
-        && tcp
-        && rule.is_on("enabled", true)
-        && rule.text("dest").is_none()
-        && !elsewhere.iter().any(|option| rule.options.contains_key(*option))
-        && has_port(rule, admin.port)
-        && has_source(rule, admin)
+        && fw4::is_in_force(rule)
+        && !rule.options.contains_key("dest")
+        && !CONDITIONS.iter().any(|option| rule.options.contains_key(*option))
+        && fw4::takes(rule, Transport::Tcp, admin.port)
+        && has("src_ip", admin.client)
+        && has("dest_ip", admin.router)
 }
 
-fn has_port(rule: &Section, port: u16) -> bool {
-    let ports = rule.words("dest_port");
-    let inside = |text: &&str| {
-        let (first, last) = text.split_once(['-', ':']).unwrap_or((text, text));
-        let (first, last) = (first.parse::<u16>(), last.parse::<u16>());
-        matches!((first, last), (Ok(first), Ok(last)) if (first..=last).contains(&port))
-    };
-    ports.is_empty() || ports.iter().any(inside)
+/// The subnets of a network that `/etc/config/network` gives it; `None` if it has others or none.
+fn subnets(packages: &Packages, name: &str) -> Option<Vec<Addresses>> {
+    let interface = packages.get("network")?.section(name)?;
+    let of = |(_, network): (IpAddr, Network)| fw4::addresses(&network.to_string());
+    let found: Vec<Addresses> = networks(interface).into_iter().filter_map(of).collect();
+    (!found.is_empty()).then_some(found)
 }
 
-fn has_source(rule: &Section, admin: &Administrator) -> bool {
-    let sources = rule.words("src_ip");
-    let inside =
-        |text: &&str| text.parse::<Network>().is_ok_and(|network| network.contains(admin.client));
-    sources.is_empty() || sources.iter().any(inside)
-}
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

@@ -13,7 +13,9 @@ use uci::{Package, Section};
 
 mod reach;
 
-pub use reach::Router;
+use crate::fw4::Transport;
+
+pub use reach::{Router, listens, services};
 
 /// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +137,22 @@ pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
         }
     }
     found
+}
+
+/// Whether a rule lets strangers in to a port of the router. `outer` are the zones to the Internet.
+#[must_use]
+pub fn admits(
+    firewall: &Package,
+    outer: &BTreeSet<String>,
+    rule: &Section,
+    (transport, port): (Transport, u16),
+) -> bool {
+    let src = text(rule, "src");
+    rule.is_on("enabled", true)
+        && accepts(text(rule, "target"))
+        && text(rule, "dest").is_empty()
+        && (src == ANY || outer.contains(src))
+        && reach::admits(firewall, rule, transport, port)
 }
 
 /// A zone of this name leads to the Internet, whatever its options.

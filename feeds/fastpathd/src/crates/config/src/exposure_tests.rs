@@ -69,7 +69,7 @@ config rule
 fn lab() -> Router {
     let network =
         "config interface lan\n option ipaddr 10.10.10.1\n option netmask 255.255.255.0\n";
-    Router::of(Some(&uci::parse(network).unwrap()))
+    Router::of(Some(&uci::parse(network).unwrap()), &services(|_| None))
 }
 
 fn with(more: &str) -> Vec<Exposure> {
@@ -270,6 +270,47 @@ fn services_of_the_router_are_opened_by_any_port_of_theirs() {
     assert_eq!(rule("udp", "546"), []);
 }
 
+/// Ports of the router's own services, as its files have them.
+#[test]
+fn services_listen_where_their_files_say() {
+    let files = [
+        ("dropbear", "config dropbear\n option Port 2222\nconfig dropbear\n option Port 2223\n"),
+        (
+            "uhttpd",
+            "config uhttpd main\n list listen_http 0.0.0.0:8081\n list listen_http \
+            '[::]:8444'\n option listen_https '4443 0.0.0.0:444'\n",
+        ),
+        ("nginx", "config server _lan\n list listen '9443 ssl default_server'\n"),
+        ("ttyd", "config ttyd\n option port 7682\n"),
+        ("dhcp", "config dnsmasq\n option port 5353\nconfig dhcp lan\n option port 5354\n"),
+        ("snmpd", "config agent\n option agentaddress UDP:1161,UDP6:1161\n"),
+        ("other", "config dropbear\n option Port 2224\n"),
+    ];
+    let read = |name: &str| {
+        let (_, text) = files.iter().find(|(file, _)| *file == name)?;
+        Some(uci::parse(text).unwrap())
+    };
+    let found = services(read);
+    let own: Vec<u16> = found.difference(&services(|_| None)).copied().collect();
+    assert_eq!(own, [444, 1161, 2222, 2223, 4443, 5353, 7682, 8081, 8444, 9443]);
+    let router = Router::of(None, &found);
+    let opens = |options: &str| -> Vec<Opening> {
+        let file = format!("{DELIVERED}config {options}\n option src wan\n");
+        exposures(&parse_uci(&file).unwrap(), &router).into_iter().map(|of| of.opening).collect()
+    };
+    let ssh: Vec<Opening> = vec![Opening::Services(BTreeSet::from([2222]))];
+    for opening in [
+        "rule\n option target ACCEPT\n option proto tcp\n option dest_port 2222",
+        "rule\n option target ACCEPT\n option proto 6\n option dest_port 2220-2222",
+        "redirect\n option proto tcp\n option src_dport 2222",
+        "redirect\n option proto tcp\n option src_dport 4000\n option dest_port 2222",
+    ] {
+        assert_eq!(opens(opening), ssh, "{opening}");
+    }
+    let no: Vec<Opening> = Vec::new();
+    assert_eq!(opens("rule\n option target ACCEPT\n option dest_port 2224"), no);
+}
+
 #[test]
 fn a_redirect_to_the_router_is_input() {
     let redirect = |more: &[(&str, &str)]| {
@@ -277,7 +318,9 @@ fn a_redirect_to_the_router_is_input() {
     };
     let router = one("redirect", "wan", "router");
     let ssh = one("redirect", "wan", "{22}");
-    for host in ["10.10.10.1", "10.10.10.1/32", "127.0.0.1", "::1", "lan", ""] {
+    for host in
+        ["10.10.10.1", "10.10.10.1/32", "127.0.0.1", "::1", "lan", "", "10.10.10.0-10.10.10.4"]
+    {
         assert_eq!(redirect(&[("src_dport", "1-65535"), ("dest_ip", host)]), router, "{host}");
         assert_eq!(redirect(&[("src_dport", "22"), ("dest_ip", host)]), ssh, "{host}");
         let other = [("src_dport", "8022"), ("dest_port", "22"), ("dest_ip", host)];

@@ -5,6 +5,8 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
+use uci::{Section, Setting};
+
 /// A value without its `!`, and whether it has one.
 #[must_use]
 pub fn negation(text: &str) -> (bool, &str) {
@@ -118,15 +120,37 @@ pub fn is_mac(text: &str) -> bool {
     parts.len() == 6 && parts.iter().all(is_byte)
 }
 
-/// Which packets a protocol of an option stands for, without its `!`.
+/// A transport with ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// The packets that an entry of `proto` stands for, without its `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol<'a> {
-    /// All.
+    /// All; fw4 ignores ports then.
     Any,
-    /// TCP, UDP or both; fw4 heeds ports for these alone.
-    WithPorts,
-    /// Another, by name or number.
+    /// One transport.
+    One(Transport),
+    /// TCP and UDP.
+    Both,
+    /// Another protocol, by name or number, without ports.
     Other(&'a str),
+}
+
+impl Protocol<'_> {
+    /// Whether fw4 heeds ports with it.
+    #[must_use]
+    pub fn has_ports(self) -> bool {
+        match self {
+            Self::One(_) | Self::Both => true,
+            Self::Any | Self::Other(_) => false,
+        }
+    }
 }
 
 /// Reads an entry of `proto` without its `!`.
@@ -134,9 +158,96 @@ pub enum Protocol<'a> {
 pub fn protocol(text: &str) -> Protocol<'_> {
     match text.to_ascii_lowercase().as_str() {
         "all" | "any" | "*" => Protocol::Any,
-        "tcp" | "6" | "udp" | "17" | "tcpudp" => Protocol::WithPorts,
+        "tcp" | "6" => Protocol::One(Transport::Tcp),
+        "udp" | "17" => Protocol::One(Transport::Udp),
+        "tcpudp" => Protocol::Both,
         _ => Protocol::Other(text),
     }
+}
+
+/// Whether a rule takes packets of a transport to a port. fw4 makes a rule of each protocol, reads
+/// a `!` before it and ignores it; without any it takes TCP and UDP.
+#[must_use]
+pub fn takes(rule: &Section, transport: Transport, port: u16) -> bool {
+    let protos = rule.words("proto");
+    let by_port = || has_port(&rule.words("dest_port"), port).unwrap_or(false);
+    let taken = |word: &&str| match protocol(negation(word).1) {
+        Protocol::Any => true,
+        Protocol::One(of) => of == transport && by_port(),
+        Protocol::Both => by_port(),
+        Protocol::Other(_) => false,
+    };
+    let readable = |word: &&str| !negation(word).1.is_empty();
+    match &protos[..] {
+        [] => by_port(),
+        words => words.iter().all(readable) && words.iter().any(taken),
+    }
+}
+
+/// Whether fw4 makes something of the section: not of one that is off, where `enabled` is none of
+/// its words, or where an option is a list and must not be.
+#[must_use]
+pub fn is_in_force(section: &Section) -> bool {
+    let on = |text: &str| matches!(text, "1" | "on" | "true" | "yes");
+    section.text("enabled").is_none_or(on) && wrong_lists(section).next().is_none()
+}
+
+/// Whether a port is among those listed, less those negated; without any it is. `None` if fw4
+/// cannot read one.
+#[must_use]
+pub fn has_port(words: &[&str], port: u16) -> Option<bool> {
+    let read = |word: &&str| {
+        let (negated, word) = negation(word);
+        Some((negated, ports(word)?.contains(&port)))
+    };
+    words.iter().map(read).collect::<Option<Vec<_>>>().map(|entries| selects(&entries))
+}
+
+/// Whether an address is among those listed, less those negated; without any it is. Entries of the
+/// other family alone exclude it. `network` has the subnets of a network by its name; `None` if an
+/// entry is neither an address nor a network.
+#[must_use]
+pub fn has_address(
+    words: &[&str],
+    address: IpAddr,
+    network: impl Fn(&str) -> Option<Vec<Addresses>>,
+) -> Option<bool> {
+    let mut entries = Vec::new();
+    for word in words {
+        let (negated, word) = negation(word);
+        let of = addresses(word).map_or_else(|| network(word), |one| Some(vec![one]))?;
+        let family = of.iter().filter(|one| one.is_ipv4() == address.is_ipv4());
+        entries.extend(family.map(|one| (negated, one.contains(address))));
+    }
+    Some(words.is_empty() || (!entries.is_empty() && selects(&entries)))
+}
+
+/// Whether entries, each with its `!` and whether it has the value, select the value.
+fn selects(entries: &[(bool, bool)]) -> bool {
+    let listed = entries.iter().any(|(negated, _)| !negated);
+    let of = |wanted: bool| entries.iter().any(|(negated, has)| *negated == wanted && *has);
+    (!listed || of(false)) && !of(true)
+}
+
+/// Options that may be lists. fw4 leaves out a section where any other one is a list, even with
+/// one entry.
+const LISTS: &[(&str, &[&str])] = &[
+    ("zone", &["network", "device", "subnet", "masq_src", "masq_dest", "helper"]),
+    ("rule", &["proto", "src_ip", "src_mac", "src_port", "dest_ip", "dest_port", "icmp_type"]),
+    ("redirect", &["proto", "src_mac", "reflection_zone"]),
+    ("nat", &["proto"]),
+    ("ipset", &["match", "entry"]),
+    ("defaults", &[]),
+    ("forwarding", &[]),
+    ("include", &[]),
+];
+
+/// The options of a section that are lists where fw4 takes one value only.
+pub fn wrong_lists(section: &Section) -> impl Iterator<Item = &str> {
+    let lists = LISTS.iter().find(|(kind, _)| *kind == section.kind);
+    let wrong = move |option: &&str| lists.is_some_and(|(_, lists)| !lists.contains(option));
+    let options = section.options.iter().filter(|(_, of)| matches!(of, Setting::List(_)));
+    options.map(|(option, _)| option.as_str()).filter(wrong)
 }
 
 /// Whether fw4 takes it for a family.

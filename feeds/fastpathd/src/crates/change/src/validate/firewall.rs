@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Report;
 use super::interface::unknown_interface;
 use ::uci::Section;
-use config::fw4;
+use config::{Fault, fw4};
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
@@ -24,6 +24,10 @@ const PROTOCOLS: &[&str] = &[
 ];
 /// Longest name of a zone: fw4 makes names of chains and of log prefixes from it.
 const LONGEST_ZONE: usize = 11;
+/// Longest name of a section, in bytes: fw4 puts `!fw4: ` before it, for nft's comment of 128. A
+/// reflected redirect has ` (reflection)` behind it.
+const MAX_NAME: usize = 122;
+const MAX_REFLECTED: usize = 109;
 
 fn is_one_of(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| word.eq_ignore_ascii_case(text))
@@ -35,6 +39,7 @@ fn is_short_for(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
 }
 
 pub(super) fn judge(report: &mut Report<'_>) {
+    lists_and_names(report);
     let zones = report.of("zone");
     zones_themselves(report, &zones);
     let mut names: BTreeSet<&str> = BTreeSet::new();
@@ -58,6 +63,25 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
     for defaults in report.of("defaults") {
         policies(report, defaults);
+    }
+}
+
+/// Lists where fw4 takes one value, for which it leaves the section out; names for which nft refuses
+/// all rules.
+fn lists_and_names(report: &mut Report<'_>) {
+    let all = report.packages.get(report.config).map_or(&[][..], |package| &package.sections);
+    for section in all {
+        for option in fw4::wrong_lists(section) {
+            report.fault(section, option, &Fault::ListGiven);
+        }
+        let longest = match &*section.kind {
+            "redirect" if section.is_on("reflection", true) => MAX_REFLECTED,
+            "rule" | "redirect" | "nat" | "forwarding" => MAX_NAME,
+            _ => continue,
+        };
+        if section.text("name").is_some_and(|name| name.len() > longest) {
+            report.fault(section, "name", &Fault::TooLong { longest });
+        }
     }
 }
 
@@ -177,8 +201,7 @@ fn matches(report: &mut Report<'_>, section: &Section) {
         .iter()
         .any(|option| section.options.contains_key(*option));
     let with_ports = |word: &&str| {
-        fw4::protocol(plain(word)) == fw4::Protocol::WithPorts
-            || is_one_of(&["sctp", "udplite"])(word)
+        fw4::protocol(plain(word)).has_ports() || is_one_of(&["sctp", "udplite"])(word)
     };
     let protos = section.words("proto");
     let known = protos.iter().all(|proto| is_protocol(plain(proto)));

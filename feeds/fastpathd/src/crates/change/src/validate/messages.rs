@@ -145,6 +145,8 @@ pub(super) struct Refused<'a> {
     line: &'a str,
     /// The part of it that the error is about.
     part: &'a str,
+    /// The first column of that part, from 0.
+    start: usize,
 }
 
 impl<'a> Refused<'a> {
@@ -155,7 +157,8 @@ impl<'a> Refused<'a> {
             let Some((from, to)) = columns(error) else { continue };
             let Some(line) = lines.peek().copied() else { continue };
             let part = from.checked_sub(1).and_then(|from| line.get(from..to));
-            all.push(Self { line, part: part.unwrap_or_default().trim_matches('"') });
+            let part = part.unwrap_or_default().trim_matches('"');
+            all.push(Self { line, part, start: from.saturating_sub(1) });
         }
         all
     }
@@ -166,8 +169,13 @@ impl<'a> Refused<'a> {
         name.is_some_and(|name| self.line.contains(&format!("{MARK}{name}\"")))
     }
 
-    /// The option of the section that has the value which the error is about.
+    /// The option of the section that has the value which the error is about. The name is in the
+    /// comment, at the end of the line.
     pub(super) fn option(&self, section: &Section) -> Option<String> {
+        let comment = self.line.find(&format!("\"{MARK}")).is_some_and(|at| self.start >= at);
+        if comment && !self.part.is_empty() {
+            return Some("name".to_owned());
+        }
         let has = |text: &String| text.split_whitespace().any(|word| word == self.part);
         let mut options = section.options.iter().filter(|(option, _)| *option != "name");
         let found = options.find(|(_, setting)| setting.texts().iter().any(has));
@@ -261,6 +269,8 @@ mod tests {
         assert_eq!(all[0].option(section).as_deref(), Some("dest_port"));
         let syntax = words.replace("13-17", "26-32");
         assert_eq!(Refused::all(&syntax)[0].option(section), None);
+        let comment = words.replace("13-17", "34-42");
+        assert_eq!(Refused::all(&comment)[0].option(section).as_deref(), Some("name"));
         // Other files may say anything.
         for other in ["/etc/seen", "/etc/dev/stdin", "internal:0:0-0: Error: /dev/stdin"] {
             assert_eq!(Refused::all(&words.replace("/dev/stdin", other)), [], "{other}");

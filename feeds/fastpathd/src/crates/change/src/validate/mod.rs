@@ -20,6 +20,9 @@ mod wireless;
 
 use std::collections::BTreeSet;
 
+use config::Fault;
+use plugin::Map;
+
 use crate::draft::Draft;
 use crate::problem::{Problem, texts};
 use ::uci::{Packages, Section};
@@ -141,6 +144,21 @@ impl<'a> Report<'a> {
         params: &[(&str, &str)],
         text: &str,
     ) {
+        self.add(section, option, (code, texts(params)), text);
+    }
+
+    /// Notes a fault of a value.
+    fn fault(&mut self, section: &Section, option: &str, fault: &Fault) {
+        self.add(section, option, (fault.code(), fault.params()), &fault.to_string());
+    }
+
+    fn add(
+        &mut self,
+        section: &Section,
+        option: &str,
+        (code, params): (&'static str, Map),
+        text: &str,
+    ) {
         let label = match self.packages.get(self.config) {
             Some(package) => crate::diff::label(package, section),
             None => section.name.clone(),
@@ -152,7 +170,7 @@ impl<'a> Report<'a> {
             section: section.name.clone(),
             option: option.to_owned(),
             code,
-            params: texts(params),
+            params,
             text: format!("{place}{of}: {text}"),
         });
     }

@@ -213,69 +213,6 @@ fn pppoe() {
 }
 
 #[test]
-fn firewall() {
-    let zone = |values: Value| code(add("firewall", "zone", values));
-    assert_eq!(zone(json!({"name": "lan"})), "duplicate");
-    assert_eq!(zone(json!({"name": "twelve_chars"})), "value");
-    assert_eq!(zone(json!({"name": "dmz", "network": ["dmz"]})), "unknown-interface");
-    assert_eq!(zone(json!({"name": "dmz", "network": "lan"})), "zone-twice");
-    assert_eq!(zone(json!({"name": "dmz", "input": "MAYBE"})), "value");
-    let forwarding = json!({"src": "lan", "dest": "dmz"});
-    assert_eq!(code(add("firewall", "forwarding", forwarding)), "unknown-zone");
-    let rule = |values: Value| code(add("firewall", "rule", values));
-    assert_eq!(rule(json!({"src": "dmz"})), "unknown-zone");
-    assert_eq!(rule(json!({"src": "lan", "dest_port": "99999"})), "value");
-    assert_eq!(rule(json!({"src": "lan", "proto": "icmp", "dest_port": "80"})), "no-ports");
-    assert_eq!(rule(json!({"src": "lan", "src_ip": "10.0.0.300"})), "value");
-    assert_eq!(rule(json!({"src": "lan", "target": "PERMIT"})), "value");
-    let redirect = json!({"src": "wan", "src_dport": "x", "target": "DNAT"});
-    assert_eq!(code(add("firewall", "redirect", redirect)), "value");
-    assert_eq!(code(add("firewall", "rule", json!({"src": "lan", "proto": "nosuch"}))), "value");
-}
-
-#[test]
-fn port_forwards() {
-    let wrong = |values: Value| {
-        let found = judged(json!([add("firewall", "redirect", values)]));
-        let notes = found.iter().map(|of| (of.section.clone(), of.option.clone(), of.code));
-        notes
-            .map(|(section, option, code)| format!("{section} {option} {code}"))
-            .collect::<Vec<_>>()
-    };
-    // As the page adds one.
-    let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});
-    assert_eq!(wrong(empty), ["new1 dest_ip forward-host"]);
-    let both = ["new1 src missing", "new1 dest_ip forward-host"];
-    assert_eq!(wrong(json!({"target": "DNAT"})), both);
-    let with = |option: &str, value: &str| {
-        let mut values = json!({"src": "wan", "src_dport": "80", "dest": "lan", "proto": "tcp",
-            "dest_ip": "10.10.10.10", "dest_port": "8080"});
-        values[option] = json!(value);
-        wrong(values)
-    };
-    assert_eq!(with("name", "Web"), [""; 0]);
-    for (option, bad, code) in [
-        ("src", "*", "unknown-zone"),
-        ("src", "cellar", "unknown-zone"),
-        ("dest", "cellar", "unknown-zone"),
-        ("proto", "nosuch", "value"),
-        ("src_dport", "0", "value"),
-        ("dest_port", "80 81", "value"),
-        ("dest_port", "x", "value"),
-        ("dest_ip", "host", "value"),
-        ("dest_ip", "", "forward-host"),
-    ] {
-        assert_eq!(with(option, bad), [format!("new1 {option} {code}")], "{option} {bad}");
-    }
-    // Names of hosts are asked at the router itself, whomever a host of the lan means to ask.
-    assert_eq!(wrong(json!({"src": "lan", "src_dport": "53", "proto": "tcp udp"})), [""; 0]);
-    let all = ["new1 dest missing", "new1 src_dip missing"];
-    assert_eq!(wrong(json!({"target": "SNAT"})), all);
-    let iot = json!({"config": "network", "op": "delete", "section": "iot"});
-    assert_eq!(one(iot).2, "unknown-interface");
-}
-
-#[test]
 fn hosts_names_and_logins() {
     assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.9"}))), "duplicate");
     assert_eq!(code(add("dhcp", "host", json!({"mac": "52:54"}))), "value");
@@ -367,18 +304,6 @@ fn an_old_defect_is_known_under_a_new_name() {
 }
 
 #[test]
-fn zones_begin_with_a_letter_as_fw4_wants() {
-    let zone = |name: &str| judged(json!([add("firewall", "zone", json!({"name": name}))]));
-    for bad in ["123_guest", "-guest", "1", "a b", "abcdefghijkl", "ü"] {
-        let found = zone(bad);
-        assert_eq!((found[0].code, found[0].option.as_str()), ("value", "name"), "{bad}");
-    }
-    for good in ["guest", "_1", "g-2"] {
-        assert_eq!(zone(good), [], "{good}");
-    }
-}
-
-#[test]
 fn leases_have_an_address_and_a_mac_of_their_own() {
     let host = |name: &str, mac: &str, ip: &str| {
         json!({"config": "dhcp", "op": "add", "type": "host", "id": name,
@@ -398,6 +323,9 @@ fn leases_have_an_address_and_a_mac_of_their_own() {
     assert_eq!(found(json!([host("phones", "48:A9:8A:*:*:*", "10.10.10.53")])), [""; 0]);
     assert_eq!(found(json!([host("short", "a-b-c-d-e-f", "10.10.10.54")])), [""; 0]);
 }
+
+#[path = "firewall_tests.rs"]
+mod firewall;
 
 mod generated {
     use proptest::prelude::*;

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use uci::{Package, Section};
 
 use super::{Opening, text};
-use crate::fw4::{self, Addresses, Protocol};
+use crate::fw4::{self, Addresses, Protocol, Transport};
 
 /// The router's own addresses, and the ports of the services that administrate it.
 #[derive(Debug, Clone)]
@@ -20,8 +20,18 @@ pub struct Router {
     pub services: BTreeSet<u16>,
 }
 
-/// SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics.
-const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 8080, 8443, 9100];
+/// SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics, where they listen by default.
+const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 7681, 8080, 8443, 9100];
+/// Files with ports of such services: type of the section, options.
+const LISTENERS: &[(&str, &str, &[&str])] = &[
+    ("dhcp", "dnsmasq", &["port"]),
+    ("dropbear", "dropbear", &["Port"]),
+    ("nginx", "server", &["listen"]),
+    ("prometheus-node-exporter-lua", "prometheus-node-exporter-lua", &["listen_port"]),
+    ("snmpd", "agent", &["agentaddress"]),
+    ("ttyd", "ttyd", &["port"]),
+    ("uhttpd", "uhttpd", &["listen_http", "listen_https"]),
+];
 /// More of the 65,536 ports than this count as all.
 const MOST_PORTS: usize = 0x8000;
 /// Senders of more addresses than a /8 of IPv4 or a /16 of IPv6 count as anybody.
@@ -46,11 +56,37 @@ impl Default for Router {
     }
 }
 
+/// The ports where services that administrate the router listen: the usual ones, and those of the
+/// files that `read` finds.
+#[must_use]
+pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
+    let mut ports = Router::default().services;
+    for (config, ..) in LISTENERS {
+        ports.extend(read(config).iter().flat_map(|package| listens(config, package)));
+    }
+    ports
+}
+
+/// The ports in a file of such services: `8443`, `[::]:8443`, `443 ssl`, `UDP:161`.
+#[must_use]
+pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
+    let mut ports = BTreeSet::new();
+    for (_, kind, options) in LISTENERS.iter().filter(|(of, ..)| *of == config) {
+        let entries = package
+            .of(kind)
+            .flat_map(|section| options.iter().filter_map(|option| section.options.get(*option)));
+        let words = entries.flat_map(uci::Setting::texts).flat_map(|text| text.split([' ', ',']));
+        ports.extend(words.filter_map(|word| word.rsplit(':').next()?.parse::<u16>().ok()));
+    }
+    ports.remove(&0);
+    ports
+}
+
 impl Router {
-    /// With the addresses that `/etc/config/network` gives it.
+    /// With the addresses that `/etc/config/network` gives it, and these ports of its services.
     #[must_use]
-    pub fn of(network: Option<&Package>) -> Self {
-        let mut router = Self::default();
+    pub fn of(network: Option<&Package>, services: &BTreeSet<u16>) -> Self {
+        let mut router = Self { addresses: BTreeSet::new(), services: services.clone() };
         for interface in network.into_iter().flat_map(|network| network.of("interface")) {
             for option in ["ipaddr", "ip6addr"] {
                 let words = interface.words(option).into_iter();
@@ -61,24 +97,45 @@ impl Router {
         router
     }
 
-    fn has(&self, address: IpAddr) -> bool {
-        address.is_loopback() || self.addresses.contains(&address)
+    /// Whether a redirect to this host ends here. The name of a network is the router's address in
+    /// it.
+    fn has(&self, host: &str) -> bool {
+        let own = |address| address_is_own(address, &self.addresses);
+        match fw4::addresses(host) {
+            None => true,
+            Some(Addresses::Masked { address, .. }) => own(address),
+            Some(range @ Addresses::Range(first, _)) => {
+                own(first) || self.addresses.iter().any(|address| range.contains(*address))
+            }
+        }
     }
 }
 
-/// What a rule without a destination lets strangers in to, if they reach the router's services.
-pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Option<Opening> {
-    // Multicast has no service that answers strangers; any other address is one of the router.
+fn address_is_own(address: IpAddr, own: &BTreeSet<IpAddr>) -> bool {
+    address.is_loopback() || own.contains(&address)
+}
+
+/// Whether a rule without a destination is for strangers. Multicast has no service that answers
+/// them; any other address is one of the router.
+fn is_for_anybody(firewall: &Package, rule: &Section) -> bool {
     let multicast = |word: &str| {
         matches!(subnet(word), Some(Addresses::Masked { address, mask })
             if address.is_multicast() && mask.leading_ones() >= 4)
     };
     let destinations = rule.words("dest_ip");
     let narrow = !destinations.is_empty() && destinations.into_iter().all(multicast);
-    if narrow || !anybody(firewall, rule) {
-        return None;
-    }
-    Protocols::of(rule).to_router(&Ports::of(&rule.words("dest_port")), router)
+    !narrow && anybody(firewall, rule)
+}
+
+/// What a rule without a destination lets strangers in to, if they reach the router's services.
+pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Option<Opening> {
+    let to_router = || Protocols::of(rule).to_router(&Ports::of(&rule.words("dest_port")), router);
+    is_for_anybody(firewall, rule).then(to_router)?
+}
+
+/// Whether a rule that accepts without a destination lets strangers in to a port of the router.
+pub(super) fn admits(firewall: &Package, rule: &Section, transport: Transport, port: u16) -> bool {
+    is_for_anybody(firewall, rule) && fw4::takes(rule, transport, port)
 }
 
 /// Whether a rule lets strangers in to a zone, not only to single hosts or ports.
@@ -101,12 +158,10 @@ pub(super) fn redirected(
         return None;
     }
     let host = text(redirect, "dest_ip");
-    let address = host.split(['/', '-']).next().unwrap_or_default().parse::<IpAddr>().ok();
     let to = redirect.words("dest_port");
     let ports = Ports::of(&if to.is_empty() { redirect.words("src_dport") } else { to });
     let protocols = Protocols::of(redirect);
-    // The name of a network is the router's address in it.
-    if host.is_empty() || address.is_none_or(|address| router.has(address)) {
+    if router.has(host) {
         return protocols.to_router(&ports, router);
     }
     let all = protocols.without_ports || (protocols.with_ports && ports.are_all());
@@ -125,11 +180,11 @@ impl Protocols {
         let mut found = Self { with_ports: words.is_empty(), without_ports: false };
         for word in words {
             match fw4::negation(word) {
-                // All protocols but one.
+                // This fw4 ignores the `!`; one that heeds it takes all protocols but one.
                 (true, _) => found.without_ports = true,
                 (false, word) => match fw4::protocol(word) {
                     Protocol::Any => found.without_ports = true,
-                    Protocol::WithPorts => found.with_ports = true,
+                    Protocol::One(_) | Protocol::Both => found.with_ports = true,
                     Protocol::Other(name) => {
                         let harmless =
                             HARMLESS.iter().any(|known| known.eq_ignore_ascii_case(name));

@@ -3,11 +3,9 @@
 //! input filter, services and zones open to the Internet, clock, memory, OOM killer, full file
 //! systems, writable root; limits of each.
 
-use std::collections::BTreeSet;
-
-use config::exposure::{Exposure, Opening, Router, exposures, outer_zones};
+use config::exposure::{Exposure, Opening, Router, admits, exposures, outer_zones};
+use config::fw4::Transport;
 use serde_json::{Value, json};
-use uci::Section;
 
 use super::Check;
 use crate::facts::sockets::Listener;
@@ -98,7 +96,8 @@ fn wan_open(facts: &Facts) -> Verdict {
     let listeners = facts.system.listeners.get()?;
     let values = firewall.values();
     let outer = outer_zones(&values);
-    let exposures = exposures(&values, &Router::of(facts.uci.network.get().ok()));
+    let exposures =
+        exposures(&values, &Router::of(facts.uci.network.get().ok(), &facts.uci.services));
     let is_wide = |exposure: &&Exposure| !matches!(exposure.opening, Opening::Services(_));
     let wide: Vec<Exposure> = exposures.iter().filter(is_wide).cloned().collect();
     let mut finding =
@@ -130,7 +129,8 @@ fn wan_open(facts: &Facts) -> Verdict {
         }
     }
     for rule in firewall.of("rule") {
-        for listener in listeners.iter().filter(|listener| lets(rule, &outer, listener)) {
+        let lets = |of: &&Listener| admits(firewall, &outer, rule, (transport(of), of.port));
+        for listener in listeners.iter().filter(lets) {
             let text = |option| rule.text(option).unwrap_or_default();
             let option = format!("{FIREWALL}, rule {}", text("name"));
             finding = finding.saw("rule", text("src"), text("dest_port"), option);
@@ -166,31 +166,8 @@ fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Fi
     finding.saw("listener", name.clone(), &port, format!("/proc/net/{}", listener.proto))
 }
 
-fn accepts(section: &Section, option: &str) -> bool {
-    section.text(option).is_some_and(|target| target.eq_ignore_ascii_case("accept"))
-}
-
-/// Whether a rule lets strangers in to this service.
-fn lets(rule: &Section, outer: &BTreeSet<String>, listener: &Listener) -> bool {
-    let from = rule.text("src").unwrap_or_default();
-    let into = rule.text("dest").is_none() && rule.is_on("enabled", true);
-    // A rule that names senders is restricted on purpose.
-    let anybody = rule.words("src_ip").is_empty() && rule.words("src_mac").is_empty();
-    if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(from)) {
-        return false;
-    }
-    let protos = rule.words("proto");
-    let all = protos.is_empty() || protos.iter().any(|proto| matches!(*proto, "all" | "tcpudp"));
-    let proto = all || protos.contains(&listener.proto);
-    let ports = rule.words("dest_port");
-    proto && (ports.is_empty() || ports.iter().any(|range| holds(range, listener.port)))
-}
-
-/// Whether `80` or `8000-8100` has the port.
-fn holds(range: &str, port: u16) -> bool {
-    let (low, high) = range.split_once(['-', ':']).unwrap_or((range, range));
-    let number = |word: &str| word.parse::<u16>().ok();
-    matches!((number(low), number(high)), (Some(low), Some(high)) if (low..=high).contains(&port))
+fn transport(listener: &Listener) -> Transport {
+    if listener.proto == "tcp" { Transport::Tcp } else { Transport::Udp }
 }
 
 /// The clock is wrong, or nobody keeps it right.

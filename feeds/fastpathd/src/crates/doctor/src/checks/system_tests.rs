@@ -152,7 +152,23 @@ fn a_rule_opens_the_port_it_names() {
     assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
     let every_port = rule(json!({"src": "wan"}));
     assert_eq!(found("system-wan-open", &every_port).severity, Severity::Error);
+    // As fw4 judges: it takes numbers, ignores the `!` of a protocol, and ports with others.
+    for open in [
+        json!({"src": "wan", "dest_port": "22", "proto": "6"}),
+        json!({"src": "wan", "dest_port": "22", "proto": "!tcp"}),
+        json!({"src": "wan", "dest_port": "443", "proto": "all"}),
+        json!({"src": "wan", "dest_port": "!443", "proto": "tcp"}),
+        json!({"src": "wan", "dest_port": "22", "src_ip": "0.0.0.0/0"}),
+        json!({"src": "wan", "dest_port": "22", "src_mac": "02:00:5e:00:53:01"}),
+    ] {
+        let finding = found("system-wan-open", &rule(open.clone()));
+        assert_eq!(finding.params["services"], "dropbear", "{open}");
+    }
     for closed in [
+        json!({"src": "wan", "dest_port": "22", "proto": "17"}),
+        json!({"src": "wan", "dest_port": "22", "proto": "!udp"}),
+        json!({"src": "wan", "dest_port": "!22", "proto": "tcp"}),
+        json!({"src": "wan", "dest_port": "22", "dest_ip": "224.0.0.1"}),
         json!({"src": "lan", "dest_port": "22"}),
         json!({"src": "wan", "dest_port": "23"}),
         json!({"src": "wan", "dest_port": "22", "proto": "udp"}),
@@ -161,6 +177,27 @@ fn a_rule_opens_the_port_it_names() {
     ] {
         assert_eq!(wan_open(&rule(closed.clone())), Ok(None), "{closed}");
     }
+}
+
+#[test]
+fn a_redirect_to_an_own_service_is_named() {
+    let redirect = |port: &str, to: Value| {
+        let mut firewall = firewall();
+        firewall["new"] = json!({".type": "redirect", "name": "R", "src": "wan", "proto": "tcp",
+            "src_dport": port, "dest_ip": to});
+        let mut facts = facts();
+        facts.uci.firewall = package(&firewall);
+        facts.uci.network = package(&json!({"lan": {".type": "interface", "ipaddr": "10.0.0.1"}}));
+        facts.uci.services = [2222].into();
+        facts
+    };
+    for own in [Value::Null, json!("10.0.0.1")] {
+        let finding = found("system-wan-open", &redirect("2222", own.clone()));
+        assert_eq!(finding.severity, Severity::Warning);
+        assert_eq!(finding.params["services"], "R", "{own}");
+        assert_eq!(wan_open(&redirect("51820", own)), Ok(None));
+    }
+    assert_eq!(wan_open(&redirect("2222", json!("10.0.0.9"))), Ok(None));
 }
 
 #[test]

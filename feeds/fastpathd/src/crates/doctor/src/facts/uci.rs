@@ -2,6 +2,9 @@
 //! Reads the committed configuration (`network`, `firewall`, `fastpath`, `system`) by a session of
 //! rpcd, without a bus from the files.
 
+use std::collections::BTreeSet;
+
+use config::exposure::services;
 use plugin::{SESSION, UciSession};
 use serde_json::{Map, Value, json};
 use uci::Package;
@@ -20,6 +23,8 @@ pub(crate) struct Configuration {
     pub fastpath: Known<Package>,
     /// `/etc/config/system`.
     pub system: Known<Package>,
+    /// Ports of the router's services, by their files.
+    pub services: BTreeSet<u16>,
 }
 
 const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
@@ -36,7 +41,8 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     if let Some(session) = session {
         session.close();
     }
-    Configuration { network, firewall, fastpath, system }
+    let services = services(|name| package(machine, &format!("/etc/config/{name}")).ok());
+    Configuration { network, firewall, fastpath, system, services }
 }
 
 /// The values of `/etc/config/fastpath`, read likewise; none: it cannot be read.
