@@ -10,6 +10,7 @@ use model::{Condition, NatStage, Outcome, PacketChain, Step, Test};
 use serde_json::Value;
 
 use crate::nft::{NftCommand, NftError};
+use crate::rules::FLOWTABLE_PRIORITY;
 
 mod matches;
 mod walk;
@@ -32,7 +33,7 @@ type Name = (String, String, String);
 enum Place {
     /// A hook of IP. The addresses that it sees; `None` if that depends on the order of chains.
     Ip { stage: Option<NatStage>, prerouting: bool },
-    /// Ingress or egress of devices. A flowtable's own hook comes later than `early` ones.
+    /// Ingress or egress of devices. `early` chains run before the flowtable's hook.
     Devices { names: Vec<String>, leaving: bool, early: bool },
     /// A bridge.
     Bridge { leaving: bool },
@@ -70,7 +71,8 @@ pub struct Surroundings<'a> {
     pub above: &'a dyn Fn(&str) -> BTreeSet<String>,
     /// Layer 3 devices over bridges.
     pub bridged: BTreeSet<String>,
-    /// Devices of the flowtable, which keeps their early ingress chains and their egress chains.
+    /// Devices of a flowtable in software, which keeps their early ingress chains and their egress
+    /// chains. Packets in hardware meet none of them.
     pub flowtable: &'a BTreeSet<String>,
     /// Another program has configured queues, which may look at marks.
     pub queues: bool,
@@ -231,9 +233,8 @@ fn place(chain: &Value) -> Option<Place> {
     if hook.is_empty() || text(chain, "type") == "nat" {
         return None;
     }
-    // An unknown priority is the flowtable's own.
-    let priority = chain.get("prio").and_then(Value::as_i64).unwrap_or(0);
-    let stage = |before, after, nat: i64| match priority.cmp(&nat) {
+    let priority = chain.get("prio").and_then(Value::as_i64);
+    let stage = |before, after, nat: i64| match priority?.cmp(&nat) {
         std::cmp::Ordering::Less => Some(before),
         std::cmp::Ordering::Greater => Some(after),
         std::cmp::Ordering::Equal => None,
@@ -248,7 +249,8 @@ fn place(chain: &Value) -> Option<Place> {
             }
             _ => Vec::new(),
         };
-        Some(Place::Devices { names, leaving, early: priority < 0 })
+        let early = priority.is_some_and(|priority| priority < FLOWTABLE_PRIORITY);
+        Some(Place::Devices { names, leaving, early })
     };
     match (family, hook) {
         ("arp", _) | ("ip" | "ip6" | "inet", "input" | "output") | ("bridge", "forward") => None,

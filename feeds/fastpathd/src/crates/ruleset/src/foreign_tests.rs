@@ -4,6 +4,7 @@ use ctnetlink::Tuple;
 use model::FlowFacts;
 
 use super::*;
+use crate::rules::FLOWTABLE;
 
 const CASES: &str = include_str!("../tests/foreign/cases.json");
 const FW4: &str = include_str!("../tests/foreign/fw4.json");
@@ -127,13 +128,25 @@ fn a_flowtable_keeps_early_chains_of_its_ports() {
     let case = &cases()["ingress of a port"];
     let port = BTreeSet::from(["lan1".to_owned()]);
     assert_eq!(chains(case, &around(&port)), []);
-    let mut late = case.clone();
-    for object in late["nftables"].as_array_mut().unwrap() {
-        if let Some(chain) = object.get_mut("chain") {
-            chain["prio"] = 0.into();
+    let all: &[&str] = &["up", "dns", "vlan", "in"];
+    let own = FLOWTABLE_PRIORITY;
+    let early = [-200, -1, 0, 1, own - 1].map(|at| (Value::from(at), &[][..]));
+    // Chains of one priority run in the order in which they were added.
+    let late = [own, own + 1, 300].map(|at| (Value::from(at), all));
+    for (priority, wanted) in early.into_iter().chain(late).chain([(Value::Null, all)]) {
+        let mut moved = case.clone();
+        for object in moved["nftables"].as_array_mut().unwrap() {
+            if let Some(chain) = object.get_mut("chain") {
+                chain["prio"] = priority.clone();
+            }
         }
+        assert_eq!(slow(&chains(&moved, &around(&port))), wanted, "{priority}");
     }
-    assert_eq!(slow(&chains(&late, &around(&port))), ["up", "dns", "vlan", "in"]);
+}
+
+#[test]
+fn the_priority_of_the_flowtable_is_that_of_its_hook() {
+    assert_eq!(format!("filter + {FLOWTABLE_PRIORITY}"), FLOWTABLE);
 }
 
 #[test]

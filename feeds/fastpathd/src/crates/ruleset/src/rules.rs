@@ -47,7 +47,7 @@ const OFFLOADED: u32 = 1 << 14;
 /// The set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
 pub const IPSEC_SET: &str = "encrypted";
 
-pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, OWN};
+pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, FLOWTABLE_PRIORITY, OWN};
 
 /// Whether the chain is replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {

@@ -103,6 +103,7 @@ impl Core {
             return Vec::new();
         }
         let topology = self.network.topology();
+        let none = BTreeSet::new();
         let stacks = topology.stacks();
         let named = |wanted: &dyn Fn(&BTreeSet<topology::Name>) -> bool| {
             let found = stacks.iter().filter(|(_, below)| wanted(below));
@@ -112,7 +113,7 @@ impl Core {
         self.offload.foreign.rules.packet_chains(&Surroundings {
             above: &|device| named(&|below| below.iter().any(|name| &**name == device)),
             bridged: named(&|below| below.iter().any(is_bridge)),
-            flowtable: &plan.devices,
+            flowtable: if plan.hardware { &none } else { &plan.devices },
             queues: topology.queues().iter().any(|queue| !CLASSLESS.contains(&&*queue.kind)),
             first_packets: plan.slow_packets > 0
                 || plan.excludes.iter().any(|exclude| !exclude.for_ever()),

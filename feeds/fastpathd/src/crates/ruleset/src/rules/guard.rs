@@ -13,6 +13,8 @@ use crate::rules::{Chain, Rule};
 /// Priorities of the chain before the flowtable, the flowtable, and the chain after it.
 const BEFORE: &str = "filter + 9";
 pub(crate) const FLOWTABLE: &str = "filter + 10";
+/// The same as nft lists it.
+pub(crate) const FLOWTABLE_PRIORITY: i64 = 10;
 const AFTER: &str = "filter + 11";
 
 /// The chains at ingress.
