@@ -41,7 +41,20 @@ export type DoctorFix = {
  */
 export type Engine = 'off' | 'flowtable' | 'flowtable-hw' | 'ebpf';
 /**
- * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf; ended: the connection is over (reset, or FIN from both sides), and conntrack keeps its entry until the timeout.
+ * Ports of the flowtable, by what their drivers say; null: another engine, or the kernel cannot be asked
+ */
+export type HardwarePorts = {
+  /**
+   * hw-tc-offload is on. A flow is in hardware only between two of them
+   */
+  able: string[];
+  /**
+   * how many ports there are
+   */
+  present: number;
+} | null;
+/**
+ * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (a driver has taken at least one direction, see the method flow), ebpf; ended: the connection is over (reset, or FIN from both sides), and conntrack keeps its entry until the timeout.
  */
 export type Path = 'ended' | 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
 /**
@@ -924,6 +937,7 @@ export interface EngineState {
    * flowtable-hw is in force, and for a minute of traffic no flow was in hardware
    */
   hardware_unused: boolean;
+  hardware_ports: HardwarePorts;
 }
 /**
  * Why the active engine is not the wanted one, or the last change was refused; `why` has its English text.
@@ -1046,6 +1060,10 @@ export interface FlowDetail {
    * bytes of both directions that an engine has forwarded
    */
   offloaded_bytes: number;
+  /**
+   * directions in hardware: empty: none; up: from the initiator alone; down: to it alone; either: at least one of them: conntrack has one bit for both, and the kernel does not tell which
+   */
+  hardware: '' | 'up' | 'down' | 'either';
   /**
    * lowest devices at the initiator's and the responder's end; empty: unknown
    */

@@ -17,6 +17,7 @@ describe('a finding of the daemon', () => {
     applied_ms: 0,
     packet_rules: [],
     hardware_unused: false,
+    hardware_ports: null,
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const none = { problems: [], engine };

@@ -126,6 +126,7 @@ describe('layout', () => {
     applied_ms: 0,
     packet_rules: [],
     hardware_unused: false,
+    hardware_ports: null,
     revocation: { count: 0, flows: 0, at_ms: 0, why: '', cause: { code: '', params: {} } },
   };
   const overlaps = (a: Box, b: Box) =>

@@ -104,6 +104,12 @@ pub(crate) fn engine(state: &Value) -> String {
         let _ = writeln!(out, "reason             {why}");
     }
     let _ = writeln!(out, "devices            {}", joined(state, "devices"));
+    let hardware = &state["hardware_ports"];
+    if !hardware.is_null() {
+        let (able, present) = (list(hardware, "able").count(), number(hardware, "present"));
+        let unused = if flag(state, "hardware_unused") { ", no flow in hardware" } else { "" };
+        let _ = writeln!(out, "hardware           {able} of {present} ports{unused}");
+    }
     out
 }
 
@@ -168,6 +174,9 @@ pub(crate) fn flow(answer: &Value) -> String {
     for (name, value) in answer["flow"].as_object().into_iter().flatten() {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(out, "{name:<14} {text}");
+    }
+    if !text(answer, "hardware").is_empty() {
+        let _ = writeln!(out, "{:<14} {}", "hardware", text(answer, "hardware"));
     }
     let _ = writeln!(out, "{:<14} {}\n", "ports", joined(answer, "ports"));
     let first = list(answer, "events").next().map_or(0, |event| number(event, "at_ms"));

@@ -28,6 +28,19 @@ fn flows_stand_in_columns() {
 }
 
 #[test]
+fn an_engine_in_hardware_says_how_many_ports_support_it() {
+    let mut state = json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "why": "",
+        "devices": ["lan1", "wan"], "hardware_unused": false,
+        "hardware_ports": {"able": ["lan1"], "present": 2}});
+    let last = |state: &Value| engine(state).lines().last().unwrap_or_default().to_owned();
+    assert_eq!(last(&state), "hardware           1 of 2 ports");
+    state["hardware_unused"] = true.into();
+    assert_eq!(last(&state), "hardware           1 of 2 ports, no flow in hardware");
+    state["hardware_ports"] = Value::Null;
+    assert_eq!(last(&state), "devices            lan1, wan");
+}
+
+#[test]
 fn status_says_why_the_engine_differs() {
     let text = status(&json!({
         "engine": {"wanted": "flowtable", "active": "off", "why": "nft refused it", "devices": []},

@@ -6,13 +6,14 @@
 use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
-use model::Action;
+use model::{Action, Engine};
 
 use crate::flow_route::FlowRoute;
 use crate::handshake::{OffloadState, Passed};
 use crate::inspection::InspectionStatus;
 use crate::intern::Number;
-use crate::path::{Path, Reason};
+use crate::network::Reach;
+use crate::path::{HardwareDirection, Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
 use crate::report::Reported;
 use crate::stack::ByStack;
@@ -121,9 +122,8 @@ pub(crate) struct Flow {
     pub(crate) multicast: bool,
     /// Where more than its destination decides.
     pub(crate) route: Option<Box<FlowRoute>>,
-    /// The flowtable does not see packets of the initiator, the responder: they come in through a
-    /// device that is not listed.
-    pub(crate) unlisted: [bool; 2],
+    /// The best that a flowtable can do for packets from the initiator, the responder.
+    pub(crate) reach: [Reach; 2],
     /// Packets that the stack has forwarded although the flow is offloaded, or may not be.
     pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
@@ -174,7 +174,7 @@ impl Flow {
             local: false,
             multicast: is_multicast(&entry.orig),
             route: None,
-            unlisted: [false; 2],
+            reach: [Reach::Hardware; 2],
             by_stack: None,
             reading: Reading::Foreign,
             offload: OffloadState::Idle,
@@ -232,6 +232,24 @@ impl Flow {
     /// Both directions, bits per second.
     pub(crate) fn bps(&self) -> f32 {
         self.up_bps + self.down_bps
+    }
+
+    /// The best for each direction, by the flowtable of this engine or, with none, by a foreign one
+    /// whose devices are unknown.
+    pub(crate) fn reach_of(&self, engine: Engine) -> [Reach; 2] {
+        if engine == Engine::Off { [Reach::Hardware; 2] } else { self.reach }
+    }
+
+    /// The directions in hardware. Conntrack says that a driver has taken one at least.
+    pub(crate) fn hardware(&self, engine: Engine) -> HardwareDirection {
+        if self.path != Path::Hardware {
+            return HardwareDirection::None;
+        }
+        match self.reach_of(engine).map(|reach| reach == Reach::Hardware) {
+            [true, false] => HardwareDirection::Up,
+            [false, true] => HardwareDirection::Down,
+            [true, true] | [false, false] => HardwareDirection::Either,
+        }
     }
 
     /// Its packets are forwarded, not the router's own.

@@ -15,7 +15,7 @@ use model::Engine;
 
 use crate::handshake::OffloadState;
 use crate::inspection::InspectionStatus;
-use crate::network::Side;
+use crate::network::{Reach, Side, reach};
 use crate::path::{Path, Reason};
 use crate::proto::{TCP, UDP};
 
@@ -184,27 +184,39 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 ///
 /// Flows that our programs carry are carried by nothing else: they are before the flowtable.
 ///
-/// Two exceptions. Packets that do not match the entry take the slow path. And
+/// Three exceptions. Packets that do not match the entry take the slow path.
 /// `nft_dev_forward_path` gives up on a device that is not listed, and the flow is added all the
-/// same: when that holds for both sides, no packet ever meets the flowtable. The rungs below then
-/// say why.
+/// same: when that holds for both sides, no packet ever meets the flowtable, and the rungs below
+/// say why. And `nf_flow_offload_tuple` offers a rule to each driver: one may take it although its
+/// packets enter or leave through a port of another, so these are forwarded in software.
 fn carried(facts: &Facts<'_>) -> Option<Verdict> {
     if facts.offload == OffloadState::Carried {
         return Some((Path::Ebpf, None));
     }
-    let unlisted = |side: Option<&Side>| side.is_some_and(Side::unlisted);
-    let unseen = unlisted(facts.initiator) && unlisted(facts.responder);
-    let path = offloaded(facts.status, facts.engine != Engine::Off && unseen);
+    let ends = reach([facts.initiator, facts.responder]);
+    let foreign = facts.engine == Engine::Off;
+    let path = offloaded(facts.status, if foreign { [Reach::Hardware; 2] } else { ends });
     path.filter(|_| !facts.missed).map(|path| (path, None))
 }
 
-/// The path that the status bits show, if it is not the slow one. `unseen`: our flowtable sees
-/// packets of neither side.
-pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
-    if status.has(Status::HW_OFFLOAD) {
+/// The path that the status bits show, if it is not the slow one: that of the better direction.
+pub(crate) fn offloaded(status: Status, reach: [Reach; 2]) -> Option<Path> {
+    let best = reach[0].max(reach[1]);
+    if status.has(Status::HW_OFFLOAD) && best == Reach::Hardware {
         return Some(Path::Hardware);
     }
-    (status.has(Status::OFFLOAD) && !unseen).then_some(Path::Flowtable)
+    (status.has(Status::OFFLOAD) && best != Reach::Stack).then_some(Path::Flowtable)
+}
+
+/// The path of one direction of a flow.
+pub(crate) fn direction(path: Path, reach: Reach) -> Path {
+    match (path, reach) {
+        (Path::Hardware | Path::Flowtable, Reach::Stack) => Path::Slow,
+        (Path::Hardware, Reach::Software) => Path::Flowtable,
+        (Path::Ended | Path::Slow | Path::Inspect | Path::Ebpf, _)
+        | (Path::Flowtable, Reach::Software | Reach::Hardware)
+        | (Path::Hardware, Reach::Hardware) => path,
+    }
 }
 
 /// A connection that is over has no packets left to forward. The router's own stay local.

@@ -36,6 +36,28 @@ pub struct Side {
     /// SQM takes the packets that its lowest device receives to an ifb, from which they return past
     /// the flowtable.
     pub redirected: bool,
+    /// The driver of its lowest device may forward flows by itself; true if that is unknown.
+    pub hardware: bool,
+}
+
+/// The best that a flowtable can do for the packets of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Its packets enter through a device that the flowtable does not list.
+    Stack,
+    Software,
+    Hardware,
+}
+
+/// The best for the packets of either end. A driver forwards between its own ports only, so both
+/// ends need one that can.
+pub(crate) fn reach(ends: [Option<&Side>; 2]) -> [Reach; 2] {
+    let able = ends.iter().flatten().all(|side| side.hardware);
+    ends.map(|end| match end {
+        Some(side) if side.unlisted() => Reach::Stack,
+        Some(_) | None if able => Reach::Hardware,
+        Some(_) | None => Reach::Software,
+    })
 }
 
 impl Side {

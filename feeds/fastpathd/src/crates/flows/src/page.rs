@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use crate::path::HardwareDirection;
 use crate::query::Group;
 use crate::rows::{self, FlowEvent, FlowRow};
 
@@ -47,6 +48,8 @@ pub struct FlowDetail<'a> {
     pub flow: FlowRow<'a>,
     /// Bytes of both directions that an engine has forwarded.
     pub offloaded_bytes: u64,
+    /// The directions that hardware forwards.
+    pub hardware: HardwareDirection,
     /// Lowest devices of the initiator's and the other side; empty: unknown.
     pub ports: [&'a str; 2],
     /// Oldest first, at most 16.

@@ -25,6 +25,21 @@ config::named! {
     }
 }
 
+/// The directions of a flow that hardware forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HardwareDirection {
+    /// Not in hardware.
+    #[serde(rename = "")]
+    None,
+    /// Packets from the initiator.
+    Up,
+    /// Packets to the initiator.
+    Down,
+    /// One direction at least: conntrack has one bit for both.
+    Either,
+}
+
 impl Path {
     /// The paths of packets: those with bytes, rates and a share.
     pub const FORWARDING: [Self; 5] =

@@ -5,14 +5,14 @@
 
 mod support;
 
-use ctnetlink::{Counters, Entry, Event};
+use ctnetlink::{Counters, Entry, Event, Status};
 use flows::{InspectionState, Seen, StackCount};
 use model::{Action, Gate};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{
     BUDGET, BYPASS, Net, SPENT, at, counted, credited, dump, dump_in, inspecting, inspection,
-    marked, offloaded, only, uncounted, watching, web,
+    marked, offloaded, only, uncounted, watching, web, with_status,
 };
 
 fn done(entry: Entry, mark: u32) -> Entry {
@@ -59,6 +59,47 @@ fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
     // The end of the connection comes without a count.
     table.event(&Event::Destroy(there(35_000, 1_950_000)), at(3.5), &Net::default());
     assert_eq!(credited(&table), [28_000, 0, 1_957_000]);
+}
+
+/// The detail of the first flow, with conntrack's bit for hardware and so many bytes, and the bytes
+/// of the paths slow, flowtable, hardware.
+fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
+    let mut table = watching();
+    let entry = with_status(offloaded(counted(web(1), 0, 0)), Status::HW_OFFLOAD);
+    dump_in(&mut table, 1.0, std::slice::from_ref(&entry), net);
+    dump_in(&mut table, 2.0, &[counted(entry, up, down)], net);
+    let id = only(&table, 2.0)["id"].as_u64().expect("an id");
+    let detail = serde_json::to_value(table.flow(id, at(2.0)).expect("there")).expect("JSON");
+    let paths = table.totals().paths;
+    (detail, [paths.slow.bytes, paths.flowtable.bytes, paths.hardware.bytes])
+}
+
+#[test]
+fn hardware_is_said_of_the_directions_that_a_driver_can_forward() {
+    let net = Net::default();
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!(
+        (&detail["flow"]["path"], &detail["hardware"]),
+        (&json!("hardware"), &json!("either"))
+    );
+    assert_eq!(bytes, [0, 0, 10_000]);
+    // Packets from the Internet enter through a device without an entry.
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!((&detail["flow"]["path"], &detail["hardware"]), (&json!("hardware"), &json!("up")));
+    assert_eq!(bytes, [9000, 0, 1000]);
+    let mut net = Net::default();
+    net.lan.in_flowtable = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!(detail["hardware"], "down");
+    assert_eq!(bytes, [1000, 0, 9000]);
+    // The driver of one port alone took a rule that no packet can meet.
+    let mut net = Net::default();
+    net.wan.hardware = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!((&detail["flow"]["path"], &detail["hardware"]), (&json!("flowtable"), &json!("")));
+    assert_eq!(bytes, [0, 10_000, 0]);
 }
 
 #[test]

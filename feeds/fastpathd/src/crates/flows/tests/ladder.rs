@@ -64,6 +64,26 @@ fn status_bits_come_first() {
 }
 
 #[test]
+fn hardware_needs_a_driver_at_both_ends() {
+    let both = Status::OFFLOAD | Status::HW_OFFLOAD;
+    for (lan, wan) in [(true, false), (false, true), (false, false)] {
+        let mut net = Net::default();
+        (net.lan.hardware, net.wan.hardware) = (lan, wan);
+        let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
+        assert_eq!(climb(&facts), (Path::Flowtable, None), "{lan} {wan}");
+        let foreign = Facts { engine: Engine::Off, ..facts };
+        assert_eq!(climb(&foreign), (Path::Hardware, None), "devices of others are unknown");
+    }
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
+    assert_eq!(climb(&facts), (Path::Hardware, None), "packets from the other end");
+    net.lan.in_flowtable = false;
+    let facts = Facts { status: both, ..taken(&net.lan, &net.wan) };
+    assert_eq!(climb(&facts).0, Path::Slow, "no driver was offered a rule");
+}
+
+#[test]
 fn inspection_comes_before_the_flowtable() {
     let waits = |facts: &mut Facts<'_>, _: &Net| facts.inspection = InspectionStatus::Inspecting;
     check(waits, Path::Inspect, Some(Reason::Inspecting));

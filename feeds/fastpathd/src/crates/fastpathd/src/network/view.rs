@@ -33,6 +33,8 @@ pub(crate) struct NetworkView {
     left_out: LeftOut,
     /// Layer 3 devices that they leave out because of a queue.
     shaped: BTreeSet<String>,
+    /// Devices of the flowtable whose drivers may forward flows; `None` if that is unknown.
+    hardware: Option<BTreeSet<String>>,
     generation: u64,
     /// Names are handed out by the hundred thousand: one copy of each.
     interned: RefCell<HashMap<Name, Rc<str>>>,
@@ -95,6 +97,13 @@ impl NetworkView {
         }
     }
 
+    pub(crate) fn set_hardware(&mut self, hardware: Option<BTreeSet<String>>) {
+        if hardware != self.hardware {
+            self.hardware = hardware;
+            self.generation += 1;
+        }
+    }
+
     pub(crate) fn set_programs(&mut self, programs: BTreeSet<String>) {
         if programs != self.programs {
             self.programs = programs;
@@ -153,6 +162,10 @@ impl Network for NetworkView {
                 || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
             shaped: self.shaped.contains(&*side.device),
             redirected: port.is_some_and(|p| self.topology.is_redirected(p)),
+            hardware: self.hardware.as_ref().is_none_or(|able| match port {
+                Some(port) => able.contains(&**port),
+                None => !able.is_empty(),
+            }),
         })
     }
 

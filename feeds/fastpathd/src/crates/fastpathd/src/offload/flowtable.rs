@@ -14,6 +14,7 @@ use ruleset::{Applied, ApplyError, Plan};
 use serde::Serialize;
 
 use crate::offload::foreign::rule_names;
+use crate::offload::hardware::HardwarePorts;
 use crate::offload::revocation::RevocationReport;
 use crate::sys::error::chain;
 
@@ -90,6 +91,7 @@ pub(crate) struct EngineReport {
     pub(crate) revocation: RevocationReport,
     pub(crate) packet_rules: Vec<String>,
     pub(crate) hardware_unused: bool,
+    pub(crate) hardware_ports: Option<HardwarePorts>,
 }
 
 config::coded! {
@@ -438,6 +440,7 @@ impl Flowtable {
             applied_ms: self.applied.map_or(0, |applied| now.unix_ms_at(applied)),
             revocation: RevocationReport::default(),
             hardware_unused: false,
+            hardware_ports: None,
             packet_rules: self.in_force.as_ref().map(rule_names).unwrap_or_default(),
         }
     }

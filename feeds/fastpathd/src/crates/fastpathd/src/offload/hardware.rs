@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether hardware takes flows. `OpenWrt`'s kernel accepts a flowtable with `flags offload`
-//! although no driver supports it, so the engine in force says nothing about that.
+//! Whether hardware takes flows, and which ports support it. `OpenWrt`'s kernel accepts a flowtable
+//! with `flags offload` although no driver supports it, so the engine in force says nothing about
+//! that.
+
+use std::collections::BTreeSet;
 
 use flows::Path;
 use model::Engine;
+use netlink::{Family, RequestError, attribute, attributes, contents, push_attribute};
+use serde::Serialize;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -11,16 +16,70 @@ use crate::effect::Effect as AnyEffect;
 /// Seconds of traffic in the flowtable without a flow in hardware, after which there will be none.
 const UNUSED_AFTER: u32 = 60;
 
+/// Ports of the flowtable, and those whose drivers may forward flows (`hw-tc-offload` is on).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct HardwarePorts {
+    able: BTreeSet<String>,
+    present: usize,
+}
+
+impl HardwarePorts {
+    /// Asks the drivers; `None` if the kernel cannot be asked. A port that is gone is not able.
+    pub(crate) fn read(ports: &BTreeSet<String>) -> Option<Self> {
+        let mut kernel = Family::open("ethtool").ok()?;
+        let mut able = BTreeSet::new();
+        for port in ports {
+            match has_feature(&mut kernel, port, ABLE) {
+                Ok(true) => able.insert(port.clone()),
+                Ok(false) => false,
+                Err(error) if error.refused() == Some(libc::ENODEV) => false,
+                Err(_) => return None,
+            };
+        }
+        Some(Self { able, present: ports.len() })
+    }
+}
+
+/// Whether an offload of a port is on.
+fn has_feature(kernel: &mut Family, port: &str, feature: &str) -> Result<bool, RequestError> {
+    /// `ETHTOOL_MSG_FEATURES_GET`, and attributes of requests and answers.
+    const FEATURES_GET: u8 = 11;
+    const NESTED: u16 = 1 << 15;
+    const HEADER: u16 = 1;
+    const DEV_NAME: u16 = 2;
+    const ACTIVE: u16 = 4;
+    const BITS: u16 = 3;
+    const NAME: u16 = 2;
+    let (mut device, mut request) = (Vec::new(), Vec::new());
+    push_attribute(&mut device, DEV_NAME, &[port.as_bytes(), &[0]].concat());
+    push_attribute(&mut request, NESTED | HEADER, &device);
+    let answer = kernel.request(FEATURES_GET, &request)?;
+    let sets = contents(&answer).filter_map(|content| attribute(content, ACTIVE));
+    // A set without a mask lists the bits that are on.
+    let mut on = sets.filter_map(|set| attribute(set, BITS)).flat_map(attributes);
+    let name = [feature.as_bytes(), &[0]].concat();
+    Ok(on.any(|(_, bit)| attribute(bit, NAME) == Some(&name)))
+}
+
+/// The offload of a driver that may hold entries of a flowtable.
+const ABLE: &str = "hw-tc-offload";
+
 /// How long the flowtable has had flows, and hardware none.
 #[derive(Debug, Default)]
 pub(crate) struct HardwareUse {
     seconds: u32,
+    /// `None` without hardware offload, or if the drivers are unknown.
+    ports: Option<HardwarePorts>,
 }
 
 impl HardwareUse {
     /// Hardware offload is in force, and without effect.
     pub(crate) fn is_unused(&self) -> bool {
         self.seconds >= UNUSED_AFTER
+    }
+
+    pub(crate) fn ports(&self) -> Option<&HardwarePorts> {
+        self.ports.as_ref()
     }
 
     /// A second with so many flows in hardware and in the flowtable alone. True if
@@ -37,6 +96,12 @@ impl HardwareUse {
 }
 
 impl Core {
+    /// Ports of a table that has been applied or verified.
+    pub(super) fn hardware_ports(&mut self, ports: Option<HardwarePorts>) {
+        self.network.view_mut().set_hardware(ports.as_ref().map(|ports| ports.able.clone()));
+        self.offload.hardware.ports = ports;
+    }
+
     /// Once a second: queues that hardware would bypass depend on it.
     pub(super) fn hardware_second(&mut self) -> Option<AnyEffect> {
         let flows = self.conntrack.flows();
@@ -51,7 +116,13 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
+    use ruleset::{Applied, ForeignRules};
+    use serde_json::json;
+
     use super::*;
+    use crate::fixture::{ask, running};
+    use crate::offload::flowtable::Job;
+    use crate::offload::{Effect, Event};
 
     #[test]
     fn a_minute_of_traffic_without_a_flow_in_hardware_is_told_until_there_is_one() {
@@ -69,6 +140,21 @@ mod tests {
     }
 
     #[test]
+    fn a_port_is_able_only_if_its_driver_says_so() {
+        let ports = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        // The loopback of whatever runs the tests, whose hw-tc-offload is off and fixed.
+        let read = HardwarePorts::read(&ports(&["lo", "no-such-port"])).unwrap();
+        assert_eq!(read, HardwarePorts { able: BTreeSet::new(), present: 2 });
+    }
+
+    #[test]
+    fn features_that_are_on_are_found_by_name() {
+        let mut kernel = Family::open("ethtool").unwrap();
+        assert!(has_feature(&mut kernel, "lo", "tx-scatter-gather").unwrap());
+        assert!(!has_feature(&mut kernel, "lo", "hw-tc-offload").unwrap());
+    }
+
+    #[test]
     fn other_engines_want_no_hardware() {
         let mut hardware = HardwareUse::default();
         for engine in [Engine::Off, Engine::Flowtable, Engine::Ebpf] {
@@ -76,5 +162,41 @@ mod tests {
                 assert!(!hardware.second(engine, 0, 5));
             }
         }
+    }
+
+    #[test]
+    fn hardware_passes_packets_by_early_chains_of_a_port() {
+        let listing = json!({"nftables": [
+            {"chain": {"family": "netdev", "table": "qos", "name": "lan1", "type": "filter",
+                "hook": "ingress", "prio": -200, "policy": "accept", "dev": "lan1"}},
+            {"rule": {"family": "netdev", "table": "qos", "chain": "lan1", "handle": 7, "expr": [
+                {"limit": {"rate": 500, "per": "second", "inv": true}}, {"drop": null}]}},
+        ]});
+        let mut core = running();
+        core.rules_read(Ok(ForeignRules::parse(&listing)));
+        let chains = |effects: Vec<AnyEffect>| {
+            effects.into_iter().find_map(|effect| match effect {
+                AnyEffect::Offload(Effect::Run(Job::Apply { plan, .. })) => {
+                    Some(plan.packet_chains.len())
+                }
+                _ => None,
+            })
+        };
+        assert_eq!(chains(core.command(Engine::FlowtableHw)), Some(1));
+        core.applied(Ok(Applied::Replaced));
+        assert_eq!(chains(core.command(Engine::Flowtable)), Some(0));
+    }
+
+    #[test]
+    fn the_engine_in_force_has_the_ports_that_support_hardware() {
+        let mut core = running();
+        core.command(Engine::FlowtableHw);
+        let ports = HardwarePorts::read(&BTreeSet::from(["lo".to_owned()]));
+        core.offload_event(Event::HardwarePorts(ports));
+        core.applied(Ok(Applied::Replaced));
+        let engine = ask(&mut core, "status", json!({}))["engine"].take();
+        assert_eq!(engine["hardware_ports"], json!({"able": [], "present": 1}));
+        core.offload_event(Event::HardwarePorts(None));
+        assert_eq!(ask(&mut core, "status", json!({}))["engine"]["hardware_ports"], json!(null));
     }
 }

@@ -14,7 +14,7 @@ use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReport, Flowtable, Job, JobFailure};
-use hardware::HardwareUse;
+use hardware::{HardwarePorts, HardwareUse};
 use revocation::{RevocationReason, Revocations};
 
 pub(crate) mod answer;
@@ -43,6 +43,8 @@ pub(crate) enum Event {
     Applied(Result<Applied, JobFailure>),
     /// The outcome of a job that verifies the table: whether the plan is still in force.
     Verified(bool),
+    /// Which ports of that table support hardware offload; `None` without it.
+    HardwarePorts(Option<HardwarePorts>),
     /// Programs have been attached to devices, or could not be.
     Attached(Box<Result<AttachOutcome, ProgramsReason>>),
 }
@@ -126,6 +128,7 @@ impl State {
         EngineReport {
             revocation: self.revocations.report(now),
             hardware_unused: self.hardware.is_unused(),
+            hardware_ports: self.hardware.ports().cloned(),
             ..self.flowtable.report(now)
         }
     }
@@ -143,6 +146,10 @@ impl Core {
             Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
             Event::Applied(result) => self.applied(result),
             Event::Verified(in_force) => self.verified(in_force),
+            Event::HardwarePorts(ports) => {
+                self.hardware_ports(ports);
+                Vec::new()
+            }
             Event::Attached(result) => self.attached(*result),
         }
     }

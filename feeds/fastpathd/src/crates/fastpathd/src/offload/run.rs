@@ -2,6 +2,7 @@
 //! Runs nft and the loader of programs, one at a time, follows the rules of nftables (pause after a
 //! failure), and stores the generation of the rules in force.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use ctnetlink::{Revision, RevisionError, RevisionSocket, Revisions};
 use netlink::{AsyncSocket, DUMP, Dump, Protocol, REQUEST, RequestError, overrun};
 use ruleset::{ForeignRules, NftCommand};
 use tokio::sync::mpsc::Sender;
+use topology::Name;
 
 use crate::core::Core;
 use crate::daemon::Io;
@@ -16,6 +18,7 @@ use crate::event::Event as AnyEvent;
 use crate::ips::run::read_table;
 use crate::offload::ebpf::AttachRequest;
 use crate::offload::flowtable::{Job, JobFailure};
+use crate::offload::hardware::HardwarePorts;
 use crate::offload::{Effect, Event, attach};
 use crate::sys::error::chain;
 use crate::sys::file;
@@ -147,12 +150,14 @@ fn run_job(job: Job, core: &Core, io: &Io) {
         Job::Verify(_) => false,
     };
     let counts = core.ips.inspection().is_enabled() && replaces;
+    let tunnels = core.network.topology().tunnels(true);
     spawn_local(async move {
         let _guard = lock.lock().await;
         if counts {
             // The counters of a table are lost with it.
             read_table(&nft, &events).await;
         }
+        let ports = hardware_ports(&job, &tunnels);
         let event = match job {
             Job::Apply { plan, in_force } => {
                 let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
@@ -164,8 +169,18 @@ fn run_job(job: Job, core: &Core, io: &Io) {
             }
             Job::Verify(plan) => Event::Verified(is_in_force(&nft, &plan).await),
         };
+        let _ = events.send(AnyEvent::Offload(Event::HardwarePorts(ports))).await;
         let _ = events.send(AnyEvent::Offload(event)).await;
     });
+}
+
+/// The ports of the job's table, if it wants hardware offload. Drivers are asked each time: ethtool
+/// may have changed them.
+fn hardware_ports(job: &Job, tunnels: &BTreeSet<Name>) -> Option<HardwarePorts> {
+    let (Job::Apply { plan, .. } | Job::Renew(plan) | Job::Verify(plan)) = job;
+    let port = |device: &&String| !tunnels.contains(device.as_str());
+    let ports = plan.devices.iter().filter(port).cloned().collect();
+    plan.hardware.then(|| HardwarePorts::read(&ports))?
 }
 
 async fn is_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {

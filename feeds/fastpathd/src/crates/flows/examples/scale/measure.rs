@@ -333,6 +333,7 @@ impl SampleNetwork {
             left_out: false,
             shaped: false,
             redirected: false,
+            hardware: true,
         };
         Self {
             generation: 1,

@@ -85,6 +85,7 @@ impl FlowTable {
         Some(FlowDetail {
             flow: self.row(flow, now),
             offloaded_bytes: flow.offloaded_bytes,
+            hardware: flow.hardware(self.engine.engine),
             ports: [port(flow.initiator), port(flow.responder)],
             events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
             moves: Vec::new(),

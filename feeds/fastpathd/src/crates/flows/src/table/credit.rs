@@ -3,7 +3,6 @@
 //! before inspection ended: by the budget, else by 1 MiB.
 
 use ctnetlink::{Counters, Entry};
-use model::Engine;
 
 use crate::flow::{Delta, Growth, Reading};
 use crate::handshake::Event;
@@ -47,13 +46,13 @@ impl FlowTable {
             (true, false) => growth.delta,
             (true, true) => before_leaving(&growth, &self.inspection),
         };
-        let ours = self.engine.engine != Engine::Off && best == Path::Flowtable;
+        let reach = flow.reach_of(self.engine.engine);
         let rest = [0, 1].map(|i| less(growth.delta[i], inspected[i]));
         let missed = flow.by_stack.as_deref_mut().filter(|_| best.offloaded());
         let missed = missed.map(|seen| seen.part(&rest, ended)).unwrap_or_default();
         let mut credits = [Credit::default(); 6];
         for direction in [0, 1] {
-            let path = if ours && flow.unlisted[direction] { Path::Slow } else { best };
+            let path = ladder::direction(best, reach[direction]);
             let counters = less(rest[direction], missed[direction]);
             if path.offloaded() {
                 flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(counters.bytes);
@@ -77,8 +76,7 @@ impl FlowTable {
     /// may have taken it, Suricata or the budget may have let it go.
     pub(super) fn note_paths(&mut self, position: usize) {
         let flow = &mut self.flows[position];
-        let unseen = self.engine.engine != Engine::Off && flow.unlisted == [true; 2];
-        let offloaded = ladder::offloaded(flow.status, unseen);
+        let offloaded = ladder::offloaded(flow.status, flow.reach_of(self.engine.engine));
         flow.inspection = if flow.forwarded() {
             self.inspection.standing(flow.action, flow.mark, offloaded.is_some())
         } else {

@@ -15,7 +15,7 @@ use crate::handshake::{Event, OffloadRequest};
 use crate::inspection::InspectionState;
 use crate::intern::Number;
 use crate::ladder::{Climb, Facts, offloaded};
-use crate::network::{Network, Side};
+use crate::network::{Network, Reach, reach};
 use crate::stack::ByStack;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -76,7 +76,7 @@ impl FlowTable {
         let flow = &mut self.flows[position];
         let hops = flow.hops();
         let sides = [0, 1].map(|i| net.side([initiator, responder][i], hops.map(|both| both[i])));
-        flow.unlisted = [0, 1].map(|i| sides[i].as_ref().is_some_and(Side::unlisted));
+        flow.reach = reach([0, 1].map(|i| sides[i].as_ref()));
         [flow.initiator, flow.responder] =
             sides.map(|side| side.map_or(0, |side| self.sides.number(side)));
         let mut name = |address| match net.name(address) {
@@ -104,7 +104,8 @@ impl FlowTable {
         let unknown = |route: &FlowRoute| route.routing == Routing::Unknown;
         let lost = flow.route.as_deref().is_some_and(unknown) && !before.is_some_and(unknown);
         let known = ends.iter().any(|number| device(*number).is_some());
-        offloaded(flow.status, false).is_some() && (moved.contains(&true) || (lost && known))
+        offloaded(flow.status, [Reach::Hardware; 2]).is_some()
+            && (moved.contains(&true) || (lost && known))
     }
 
     /// Whether the kernel has come to route a flow otherwise that its flowtable carries, since this

@@ -44,6 +44,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         left_out: false,
         shaped: false,
         redirected: false,
+        hardware: true,
     }
 }
 

@@ -75,6 +75,7 @@ fn side(end: SocketAddr) -> Side {
         left_out: false,
         shaped: false,
         redirected: false,
+        hardware: true,
     }
 }
 
