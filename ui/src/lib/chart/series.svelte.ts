@@ -37,6 +37,11 @@ export class Series {
     return this.span !== 'minutes' && this.older?.answer === null;
   }
 
+  /** In place of the chart while it is loading. */
+  awaiting(loading: string): string {
+    return this.live.awaiting(loading);
+  }
+
   /** Why the router does not answer; empty if it does. */
   get trouble(): string {
     return this.loading ? (this.older?.trouble ?? '') : '';

@@ -80,6 +80,11 @@ export class Live {
     return this.answering || this.connection === 'absent';
   }
 
+  /** In place of an answer that is not there yet: `loading`, unless none will come. */
+  awaiting(loading: string): string {
+    return this.answering ? loading : t('live.unread');
+  }
+
   /** The engine after a change, until the next answer has it. */
   engineChanged(engine: EngineState): void {
     if (this.status) this.status = { ...this.status, engine };

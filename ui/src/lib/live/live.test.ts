@@ -52,6 +52,7 @@ describe('Live', () => {
     live.start();
     await vi.advanceTimersByTimeAsync(10_500);
     expect(live.connection).toBe('live');
+    expect(live.awaiting('Loading …')).toBe('Loading …');
     expect(live.epoch).toBe(11);
     expect(router.calls.filter((call) => call === 'status')).toHaveLength(11);
     expect(router.calls.filter((call) => call === 'history')).toHaveLength(1);
@@ -88,6 +89,7 @@ describe('Live', () => {
     live.start();
     await vi.advanceTimersByTimeAsync(100);
     expect(live).toMatchObject({ connection: 'absent', refusal: '' });
+    expect(live.awaiting('Loading …')).toBe('Not known: fastpathd does not respond.');
     router.fault = 'failed';
     await vi.advanceTimersByTimeAsync(10_000);
     expect(live.connection).toBe('refused');

@@ -94,7 +94,9 @@ pub(crate) fn flushed(answer: &Value) -> String {
 pub(crate) fn engine(state: &Value) -> String {
     let mut out = String::new();
     let (wanted, active) = (text(state, "wanted"), text(state, "active"));
-    if wanted == active {
+    if state["cause"]["code"] == "waiting" {
+        let _ = writeln!(out, "engine             starting");
+    } else if wanted == active {
         let _ = writeln!(out, "engine             {active}");
     } else {
         let _ = writeln!(out, "engine             {active} (configured: {wanted})");

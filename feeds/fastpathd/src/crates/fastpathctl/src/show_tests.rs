@@ -37,7 +37,9 @@ fn an_engine_in_hardware_says_how_many_ports_support_it() {
     state["hardware_unused"] = true.into();
     assert_eq!(last(&state), "hardware           1 of 2 ports, no flow in hardware");
     state["hardware_ports"] = Value::Null;
-    assert_eq!(last(&state), "devices            lan1, wan");
+    assert_eq!(last(&state), "devices            lan1 wan");
+    state["cause"] = json!({"code": "waiting", "params": {}});
+    assert!(engine(&state).starts_with("engine             starting\n"));
 }
 
 #[test]
