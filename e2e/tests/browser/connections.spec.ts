@@ -8,7 +8,7 @@ test('a review of the firewall offers to end established connections', async ({ 
   await page.getByLabel('iot may open connections to mgmt', { exact: true }).check();
   await looked(page);
   const ending = review(page).getByRole('checkbox', {
-    name: 'Apply to established connections too',
+    name: 'Also close existing connections',
     exact: true,
   });
   await expect(ending).not.toBeChecked();

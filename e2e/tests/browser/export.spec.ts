@@ -126,7 +126,7 @@ test('an unknown option of a collector is named, and removed', async ({ page, ro
 
 test('the number of hosts with metrics is set on the page', async ({ page, router }) => {
   await open(page, 'export');
-  const number = page.getByLabel('Hosts with metrics of their own');
+  const number = page.getByLabel('Hosts reported individually');
   await expect(number).toHaveValue('20');
   await number.fill('101');
   await expect(page.getByText('A number from 0 to 100.')).toBeVisible();

@@ -14,7 +14,7 @@ test(
     await expect(wan).toContainText('Up for');
     await router.cable('wan', 'off');
     await expect(wan).toContainText('No link on wan');
-    await expect(page.locator('[data-code="wan-down"]').first()).toContainText('wan is down');
+    await expect(page.locator('[data-code="wan-down"]').first()).toContainText('(wan) is down');
     await router.cable('wan', 'on');
     await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
     await expect(page.locator('[data-code="wan-down"]')).toHaveCount(0);

@@ -10,7 +10,7 @@ async function newVlan(page: Page, vid: string, name: string, address = ''): Pro
   await form.getByLabel('VLAN ID').fill(vid);
   await form.getByLabel('Name').fill(name);
   await form.getByLabel('Router address').fill(address);
-  await form.getByRole('button', { name: 'Add to draft' }).click();
+  await form.getByRole('button', { name: 'Add VLAN' }).click();
 }
 
 test('the matrix shows the file, also after it was changed elsewhere', async ({ page, router }) => {

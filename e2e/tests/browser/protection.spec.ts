@@ -213,8 +213,11 @@ test('connections that had left inspection are brought back', async ({ page, rou
   await open(page, 'flows');
   await expect(rowOf(page, port)).toContainText('Flowtable');
   await entry(page, 'Protection').click();
-  await page.getByRole('button', { name: 'Re-inspect all' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Re-inspect all' }).click();
+  await page.getByRole('button', { name: 'Inspect all connections again' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: 'Inspect all connections again' })
+    .click();
   await expect(page.getByText(/^\d+ connections? returned to inspection\.$/)).toBeVisible();
   await entry(page, 'Flows').click();
   await rowOf(page, port).getByRole('button').click();

@@ -74,7 +74,7 @@ const vlan: Task = {
     await hands.write(form.getByLabel('VLAN ID'), '30');
     await hands.write(form.getByLabel('Name'), 'guest');
     await hands.write(form.getByLabel('Router address'), '10.10.30.1/24');
-    await hands.press(form.getByRole('button', { name: 'Add to draft' }));
+    await hands.press(form.getByRole('button', { name: 'Add VLAN' }));
     await hands.choose(cell(page, 'lan3', 30), membership(page, 'lan3', 30, 'untagged'));
     await expect(page.locator('[data-leaves="10"]')).toHaveText('leaves VLAN 10');
     await expect(cell(page, 'lan3', 30)).toHaveAttribute('data-member', 'u*');

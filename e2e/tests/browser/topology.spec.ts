@@ -16,7 +16,7 @@ test('ports, VLANs, PPPoE, and the devices of the flowtable', core, async ({ pag
     await expect(page.locator(`[data-device="${device}"]`)).toContainText('In the flowtable');
   }
   for (const device of ['br-lan', 'br-lan.10', 'br-lan.20', 'wan.35', 'pppoe-wan']) {
-    await expect(page.locator(`[data-device="${device}"]`)).toContainText('Through its ports');
+    await expect(page.locator(`[data-device="${device}"]`)).toContainText('Via its ports');
   }
   await expect(page.locator('[data-device="lo"]')).toContainText('Not offloaded');
   await expect(page.locator('[data-device="wan.35"]')).toContainText('vlan 35');

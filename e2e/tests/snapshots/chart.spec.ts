@@ -171,10 +171,10 @@ test('keys zoom around the cursor and move the part', async ({ page }) => {
 test('the chart shows 5 minutes, an hour or a day', async ({ page }) => {
   await open(page);
   const span = (name: string) => chart(page).getByRole('button', { name, exact: true });
-  await expect(span('5 mins')).toHaveAttribute('aria-pressed', 'true');
+  await expect(span('5 min')).toHaveAttribute('aria-pressed', 'true');
   for (const [name, words, number] of [
-    ['1 hr', 'Throughput of the last hour', 360],
-    ['1 day', 'Throughput of the last 24 hours', 1440],
+    ['1 h', 'Throughput of the last hour', 360],
+    ['24 h', 'Throughput of the last 24 hours', 1440],
   ] as const) {
     await span(name).click();
     await expect(span(name)).toHaveAttribute('aria-pressed', 'true');
@@ -184,7 +184,7 @@ test('the chart shows 5 minutes, an hour or a day', async ({ page }) => {
   await keys(page).press('Home');
   // Of another day, so with its date and its zone.
   await expect(clock(page)).toHaveText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
-  await span('5 mins').click();
+  await span('5 min').click();
   await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 5 minutes/);
 });
 

@@ -68,9 +68,9 @@ test('the block that ends is that of its line, and after a yes', async ({ page }
 
 test('connections are inspected again after a yes', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath reinspect': { flows: 2 } });
-  await page.getByRole('button', { name: 'Re-inspect all' }).click();
+  await page.getByRole('button', { name: 'Inspect all connections again' }).click();
   expect(asked).toEqual([]);
-  await dialog(page).getByRole('button', { name: 'Re-inspect all' }).click();
+  await dialog(page).getByRole('button', { name: 'Inspect all connections again' }).click();
   await expect(page.getByText('2 connections returned to inspection.')).toBeVisible();
   expect(asked).toEqual(['fastpath reinspect {}']);
 });

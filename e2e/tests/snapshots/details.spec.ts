@@ -212,7 +212,7 @@ test('a change of the engine on Overview is announced as temporary', async ({ pa
     };
     result[1].engine.source = 'config';
   });
-  await expect(page.getByText('A switch here lasts until the next reload.')).toBeVisible();
+  await expect(page.getByText('Temporary until the next reload.')).toBeVisible();
 });
 
 test.describe('in German', () => {

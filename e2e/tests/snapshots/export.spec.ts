@@ -323,7 +323,7 @@ test('options of collectors and metrics are found by the search', async ({ page 
     await expect(page).toHaveURL(/#\/export$/);
   };
   await seek('hosts with metrics');
-  await expect(page.getByLabel('Hosts with metrics of their own')).toBeFocused();
+  await expect(page.getByLabel('Hosts reported individually')).toBeFocused();
   await seek('observation domain');
   await expect(page.getByRole('heading', { level: 2, name: 'Collectors' })).toBeFocused();
 });

@@ -51,7 +51,7 @@ test('only what cannot be undone is asked for with the sign of danger', async ({
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.goto('#/fastpath');
   await shown(page);
-  await page.getByRole('button', { name: 'Re-inspect all' }).click();
-  await expect(yes).toHaveText('Re-inspect all');
+  await page.getByRole('button', { name: 'Inspect all connections again' }).click();
+  await expect(yes).toHaveText('Inspect all connections again');
   await expect(yes.locator('svg')).toHaveCount(0);
 });

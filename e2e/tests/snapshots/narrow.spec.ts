@@ -31,7 +31,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   rules: ['Rule sources', 'Schedule', 'Rule set'],
   topology: ['Devices', 'VLAN membership', /^Hosts/],
   health: [
-    ...[/Some findings need attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
+    ...[/findings? needs? attention/, 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
     ...['Kernel and system', /checks passed/],
   ],
   network: ['Ports and VLANs of br-lan'],

@@ -1768,7 +1768,7 @@ export interface PathTotals {
  */
 export interface Ratio {
   /**
-   * over the last 10 seconds
+   * over the last 10 seconds; absent below 10 kB
    */
   now?: number;
   /**

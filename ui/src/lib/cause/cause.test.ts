@@ -63,7 +63,7 @@ describe('a reason', () => {
     await setLanguage('de');
     const cause = { code: 'absent', params: { consequence: 'dropped' } };
     expect(reason('ips', { why: 'Suricata is not running.', cause })).toBe(
-      'Suricata läuft nicht. Zu inspizierende Verbindungen werden verworfen.',
+      'Suricata läuft nicht. Zu prüfende Verbindungen werden verworfen.',
     );
   });
 

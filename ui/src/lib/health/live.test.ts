@@ -64,7 +64,7 @@ describe('a finding of the daemon', () => {
       params: { name: 'wan', port: 'eth0', hindrance },
       text: '',
     });
-    expect(textOf(down(''), none)).toBe('wan is down.');
+    expect(textOf(down(''), none)).toBe('The Internet connection (wan) is down.');
     expect(textOf(down('port-down'), none)).toBe('wan is down: its port eth0 is switched off.');
     expect(textOf(down('no-link'), none)).toBe('wan is down: its port has no link.');
     const failed = (error: string): Health => {

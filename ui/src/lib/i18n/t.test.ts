@@ -10,8 +10,8 @@ it('fills parameters and leaves unknown holes visible', () => {
 });
 
 it('chooses the plural form, of formatted numbers too', () => {
-  expect(t('flows.held', { n: 1 })).toBe('1 update held back while you read');
-  expect(t('flows.held', { n: 3 })).toBe('3 updates held back while you read');
+  expect(t('flows.held', { n: 1 })).toBe('Paused while you read · 1 update');
+  expect(t('flows.held', { n: 3 })).toBe('Paused while you read · 3 updates');
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
 });
 

@@ -58,7 +58,7 @@ describe('the settings that the search finds', () => {
     expect(labels).toContain('protection: Never blocked');
     expect(labels).toContain('fastpath: Conntrack helpers');
     expect(labels).toContain('export: Observation domain');
-    expect(labels).toContain('export: Hosts with metrics of their own');
+    expect(labels).toContain('export: Hosts reported individually');
     expect(labels.length).toBeGreaterThan(50);
     expect(keysOf('form').length).toBeGreaterThan(100);
     // No texts of choices and hints.

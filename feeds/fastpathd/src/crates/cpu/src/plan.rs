@@ -18,7 +18,7 @@ config::coded! {
     pub enum PlanReason {
         Disabled = "disabled", "disabled in the configuration";
         OneCpu = "one-cpu",
-            "only one CPU is available: it forwards and inspects, nothing is pinned";
+            "One CPU forwards and inspects; nothing is pinned.";
     }
 }
 

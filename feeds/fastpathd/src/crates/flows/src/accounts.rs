@@ -14,6 +14,8 @@ use crate::totals::{PathTotals, Paths, Ratio, Totals};
 pub(crate) const PATHS: usize = Path::ALL.len();
 /// The span of the ratio "now".
 const RECENT_MS: Millis = 10_000;
+/// Bytes in this span below which a ratio says nothing.
+const QUIET_BYTES: u64 = 10_000;
 /// Readings closer together than this make no rate.
 const GAP_MS: Millis = 200;
 
@@ -115,7 +117,7 @@ impl Accounts {
         let before = self.recent.front().map_or(self.bytes, |reading| reading.bytes);
         let last = self.recent.back().map_or(self.bytes, |reading| reading.bytes);
         let now = std::array::from_fn(|i| last[i].saturating_sub(before[i]));
-        let ratio = Ratio { now: ratio(&now), total: ratio(&self.bytes) };
+        let ratio = Ratio { now: ratio(&now, QUIET_BYTES), total: ratio(&self.bytes, 1) };
         let ended_flows = self.flows[Path::Ended as usize];
         Totals { paths, local_flows: self.local, ended_flows, ratio }
     }
@@ -143,9 +145,9 @@ fn per_second(now: &ByPath<u64>, before: &ByPath<u64>, gap: Millis) -> ByPath<f6
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio needs no 16 digits")]
-fn ratio(bytes: &ByPath<u64>) -> Option<f64> {
+fn ratio(bytes: &ByPath<u64>, least: u64) -> Option<f64> {
     let all: u64 = bytes.iter().sum();
     let sum = |path: &Path| bytes[*path as usize];
     let off: u64 = Path::ALL.iter().filter(|path| path.offloaded()).map(sum).sum();
-    (all > 0).then(|| off as f64 / all as f64)
+    (all >= least).then(|| off as f64 / all as f64)
 }

@@ -245,6 +245,12 @@ fn the_ratio_of_now_is_that_of_ten_seconds() {
         dump(&mut table, f64::from(second), &entries);
     }
     assert_eq!(table.totals().ratio.now, None, "nothing moved");
+    for second in 41..=60 {
+        fast += 900;
+        let entries = [counted(web(1), 0, slow), offloaded(counted(web(2), 0, fast))];
+        dump(&mut table, f64::from(second), &entries);
+    }
+    assert_eq!(table.totals().ratio.now, None, "too little for a share");
 }
 
 #[test]

@@ -21,7 +21,7 @@ config::coded! {
         Kept { said: String } = "kept",
             "Suricata keeps its previous configuration; the new one failed: {said}";
         Watching = "watching", "Suricata runs as an IDS and drops nothing.";
-        Inline = "inline", "Suricata is inline and gives a verdict on every inspected packet.";
+        Inline = "inline", "Suricata inspects traffic inline.";
         QueueDrops = "queue-drops", "Suricata cannot keep up: packets are dropped in its queues.";
         QueueFullOpen { n: u64 } = "queue-full-open",
             "Suricata cannot keep up. Packets that passed a full queue uninspected: {n}.";
