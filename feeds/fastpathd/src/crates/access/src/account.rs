@@ -24,11 +24,13 @@ impl Accounts {
     /// Whether a name is one. Nobody logs in by a file that cannot be parsed, so its names count as
     /// unknown.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let text = |file| std::fs::read_to_string(file).unwrap_or_default();
-        let logins = uci::parse(&text(&self.logins)).unwrap_or_default();
+        let bytes = |file| std::fs::read(file).unwrap_or_default();
+        let logins = uci::parse(bytes(&self.logins)).unwrap_or_default();
         let mut logins = logins.of("login").filter_map(|login| login.options.get("username"));
         logins.any(|names| names.texts().iter().any(|known| known == name))
-            || text(&self.users).lines().any(|user| user.split(':').next() == Some(name))
+            || String::from_utf8_lossy(&bytes(&self.users))
+                .lines()
+                .any(|user| user.split(':').next() == Some(name))
     }
 }
 

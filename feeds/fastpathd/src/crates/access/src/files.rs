@@ -39,8 +39,8 @@ fn close(folder: &Path) -> io::Result<()> {
 
 /// Whether a file holds a secret. Nobody knows of a file that cannot be parsed.
 fn holds_secret(path: &Path) -> bool {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
+    let text = fs::read(path).unwrap_or_default();
+    uci::parse(text).map_or(true, |package| config::secret::holds_secret(&package))
 }
 
 #[cfg(test)]
@@ -67,6 +67,10 @@ mod tests {
             close(&folder).unwrap();
             assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, expected, "{name}");
         }
+        // A comment in Latin-1.
+        let latin = folder.join("latin");
+        fs::write(&latin, [b"# \xfc\n", secret.as_bytes()].concat()).unwrap();
+        assert!(holds_secret(&latin));
         std::os::unix::fs::symlink("/nonexistent", folder.join("link")).unwrap();
         assert!(close(&folder).is_ok());
         fs::remove_dir_all(&folder).unwrap();

@@ -108,12 +108,13 @@ impl Pending {
         Record { head: self.head, state, draft: self.draft }
     }
 
-    /// Whether a file of it says what the change made of it, or cannot be read as a configuration.
+    /// Whether a file of it says what the change made of it, or is damaged. libuci ends a line at a
+    /// NUL byte, with which a power cut may have filled the file.
     pub(crate) fn wrote(&self, config: &str, text: &[u8]) -> bool {
-        let text = std::str::from_utf8(text).ok();
-        let Some(Value::Object(values)) = text.and_then(|text| config::parse_uci(text).ok()) else {
+        let Ok(Value::Object(values)) = config::parse_uci(text) else { return true };
+        if text.contains(&0) {
             return true;
-        };
+        }
         self.draft.after.get(config).is_some_and(|after| after.says(&Package::read(&values)))
     }
 }

@@ -24,13 +24,20 @@ pub use fault::Fault;
 pub use network::Network;
 pub use package::{Package, SettingsError, section_name};
 pub use section::{Problem, Section};
-pub use uci::{ParseError as UciError, anonymous_name};
+pub use uci::{ParseError as UciError, ParseFault as UciFault};
 pub use value::{endpoint, interface, is_device_name, label, number, number_in, switch};
 
 /// The `values` of a file of `/etc/config`, in the form of `uci get` of ubus.
 ///
 /// # Errors
 /// The first line that is not UCI.
-pub fn parse_uci(text: &str) -> Result<serde_json::Value, UciError> {
+pub fn parse_uci(text: impl AsRef<[u8]>) -> Result<serde_json::Value, UciError> {
     Ok(uci::parse(text)?.values())
+}
+
+impl From<UciError> for Cause {
+    fn from(error: UciError) -> Self {
+        let params = Params::from_iter([("line".to_owned(), error.line.to_string().into())]);
+        Self { code: error.fault.code(), params, text: error.to_string() }
+    }
 }

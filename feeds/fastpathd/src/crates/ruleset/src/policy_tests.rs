@@ -47,7 +47,7 @@ config policy
 ";
     let guests = Policy {
         section: "@policy[0]".to_owned(),
-        id: "cfg01".to_owned(),
+        id: "cfg016ff5".to_owned(),
         enabled: true,
         name: "guests".to_owned(),
         src: Some("iot".to_owned()),

@@ -8,5 +8,7 @@ mod parse;
 mod write;
 
 pub use package::{Options, Package, Packages, Section, Setting, switch};
-pub use parse::{ParseError, anonymous_name, parse};
+pub use parse::{
+    ParseError, ParseFault, Statement, anonymous_name, is_name, is_package, parse, statements,
+};
 pub use write::text;

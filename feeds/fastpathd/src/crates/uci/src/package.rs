@@ -82,6 +82,13 @@ impl Setting {
         }
     }
 
+    pub(crate) fn into_texts(self) -> Vec<String> {
+        match self {
+            Setting::Text(text) => vec![text],
+            Setting::List(list) => list,
+        }
+    }
+
     /// The entries of a list. A text is split at white space, as everywhere in `OpenWrt`.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {

@@ -1,214 +1,418 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses UCI's file format, strictly: quotes, escapes, comments, names of anonymous sections,
-//! sections of one name.
+//! Parses UCI's file format exactly as libuci does: a file that libuci refuses keeps services from
+//! starting, one that it takes must not be reported. `tests/libuci.txt` has libuci's own answers.
 //!
-//! Stricter than libuci where a typing error would go unnoticed: a quote must be closed, a
-//! semicolon must be quoted, and an option belongs to a section.
+//! Surprising rules of libuci: a semicolon ends a statement, but behind an unquoted word it drops
+//! the rest of the line; an empty value of an option changes nothing; a NUL byte ends its line, and
+//! where the next one goes on depends on the size of libuci's buffer, which doubles.
+
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
 use crate::package::{Options, Package, Section, Setting};
 
-/// A line that is not UCI.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("line {line}: {what}")]
+/// A file that is not UCI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("line {line}: {fault}")]
 pub struct ParseError {
-    /// Line of the file, from 1.
+    /// Line of the file, from 1, at which the statement begins.
     pub line: usize,
     /// The problem there.
-    pub what: String,
+    pub fault: ParseFault,
 }
 
-/// Reads a file of `/etc/config`. Anonymous sections get a name by their position (`cfg01`),
-/// where uci makes up a longer one.
+/// What is wrong with a statement. No text quotes the file: it may hold secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ParseFault {
+    /// The first word of a statement.
+    #[error("the line begins with none of package, config, option and list")]
+    Command,
+    /// Too few words.
+    #[error("a name or a type is missing")]
+    Few,
+    /// Too many words.
+    #[error("there are more words than the statement has; a value with spaces needs quotes")]
+    Many,
+    /// Of a section or an option.
+    #[error("a name has characters other than letters, digits and _")]
+    Name,
+    /// Of a section.
+    #[error("a section's type has characters other than printable ASCII")]
+    Type,
+    /// No section is open.
+    #[error("an option stands before the first section")]
+    First,
+    /// A section of this name has another type.
+    #[error("a section of this name has another type further up")]
+    Retyped,
+    /// The file ends in it.
+    #[error("a quote is never closed")]
+    Quote,
+}
+
+impl ParseFault {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Command,
+        Self::Few,
+        Self::Many,
+        Self::Name,
+        Self::Type,
+        Self::First,
+        Self::Retyped,
+        Self::Quote,
+    ];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Command => "uci-command",
+            Self::Few => "uci-few",
+            Self::Many => "uci-many",
+            Self::Name => "uci-name",
+            Self::Type => "uci-type",
+            Self::First => "uci-first",
+            Self::Retyped => "uci-retyped",
+            Self::Quote => "uci-quote",
+        }
+    }
+}
+
+/// A statement of a file, in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement {
+    /// Opens a section: of those with this name the first, unless it is anonymous.
+    Section {
+        /// Its type.
+        kind: String,
+        /// Its name; of an anonymous one libuci's.
+        name: String,
+        /// Whether the file gives it no name.
+        anonymous: bool,
+    },
+    /// Sets an option of the open section.
+    Option {
+        /// Its name.
+        name: String,
+        /// Its value, never empty.
+        value: String,
+    },
+    /// Adds to a list of the open section.
+    Entry {
+        /// Name of the list.
+        name: String,
+        /// The entry; may be empty.
+        value: String,
+    },
+}
+
+/// Reads a file of `/etc/config`.
 ///
 /// # Errors
-/// The first line that is not UCI.
-pub fn parse(text: &str) -> Result<Package, ParseError> {
+/// The first statement that libuci refuses.
+pub fn parse(text: impl AsRef<[u8]>) -> Result<Package, ParseError> {
+    let mut package = Package::default();
+    let mut open = 0;
+    for statement in statements(text)? {
+        match statement {
+            Statement::Section { kind, name, anonymous } => {
+                let mut named = package.sections.iter().map(|section| &section.name);
+                let known = if anonymous { None } else { named.position(|known| *known == name) };
+                open = known.unwrap_or(package.sections.len());
+                if known.is_none() {
+                    let options = Options::new();
+                    package.sections.push(Section { name, anonymous, kind, options });
+                }
+            }
+            Statement::Option { name, value } => {
+                package.sections[open].options.insert(name, Setting::Text(value));
+            }
+            Statement::Entry { name, value } => {
+                let options = &mut package.sections[open].options;
+                let mut list = options.remove(&name).map(Setting::into_texts).unwrap_or_default();
+                list.push(value);
+                options.insert(name, Setting::List(list));
+            }
+        }
+    }
+    Ok(package)
+}
+
+/// The statements of a file; one that changes nothing is left out.
+///
+/// # Errors
+/// The first statement that libuci refuses.
+pub fn statements(text: impl AsRef<[u8]>) -> Result<Vec<Statement>, ParseError> {
+    let mut reader = Reader { rest: text.as_ref(), ..Reader::default() };
     let mut file = File::default();
-    let mut words = Words { rest: text, line: 1 };
-    while let Some((line, statement)) = words.statement()? {
-        let statement: Vec<&str> = statement.iter().map(String::as_str).collect();
-        file.take(&statement).map_err(|what| ParseError { line, what })?;
+    while !reader.rest.is_empty() {
+        reader.begin();
+        let line = reader.line;
+        reader.statements(&mut file).map_err(|fault| ParseError { line, fault })?;
     }
-    Ok(Package { sections: file.sections })
+    Ok(file.statements)
 }
 
-/// The name that [`parse`] gives to the section at this position if it has none.
+/// The name that libuci gives to the anonymous section with this number, from 1, and type.
 #[must_use]
-pub fn anonymous_name(index: usize) -> String {
-    format!("cfg{:02x}", index + 1)
+pub fn anonymous_name(number: usize, kind: &str) -> String {
+    let add = |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte));
+    let hash = kind.bytes().fold(5381, add);
+    format!("cfg{number:02x}{:04x}", hash & 0xffff)
 }
 
-/// Splits text into statements, and those into tokens.
-struct Words<'a> {
-    rest: &'a str,
-    line: usize,
-}
-
-impl Words<'_> {
-    /// The tokens of the next statement, with the number of the line where it begins.
-    fn statement(&mut self) -> Result<Option<(usize, Vec<String>)>, ParseError> {
-        let mut words = Vec::new();
-        loop {
-            let line = self.line;
-            match self.rest.chars().next() {
-                None if words.is_empty() => return Ok(None),
-                None => return Ok(Some((line, words))),
-                Some('\n') => {
-                    self.bump();
-                    if !words.is_empty() {
-                        return Ok(Some((line, words)));
-                    }
-                }
-                Some(c) if c.is_ascii_whitespace() => self.bump(),
-                Some('#') => {
-                    self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
-                }
-                Some(_) => words.push(self.word()?),
-            }
-        }
-    }
-
-    fn bump(&mut self) {
-        let mut chars = self.rest.chars();
-        self.line += usize::from(chars.next() == Some('\n'));
-        self.rest = chars.as_str();
-    }
-
-    /// A token: pieces in single quotes, in double quotes or bare, without space between them.
-    fn word(&mut self) -> Result<String, ParseError> {
-        let mut word = String::new();
-        while let Some(c) = self.rest.chars().next() {
-            match c {
-                '\'' | '"' => self.quoted(c, &mut word)?,
-                '\\' => {
-                    self.bump();
-                    self.escaped(&mut word)?;
-                }
-                ';' => return Err(self.fail("a semicolon outside of quotes")),
-                '#' => break,
-                c if c.is_ascii_whitespace() => break,
-                c => {
-                    word.push(c);
-                    self.bump();
-                }
-            }
-        }
-        Ok(word)
-    }
-
-    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), ParseError> {
-        let opened = self.line;
-        self.bump();
-        while let Some(c) = self.rest.chars().next() {
-            self.bump();
-            match c {
-                c if c == quote => return Ok(()),
-                '\\' if quote == '"' => self.escaped(word)?,
-                c => word.push(c),
-            }
-        }
-        Err(ParseError { line: opened, what: format!("the quote {quote} is never closed") })
-    }
-
-    fn escaped(&mut self, word: &mut String) -> Result<(), ParseError> {
-        let Some(c) = self.rest.chars().next() else {
-            return Err(self.fail("a backslash with nothing after it"));
-        };
-        word.push(c);
-        self.bump();
-        Ok(())
-    }
-
-    fn fail(&self, what: &str) -> ParseError {
-        ParseError { line: self.line, what: what.to_owned() }
-    }
-}
-
-/// The sections read so far.
+/// The statements read so far.
 #[derive(Default)]
 struct File {
-    sections: Vec<Section>,
-    /// The section that the following options belong to.
-    current: Option<usize>,
+    statements: Vec<Statement>,
+    /// Number of sections, and their types by name.
+    sections: usize,
+    kinds: BTreeMap<String, String>,
 }
 
 impl File {
-    fn take(&mut self, statement: &[&str]) -> Result<(), String> {
-        match statement {
-            [] | ["package", _] => Ok(()),
-            ["config", kind] | ["config", kind, ""] => self.open(kind, None),
-            ["config", kind, name] => self.open(kind, Some(name)),
-            ["option", name, value] => {
-                let setting = Setting::Text((*value).to_owned());
-                self.options(name)?.insert((*name).to_owned(), setting);
-                Ok(())
-            }
-            ["list", name, value] => {
-                let options = self.options(name)?;
-                // As in libuci, a list begins with the value of an option of its name.
-                let mut list = match options.remove(*name) {
-                    Some(Setting::Text(text)) => vec![text],
-                    Some(Setting::List(list)) => list,
-                    None => Vec::new(),
-                };
-                list.push((*value).to_owned());
-                options.insert((*name).to_owned(), Setting::List(list));
-                Ok(())
-            }
-            [word @ ("package" | "config" | "option" | "list"), rest @ ..] => {
-                Err(format!("'{word}' with {} arguments", rest.len()))
-            }
-            [word, ..] => Err(format!(
-                "'{}' is not one of package, config, option, list",
-                word.escape_debug()
-            )),
+    fn open(&mut self, kind: String, name: String) -> Result<(), ParseFault> {
+        let anonymous = name.is_empty();
+        let name = if anonymous { anonymous_name(self.sections + 1, &kind) } else { name };
+        let known = self.kinds.get(&name);
+        check(anonymous || known.is_none_or(|known| *known == kind), ParseFault::Retyped)?;
+        if anonymous || known.is_none() {
+            self.sections += 1;
+            self.kinds.entry(name.clone()).or_insert_with(|| kind.clone());
         }
-    }
-
-    fn open(&mut self, kind: &str, name: Option<&str>) -> Result<(), String> {
-        if !is_name(&kind.replace('-', "_")) {
-            return Err(format!("'{}' cannot be the type of a section", kind.escape_debug()));
-        }
-        if let Some(name) = name.filter(|name| !is_name(name)) {
-            return Err(format!("'{}' cannot be the name of a section", name.escape_debug()));
-        }
-        let index = self.sections.len();
-        let key = name.map_or_else(|| anonymous_name(index), str::to_owned);
-        if let Some(known) = self.sections.iter().position(|section| section.name == key) {
-            self.current = Some(known);
-            // uci merges sections of one name.
-            return if self.sections[known].kind == kind {
-                Ok(())
-            } else {
-                Err(format!("section '{key}' was of another type before"))
-            };
-        }
-        self.current = Some(index);
-        self.sections.push(Section {
-            name: key,
-            anonymous: name.is_none(),
-            kind: kind.to_owned(),
-            options: Options::new(),
-        });
+        self.statements.push(Statement::Section { kind, name, anonymous });
         Ok(())
-    }
-
-    /// The options of the current section.
-    fn options(&mut self, option: &str) -> Result<&mut Options, String> {
-        if !is_name(option) {
-            return Err(format!("'{}' cannot be the name of an option", option.escape_debug()));
-        }
-        self.current
-            .and_then(|index| self.sections.get_mut(index))
-            .map(|section| &mut section.options)
-            .ok_or_else(|| format!("option '{option}' before any section"))
     }
 }
 
-fn is_name(text: &str) -> bool {
+/// libuci's buffer of a line, in which it ends words by NUL bytes.
+#[derive(Default)]
+struct Reader<'a> {
+    /// Bytes that are not in the buffer yet.
+    rest: &'a [u8],
+    /// Ends before the first NUL byte.
+    text: Vec<u8>,
+    /// Place in `text`.
+    at: usize,
+    /// Size of libuci's buffer.
+    size: usize,
+    /// Number of the line at which `text` begins, and of the lines read.
+    line: usize,
+    read: usize,
+}
+
+impl Reader<'_> {
+    /// Begins the next line.
+    fn begin(&mut self) {
+        self.line = self.read + 1;
+        self.at = 0;
+        self.fill();
+    }
+
+    /// Reads a line to the current place, as the C library's `fgets` does in pieces.
+    fn fill(&mut self) {
+        self.text.truncate(self.at);
+        if self.size == 0 {
+            self.size = 32;
+        }
+        if self.at + 1 >= self.size {
+            self.size *= 2;
+        }
+        loop {
+            let room = self.rest.len().min(self.size - self.text.len() - 1);
+            let end = self.rest[..room].iter().position(|byte| *byte == b'\n');
+            let (piece, rest) = self.rest.split_at(end.map_or(room, |end| end + 1));
+            self.rest = rest;
+            self.read += usize::from(end.is_some());
+            let counted = piece.iter().position(|byte| *byte == 0).unwrap_or(piece.len());
+            self.text.extend(&piece[..counted]);
+            if counted == 0 || self.text.ends_with(b"\n") {
+                return;
+            }
+            self.size *= 2;
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while self.byte().is_some_and(is_space) {
+            self.at += 1;
+        }
+    }
+
+    fn statements(&mut self, file: &mut File) -> Result<(), ParseFault> {
+        self.skip_space();
+        while let Some(command) = self.command()? {
+            match command {
+                Command::Package => {
+                    let name = self.required()?;
+                    check(is_package(&name), ParseFault::Name)?;
+                    self.end()?;
+                }
+                Command::Config => {
+                    let kind = self.required()?;
+                    check(kind.bytes().all(|byte| byte.is_ascii_graphic()), ParseFault::Type)?;
+                    let name = self.word()?;
+                    check(name.is_empty() || is_name(&name), ParseFault::Name)?;
+                    self.end()?;
+                    file.open(kind, name)?;
+                }
+                Command::Option | Command::List => {
+                    check(!file.statements.is_empty(), ParseFault::First)?;
+                    let name = self.required()?;
+                    check(is_name(&name), ParseFault::Name)?;
+                    let value = self.word()?;
+                    self.end()?;
+                    if command == Command::List {
+                        file.statements.push(Statement::Entry { name, value });
+                    } else if !value.is_empty() {
+                        file.statements.push(Statement::Option { name, value });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The command of the next statement of the line, which ends at a blank or a tab only.
+    fn command(&mut self) -> Result<Option<Command>, ParseFault> {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let start = rest.iter().take_while(|byte| blank(byte)).count();
+        let word: Vec<u8> = rest[start..].iter().copied().take_while(|byte| !blank(byte)).collect();
+        let command = match &word[..] {
+            [] | [b'#', ..] => return Ok(None),
+            b"p" | b"package" => Command::Package,
+            b"c" | b"config" => Command::Config,
+            b"o" | b"option" => Command::Option,
+            b"l" | b"list" => Command::List,
+            _ => return Err(ParseFault::Command),
+        };
+        self.at += start + word.len() + 1;
+        Ok(Some(command))
+    }
+
+    fn required(&mut self) -> Result<String, ParseFault> {
+        check(self.at <= self.text.len(), ParseFault::Few)?;
+        let word = self.word()?;
+        check(!word.is_empty(), ParseFault::Few)?;
+        Ok(word)
+    }
+
+    fn end(&mut self) -> Result<(), ParseFault> {
+        let word = self.word()?;
+        check(word.is_empty(), ParseFault::Many)
+    }
+
+    /// The next word; empty at the end of the statement.
+    fn word(&mut self) -> Result<String, ParseFault> {
+        self.skip_space();
+        let start = self.at;
+        if self.byte() == Some(b';') {
+            self.at += 1;
+            return Ok(String::new());
+        }
+        let mut word = Vec::new();
+        loop {
+            match self.byte() {
+                Some(b'\'') => self.single(&mut word)?,
+                Some(b'"') => self.double(&mut word)?,
+                Some(b'#') => self.text.truncate(self.at),
+                // The NUL byte behind a word without quotes is put in place of the semicolon.
+                Some(b';') if start + word.len() == self.at => self.text.truncate(self.at),
+                Some(b';') | None => break,
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escaped(&mut word);
+                }
+                Some(byte) => {
+                    word.push(byte);
+                    self.at += 1;
+                }
+            }
+            if self.byte().is_some_and(is_space) {
+                self.at += 1;
+                break;
+            }
+        }
+        Ok(String::from_utf8_lossy(&word).into_owned())
+    }
+
+    fn single(&mut self, word: &mut Vec<u8>) -> Result<(), ParseFault> {
+        self.at += 1;
+        loop {
+            match self.quoted()? {
+                b'\'' => return Ok(()),
+                byte => word.push(byte),
+            }
+        }
+    }
+
+    fn double(&mut self, word: &mut Vec<u8>) -> Result<(), ParseFault> {
+        self.at += 1;
+        loop {
+            match self.quoted()? {
+                b'"' => return Ok(()),
+                b'\\' => self.escaped(word),
+                byte => word.push(byte),
+            }
+        }
+    }
+
+    /// The next byte between quotes, which go over lines.
+    fn quoted(&mut self) -> Result<u8, ParseFault> {
+        if self.byte().is_none() {
+            self.fill();
+        }
+        let byte = self.byte().ok_or(ParseFault::Quote)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// The byte behind a backslash; the end of the line continues with the next one.
+    fn escaped(&mut self, word: &mut Vec<u8>) {
+        match self.text.get(self.at..).unwrap_or_default() {
+            [] | [b'\n', ..] | [b'\r', b'\n'] => self.fill(),
+            [byte, ..] => {
+                word.push(*byte);
+                self.at += 1;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Package,
+    Config,
+    Option,
+    List,
+}
+
+fn check(is: bool, fault: ParseFault) -> Result<(), ParseFault> {
+    if is { Ok(()) } else { Err(fault) }
+}
+
+/// As C's `isspace`.
+fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == b'\x0b'
+}
+
+/// Whether it can be the name of a section or an option.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether it can be the name of a file.
+#[must_use]
+pub fn is_package(text: &str) -> bool {
+    is_name(&text.replace('-', "_"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,11 @@ pub fn text(package: &Package) -> String {
 
 fn section_text(section: &Section, text: &mut String) {
     text.push_str("\nconfig ");
-    text.push_str(&section.kind);
+    if is_plain(&section.kind) {
+        text.push_str(&section.kind);
+    } else {
+        quote(&section.kind, text);
+    }
     if !section.anonymous {
         text.push(' ');
         quote(&section.name, text);
@@ -34,6 +38,11 @@ fn section_text(section: &Section, text: &mut String) {
             text.push('\n');
         }
     }
+}
+
+/// Whether it is one word without quotes.
+fn is_plain(kind: &str) -> bool {
+    kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
 /// Only a single quote is special between single quotes: it is escaped outside of them.
@@ -71,7 +80,7 @@ mod tests {
             prop::collection::vec(value(), 1..4).prop_map(Setting::List),
         ];
         let options = prop::collection::btree_map("[a-z_0-9]{1,6}", setting, 0..4);
-        let section = (any::<bool>(), "[a-z]{1,4}", options);
+        let section = (any::<bool>(), "[a-z]{1,4}|[!-~]{1,4}", options);
         prop::collection::vec(section, 0..5).prop_map(|list| {
             let sections =
                 list.into_iter().enumerate().map(|(index, (anonymous, kind, options))| Section {

@@ -127,11 +127,11 @@ fn code(name: &str) -> &'static str {
     config::Fault::CODES.into_iter().find(|code| *code == name).unwrap_or("fastpathd")
 }
 
-/// The section that a file read without uci's names calls so.
+/// The section that has this name once the file is read again.
 fn named<'a>(called: &str, package: &'a Package) -> Option<&'a Section> {
     let is = |(index, section): &(usize, &Section)| {
         if section.anonymous {
-            config::anonymous_name(*index) == called
+            ::uci::anonymous_name(index + 1, &section.kind) == called
         } else {
             section.name == called
         }
@@ -154,7 +154,7 @@ mod tests {
         let mut package = packages["fastpath"].clone();
         // As uci calls it.
         package.sections[1].name = "cfg0392bd".to_owned();
-        let said = json!({"config": "fastpath", "section": "cfg02", "option": "proto",
+        let said = json!({"config": "fastpath", "section": "cfg0252cf", "option": "proto",
             "value": "x", "code": "protocol", "params": {"value": "x"},
             "text": "section '@exclude[1]', option 'proto', value 'x': is neither tcp nor udp"});
         let problem = read(&said, &package).unwrap();
