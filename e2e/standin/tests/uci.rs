@@ -124,7 +124,11 @@ fn an_error_names_file_and_line() {
         ("config\n", 1),
     ] {
         let error = Package::parse("network", text).unwrap_err();
-        assert_eq!((error.package.as_str(), error.line), ("network", line), "{text:?}: {error}");
+        assert_eq!(
+            (error.package.as_str(), error.error.line),
+            ("network", line),
+            "{text:?}: {error}"
+        );
     }
 }
 

@@ -2,7 +2,8 @@
 //! Changes that are not in the configuration file yet, one a line.
 
 use super::package::{Package, Value};
-use super::syntax::{is_name, is_type, quote, statements};
+use super::syntax::{is_type, quote, statements};
+use ::uci::is_name;
 
 /// The operation of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

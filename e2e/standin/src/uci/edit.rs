@@ -7,7 +7,7 @@ use ubus::{Map, Status};
 use super::delta::{Command, Delta};
 use super::package::{Package, Value};
 use super::select;
-use super::syntax::is_name;
+use ::uci::is_name;
 
 /// A configuration and the changes made to it.
 pub(super) struct Edit {

@@ -11,10 +11,10 @@ use super::call::Call;
 use super::edit::Edit;
 use super::package::{Section, Value};
 use super::store::{Store, StoreError};
-use super::syntax::{is_name, is_package};
 use super::{Delta, select};
 use crate::reply::Answer;
 use crate::session::Sessions;
+use ::uci::{is_name, is_package};
 
 /// Seconds until an apply is undone, unless the call asks for another time.
 const CONFIRM_WITHIN_S: u64 = 60;

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use super::syntax::{self, SyntaxError, is_name, is_type, quote};
+use ::uci::{Statement, anonymous_name, statements};
+
+use super::syntax::{SyntaxError, quote};
 
 /// Value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,63 +105,32 @@ impl Package {
     ///
     /// # Errors
     /// Where libuci would refuse the file.
-    pub fn parse(name: &str, text: &str) -> Result<Package, SyntaxError> {
-        let error = |(line, what)| SyntaxError { package: name.to_owned(), line, what };
+    pub fn parse(name: &str, text: impl AsRef<[u8]>) -> Result<Package, SyntaxError> {
+        let read = statements(text);
+        let read = read.map_err(|error| SyntaxError { package: name.to_owned(), error })?;
         let mut package = Package { name: name.to_owned(), ..Package::default() };
-        let mut current = None;
-        for statement in syntax::statements(text).map_err(error)? {
-            let fail = |what| error((statement.line, what));
-            let mut words = statement.words.iter().map(String::as_str);
-            match words.next().unwrap_or_default() {
-                "p" | "package" => {
-                    // Its name is that of the file, whatever it says.
-                    words.next();
-                }
-                "c" | "config" => {
-                    let kind = words.next().ok_or_else(|| fail("a section without a type"))?;
-                    let section = words.next().filter(|word| !word.is_empty());
-                    if !is_type(kind) || section.is_some_and(|name| !is_name(name)) {
-                        return Err(fail("a name with characters that are not allowed"));
-                    }
-                    current = Some(package.open(kind, section));
-                }
-                word @ ("o" | "option" | "l" | "list") => {
-                    let at: usize = current.ok_or_else(|| fail("an option before any section"))?;
-                    let option = words.next().filter(|word| is_name(word));
-                    let option = option.ok_or_else(|| fail("an option without a proper name"))?;
-                    let value = words.next().unwrap_or_default();
-                    match word {
-                        // An empty value does not count.
-                        "o" | "option" if value.is_empty() => {}
-                        "o" | "option" => package.sections[at].set(option, value),
-                        _ => package.sections[at].add(option, value),
+        let mut at = 0;
+        for statement in read {
+            match statement {
+                Statement::Section { kind, name, anonymous } => {
+                    let known = if anonymous { None } else { package.index(&name) };
+                    at = known.unwrap_or(package.sections.len());
+                    if known.is_none() {
+                        package.push(&kind, (!anonymous).then_some(&*name));
                     }
                 }
-                _ => return Err(fail("an unknown statement")),
-            }
-            if words.next().is_some() {
-                return Err(fail("too many arguments for the statement"));
+                Statement::Option { name, value } => package.sections[at].set(&name, &value),
+                Statement::Entry { name, value } => package.sections[at].add(&name, &value),
             }
         }
         Ok(package)
-    }
-
-    /// Index of the section that a `config` statement opens: a known name is opened again.
-    fn open(&mut self, kind: &str, name: Option<&str>) -> usize {
-        if let Some(at) = name.and_then(|name| self.index(name)) {
-            kind.clone_into(&mut self.sections[at].kind);
-            at
-        } else {
-            self.push(kind, name);
-            self.sections.len() - 1
-        }
     }
 
     /// Appends a section and returns its name.
     pub fn push(&mut self, kind: &str, name: Option<&str>) -> String {
         self.made += 1;
         let anonymous = name.is_none();
-        let name = name.map_or_else(|| made_up_name(self.made, kind), str::to_owned);
+        let name = name.map_or_else(|| anonymous_name(self.made, kind), str::to_owned);
         let section =
             Section { name: name.clone(), anonymous, kind: kind.to_owned(), options: Vec::new() };
         self.sections.push(section);
@@ -199,14 +170,4 @@ impl Package {
         }
         text + "\n"
     }
-}
-
-/// The name that libuci makes up: the section's number among all of its file and a hash (D. J.
-/// Bernstein's) of its type.
-fn made_up_name(number: usize, kind: &str) -> String {
-    let hash = kind.bytes().fold(5381_u32, |hash, byte| {
-        // A C char is signed, but a type is ASCII.
-        hash.wrapping_mul(33).wrapping_add(u32::from(byte))
-    });
-    format!("cfg{number:02x}{:04x}", hash & 0xffff)
 }

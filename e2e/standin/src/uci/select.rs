@@ -5,7 +5,8 @@ use serde_json::Value as Json;
 use ubus::{Map, Status};
 
 use super::package::{Package, Section, Value};
-use super::syntax::{is_name, is_type};
+use super::syntax::is_type;
+use ::uci::is_name;
 
 /// A section's name as a call may give it.
 pub(super) fn is_reference(text: &str) -> bool {

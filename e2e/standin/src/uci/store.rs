@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::delta::Delta;
 use super::package::Package;
-use super::syntax::{SyntaxError, is_package};
+use super::syntax::SyntaxError;
+use ::uci::is_package;
 
 /// Why a configuration cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -110,13 +111,13 @@ impl Store {
     /// When it cannot be read.
     pub fn load(&self, package: &str, changes: &Path) -> Result<Package, StoreError> {
         let path = self.path(package)?;
-        let text = match std::fs::read_to_string(&path) {
+        let text = match std::fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StoreError::NotFound { package: package.to_owned() });
             }
             text => text.map_err(refused(&path))?,
         };
-        let mut loaded = Package::parse(package, &text)?;
+        let mut loaded = Package::parse(package, text)?;
         for delta in self.deltas(package, changes)? {
             delta.apply(&mut loaded);
         }

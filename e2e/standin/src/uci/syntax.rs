@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The tokens of a UCI file: quoting, comments, continued lines.
+//! The tokens of a file of changes: quoting, comments, continued lines.
 
 /// A file that libuci would refuse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{package}, line {line}: {what}")]
+#[error("{package}, {error}")]
 pub struct SyntaxError {
     /// Name of the file.
     pub package: String,
-    /// Line, from 1, at which the statement began.
-    pub line: usize,
-    /// The error.
-    pub what: &'static str,
+    /// Line and error.
+    pub error: uci::ParseError,
 }
 
 /// One statement: its tokens, and the line it began at.
@@ -137,16 +135,6 @@ impl Reader<'_> {
 /// `text` in single quotes.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// Letters, digits and underscores: a section or option.
-pub(crate) fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// A name that may also hold a minus: a file.
-pub(crate) fn is_package(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// Printable ASCII without blanks: a section's type.
