@@ -11,7 +11,7 @@ export type Setting = string | string[];
  */
 export interface ChangeApi {
   /**
-   * Applies a change, which expires after some seconds and is rolled back unless it is confirmed. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the pending change), `unchanged`, `busy`, `failed`.
+   * Applies a change, which expires after some seconds and is rolled back unless it is confirmed. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file), `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the pending change), `unchanged`, `busy`, `failed`.
    */
   apply: {
     request: {
@@ -62,7 +62,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The effects of a change. Nothing is changed. Requires write access to the files: the check runs programs as root on the edits. Refusals: `argument`, `edit` (a section does not exist any more), `denied`.
+   * The effects of a change. Nothing is changed. Requires write access to the files: the check runs programs as root on the edits. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file).
    */
   check: {
     request: {
@@ -143,11 +143,15 @@ export interface ChangeApi {
     };
     reply: {
       /**
-       * sections by file; missing files are left out
+       * sections by file; missing and broken files are left out
        */
       configs: {
         [k: string]: Section[];
       };
+      /**
+       * files that the router cannot read; edits of them are refused
+       */
+      broken: Broken[];
     };
   };
   /**
@@ -202,7 +206,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay, unless `since` is set. In place of a secret they have "•••" and the change's number, and with `since` a plus, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `option` and `section`, its label for people: the value has been changed since).
+   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay, unless `since` is set. In place of a secret they have "•••" and the change's number, and with `since` a plus, by which `apply` finds the secret. Refusals: `gone`, `broken` (with `config` and `line`), `changed` (with `config`, `option` and `section`, its label for people: the value has been changed since).
    */
   undo: {
     request: {
@@ -534,6 +538,38 @@ export interface Section {
    */
   values: {
     [k: string]: Setting;
+  };
+}
+/**
+ * A file that libuci cannot parse. Services keep their settings until they start again.
+ */
+export interface Broken {
+  /**
+   * the file
+   */
+  config: string;
+  /**
+   * line at which the faulty statement begins
+   */
+  line: number;
+  /**
+   * the problem
+   */
+  text: string;
+  /**
+   * the problem, by which the page has its own text
+   */
+  cause: {
+    /**
+     * as of a refusal
+     */
+    code: string;
+    /**
+     * values of the text; `inner` is the code of the fault
+     */
+    params: {
+      [k: string]: string;
+    };
   };
 }
 /**

@@ -20,7 +20,7 @@ use crate::reason::ChangeReason;
 use crate::record::{Record, State};
 use crate::secret::{masked, masked_section};
 use crate::transaction::{Changes, Order, Waiting};
-use crate::uci::Uci;
+use crate::uci::{Broken, Uci};
 use crate::undo::{Undo, inverse};
 use crate::validate;
 use ::uci::{Package, Packages, Setting};
@@ -60,7 +60,8 @@ struct Judged {
     exposes: Vec<NewExposure>,
 }
 
-/// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.
+/// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`, and those that
+/// cannot be read.
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let asked = call.list("configs")?.ok_or_else(|| missing("configs"))?;
     let mut wanted: Vec<&str> = Vec::new();
@@ -68,7 +69,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
         let known = config.as_str().filter(|config| CONFIGS.contains(config));
         wanted.push(known.ok_or_else(|| invalid("configs", config))?);
     }
-    let packages = read(&call.bus, &wanted).await?;
+    let (packages, broken) = readable(&call.bus, &wanted).await?;
     let shown = |package: &Package| {
         let sections = package.sections.iter();
         let section = |section| {
@@ -80,7 +81,8 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     };
     let configs: Map =
         packages.iter().map(|(name, package)| (name.clone(), shown(package))).collect();
-    Ok(map([("configs", Value::Object(configs))]))
+    let broken = broken.iter().map(Broken::answer).collect();
+    Ok(map([("configs", Value::Object(configs)), ("broken", broken)]))
 }
 
 /// For writers only: the programs that check a draft run as root.
@@ -195,16 +197,19 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
             configs.push(config);
         }
     }
-    let now = if configs.is_empty() { Packages::new() } else { read(&call.bus, &configs).await? };
+    let (now, broken) =
+        if configs.is_empty() { Default::default() } else { readable(&call.bus, &configs).await? };
+    let is_broken = |config: &&str| broken.iter().any(|of| of.config == **config);
     let mut undo = Some(Undo::new(now.clone()));
     let mut entries = Vec::new();
     for record in &records {
         let kept = record.state == State::Confirmed;
-        if kept && undo.as_mut().is_some_and(|undo| undo.add(&record.draft).is_err()) {
+        let readable = !record.draft.touched().iter().any(is_broken);
+        if kept && undo.as_mut().is_some_and(|undo| !readable || undo.add(&record.draft).is_err()) {
             // Neither can any older one be undone with all that came after it.
             undo = None;
         }
-        entries.push(shown(record, &now, undo.is_some()));
+        entries.push(shown(record, readable.then_some(&now), undo.is_some()));
     }
     Ok(map([("changes", json!(entries))]))
 }
@@ -224,10 +229,11 @@ fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     ])
 }
 
-/// An entry of the list. `together`: all later changes and this one can be undone.
-fn shown(record: &Record, now: &Packages, together: bool) -> Value {
+/// An entry of the list, with its files as they are `now` if they can be read. `together`: all
+/// later changes and this one can be undone.
+fn shown(record: &Record, now: Option<&Packages>, together: bool) -> Value {
     let kept = record.state == State::Confirmed;
-    let undoable = kept && inverse(&record.draft, now).is_ok();
+    let undoable = kept && now.is_some_and(|now| inverse(&record.draft, now).is_ok());
     let answer = record.head.answer([
         ("state", json!(record.state)),
         ("diff", json!(diff::lines(&record.draft))),
@@ -299,8 +305,11 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     configs.sort_unstable();
     configs.dedup();
     let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
+    let (before, broken) = readable(&call.bus, &configs).await?;
+    if let Some(broken) = broken.iter().find(|of| written.contains(&&*of.config)) {
+        return Err(broken.refusal());
+    }
     let edits = filled(call, edits).await?;
-    let before = read(&call.bus, &configs).await?;
     let draft = Draft::new(before, &edits).map_err(|error| {
         let reason = ChangeReason::Draft { fault: error.to_string() };
         Refusal::new("edit", reason.cause().around(error.cause()))
@@ -328,8 +337,13 @@ async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal>
 }
 
 async fn read(bus: &Bus, configs: &[&str]) -> Result<Packages, Refusal> {
+    let (packages, broken) = readable(bus, configs).await?;
+    broken.first().map_or(Ok(packages), |broken| Err(broken.refusal()))
+}
+
+async fn readable(bus: &Bus, configs: &[&str]) -> Result<(Packages, Vec<Broken>), Refusal> {
     let uci = Uci::reader(bus, configs).await?;
-    let packages = uci.packages(configs).await;
+    let packages = uci.readable(configs).await;
     uci.close().await;
     packages
 }

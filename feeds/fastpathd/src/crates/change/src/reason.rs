@@ -57,6 +57,8 @@ config::coded! {
             "change {id} cannot be undone: {config}, section '{section}', option '{option}': \
              it was changed again since";
         // rpcd.
+        Broken { config: String, said: String } = "broken",
+            "/etc/config/{config} cannot be read, {said}";
         Read { config: String, said: String } = "read", "reading {config}: {said}";
         Stage { config: String, said: String } = "stage", "staging a change of {config}: {said}";
         Staged { config: String } = "staged",
@@ -73,7 +75,8 @@ impl ChangeReason {
     /// All codes, with those that another reason contains.
     #[must_use]
     pub fn all_codes() -> Vec<&'static str> {
-        [&Self::CODES[..], &DraftError::CODES].concat()
+        let files = config::UciFault::ALL.map(config::UciFault::code);
+        [&Self::CODES[..], &DraftError::CODES, &files].concat()
     }
 
     /// Why a change that has ended is not there to be confirmed or rolled back.

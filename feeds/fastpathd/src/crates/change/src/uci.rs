@@ -6,6 +6,7 @@
 //! the caller's own staged changes are not applied with it, and nothing remains in the caller's
 //! session after a rollback. Whether the caller may write these files is asked of rpcd before.
 
+use config::{Cause, UciError};
 use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
 use serde_json::{Value, json};
 use ubus::Status;
@@ -13,6 +14,43 @@ use ubus::Status;
 use crate::edit::{Edit, Op};
 use crate::reason::ChangeReason;
 use ::uci::{Package, Packages};
+
+/// A file that libuci cannot parse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) config: String,
+    pub(crate) error: UciError,
+}
+
+impl Broken {
+    /// Refuses if the file is not the cause of rpcd's error.
+    fn of(config: &str, error: &BusError) -> Result<Self, Refusal> {
+        let text = crate::store().config(config)?.unwrap_or_default();
+        let (config, said) = (config.to_owned(), error.to_string());
+        match config::parse_uci(text) {
+            Err(error) => Ok(Self { config, error }),
+            Ok(_) => Err(Refusal::new("failed", ChangeReason::Read { config, said })),
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        let inner = Cause::from(self.error);
+        let (config, said) = (self.config.clone(), inner.text.clone());
+        ChangeReason::Broken { config, said }.cause().around(inner)
+    }
+
+    /// The refusal of a call that needs the file.
+    pub(crate) fn refusal(&self) -> Refusal {
+        let refusal = Refusal::new("broken", self.cause());
+        refusal.with("config", json!(self.config)).with("line", json!(self.error.line))
+    }
+
+    /// As `get` answers it.
+    pub(crate) fn answer(&self) -> Value {
+        let cause = self.cause();
+        json!({"config": self.config, "line": self.error.line, "text": cause.text, "cause": cause})
+    }
+}
 
 /// A session with rights for some files.
 pub(crate) struct Uci(UciSession);
@@ -44,18 +82,29 @@ impl Uci {
         self.0.call(method, args).await
     }
 
-    /// The files that exist, including the edits staged here.
+    /// The files that exist, including the edits staged here; refuses a broken one.
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
-        let mut packages = Packages::new();
+        let (packages, broken) = self.readable(configs).await?;
+        broken.first().map_or(Ok(packages), |broken| Err(broken.refusal()))
+    }
+
+    /// The same, and apart from them the files that libuci cannot parse.
+    pub(crate) async fn readable(
+        &self,
+        configs: &[&str],
+    ) -> Result<(Packages, Vec<Broken>), Refusal> {
+        let (mut packages, mut broken) = (Packages::new(), Vec::new());
         for config in configs {
-            let (values, config) = (self.0.values(config).await, (*config).to_owned());
-            let values = values.map_err(|error| {
-                let (config, said) = (config.clone(), error.to_string());
-                Refusal::new("failed", ChangeReason::Read { config, said })
-            })?;
-            packages.extend(values.map(|values| (config, Package::read(&values))));
+            match self.0.values(config).await {
+                Ok(values) => {
+                    let package = values.map(|values| Package::read(&values));
+                    packages.extend(package.map(|package| ((*config).to_owned(), package)));
+                }
+                // rpcd does not say why.
+                Err(error) => broken.push(Broken::of(config, &error)?),
+            }
         }
-        Ok(packages)
+        Ok((packages, broken))
     }
 
     /// Stages the edits, none of which takes effect yet.

@@ -47,6 +47,44 @@ fn who_may_write_one_file_changes_no_other() {
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
+#[test]
+fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
+    let broken = "config interface 'lan'\n\toption ipaddr '192.168.1.1\n";
+    let firewall = "config zone 'lan'\n\toption name 'lan'\n\toption network 'lan'\n";
+    let router = router("broken").with("network", broken).with("firewall", firewall);
+    let answer = router.call("ann", "get", json!({"configs": ["system", "network", "sqm"]}));
+    assert_eq!(answer["configs"]["system"][0]["values"]["hostname"], "gateway", "{answer}");
+    assert!(answer["configs"].get("network").is_none(), "{answer}");
+    let text = "/etc/config/network cannot be read, line 2: a quote is never closed";
+    let params = json!({"config": "network", "inner": "uci-quote", "line": "2"});
+    let cause = json!({"code": "broken", "params": params});
+    let expected = json!([{"config": "network", "line": 2, "text": text, "cause": cause}]);
+    assert_eq!(answer["broken"], expected);
+
+    let edit = |config: &str, section: &str, values: Value| json!([{"config": config, "op": "set", "section": section, "values": values}]);
+    for method in ["check", "apply"] {
+        let edits = edit("network", "lan", json!({"mtu": "1400"}));
+        let error = &router.call("ann", method, json!({"edits": edits}))["error"];
+        let found = (&error["code"], &error["config"], &error["line"], &error["cause"]);
+        assert_eq!(found, (&json!("broken"), &json!("network"), &json!(2), &cause), "{error}");
+        assert_eq!(error["text"], text);
+    }
+    // Its interfaces are not known to be missing.
+    let edits = edit("firewall", "lan", json!({"network": ["lan", "guest"]}));
+    let answer = router.call("ann", "check", json!({"edits": edits}));
+    assert_eq!(answer["problems"], json!([]), "{answer}");
+    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    assert_eq!(answer["id"], 1, "{answer}");
+    router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(router.file("system"), AFTER);
+    assert_eq!(router.file("network"), broken);
+    let router = router.with("system", "config system 'main\n");
+    let answer = router.call("ann", "list", json!({}));
+    assert_eq!(answer["changes"][0]["undoable"], false, "{answer}");
+    let answer = router.call("ann", "undo", json!({"id": 1}));
+    assert_eq!(answer["error"]["code"], "broken", "{answer}");
+}
+
 /// The limits of `schema/change`, and names that it does not have.
 #[test]
 fn an_argument_that_is_not_documented_is_refused() {

@@ -183,9 +183,12 @@ fn is_ports(text: &str) -> bool {
 
 fn matches(report: &mut Report<'_>, section: &Section) {
     let there = report.others("network", "interface");
+    let known = report.packages.contains_key("network");
     let is_network = |text: &str| {
         let text = plain(text);
-        fw4::addresses(text).is_some() || there.iter().any(|interface| interface.name == text)
+        fw4::addresses(text).is_some()
+            || !known
+            || there.iter().any(|interface| interface.name == text)
     };
     for option in ["src_ip", "src_dip", "dest_ip"] {
         report.each(section, option, "an address or a network", is_network);

@@ -57,6 +57,10 @@ pub(super) fn unknown_interface(
     option: &str,
     name: &str,
 ) {
+    // Nothing is known of a file that cannot be read.
+    if !report.packages.contains_key("network") {
+        return;
+    }
     let text = format!("there is no interface '{}'", name.escape_debug());
     report.note(section, option, "unknown-interface", &[("interface", name)], &text);
 }
