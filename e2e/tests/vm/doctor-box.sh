@@ -55,6 +55,17 @@ test_a_file_with_a_password_that_others_may_read() {
     '
 }
 
+# @finds:system-config
+test_a_file_that_cannot_be_parsed() {
+    doctor '
+        cp /etc/config/dhcp /run/e2e-dhcp
+        echo "option domain it'"'"'s" >>/etc/config/dhcp
+        finds system-config error "/etc/config/dhcp"
+        cp /run/e2e-dhcp /etc/config/dhcp
+        silent system-config
+    '
+}
+
 # given HASH NAME: an account with that password; an empty hash does not count as one.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 

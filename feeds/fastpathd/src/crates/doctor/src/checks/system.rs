@@ -17,6 +17,7 @@ use crate::finding::{Finding, Fix, Severity, Verdict};
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-daemon", group: "system", run: daemon },
     Check { id: "system-parts", group: "system", run: parts },
+    Check { id: "system-config", group: "system", run: config_files },
     Check { id: "system-password", group: "system", run: password },
     Check { id: "system-no-filter", group: "system", run: no_filter },
     Check { id: "system-wan-open", group: "system", run: wan_open },
@@ -51,6 +52,19 @@ fn parts(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Error).with("packages", packages);
     for (path, package) in missing {
         finding = finding.saw("part", package, "-", path);
+    }
+    Ok(finding.if_seen())
+}
+
+/// Files of `/etc/config` that libuci cannot parse.
+fn config_files(facts: &Facts) -> Verdict {
+    let broken = facts.uci.broken.get()?;
+    let files: Vec<&str> = broken.iter().map(|(name, _)| name.as_str()).collect();
+    let mut finding = Finding::new(Severity::Error).with("files", files.join(", "));
+    for (name, error) in broken {
+        finding = finding
+            .saw("broken", name, error, format!("/etc/config/{name}"))
+            .because("refusal", &json!(config::Cause::from(*error)));
     }
     Ok(finding.if_seen())
 }

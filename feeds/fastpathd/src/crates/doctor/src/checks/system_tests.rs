@@ -54,6 +54,7 @@ fn facts() -> Facts {
         "type": "filter", "hook": "input", "policy": "drop"}});
     let mut facts = Facts { system, ..Facts::default() };
     facts.rules = Rules { nft: vec![chain].into(), ..Rules::default() };
+    facts.uci.broken = Vec::new().into();
     facts.uci.firewall = package(&firewall());
     facts.uci.system = package(&json!({"ntp": {".type": "timeserver", "enabled": "1"}}));
     facts.flowtable.status = json!({"wan": [{"name": "wan", "proto": "pppoe"}]}).into();
@@ -69,6 +70,30 @@ fn all_is_well_on_a_healthy_router() {
     for check in CHECKS {
         assert_eq!((check.run)(&facts()), Ok(None), "{}", check.id);
     }
+}
+
+#[test]
+fn files_that_libuci_cannot_parse_are_errors() {
+    let fake = crate::machine::fake::Fake::new()
+        .file("/etc/config/network", "config interface 'lan'\n\toption ipaddr '192.168.1.1\n")
+        .file("/etc/config/dhcp", "# \u{fc}\nc dnsmasq\no domain lan\n")
+        .file("/etc/config/luci", "<html>\n")
+        .file("/etc/config/firewall.bak", "<html>\n")
+        .file("/etc/config/.network.uci-a1", "<html>\n");
+    let mut facts = facts();
+    facts.uci.broken = crate::facts::uci::read(&fake).broken;
+    let finding = found("system-config", &facts);
+    assert_eq!(
+        (finding.severity, &finding.params["files"]),
+        (Severity::Error, &json!("luci, network"))
+    );
+    let seen: Vec<_> = finding.evidence.iter().map(|of| (&*of.source, &*of.value)).collect();
+    let first = "line 1: the line begins with none of package, config, option and list";
+    let expected =
+        [("/etc/config/luci", first), ("/etc/config/network", "line 2: a quote is never closed")];
+    assert_eq!(seen, expected);
+    let cause = json!({"kind": "refusal", "code": "uci-quote", "params": {"line": "2"}});
+    assert_eq!(finding.evidence[1].cause, Some(cause));
 }
 
 #[test]

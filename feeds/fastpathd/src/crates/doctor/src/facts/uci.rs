@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use config::UciError;
 use config::exposure::services;
 use plugin::{SESSION, UciSession};
 use serde_json::{Map, Value, json};
 use uci::Package;
 
-use super::{Known, Unknown, file};
+use super::{Known, Unknown, file, folder};
 use crate::machine::Machine;
 
 /// The files that checks read.
@@ -25,7 +26,11 @@ pub(crate) struct Configuration {
     pub system: Known<Package>,
     /// Ports of the router's services, by their files.
     pub services: BTreeSet<u16>,
+    /// Names of all files that libuci cannot parse, each with its first error.
+    pub broken: Known<Vec<(String, UciError)>>,
 }
+
+const FOLDER: &str = "/etc/config";
 
 const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
 
@@ -42,7 +47,20 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
         session.close();
     }
     let services = services(|name| package(machine, &format!("/etc/config/{name}")).ok());
-    Configuration { network, firewall, fastpath, system, services }
+    let broken = broken(machine);
+    Configuration { network, firewall, fastpath, system, services, broken }
+}
+
+/// libuci reads the files of all names that it takes.
+fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
+    let names = folder(machine, FOLDER).map(|names| {
+        let error = |name: String| {
+            let text = machine.read(&format!("{FOLDER}/{name}")).ok()?;
+            Some((name, uci::parse(text).err()?))
+        };
+        names.into_iter().filter(|name| uci::is_package(name)).filter_map(error).collect()
+    });
+    Known(names)
 }
 
 /// The values of `/etc/config/fastpath`, read likewise; none: it cannot be read.
