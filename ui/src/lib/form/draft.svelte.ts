@@ -2,6 +2,7 @@
 /** Edits of several files that are not on the router yet: sections, their order and names, problems
  * found. */
 
+import type { Broken } from '../api/types-change';
 import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
 import { judgement } from './messages';
@@ -11,6 +12,8 @@ export class Draft {
   private before = $state.raw<Files>({});
   /** The sections of each file that has been read, as they would be. */
   files = $state.raw<Files>({});
+  /** Files that the router cannot read; here they have no sections. */
+  broken = $state.raw<readonly Broken[]>([]);
   /** The problems of the last review, except those of options edited since. */
   problems = $state.raw<readonly Problem[]>([]);
   /** By file the former name of each section that was renamed. */
@@ -54,6 +57,10 @@ export class Draft {
     const all = reply['configs'] as Record<string, Section[]>;
     const read = configs.filter((each) => this.files[each] === asked[each]);
     const fresh = Object.fromEntries(read.map((each) => [each, all[each] ?? []]));
+    // An older router refuses instead.
+    const broken = (reply['broken'] ?? []) as readonly Broken[];
+    const known = this.broken.filter(({ config }) => !read.includes(config));
+    this.broken = [...known, ...broken.filter(({ config }) => read.includes(config))];
     this.before = { ...this.before, ...fresh };
     this.files = { ...this.files, ...fresh };
     this.was = { ...this.was, ...Object.fromEntries(read.map((each) => [each, new Map()])) };

@@ -34,6 +34,45 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
+describe('a file that the router cannot read', () => {
+  const broken = (config: string) => ({
+    config,
+    line: 2,
+    text: 'English',
+    cause: { code: 'broken', params: { config, line: '2', inner: 'uci-quote' } },
+  });
+  const said = (config: string) =>
+    `/etc/config/${config} cannot be read, line 2: a quote is never closed`;
+
+  it('is named with its line, again until it can be read', async () => {
+    vi.useFakeTimers();
+    const readable = { configs: files };
+    let answer: unknown = { configs: {}, broken: [broken('firewall')] };
+    Object.assign(app.api, { request: () => Promise.resolve(answer) });
+    const screen = show(() => opened(app, ['firewall', 'network']));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(screen.of).toMatchObject({ loaded: false, broken: true, trouble: said('firewall') });
+    answer = readable;
+    await vi.advanceTimersByTimeAsync(2100);
+    expect(screen.of).toMatchObject({ loaded: true, broken: false, trouble: '' });
+    expect(screen.of.draft.broken).toEqual([]);
+    screen.leave();
+    vi.useRealTimers();
+  });
+
+  it('leaves the other files of a screen as they are', async () => {
+    const answer = { configs: files, broken: [broken('network')] };
+    Object.assign(app.api, { request: () => Promise.resolve(answer) });
+    const screen = show(() => opened(app, ['firewall', 'network']));
+    await vi.waitFor(() => expect(screen.of.loaded).toBe(true));
+    expect(screen.of.draft.all('firewall', 'zone')).toHaveLength(2);
+    expect(screen.of.draft.broken.map(({ config }) => config)).toEqual(['network']);
+    screen.of.draft.set('firewall', 'wan', { input: 'DROP' });
+    expect(screen.of.draft.edits).toHaveLength(1);
+    screen.leave();
+  });
+});
+
 describe('a draft of files, kept while another screen is shown', () => {
   const screen = () => show(() => opened(app, ['firewall']).draft);
 

@@ -4,6 +4,8 @@
 
 import { untrack } from 'svelte';
 import { Fault } from '../api/errors';
+import type { Broken } from '../api/types-change';
+import { reasonOf } from '../cause/cause';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
@@ -25,21 +27,25 @@ export function draftOf(app: App): Draft {
 
 /**
  * The draft with the files of a screen in it. Edited ones stay as they are shown, the others are
- * read whenever a screen with them is opened. Called while a component is created.
+ * read whenever a screen with them is opened. Without those `needed` it is not loaded. Called while
+ * a component is created.
  */
-export function opened(app: App, configs: readonly string[]) {
+export function opened(app: App, configs: readonly string[], needed = configs.slice(0, 1)) {
   const draft = draftOf(app);
   const wanted = untrack(() => configs.filter((each) => !draft.edited(each)));
   let loaded = $state(wanted.length === 0);
   let trouble = $state('');
+  let broken = $state.raw<Broken>();
 
   /** Until they have been read: the router may be away just now. */
   async function load(signal: AbortSignal): Promise<void> {
     while (!loaded && !signal.aborted) {
       try {
         await draft.load(wanted, signal);
-        trouble = '';
-        loaded = true;
+        broken = draft.broken.find(({ config }) => needed.includes(config));
+        trouble = broken ? reasonOf('refusal', broken) : '';
+        loaded = !broken;
+        if (broken) await pause(2000, signal);
       } catch (fault) {
         if (signal.aborted) return;
         if (!(fault instanceof Fault)) throw fault;
@@ -64,6 +70,10 @@ export function opened(app: App, configs: readonly string[]) {
     },
     get trouble() {
       return trouble;
+    },
+    /** The trouble is a file that the router cannot read. */
+    get broken() {
+      return broken !== undefined;
     },
   };
 }
