@@ -5,6 +5,7 @@
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Options, type Section } from '../form/sections';
 import { isForward } from './forwards';
+import { defaultPolicy, policyOf, targetOf } from './fw4';
 
 type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
@@ -24,16 +25,14 @@ export interface Zone {
   masq: boolean;
 }
 
-const accepts = (zone: Section, option: string) => text(zone, option) === 'ACCEPT';
-
 /** The zones in the order of the file. */
 export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   return draft.all(FILE, 'zone').map((zone) => ({
     section: zone.section,
     name: text(zone, 'name'),
     networks: list(zone, 'network'),
-    input: accepts(zone, 'input'),
-    within: accepts(zone, 'forward'),
+    input: policyOf(draft, zone, 'input') === 'accept',
+    within: policyOf(draft, zone, 'forward') === 'accept',
     masq: isOn(zone, 'masq'),
   }));
 }
@@ -67,7 +66,7 @@ export function reaches(
 
 /** Whether fw4 forwards between all zones, by its defaults. */
 const isOpen = (draft: Pick<Sections, 'all'>): boolean =>
-  draft.all(FILE, 'defaults').some((each) => text(each, 'forward').toUpperCase() === 'ACCEPT');
+  defaultPolicy(draft, 'forward') === 'accept';
 
 /** Lets `src` open connections to `dest`, or not. */
 export function connect(draft: Sections, src: string, dest: string, on: boolean): void {
@@ -132,7 +131,7 @@ function allows(rule: Section, values: Options): boolean {
     const wanted = [values[option] ?? []].flat();
     return wanted.length === 0 ? there.length === 0 : wanted.every((each) => there.includes(each));
   };
-  return text(rule, 'target') === 'ACCEPT' && same('dest_port') && same('icmp_type');
+  return targetOf(rule) === 'accept' && same('dest_port') && same('icmp_type');
 }
 
 /**
@@ -169,10 +168,7 @@ export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
     draft.all(FILE, type).filter((each) => isOn(each, 'enabled', '1'));
   const leads = (each: Section) => ['*', zone.name].includes(text(each, 'dest'));
   const rules = enabled('rule').filter(
-    (each) =>
-      leads(each) &&
-      text(each, 'src') !== zone.name &&
-      text(each, 'target').toUpperCase() === 'ACCEPT',
+    (each) => leads(each) && text(each, 'src') !== zone.name && targetOf(each) === 'accept',
   );
   // Without a destination fw4 derives the zone from the address.
   const redirects = enabled('redirect').filter(

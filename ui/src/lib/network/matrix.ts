@@ -4,6 +4,7 @@
 
 import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
+import { addressesOf } from '../form/addresses';
 import { list, text, type Section } from '../form/sections';
 import { followName, leaveNetwork } from '../wifi/wifi';
 import { forget, recall, remember } from './left';
@@ -176,6 +177,14 @@ export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   }
   if (zone === '+') isolate(draft, { network: name });
   else enter(draft, name, zone);
+}
+
+/** Gives an interface another first address; without one it has none. */
+export function setAddress(draft: Draft, name: string, address: string): void {
+  const [, ...others] = addressesOf(draft.get('network', name));
+  const ipaddr = [address, ...others].filter(Boolean);
+  const proto = ipaddr.length > 0 ? 'static' : 'none';
+  draft.set('network', name, { ipaddr, netmask: '', proto });
 }
 
 /** Puts an interface into a zone, and out of the one that it was in. */

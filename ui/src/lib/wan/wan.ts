@@ -21,7 +21,7 @@ export const specs: readonly Spec[] = [
   { option: 'proto', choices: ['pppoe', 'dhcp', 'static', 'none'] },
   { option: 'username', when: when('pppoe') },
   { option: 'password', kind: 'secret', when: when('pppoe') },
-  { option: 'ipaddr', kind: 'list', when: when('static') },
+  { option: 'ipaddr', kind: 'addresses', when: when('static') },
   { option: 'gateway', when: when('static') },
 ];
 
