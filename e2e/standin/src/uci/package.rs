@@ -105,7 +105,7 @@ impl Package {
     ///
     /// # Errors
     /// Where libuci would refuse the file.
-    pub fn parse(name: &str, text: impl AsRef<[u8]>) -> Result<Package, SyntaxError> {
+    pub fn parse(name: &str, text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, SyntaxError> {
         let read = statements(text);
         let read = read.map_err(|error| SyntaxError { package: name.to_owned(), error })?;
         let mut package = Package { name: name.to_owned(), ..Package::default() };

@@ -117,7 +117,7 @@ impl Store {
             }
             text => text.map_err(refused(&path))?,
         };
-        let mut loaded = Package::parse(package, text)?;
+        let mut loaded = Package::parse(package, &text)?;
         for delta in self.deltas(package, changes)? {
             delta.apply(&mut loaded);
         }

@@ -25,7 +25,7 @@ impl Accounts {
     /// unknown.
     pub(crate) fn has(&self, name: &str) -> bool {
         let bytes = |file| std::fs::read(file).unwrap_or_default();
-        let logins = uci::parse(bytes(&self.logins)).unwrap_or_default();
+        let logins = uci::parse(&bytes(&self.logins)).unwrap_or_default();
         let mut logins = logins.of("login").filter_map(|login| login.options.get("username"));
         logins.any(|names| names.texts().iter().any(|known| known == name))
             || String::from_utf8_lossy(&bytes(&self.users))

@@ -40,7 +40,7 @@ fn close(folder: &Path) -> io::Result<()> {
 /// Whether a file holds a secret. Nobody knows of a file that cannot be parsed.
 fn holds_secret(path: &Path) -> bool {
     let text = fs::read(path).unwrap_or_default();
-    uci::parse(text).map_or(true, |package| config::secret::holds_secret(&package))
+    uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
 }
 
 #[cfg(test)]

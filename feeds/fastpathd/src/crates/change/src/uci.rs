@@ -27,7 +27,7 @@ impl Broken {
     fn of(config: &str, error: &BusError) -> Result<Self, Refusal> {
         let text = crate::store().config(config)?.unwrap_or_default();
         let (config, said) = (config.to_owned(), error.to_string());
-        match config::parse_uci(text) {
+        match config::parse_uci(&text) {
             Err(error) => Ok(Self { config, error }),
             Ok(_) => Err(Refusal::new("failed", ChangeReason::Read { config, said })),
         }

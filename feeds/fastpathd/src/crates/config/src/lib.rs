@@ -31,7 +31,7 @@ pub use value::{endpoint, interface, is_device_name, label, number, number_in, s
 ///
 /// # Errors
 /// The first line that is not UCI.
-pub fn parse_uci(text: impl AsRef<[u8]>) -> Result<serde_json::Value, UciError> {
+pub fn parse_uci(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<serde_json::Value, UciError> {
     Ok(uci::parse(text)?.values())
 }
 

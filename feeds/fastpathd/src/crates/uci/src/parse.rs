@@ -112,7 +112,7 @@ pub enum Statement {
 ///
 /// # Errors
 /// The first statement that libuci refuses.
-pub fn parse(text: impl AsRef<[u8]>) -> Result<Package, ParseError> {
+pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, ParseError> {
     let mut package = Package::default();
     let mut open = 0;
     for statement in statements(text)? {
@@ -144,7 +144,7 @@ pub fn parse(text: impl AsRef<[u8]>) -> Result<Package, ParseError> {
 ///
 /// # Errors
 /// The first statement that libuci refuses.
-pub fn statements(text: impl AsRef<[u8]>) -> Result<Vec<Statement>, ParseError> {
+pub fn statements(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Vec<Statement>, ParseError> {
     let mut reader = Reader { rest: text.as_ref(), ..Reader::default() };
     let mut file = File::default();
     while !reader.rest.is_empty() {

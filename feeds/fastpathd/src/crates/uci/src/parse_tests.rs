@@ -176,7 +176,7 @@ fn quoted(text: &str) -> String {
 proptest! {
     #[test]
     fn any_bytes_are_taken(bytes: Vec<u8>) {
-        let _ = parse(bytes);
+        let _ = parse(&bytes);
     }
 
     #[test]

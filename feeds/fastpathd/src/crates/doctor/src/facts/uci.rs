@@ -56,7 +56,7 @@ fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
     let names = folder(machine, FOLDER).map(|names| {
         let error = |name: String| {
             let text = machine.read(&format!("{FOLDER}/{name}")).ok()?;
-            Some((name, uci::parse(text).err()?))
+            Some((name, uci::parse(&text).err()?))
         };
         names.into_iter().filter(|name| uci::is_package(name)).filter_map(error).collect()
     });

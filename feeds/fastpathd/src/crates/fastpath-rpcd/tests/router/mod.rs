@@ -201,7 +201,7 @@ impl Rpcd {
     fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
         let text = std::fs::read_to_string(self.config.join(config));
         // rpcd's answer to an error of libuci.
-        let values = config::parse_uci(text.map_err(|_| Status::NotFound)?);
+        let values = config::parse_uci(&text.map_err(|_| Status::NotFound)?);
         let mut values = values.map_err(|_| Status::UnknownError)?;
         for ((of, section), new) in self.staged.get(session).into_iter().flatten() {
             if let Some(options) = values[section].as_object_mut().filter(|_| of == config) {

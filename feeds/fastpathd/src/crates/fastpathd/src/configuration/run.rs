@@ -60,7 +60,7 @@ pub(crate) fn read_file(path: &Path) -> Event {
 /// The values of a configuration file, or its problem.
 fn values(path: &Path) -> Result<Value, String> {
     let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    config::parse_uci(text).map_err(|e| format!("{}: {e}", path.display()))
+    config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Checks a configuration file.
