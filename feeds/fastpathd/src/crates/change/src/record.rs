@@ -41,6 +41,34 @@ pub(crate) struct Head {
     pub note: String,
 }
 
+/// The bytes of a file. libuci takes every encoding, so a comment may be in Latin-1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "TextOrBytes", into = "TextOrBytes")]
+pub(crate) struct FileText(pub Vec<u8>);
+
+/// The form of a [`FileText`] in a record.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum TextOrBytes {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<TextOrBytes> for FileText {
+    fn from(form: TextOrBytes) -> Self {
+        match form {
+            TextOrBytes::Text(text) => Self(text.into_bytes()),
+            TextOrBytes::Bytes(bytes) => Self(bytes),
+        }
+    }
+}
+
+impl From<FileText> for TextOrBytes {
+    fn from(FileText(bytes): FileText) -> Self {
+        String::from_utf8(bytes).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
+    }
+}
+
 /// A change that waits to be confirmed. It is on the medium before anything is applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
@@ -52,7 +80,7 @@ pub(crate) struct Pending {
     /// The change.
     pub draft: Draft,
     /// The texts of the files it changes, as they were.
-    pub files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, FileText>,
     /// The text of `/etc/openwrt_release` of the system on which it was applied.
     #[serde(default)]
     pub system: Option<String>,
@@ -71,7 +99,7 @@ pub(crate) struct Running {
     /// When it expires, milliseconds since boot.
     pub until_up_ms: u64,
     /// The texts of the files as it wrote them; empty until it has.
-    pub applied: BTreeMap<String, String>,
+    pub applied: BTreeMap<String, FileText>,
 }
 
 /// A change that has ended.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::disk::Disk as _;
 use crate::host::{Held, Host, Router};
 use crate::log;
-use crate::record::{Pending, Record, Running};
+use crate::record::{FileText, Pending, Record, Running};
 
 /// Changes that are remembered, and bytes of their records.
 pub(crate) const MOST_RECORDS: usize = 10;
@@ -112,17 +112,12 @@ impl Store {
     }
 
     /// The texts of these files; a missing one is empty.
-    pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, String>, StoreError> {
-        let mut texts = BTreeMap::new();
-        for config in configs {
-            let text = String::from_utf8(self.config(config)?.unwrap_or_default());
-            let text = text.map_err(|error| {
-                let source = io::Error::new(io::ErrorKind::InvalidData, error);
-                failed("reading", &self.config.join(config))(source)
-            })?;
-            texts.insert((*config).to_owned(), text);
-        }
-        Ok(texts)
+    pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, FileText>, StoreError> {
+        let text = |config: &&str| {
+            let text = self.config(config)?.unwrap_or_default();
+            Ok(((*config).to_owned(), FileText(text)))
+        };
+        configs.iter().map(text).collect()
     }
 
     /// Which build of the system this is, as its own text about it.
@@ -140,22 +135,22 @@ impl Store {
     pub(crate) fn restore(
         &self,
         pending: &Pending,
-        applied: Option<&BTreeMap<String, String>>,
+        applied: Option<&BTreeMap<String, FileText>>,
     ) -> Result<Vec<String>, StoreError> {
         let mut restored = Vec::new();
         let elsewhere = applied.is_none() && pending.system != self.system()?;
-        for (config, old) in &pending.files {
+        for (config, FileText(old)) in &pending.files {
             let now = self.config(config)?.unwrap_or_default();
-            if now == old.as_bytes() {
+            if now == *old {
                 continue;
             }
             let ours = match applied.and_then(|applied| applied.get(config)) {
-                Some(ours) => now == ours.as_bytes(),
+                Some(FileText(ours)) => now == *ours,
                 None => !elsewhere || pending.wrote(config, &now),
             };
-            let incomplete = old.as_bytes().starts_with(&now);
+            let incomplete = old.starts_with(&now);
             if incomplete || ours {
-                self.set_config(config, old.as_bytes())?;
+                self.set_config(config, old)?;
                 restored.push(config.clone());
             } else {
                 let id = pending.head.id;

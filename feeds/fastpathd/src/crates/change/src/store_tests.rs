@@ -33,7 +33,7 @@ fn pending(id: u64) -> Pending {
         head: Head { id, at_ms: 7, user: "ann".into(), note: "n".into() },
         seconds: 30,
         draft: draft(json!([{"config": "network", "op": "delete", "section": "iot"}])),
-        files: BTreeMap::from([("network".to_owned(), "config x\n".to_owned())]),
+        files: BTreeMap::from([("network".to_owned(), FileText(b"config x\n".to_vec()))]),
         system: None,
         end_connections: false,
     }
@@ -148,7 +148,10 @@ fn upgraded(name: &str) -> (Folder, Store) {
     let store = Store::below(&folder.0);
     fs::write(folder.0.join("etc/openwrt_release"), "DISTRIB_REVISION='r2'\n").unwrap();
     let mut pending = pending(4);
-    pending.files = BTreeMap::from([("network".to_owned(), text("network", &pending, false))]);
+    pending.files = BTreeMap::from([(
+        "network".to_owned(),
+        FileText(text("network", &pending, false).into_bytes()),
+    )]);
     pending.system = Some("DISTRIB_REVISION='r1'\n".to_owned());
     store.set_pending(&pending).unwrap();
     (folder, store)
@@ -205,7 +208,7 @@ fn a_change_ends_before_an_upgrade() {
     assert!(store.records().unwrap().is_empty(), "nothing waits");
     store.set_pending(&pending(4)).unwrap();
     store.set_config("network", b"config new\n").unwrap();
-    let applied = BTreeMap::from([("network".to_owned(), "config new\n".to_owned())]);
+    let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
     let running = Running { id: 4, session: "s".into(), until_up_ms: 7, applied };
     store.set_running(&running).unwrap();
     crate::watch::leave_nothing(&store).unwrap();
@@ -236,7 +239,7 @@ fn what_has_ended_is_not_taken_back() {
 fn what_somebody_wrote_since_stays() {
     let folder = Folder::new("since");
     let store = Store::below(&folder.0);
-    let applied = BTreeMap::from([("network".to_owned(), "config new\n".to_owned())]);
+    let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
     store.set_config("network", b"config elsewhere\n").unwrap();
     let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert!(restored.is_empty());

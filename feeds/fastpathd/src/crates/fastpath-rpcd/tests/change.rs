@@ -61,7 +61,11 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
     let expected = json!([{"config": "network", "line": 2, "text": text, "cause": cause}]);
     assert_eq!(answer["broken"], expected);
 
-    let edit = |config: &str, section: &str, values: Value| json!([{"config": config, "op": "set", "section": section, "values": values}]);
+    let edit = |config: &str, section: &str, values: Value| {
+        let mut edit = json!({"config": config, "op": "set", "values": values});
+        edit["section"] = json!(section);
+        json!([edit])
+    };
     for method in ["check", "apply"] {
         let edits = edit("network", "lan", json!({"mtu": "1400"}));
         let error = &router.call("ann", method, json!({"edits": edits}))["error"];
@@ -83,6 +87,18 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
     assert_eq!(answer["changes"][0]["undoable"], false, "{answer}");
     let answer = router.call("ann", "undo", json!({"id": 1}));
     assert_eq!(answer["error"]["code"], "broken", "{answer}");
+}
+
+/// libuci takes every encoding.
+#[test]
+fn a_comment_in_latin_1_is_kept_through_a_change_and_its_end() {
+    let before = [b"# T\xfcr\n", BEFORE.as_bytes()].concat();
+    let router = router("latin");
+    std::fs::write(router.path("system"), &before).unwrap();
+    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    assert_eq!(answer["id"], 1, "{answer}");
+    assert_eq!(router.call("ann", "revert", json!({"id": 1}))["state"], "reverted");
+    assert_eq!(std::fs::read(router.path("system")).unwrap(), before);
 }
 
 /// The limits of `schema/change`, and names that it does not have.

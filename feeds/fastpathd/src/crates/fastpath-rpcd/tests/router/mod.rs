@@ -28,7 +28,7 @@ struct Rpcd {
     /// New values by file and section, in sessions made by programs.
     staged: BTreeMap<String, BTreeMap<(String, String), Map>>,
     /// The session that applied, and the files as they were.
-    applied: Option<(String, BTreeMap<String, String>)>,
+    applied: Option<(String, BTreeMap<String, Vec<u8>>)>,
     /// The events that procd received.
     reloaded: Vec<String>,
     /// The daemon's `status`; none: it does not run.
@@ -63,8 +63,12 @@ impl Router {
         self
     }
 
+    pub(crate) fn path(&self, config: &str) -> std::path::PathBuf {
+        self.root.join("etc/config").join(config)
+    }
+
     pub(crate) fn file(&self, config: &str) -> String {
-        std::fs::read_to_string(self.root.join("etc/config").join(config)).unwrap()
+        std::fs::read_to_string(self.path(config)).unwrap()
     }
 
     /// A method of the object, called by a user of the web.
@@ -199,7 +203,7 @@ impl Rpcd {
     }
 
     fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
-        let text = std::fs::read_to_string(self.config.join(config));
+        let text = std::fs::read(self.config.join(config));
         // rpcd's answer to an error of libuci.
         let values = config::parse_uci(&text.map_err(|_| Status::NotFound)?);
         let mut values = values.map_err(|_| Status::UnknownError)?;
@@ -220,7 +224,7 @@ impl Rpcd {
         for (config, _) in places {
             let path = self.config.join(config);
             let text = written(&self.values(config, session)?);
-            files.entry(config.clone()).or_insert(std::fs::read_to_string(&path).unwrap());
+            files.entry(config.clone()).or_insert(std::fs::read(&path).unwrap());
             std::fs::write(&path, text).unwrap();
         }
         self.applied = Some((session.to_owned(), files));
