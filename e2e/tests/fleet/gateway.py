@@ -26,6 +26,8 @@ class State:
 
     def __init__(self, configs):
         self.configs = configs
+        # Files that libuci cannot parse, as the gateway answers them.
+        self.broken = []
         self.lock = threading.Lock()
         self.sessions = set()
         self.pending = None
@@ -141,7 +143,7 @@ class Methods:
             for section in sections:
                 for option, value in section["values"].items():
                     section["values"][option] = shown(value, option)
-        return {"configs": configs}
+        return {"configs": configs, "broken": self.state.broken}
 
     def check(self, arguments):
         state = self.state

@@ -70,6 +70,24 @@ class Edits(unittest.TestCase):
         other = wanted("interface", section="lan", values={"dns": ["192.0.2.2", "192.0.2.1"]})
         self.assertEqual(len(planned(other, present={"network": [dns]})), 1)
 
+    def test_a_list_of_one_and_a_text_of_words_are_no_difference(self):
+        forms = {
+            "name": [("guest", ["guest"]), ("two words", ["two words"])],
+            "network": [("lan iot", ["lan", "iot"]), (["lan"], "lan")],
+            "proto": [(["tcp", "udp"], "tcp udp")],
+        }
+        for option, pairs in forms.items():
+            for have, want in [*pairs, *[pair[::-1] for pair in pairs]]:
+                present = {"firewall": [
+                    {"section": "cfg01", "type": "zone", "values": {option: have}}
+                ]}
+                zone = wanted("zone", "firewall", match={option: want})
+                self.assertEqual(planned(zone, present=present), [], (have, want))
+        present["firewall"][0]["values"] = {"network": ["lan", "iot"]}
+        for other in ("lan", "lan iot cams", ["lan iot"], ["iot", "lan"], None):
+            zone = wanted("zone", "firewall", section="cfg01", values={"network": other})
+            self.assertEqual(len(planned(zone, present=present)), 1, other)
+
     def test_an_anonymous_section_is_found_by_options(self):
         match = {"name": "lan"}
         zone = wanted("zone", "firewall", match=match, values={"input": "REJECT"})

@@ -57,6 +57,14 @@ class Transactions(unittest.TestCase):
         self.assertFalse(self.run_change()["changed"])
         self.assertNotIn("fastpath.change apply", self.state.calls)
 
+    def test_a_file_that_the_gateway_cannot_read_is_not_an_empty_one(self):
+        text = "/etc/config/fastpath cannot be read, line 2: a quote is never closed"
+        self.state.broken = [{"config": "fastpath", "line": 2, "text": text}]
+        gone = [{**ENGINE[0], "state": "absent"}]
+        for sections in (ENGINE, gone):
+            self.failed(text, sections=sections)
+        self.assertNotIn("fastpath.change check", self.state.calls)
+
     def test_a_check_changes_nothing(self):
         result = self.run_change(apply=False)
         self.assertTrue(result["changed"])

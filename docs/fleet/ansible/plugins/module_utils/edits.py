@@ -46,9 +46,13 @@ def meaning(option, value):
 
 
 def same(option, have, want):
-    """Whether an option has a value. Lists of one entry and texts with spaces are kept apart."""
+    """Whether an option has a value. As OpenWrt's programs read them, a list of one is a text, and a
+    text the list of its words."""
     have, want = meaning(option, have), meaning(option, want)
-    return have == want or ([have] == want and isinstance(have, str))
+    if have == want or isinstance(have, str) == isinstance(want, str) or None in (have, want):
+        return have == want
+    text, entries = (have, want) if isinstance(have, str) else (want, have)
+    return entries in ([text], text.split())
 
 
 def fits(section, match):

@@ -74,8 +74,12 @@ class Transaction:
     def run(self, sections, only=(), apply=True, **options):
         """The result for Ansible. Options: seconds, note, cut_ok, accept_exposure, confirm."""
         wanted = configs(sections, only)
-        present = self.gateway.call(OBJECT, "get", {"configs": wanted})["configs"]
-        edits = plan(present, sections, only)
+        answer = self.gateway.call(OBJECT, "get", {"configs": wanted})
+        # An older gateway refuses instead.
+        broken = answer.get("broken", [])
+        if broken:
+            raise Failed(texts(broken), broken=broken)
+        edits = plan(answer["configs"], sections, only)
         if not edits:
             return {"changed": False, "diff": lines([])}
         checked = self._check(edits, options)
