@@ -126,6 +126,21 @@ test('Escape in the filter of alerts does not close the open alert', async ({ pa
   await expect(details).toHaveCount(0);
 });
 
+test('an alert leads to edits of the configuration', async ({ page }) => {
+  await open(page, 'protection');
+  await page.locator('[data-alert] button').first().click();
+  const details = page.getByRole('complementary', { name: 'Alert' });
+  for (const name of ['Block 203.0.113.1', 'Disable rule 8100001', 'Never inspect 10.10.10.10']) {
+    const button = details.getByRole('button', { name, exact: true });
+    await button.click();
+    await expect(button).toBeDisabled();
+    await expect(details.getByRole('status')).toContainText(`Added to your edits: ${name}.`);
+  }
+  await expect(details.getByRole('button', { name: 'Never block 203.0.113.1' })).toBeEnabled();
+  await expect(page.getByText('4 edits')).toBeVisible();
+  await expect(details.getByRole('link', { name: 'Flows of 203.0.113.1' })).toBeVisible();
+});
+
 test('alerts name the hosts that have a name, and blocks their consequence', async ({ page }) => {
   await open(page, 'protection', (answers) => {
     const { result } = answers['fastpath alerts {"filter":{},"limit":100}'] as {

@@ -9,6 +9,14 @@ interface Status {
   local_flows: number;
   ended_flows: number;
   ips: { rules_ms: number; alerts: number };
+  engine: {
+    wanted: string;
+    active: string;
+    why: string;
+    cause: { code: string };
+    hardware_ports: object | null;
+    hardware_unused: boolean;
+  };
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -100,6 +108,49 @@ for (const screen of ['overview', 'protection']) {
     expect(await colour(later)).not.toBe(green);
   });
 }
+
+for (const [screen, panels] of [
+  ['protection', 4],
+  ['flows', 2],
+  ['topology', 1],
+] as const) {
+  test(`${screen}: what a stopped daemon was never asked is not known`, async ({ page }) => {
+    let answers: Record<string, unknown> = {};
+    await replay(page, (all) => (answers = all));
+    await entered(page);
+    await page.goto('#/health');
+    await shown(page);
+    for (const key of Object.keys(answers).filter((each) => /^fastpath \w+ /.test(each))) {
+      answers[key] = { result: [7] };
+    }
+    await expect(page.getByText(/^As of \d\d:\d\d:\d\d$/)).toBeVisible();
+    await page.goto(`#/${screen}`);
+    await expect(page.getByText('Not known: fastpathd does not respond.')).toHaveCount(panels);
+    await expect(page.getByText(/^Loading/)).toHaveCount(0);
+  });
+}
+
+test('an engine without a configuration is starting', async ({ page }) => {
+  await open(page, 'overview', ({ engine }) => {
+    engine.active = engine.wanted = 'off';
+    engine.why = 'waiting for the configuration';
+    engine.cause.code = 'waiting';
+  });
+  await expect(page.locator('[data-engine=starting]')).toContainText('Starting');
+  await expect(page.getByRole('button', { name: 'Off', pressed: true })).toHaveCount(0);
+  await expect(page.getByText('waiting for the configuration')).toHaveCount(0);
+});
+
+test('the engine in hardware says how many ports support it', async ({ page }) => {
+  await open(page, 'overview', ({ engine }) => {
+    engine.active = engine.wanted = 'flowtable-hw';
+    engine.hardware_ports = { able: ['lan1'], present: 3 };
+    engine.hardware_unused = true;
+  });
+  await expect(page.locator('[data-hardware]')).toHaveText(
+    '1 of 3 ports support hardware offload · no flow is in hardware',
+  );
+});
 
 test('the title has new alerts and a change that waits', async ({ page }) => {
   let answers: Record<string, unknown> = {};
