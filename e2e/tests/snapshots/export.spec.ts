@@ -322,7 +322,7 @@ test('options of collectors and metrics are found by the search', async ({ page 
     await page.keyboard.press('Enter');
     await expect(page).toHaveURL(/#\/export$/);
   };
-  await seek('hosts with metrics');
+  await seek('hosts reported');
   await expect(page.getByLabel('Hosts reported individually')).toBeFocused();
   await seek('observation domain');
   await expect(page.getByRole('heading', { level: 2, name: 'Collectors' })).toBeFocused();

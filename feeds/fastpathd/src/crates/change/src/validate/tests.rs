@@ -212,6 +212,18 @@ fn pppoe() {
     assert_eq!(judged(json!(all)), []);
 }
 
+/// As the page adds them for an alert.
+#[test]
+fn rules_that_block_an_address_are_valid() {
+    for address in ["203.0.113.9", "2001:db8::9"] {
+        for side in ["src_ip", "dest_ip"] {
+            let rule = json!({"name": format!("Block-{address}"), "src": "*", "dest": "*",
+                "proto": "all", "target": "DROP", side: address});
+            assert_eq!(judged(json!([add("firewall", "rule", rule)])), [], "{side} {address}");
+        }
+    }
+}
+
 #[test]
 fn hosts_names_and_logins() {
     assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.9"}))), "duplicate");

@@ -193,6 +193,11 @@ mod tests {
         core.command(Engine::FlowtableHw);
         let ports = HardwarePorts::read(&BTreeSet::from(["lo".to_owned()]));
         core.offload_event(Event::HardwarePorts(ports));
+        let not_yet = ask(&mut core, "status", json!({}))["engine"].take();
+        assert_eq!(
+            (&not_yet["active"], &not_yet["hardware_ports"]),
+            (&json!("flowtable"), &json!(null))
+        );
         core.applied(Ok(Applied::Replaced));
         let engine = ask(&mut core, "status", json!({}))["engine"].take();
         assert_eq!(engine["hardware_ports"], json!({"able": [], "present": 1}));

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
 use flows::Now;
+use model::Engine;
 use ruleset::{Applied, ForeignRules, Plan};
 
 use self::attach::ProgramsReason;
@@ -125,10 +126,11 @@ impl State {
 
     /// The engine asked for and the one in force, with times by the clock of now.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
+        let in_hardware = self.flowtable.active() == Engine::FlowtableHw;
         EngineReport {
             revocation: self.revocations.report(now),
             hardware_unused: self.hardware.is_unused(),
-            hardware_ports: self.hardware.ports().cloned(),
+            hardware_ports: self.hardware.ports().filter(|_| in_hardware).cloned(),
             ..self.flowtable.report(now)
         }
     }
