@@ -70,7 +70,7 @@ test('nothing is called good as long as there is no report', async ({ page }) =>
 test('tile, badge and title count conditions and findings together', async ({ page }) => {
   await open(page, 'overview', (answers) => status(answers).health.push(wan));
   await expect(tile(page).getByRole('listitem')).toHaveText([
-    /Error:wan is down\.$/,
+    /Error:The Internet connection \(wan\) is down\.$/,
     /Warning:PPPoE/,
     /Warning:Only built-in test rules/,
     /Note:/,
@@ -85,7 +85,7 @@ test('tile, badge and title count conditions and findings together', async ({ pa
   await tile(page).getByRole('link', { name: 'All findings' }).click();
   await expect(page).toHaveURL(/#\/health$/);
   await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'error');
-  await expect(page.locator('[data-group=now]')).toContainText('wan is down.');
+  await expect(page.locator('[data-group=now]')).toContainText('(wan) is down.');
 });
 
 test('the report is printed without the head and the navigation', async ({ page }) => {
