@@ -139,6 +139,29 @@ loses_none() {
     same "packets lost" "$(jq .end.sum.lost_packets <<<"$report")" 0
 }
 
+passed_full_queues() { says ".counters.uninspected_packets > $1 and .state != \"inline\"" ips; }
+
+# A station that floods has a queue of its own: what passes that one when it is full is counted, and
+# other hosts stay inspected.
+test_a_flood_of_one_host() {
+    local before device mac
+    in_line "	option queue_length '64'"
+    before=$(uninspected)
+    mac=$(gw cat /sys/class/net/br-lan/address)
+    device=$(h10 "ip -o route get $ISP_4" | sed 's/.* dev \([^ ]*\) .*/\1/')
+    begin h10 flood "exec /tmp/e2e/flood udp $device $mac 1000000 0"
+    soon 10 passed_full_queues "$before"
+    note "$(ips_value '"\(.state): \(.why), \(.counters.uninspected_packets)"')"
+    for _ in 1 2 3; do
+        soon 5 h20 "curl -gsf -m 10 -o /dev/null http://$ISP_4/index.html"
+        same "bytes of the bad page at another host" "$(bad_page h20 "$ISP_4" | cut -d ' ' -f 2)" 0
+    done
+    ! ended flood || fail "the flood ended before the other host had asked"
+    end flood
+    soon 20 ips_is inline
+    dropped "$ISP_4"
+}
+
 reload_twice() {
     suricatas ruleset-reload-nonblocking
     sleep 1.5

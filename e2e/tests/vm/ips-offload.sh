@@ -71,10 +71,18 @@ test_quic_like() {
         "/tmp/e2e/quic $ISP_4 $port 105"
 }
 
-# Suricata itself bypasses it once the handshake is over, long before the budget is spent.
+# Suricata itself bypasses it once content is encrypted, long before the budget is spent.
 test_tls() {
     local port
     port=$(fresh_port)
     offloads tls tcp "$port" "1000 500000" \
         "curl -gskSf -o /dev/null --local-port $port https://$ISP_4/200.bin"
+}
+
+# @long
+test_tls_1_2() {
+    local port
+    port=$(fresh_port)
+    offloads tls tcp "$port" "1000 500000" \
+        "curl -gskSf --tls-max 1.2 -o /dev/null --local-port $port https://$ISP_4/200.bin"
 }
