@@ -1386,7 +1386,7 @@ export interface IpsCounters {
   inspected_packets: number;
   inspected_bytes: number;
   /**
-   * passed uninspected because Suricata did not answer
+   * passed uninspected because Suricata did not answer, or a queue was full
    */
   uninspected_packets: number;
   uninspected_bytes: number;

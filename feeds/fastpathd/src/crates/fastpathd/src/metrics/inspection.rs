@@ -76,14 +76,14 @@ fn verdicts<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     let family = metrics.counter("fastpath_ips_verdict_packets_total", help);
     family.add([("verdict", "accepted")], counted.accepted);
     family.add([("verdict", "dropped")], counted.blocked);
-    let help = "Packets that were queued for Suricata, or passed because it did not answer.";
+    let help = "Packets that Suricata was given, or that passed uninspected.";
     let family = metrics.counter("fastpath_ips_packets_total", help);
     for (kind, packets) in KINDS.into_iter().zip(inspection.inspected()) {
         family.add([("kind", kind)], packets);
     }
     let help = "Packets that passed uninspected because a queue was full.";
     metrics.counter("fastpath_ips_queue_passed_packets_total", help).add([], inspection.overflow());
-    let help = "Bytes that were queued for Suricata, or passed because it did not answer.";
+    let help = "Bytes for Suricata, a full queue included, or that passed uninspected.";
     let family = metrics.counter("fastpath_ips_bytes_total", help);
     for kind in KINDS {
         family.add([("kind", kind)], inspection.counter(kind).bytes);
