@@ -58,5 +58,5 @@ test_noise_of_both_ends_is_taken_for_encryption() {
     pretend noise 8447 "$ISP_4"
     between "bytes of clear text" "$(answers 8447)" 1 315
     same inspection "$(inspection_of 8447)" bypassed
-    has "the conversation" "$(peers cat /tmp/e2e/pretend8447.log)" "form 658"
+    has "the conversation" "$(peers cat /tmp/e2e/pretend8447.log)" "form 655"
 }

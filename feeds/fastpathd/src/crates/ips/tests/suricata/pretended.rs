@@ -104,6 +104,7 @@ fn pretended(random: &mut Random) -> Vec<Talk> {
     let both = |client: &[u8], server: &[u8]| vec![(true, data(client)), (false, data(server))];
     let request = b"GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(20);
     let noise = random.noise(5000);
+    let counted = [&[0, 0, 0, 0, 0, 0, 0, 1], noise.as_slice()].concat();
     let only_handshake: Vec<u8> = noise.chunks(900).flat_map(|part| record(22, part)).collect();
     vec![
         talk("without a form", false, &[]),
@@ -133,22 +134,24 @@ fn pretended(random: &mut Random) -> Vec<Talk> {
             false,
             &[&tls12, &both(&noise[..600], &[&noise[..600], WICKED].concat())],
         ),
-        talk("the least", true, &[&[(true, hello())], &both(&noise[..91], &noise[..507])]),
+        talk("the least", true, &[&[(true, hello())], &both(&noise[..88], &noise[..507])]),
+        talk("less", false, &[&[(true, hello())], &both(&noise[..87], &noise[..507])]),
+        talk("nonces that count", true, &[&tls12, &both(&counted[..88], &counted)]),
         talk("TLS 1.2, encrypted", true, &[&tls12, &both(&noise[..200], &noise)]),
         talk("TLS 1.3, encrypted", true, &[&tls13, &both(&noise[..200], &noise)]),
         talk("an upload", true, &[&tls13, &both(&noise, &noise[..100]), &both(&noise, b"a")]),
-        talk("a short request", true, &[&tls13, &both(&noise[..91], &noise)]),
+        talk("a short request", true, &[&tls13, &both(&noise[..88], &noise)]),
     ]
 }
 
-/// Each side sends text of an alphabet, or noise.
+/// Each side sends text of an alphabet of up to 64 characters (Base64), or noise.
 fn generated(random: &mut Random) -> Vec<Talk> {
     let generated = (0..120).map(|at| {
         let mut sent = if at % 2 == 0 { tls12() } else { tls13(random) };
         let noisy = [random.next(2) == 0, random.next(2) == 0];
         for round in 0..=random.next(3) {
             for (side, noisy) in [true, false].into_iter().zip(noisy) {
-                let (length, characters) = (600 + random.next(4000), 2 + random.next(94));
+                let (length, characters) = (600 + random.next(4000), 2 + random.next(63));
                 let body =
                     if noisy { random.noise(length) } else { random.text(length, characters) };
                 sent.push((side, data(&body)));
