@@ -78,11 +78,3 @@ test_tls() {
     offloads tls tcp "$port" "1000 500000" \
         "curl -gskSf -o /dev/null --local-port $port https://$ISP_4/200.bin"
 }
-
-# @long
-test_tls_1_2() {
-    local port
-    port=$(fresh_port)
-    offloads tls tcp "$port" "1000 500000" \
-        "curl -gskSf --tls-max 1.2 -o /dev/null --local-port $port https://$ISP_4/200.bin"
-}
