@@ -198,6 +198,27 @@ impl Drop for Bench {
     }
 }
 
+#[test]
+fn a_file_that_libuci_refuses_fails_alone() {
+    let mut bench = Bench::new("broken");
+    for broken in ["config rule 'x\n", "config rule\noption a b c\n", "<html>\n", "option a b\n"] {
+        std::fs::write(bench.folder.join("config/broken"), broken).unwrap();
+        for (method, args) in [
+            ("get", json!({"config": "broken"})),
+            ("add", json!({"config": "broken", "type": "rule"})),
+            ("changes", json!({"config": "broken"})),
+        ] {
+            let answer = bench.call(method, args);
+            assert_eq!(answer, Err(Status::UnknownError), "{method} of {broken:?}");
+        }
+        assert_eq!(bench.names().len(), 3);
+        bench
+            .web("set", json!({"config": "test", "section": "two", "values": {"name": "x"}}))
+            .unwrap();
+        assert!(bench.web("changes", empty()).unwrap()["changes"].get("test").is_some());
+    }
+}
+
 fn empty() -> Json {
     Json::Object(Map::new())
 }

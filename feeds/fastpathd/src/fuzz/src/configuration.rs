@@ -9,8 +9,7 @@ use crate::parts;
 
 /// A file of `/etc/config`. As it is written again it says the same.
 pub(crate) fn uci(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let Ok(package) = uci::parse(&text) else { return };
+    let Ok(package) = uci::parse(bytes) else { return };
     let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
     assert!(again.says(&package), "{package:?} became {again:?}");
     let values = package.values();
@@ -20,8 +19,7 @@ pub(crate) fn uci(bytes: &[u8]) {
 
 /// `/etc/config/fastpath`.
 pub(crate) fn settings(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let Ok(values) = config::parse_uci(&text) else { return };
+    let Ok(values) = config::parse_uci(bytes) else { return };
     for problem in fastpathd::fuzz::settings(&values) {
         assert!(!problem.is_empty() && problem.len() < 100_000);
     }

@@ -52,6 +52,6 @@ pub(crate) fn rtnetlink(bytes: &[u8]) {
         let _ = model.is_local(*address);
         let _ = model.is_policy_routed(*address, addresses[0]);
     }
-    let _ = (model.bridges(), model.pppoe(), model.lowest(), model.tunnels(), model.shaped());
+    let _ = (model.bridges(), model.pppoe(), model.lowest(), model.tunnels(true), model.shaped());
     let _ = model.policies();
 }
