@@ -176,10 +176,14 @@ export class Change {
       const lines = mayCut(edits) ? linesUp(await this.wan()) : [];
       const seconds = redials(edits, lines) ? REDIAL_S : UNDO_S;
       const args = { edits, via: this.via, seconds, cut_ok, ...opened, ...ends, note };
+      const asked = Date.now();
       const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
       const harmless = edits.every(({ config }) => !cutting.includes(config));
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;
-      this.begun(reply['id'] as number, Number(reply['seconds'] ?? seconds), settle, care);
+      const given = Number(reply['seconds'] ?? seconds);
+      this.begun(reply['id'] as number, given, settle, care);
+      // The router counts from the request, and answers when the change is in force.
+      this.until_ms = asked + given * 1000;
       this.storage.setItem(LINES, JSON.stringify(lines));
     } finally {
       this.busy = false;

@@ -254,6 +254,16 @@ describe('a change', () => {
     expect(await followed(true, 1500)).toBe(true);
   });
 
+  it('counts down from its request, however long it takes to come into force', async () => {
+    const request = rpcd.request.bind(rpcd);
+    rpcd.request = async (...args) => {
+      if (args[1] === 'apply') await vi.advanceTimersByTimeAsync(25_000);
+      return request(...args);
+    };
+    await change.apply(network);
+    expect((change.until_ms - Date.now()) / 1000).toBe(UNDO_S - 25);
+  });
+
   it('is confirmed in the end if a part of it never comes into force', async () => {
     await change.apply(network);
     expect(await followed(false, 40_000)).toBe(true);

@@ -202,7 +202,11 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     if accepted {
         finding = finding.case(if unused { "unused" } else { "some" });
-        finding = finding.with("able", count - ports.len()).with("present", count);
+        // The same numbers as those of the engine in force.
+        let told = &engine["hardware_ports"];
+        let able = told["able"].as_array().map_or(count - ports.len(), Vec::len);
+        let present = told["present"].as_u64().unwrap_or(count as u64);
+        finding = finding.with("able", able).with("present", present);
     } else {
         finding =
             finding.saw("why", "", word(engine, "why"), source).because("engine", &engine["cause"]);

@@ -164,6 +164,8 @@ fn hardware_that_is_wanted_and_refused_names_the_drivers() {
     assert_eq!(found(&facts(ports(), "", &engine)), []);
     engine["hardware_unused"] = true.into();
     assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(1)));
+    engine["hardware_ports"] = json!({"able": ["eth0"], "present": 4});
+    assert_eq!(of(&engine, ports()), ("unused", json!(1), json!(4)), "as the page has it");
 }
 
 #[test]
