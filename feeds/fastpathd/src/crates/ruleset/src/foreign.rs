@@ -32,11 +32,18 @@ type Name = (String, String, String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     /// A hook of IP. The addresses that it sees; `None` if that depends on the order of chains.
-    Ip { stage: Option<NatStage>, prerouting: bool },
+    /// `tracked`: conntrack comes before.
+    Ip { stage: Option<NatStage>, prerouting: bool, tracked: bool },
     /// Ingress or egress of devices. `early` chains run before the flowtable's hook.
     Devices { names: Vec<String>, leaving: bool, early: bool },
     /// A bridge.
     Bridge { leaving: bool },
+}
+
+impl Place {
+    fn is_prerouting(&self) -> bool {
+        matches!(self, Self::Ip { prerouting: true, .. })
+    }
 }
 
 /// When a rule acts on packets that would be offloaded.
@@ -76,7 +83,7 @@ pub struct Surroundings<'a> {
     pub flowtable: &'a BTreeSet<String>,
     /// Another program has configured queues, which may look at marks.
     pub queues: bool,
-    /// The configuration says how many packets programs in queues read.
+    /// The configuration says how many packets of every flow programs in queues read.
     pub first_packets: bool,
 }
 
@@ -123,7 +130,7 @@ impl ForeignRules {
             rules.entry(name_of(rule, "chain")).or_default().push(rule);
         }
         let filled = filled(rules.values().flatten().copied());
-        let all = objects().filter_map(|object| object.get("set"));
+        let all = objects().filter_map(|object| object.get("set").or_else(|| object.get("map")));
         let sets = all.map(|set| (name_of(set, "name"), set_info(set, &filled))).collect();
         let mut read = Self::default();
         for chain in objects().filter_map(|object| object.get("chain")) {
@@ -159,6 +166,10 @@ impl Chain {
         let (stage, entry) = match &self.place {
             // Conditions on addresses are left out if the stage is unknown.
             Place::Ip { stage, .. } => (stage.unwrap_or(NatStage::Between), None),
+            // Which devices such a name stands for is not read.
+            Place::Devices { names, leaving, .. } if names.iter().any(|n| n.contains('*')) => {
+                (if *leaving { NatStage::After } else { NatStage::Before }, None)
+            }
             Place::Devices { names, leaving, early } => {
                 let kept = |name: &&String| {
                     (*early || *leaving) && around.flowtable.contains(name.as_str())
@@ -229,6 +240,7 @@ fn steps(drafts: Vec<Draft>) -> Option<Vec<(Step, Acts)>> {
 fn place(chain: &Value) -> Option<Place> {
     const DESTINATION_NAT: i64 = -100;
     const SOURCE_NAT: i64 = 100;
+    const CONNTRACK: i64 = -200;
     let (family, hook) = (text(chain, "family"), text(chain, "hook"));
     if hook.is_empty() || text(chain, "type") == "nat" {
         return None;
@@ -240,7 +252,8 @@ fn place(chain: &Value) -> Option<Place> {
         std::cmp::Ordering::Equal => None,
     };
     let prerouting = hook == "prerouting";
-    let ip = |stage| Some(Place::Ip { stage, prerouting });
+    let tracked = !prerouting || priority > Some(CONNTRACK);
+    let ip = |stage| Some(Place::Ip { stage, prerouting, tracked });
     let devices = |leaving| {
         let names = match chain.get("dev") {
             Some(Value::String(one)) => vec![one.clone()],

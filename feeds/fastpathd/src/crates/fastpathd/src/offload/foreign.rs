@@ -115,8 +115,7 @@ impl Core {
             bridged: named(&|below| below.iter().any(is_bridge)),
             flowtable: if plan.hardware { &none } else { &plan.devices },
             queues: topology.queues().iter().any(|queue| !CLASSLESS.contains(&&*queue.kind)),
-            first_packets: plan.slow_packets > 0
-                || plan.excludes.iter().any(|exclude| !exclude.for_ever()),
+            first_packets: plan.slow_packets > 0,
         })
     }
 }

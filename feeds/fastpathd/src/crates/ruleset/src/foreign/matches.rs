@@ -10,7 +10,7 @@ use config::Network;
 use model::{Condition, Test};
 use serde_json::Value;
 
-use super::{Name, text};
+use super::{Name, Place, text};
 
 /// Whether an expression that is not understood has the same outcome for all packets of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,14 +49,26 @@ pub(super) struct Scope<'a> {
     pub(super) sets: &'a BTreeMap<Name, SetInfo>,
     pub(super) family: &'a str,
     pub(super) table: &'a str,
-    /// Devices are those of layer 3.
-    pub(super) devices: bool,
-    /// It is known which addresses the chain sees.
-    pub(super) addresses: bool,
+    pub(super) place: &'a Place,
     pub(super) looked_up: BTreeSet<Name>,
 }
 
 impl Scope<'_> {
+    /// Devices are those of layer 3, and every packet shows its IP header.
+    fn is_ip(&self) -> bool {
+        matches!(self.place, Place::Ip { .. })
+    }
+
+    /// It is known which addresses the chain sees.
+    fn knows_addresses(&self) -> bool {
+        !matches!(self.place, Place::Ip { stage: None, .. })
+    }
+
+    /// Conntrack has seen the packets.
+    fn is_tracked(&self) -> bool {
+        matches!(self.place, Place::Ip { tracked: true, .. })
+    }
+
     /// `{"op": …, "left": …, "right": …}`
     pub(super) fn judge(&mut self, found: &Value) -> Match {
         let null = Value::Null;
@@ -65,10 +77,18 @@ impl Scope<'_> {
     }
 
     pub(super) fn compare(&mut self, op: &str, left: &Value, right: &Value) -> Match {
+        match self.known(op, left, right) {
+            // Frames of a device may have their IP header behind others, as in a PPPoE session.
+            Match::Always if !self.is_ip() => Match::Unknown(Fixed),
+            found => found,
+        }
+    }
+
+    fn known(&mut self, op: &str, left: &Value, right: &Value) -> Match {
         let holds = match op {
             "==" | "in" => true,
             "!=" => false,
-            _ => return other_operator(op, left, right),
+            _ => return self.other_operator(op, left, right),
         };
         if let Some(meta) = left.get("meta") {
             return self.meta(text(meta, "key"), left, right, holds);
@@ -80,10 +100,12 @@ impl Scope<'_> {
             return self.payload(payload, left, right, holds);
         }
         if left.get("socket").is_some() {
-            return never(holds); // A forwarded packet has none.
+            return Match::Never; // A forwarded packet has none, so no comparison holds.
         }
-        if left.get("tcp option").is_some_and(|option| text(option, "name") == "maxseg") {
-            return Match::Never; // Only SYN has it.
+        if let Some(option) = left.get("tcp option").filter(|one| text(one, "name") == "maxseg") {
+            // Only SYN has it.
+            let missing = option.get("field").is_none() && right.as_bool() == Some(!holds);
+            return if missing { when(Test::Proto(6), true) } else { Match::Never };
         }
         if let Some(Value::Array(parts)) = left.get("&") {
             return self.masked(parts, left, right, holds);
@@ -108,6 +130,8 @@ impl Scope<'_> {
 
     fn ct(&mut self, ct: &Value, left: &Value, right: &Value, holds: bool) -> Match {
         match text(ct, "key") {
+            "state" if !self.is_tracked() => Match::Unknown(Fixed),
+            _ if !self.is_tracked() => self.unknown(left, right),
             "state" => {
                 let states = words(right);
                 if states.is_empty() {
@@ -136,7 +160,8 @@ impl Scope<'_> {
                 let ipv6 = protocol == "ip6";
                 let test = match ranges {
                     Ok(ranges)
-                        if self.addresses && ranges.iter().all(|r| r.0.is_ipv6() == ipv6) =>
+                        if self.knows_addresses()
+                            && ranges.iter().all(|r| r.0.is_ipv6() == ipv6) =>
                     {
                         Test::Address { source, ranges }
                     }
@@ -156,7 +181,9 @@ impl Scope<'_> {
 
     fn port(&mut self, source: bool, left: &Value, right: &Value, holds: bool) -> Match {
         match self.ranges(left, right, port_range) {
-            Some(Ok(ranges)) if self.addresses => when(Test::Port { source, ranges }, holds),
+            Some(Ok(ranges)) if self.knows_addresses() => {
+                when(Test::Port { source, ranges }, holds)
+            }
             Some(Err(Empty)) => never(holds),
             Some(Ok(_)) | None => self.unknown(left, right),
         }
@@ -167,13 +194,11 @@ impl Scope<'_> {
         let Some(list) = self.elements(right) else { return self.unknown(left, right) };
         let mut found = [false; 2];
         for element in &list {
-            match element.as_str().and_then(protocol).or_else(|| number(element)) {
-                Some(6) => found[0] = true,
-                Some(17) => found[1] = true,
-                Some(_) => {}
-                // Names of other protocols, but also ranges.
-                None if element.is_string() => {}
-                None => return self.unknown(left, right),
+            match (element.as_str(), number::<u8>(element)) {
+                (Some("tcp"), _) | (_, Some(6)) => found[0] = true,
+                (Some("udp"), _) | (_, Some(17)) => found[1] = true,
+                (None, None) => return self.unknown(left, right), // A range.
+                (Some(_), _) | (_, Some(_)) => {}
             }
         }
         match found.map(|one| one == holds) {
@@ -186,6 +211,10 @@ impl Scope<'_> {
 
     fn families(&mut self, left: &Value, right: &Value, holds: bool) -> Match {
         let Some(list) = self.elements(right) else { return self.unknown(left, right) };
+        let is_ip = |one: &Value| matches!(one.as_str(), Some("ip" | "ip6" | "ipv4" | "ipv6"));
+        if !(self.is_ip() || holds && list.iter().all(is_ip)) {
+            return Match::Unknown(Fixed);
+        }
         let has = |names: [&str; 2]| {
             list.iter().any(|one| one.as_str().is_some_and(|one| names.contains(&one))) == holds
         };
@@ -200,7 +229,7 @@ impl Scope<'_> {
         let Some(list) = self.elements(right) else { return self.unknown(left, right) };
         let names: Option<Vec<String>> =
             list.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-        let Some(names) = names.filter(|_| self.devices) else { return Match::Unknown(Fixed) };
+        let Some(names) = names.filter(|_| self.is_ip()) else { return Match::Unknown(Fixed) };
         let single = names.len() == 1;
         let writable = |name: &String| match name.strip_suffix('*') {
             Some(begin) => single && config::is_device_name(begin),
@@ -209,7 +238,7 @@ impl Scope<'_> {
         if names.is_empty() {
             return never(holds);
         }
-        if !names.iter().all(writable) {
+        if !names.iter().all(writable) || (leaving && self.place.is_prerouting()) {
             return Match::Unknown(Fixed);
         }
         when(Test::Device { leaving, names }, holds)
@@ -230,6 +259,26 @@ impl Scope<'_> {
             return masked_flags(&words(mask), right, holds);
         }
         self.unknown(left, right)
+    }
+
+    /// `<`, `>` and the like, of which a packet count is understood, and `!`: none of these bits.
+    fn other_operator(&mut self, op: &str, left: &Value, right: &Value) -> Match {
+        let of = |kind: &str, field: &str| left.get(kind).map_or("", |found| text(found, field));
+        let key = if self.is_tracked() { of("ct", "key") } else { "" };
+        let counts = key == "packets" && left["ct"].get("dir").is_none();
+        match (op, number(right)) {
+            ("!", _) if key == "state" => never(words(right).contains(&"established")),
+            ("!", _) if of("payload", "field") == "flags" => match words(right).as_slice() {
+                none if none.contains(&"ack") => Match::Never,
+                none if none.iter().all(|flag| ends(flag)) => Match::Always,
+                _ => Match::Unknown(Varies),
+            },
+            ("<", Some(limit)) if counts => when(Test::FewerPackets(limit), true),
+            ("<=", Some(limit)) if counts && limit < u32::MAX => {
+                when(Test::FewerPackets(limit + 1), true)
+            }
+            _ => self.unknown(left, right),
+        }
     }
 
     /// The values of the right side; `None` if they are not known.
@@ -256,7 +305,8 @@ impl Scope<'_> {
             Some(value) => value.clone(),
             None => one,
         };
-        Some(list.into_iter().map(value).collect())
+        let list: Vec<Value> = list.into_iter().map(value).collect();
+        (!list.iter().any(is_catch_all)).then_some(list)
     }
 
     /// Ranges of values, or that there are none; `None` if they are not known.
@@ -272,7 +322,7 @@ impl Scope<'_> {
         Some(if ranges.is_empty() { Err(Empty) } else { Ok(ranges) })
     }
 
-    fn unknown(&mut self, left: &Value, right: &Value) -> Match {
+    pub(super) fn unknown(&mut self, left: &Value, right: &Value) -> Match {
         let set = match right.as_str().and_then(|text| text.strip_prefix('@')) {
             None => Fixed,
             Some(name) => {
@@ -305,6 +355,11 @@ pub(super) fn implied(expression: &Value) -> Match {
     }
 }
 
+/// The element that stands for all others.
+pub(super) fn is_catch_all(element: &Value) -> bool {
+    element.as_str() == Some("*")
+}
+
 /// A set without elements.
 struct Empty;
 
@@ -314,26 +369,6 @@ fn never(holds: bool) -> Match {
 
 fn when(test: Test, holds: bool) -> Match {
     Match::When(vec![Condition { test, holds }])
-}
-
-/// `<`, `>` and the like: only a packet count is understood.
-fn other_operator(op: &str, left: &Value, right: &Value) -> Match {
-    let counts =
-        left.get("ct").is_some_and(|ct| text(ct, "key") == "packets" && ct.get("dir").is_none());
-    let is_flags = left.get("payload").is_some_and(|payload| text(payload, "field") == "flags");
-    match (op, number(right)) {
-        // None of these flags.
-        ("!", _) if is_flags => match words(right).as_slice() {
-            none if none.contains(&"ack") => Match::Never,
-            none if none.iter().all(|flag| ends(flag)) => Match::Always,
-            _ => Match::Unknown(Varies),
-        },
-        ("<", Some(limit)) if counts => when(Test::FewerPackets(limit), true),
-        ("<=", Some(limit)) if counts && limit < u32::MAX => {
-            when(Test::FewerPackets(limit + 1), true)
-        }
-        _ => Match::Unknown(steadiness(left)),
-    }
 }
 
 fn mark(mask: u32, right: &Value, holds: bool) -> Match {
@@ -375,7 +410,8 @@ pub(super) fn steadiness(expression: &Value) -> Steadiness {
         "meta" => meta_steadiness(text(value, "key")),
         "ct" => match text(value, "key") {
             "mark" | "status" | "zone" | "id" | "label" | "l3proto" | "protocol" | "saddr"
-            | "daddr" | "proto-src" | "proto-dst" | "helper" | "direction" => Fixed,
+            | "daddr" | "ip saddr" | "ip daddr" | "ip6 saddr" | "ip6 daddr" | "proto-src"
+            | "proto-dst" | "helper" | "direction" => Fixed,
             _ => Varies,
         },
         "payload" => match (text(value, "protocol"), text(value, "field")) {
@@ -399,16 +435,8 @@ fn meta_steadiness(key: &str) -> Steadiness {
         "mark" | "protocol" | "nfproto" | "l4proto" | "iif" | "iifname" | "iiftype" | "iifkind"
         | "iifgroup" | "oif" | "oifname" | "oiftype" | "oifkind" | "oifgroup" | "ibrname"
         | "obrname" | "ibridgename" | "obridgename" | "ibrpvid" | "ibrvproto" | "skuid"
-        | "skgid" | "cgroup" | "secpath" | "sdif" | "sdifname" => Fixed,
+        | "skgid" | "cgroup" | "secpath" | "ipsec" | "sdif" | "sdifname" => Fixed,
         _ => Varies,
-    }
-}
-
-fn protocol(name: &str) -> Option<u8> {
-    match name {
-        "tcp" => Some(6),
-        "udp" => Some(17),
-        _ => None,
     }
 }
 

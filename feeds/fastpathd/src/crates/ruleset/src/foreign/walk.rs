@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Condition, Outcome, RuleName, Step, Test};
 use serde_json::Value;
 
-use super::matches::{Match, Scope, SetInfo, Steadiness, implied};
+use super::matches::{Match, Scope, SetInfo, Steadiness, implied, is_catch_all};
 use super::{Acts, Name, Place, text};
 
 /// nft's own limit of nested jumps.
@@ -54,6 +54,8 @@ struct Path {
     exact: bool,
     /// The first rule that lets only some packets of a flow get here.
     varies: Option<RuleName>,
+    /// By elements that leave their set by themselves, or by the first packets alone.
+    expires: bool,
     /// `return` ends the base chain.
     base: bool,
 }
@@ -75,7 +77,6 @@ pub(super) struct Walk<'a> {
     rules: &'a BTreeMap<Name, Vec<&'a Value>>,
     scope: Scope<'a>,
     name: &'a Name,
-    prerouting: bool,
     drafts: Vec<Draft>,
     drops_by_policy: bool,
     left: usize,
@@ -86,16 +87,12 @@ impl<'a> Walk<'a> {
         rules: &'a BTreeMap<Name, Vec<&'a Value>>,
         sets: &'a BTreeMap<Name, SetInfo>,
         name: &'a Name,
-        place: &Place,
+        place: &'a Place,
     ) -> Self {
-        let (devices, addresses, prerouting) = match place {
-            Place::Ip { stage, prerouting } => (true, stage.is_some(), *prerouting),
-            Place::Devices { .. } | Place::Bridge { .. } => (false, true, false),
-        };
         let (family, table) = (&*name.0, &*name.1);
-        let scope = Scope { sets, family, table, devices, addresses, looked_up: BTreeSet::new() };
+        let scope = Scope { sets, family, table, place, looked_up: BTreeSet::new() };
         let (drafts, drops_by_policy, left) = (Vec::new(), false, MAX_RULES);
-        Self { rules, scope, name, prerouting, drafts, drops_by_policy, left }
+        Self { rules, scope, name, drafts, drops_by_policy, left }
     }
 
     /// Walks the base chain.
@@ -108,7 +105,8 @@ impl<'a> Walk<'a> {
         };
         let conditions =
             family.map(|ipv6| Condition { test: Test::Ipv6, holds: ipv6 }).into_iter().collect();
-        let path = Path { conditions, exact: true, varies: None, base: true };
+        let exact = !matches!(self.scope.place, Place::Devices { .. });
+        let path = Path { conditions, exact, varies: None, expires: false, base: true };
         let chain = self.name.2.clone();
         if self.visit(&chain, &path, 0) != After::Ended && drops_by_policy {
             self.dropped();
@@ -145,7 +143,7 @@ impl<'a> Walk<'a> {
 
     fn rule(&mut self, rule: &Value, path: &Path, depth: usize) -> After {
         let name = rule_name(rule);
-        let mut here = Here { path: path.clone(), certain: true, expires: false, name };
+        let mut here = Here { path: path.clone(), certain: true, name };
         for expression in rule.get("expr").and_then(Value::as_array).into_iter().flatten() {
             let Some((kind, value)) = expression.as_object().and_then(|one| one.iter().next())
             else {
@@ -161,7 +159,7 @@ impl<'a> Walk<'a> {
                 }
                 "limit" | "quota" | "ct count" => here.vary(),
                 "xt" => {
-                    if let Some(after) = self.xt(value, &mut here) {
+                    if let Some(after) = self.xt(value, &mut here, depth) {
                         return after;
                     }
                 }
@@ -201,7 +199,9 @@ impl<'a> Walk<'a> {
             return None;
         }
         match (of("meta"), of("ct")) {
-            (Some("mark"), _) if self.prerouting && !varies => Some(Acts::WithQueues),
+            (Some("mark"), _) if self.scope.place.is_prerouting() && !varies => {
+                Some(Acts::WithQueues)
+            }
             // The first packets have set these for the connection.
             (_, Some("zone" | "label" | "event")) if !varies => None,
             (_, Some("mark")) if !varies && value.get("value").is_some_and(of_marks) => None,
@@ -210,9 +210,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Matches and targets of xtables, of which only the name is known.
-    fn xt(&mut self, value: &Value, here: &mut Here) -> Option<After> {
+    fn xt(&mut self, value: &Value, here: &mut Here, depth: usize) -> Option<After> {
         let name = text(value, "name");
-        if text(value, "type") != "target" {
+        if text(value, "type") == "match" {
             match name {
                 "comment" => {}
                 "addrtype" | "connmark" | "conntrack" | "helper" | "iprange" | "mac" | "mark"
@@ -226,7 +226,12 @@ impl<'a> Walk<'a> {
         }
         let acts = match name {
             "TCPMSS" | "LOG" | "NFLOG" | "CT" | "TRACE" => return None,
-            "MARK" | "CONNMARK" if self.prerouting => Acts::WithQueues,
+            "REJECT" => return Some(self.verdict("reject", value, here, depth)),
+            "MARK" | "CONNMARK"
+                if self.scope.place.is_prerouting() && here.path.varies.is_none() =>
+            {
+                Acts::WithQueues
+            }
             _ => Acts::Always,
         };
         self.reaches(&here.path, here.name.clone(), acts);
@@ -277,14 +282,18 @@ impl<'a> Walk<'a> {
             return After::Continues;
         };
         let Some(elements) = data.get("set").and_then(Value::as_array) else {
-            return self.any_verdict(here, depth);
+            return self.any_verdict(key, data, here, depth);
         };
         let mut after = After::Continues;
         for element in elements {
             let Some([of, verdict]) = element.as_array().map(Vec::as_slice) else { continue };
             let of = of.get("elem").and_then(|elem| elem.get("val")).unwrap_or(of);
             let mut here = here.clone();
-            let found = self.scope.compare("==", key, of);
+            let found = if is_catch_all(of) {
+                self.scope.unknown(key, of)
+            } else {
+                self.scope.compare("==", key, of)
+            };
             if !here.narrow(implied(key)) || !here.narrow(found) {
                 continue;
             }
@@ -301,9 +310,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The elements of a named map are not read: it may lead to any chain of the table.
-    fn any_verdict(&mut self, here: &Here, depth: usize) -> After {
+    fn any_verdict(&mut self, key: &Value, map: &Value, here: &Here, depth: usize) -> After {
         let mut here = here.clone();
-        here.narrow(Match::Unknown(Steadiness::Fixed));
+        let found = self.scope.unknown(key, map);
+        if !here.narrow(implied(key)) || !here.narrow(found) {
+            return After::Continues;
+        }
         here.path.base = false;
         let (family, table, _) = self.name;
         let of_table = |name: &&Name| (&name.0, &name.1) == (family, table);
@@ -313,7 +325,13 @@ impl<'a> Walk<'a> {
                 self.visit(&chain, &here.path, depth + MAX_JUMPS / 4);
             }
         }
+        if here.is_uneven() {
+            self.some_leave(&here);
+        }
         self.dropped();
+        if let Some(rule) = here.path.varies.clone() {
+            self.reaches(&here.path, rule, Acts::Always);
+        }
         After::MayReturn
     }
 
@@ -333,8 +351,9 @@ impl<'a> Walk<'a> {
 
     fn some_leave(&mut self, here: &Here) {
         let rule = here.path.varies.clone().unwrap_or_else(|| here.name.clone());
-        let (conditions, outcome) = (here.path.conditions.clone(), DraftOutcome::SomeLeave(rule));
-        self.drafts.push(Draft { conditions, outcome });
+        let mut conditions = here.path.conditions.clone();
+        conditions.retain(|one| !matches!(one.test, Test::FewerPackets(_)));
+        self.drafts.push(Draft { conditions, outcome: DraftOutcome::SomeLeave(rule) });
     }
 
     fn reaches(&mut self, path: &Path, rule: RuleName, acts: Acts) {
@@ -358,15 +377,13 @@ struct Here {
     path: Path,
     /// All packets that got to the rule get here.
     certain: bool,
-    /// By elements that leave their set by themselves.
-    expires: bool,
     name: RuleName,
 }
 
 impl Here {
     /// Whether only some packets of a flow get here.
     fn is_uneven(&self) -> bool {
-        self.path.varies.is_some() || self.expires
+        self.path.varies.is_some() || self.path.expires
     }
 
     fn vary(&mut self) {
@@ -387,6 +404,7 @@ impl Here {
                         return false;
                     }
                     if !self.path.conditions.contains(&one) {
+                        self.path.expires |= matches!(one.test, Test::FewerPackets(_));
                         self.certain = false;
                         self.path.conditions.push(one);
                     }
@@ -396,7 +414,7 @@ impl Here {
             Match::Unknown(steadiness) => {
                 self.certain = false;
                 self.path.exact = false;
-                self.expires |= steadiness == Steadiness::Expires;
+                self.path.expires |= steadiness == Steadiness::Expires;
             }
         }
         true
@@ -410,13 +428,14 @@ fn contradict(a: &Condition, b: &Condition) -> bool {
     }
 }
 
-/// Marks and constants, joined bit by bit: the first packets have set such a mark.
+/// Marks and constants, joined so that the result stays when it is set again: the first packets
+/// have set such a mark.
 fn of_marks(value: &Value) -> bool {
     match value {
         Value::Number(_) => true,
         Value::Object(fields) => fields.iter().all(|(kind, value)| match kind.as_str() {
             "meta" | "ct" => text(value, "key") == "mark",
-            "&" | "|" | "^" => value.as_array().is_some_and(|parts| parts.iter().all(of_marks)),
+            "&" | "|" => value.as_array().is_some_and(|parts| parts.iter().all(of_marks)),
             _ => false,
         }),
         _ => false,
