@@ -5,7 +5,7 @@
 
 use config::Network;
 use flows::FlowTable;
-use topology::{Change, Topology};
+use topology::{Change, Link, Topology};
 
 /// The packets that may be routed differently.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +23,10 @@ impl Rerouted {
     /// Adds a change, which is not part of the topology yet.
     pub(crate) fn add(&mut self, change: &Change, topology: &Topology) {
         match change {
-            Change::Full(_) | Change::Routes(_) | Change::Rules(_) => *self = Self::Any,
+            // A port that leaves a VLAN or its bridge is not in its network any more.
+            Change::Full(_) | Change::Routes(_) | Change::Rules(_) | Change::BridgeVlans(_) => {
+                *self = Self::Any;
+            }
             Change::Route(route) | Change::RouteReplaced(route) | Change::RouteGone(route) => {
                 match (&mut *self, Network::of(route.network, route.prefix)) {
                     (Self::Any, _) => {}
@@ -33,7 +36,8 @@ impl Rerouted {
                 }
             }
             Change::Link(link) => {
-                if topology.link(link.index).is_some_and(|known| known.up && !link.up) {
+                let moved = |known: &Link| (known.up && !link.up) || known.master != link.master;
+                if topology.link(link.index).is_some_and(moved) {
                     *self = Self::Any;
                 }
             }
@@ -42,8 +46,7 @@ impl Rerouted {
                     *self = Self::Any;
                 }
             }
-            Change::BridgeVlans(_)
-            | Change::Address(_)
+            Change::Address(_)
             | Change::AddressGone(_)
             | Change::Neighbour(_)
             | Change::NeighbourGone(..)

@@ -174,14 +174,14 @@ impl Core {
     }
 
     /// The kernel's flowtable does not check the route of a flow again that it sends to a port
-    /// directly. After a change of rules or routes flows enter it again, by the kernel's route.
+    /// directly, nor its mark. After a change flows enter it again, by the kernel's route and rules.
     pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
         if !self.conntrack.flows_mut().take_strayed()
             || !self.offload.flowtable().in_force()?.has_flowtable()
         {
             return None;
         }
-        log::info!("flows are routed otherwise: renewing the flowtable");
+        log::info!("flows are routed or marked otherwise: renewing the flowtable");
         self.offload.flowtable.renew(self.now).map(run)
     }
 
@@ -235,3 +235,7 @@ impl Core {
 #[cfg(test)]
 #[path = "core_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "moved_tests.rs"]
+mod moved_tests;

@@ -2,7 +2,7 @@
 //! Positions of flows by the kernel's id: insertion, removal, ids of two flows that share the
 //! kernel's, when a flow was born, and when memory is released after a flood.
 
-use ctnetlink::Entry;
+use ctnetlink::{Entry, Status};
 
 use crate::flow::{Flow, Reading};
 use crate::handshake::Event;
@@ -80,7 +80,13 @@ impl FlowTable {
             self.requests.extend(self.flows[position].offload_step(Event::Ineligible));
             self.ends.remove(&self.flows, position);
         }
+        let mark = self.flows[position].mark;
         self.flows[position].update(entry, whole);
+        // The flowtable keeps a flow whose mark has become that of a rule acting on each packet.
+        let flow = &self.flows[position];
+        self.strayed |= flow.mark != mark
+            && flow.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0 != 0
+            && self.rule_reached(flow).is_some();
         if !same_ends {
             self.ends.insert(&self.flows, position);
         }

@@ -108,8 +108,8 @@ impl FlowTable {
             && (moved.contains(&true) || (lost && known))
     }
 
-    /// Whether the kernel has come to route a flow otherwise that its flowtable carries, since this
-    /// was last asked.
+    /// Whether the flowtable carries a flow that the kernel has come to route otherwise, or whose
+    /// new mark is that of a rule acting on each packet, since this was last asked.
     pub fn take_strayed(&mut self) -> bool {
         std::mem::take(&mut self.strayed)
     }
