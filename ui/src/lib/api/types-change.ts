@@ -541,7 +541,7 @@ export interface Section {
   };
 }
 /**
- * A file that libuci cannot parse. Services keep their settings until they start again.
+ * A file that rpcd cannot read, since libuci cannot parse it. Services keep their settings until they start again.
  */
 export interface Broken {
   /**
@@ -549,7 +549,7 @@ export interface Broken {
    */
   config: string;
   /**
-   * line at which the faulty statement begins
+   * line at which the faulty statement begins; 0 if only rpcd knows
    */
   line: number;
   /**

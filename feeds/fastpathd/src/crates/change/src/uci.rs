@@ -6,7 +6,7 @@
 //! the caller's own staged changes are not applied with it, and nothing remains in the caller's
 //! session after a rollback. Whether the caller may write these files is asked of rpcd before.
 
-use config::{Cause, UciError};
+use config::Cause;
 use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
 use serde_json::{Value, json};
 use ubus::Status;
@@ -15,40 +15,43 @@ use crate::edit::{Edit, Op};
 use crate::reason::ChangeReason;
 use ::uci::{Package, Packages};
 
-/// A file that libuci cannot parse.
+/// A file that rpcd cannot read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) config: String,
-    pub(crate) error: UciError,
+    /// Line at which the faulty statement begins; 0 if only rpcd knows.
+    line: usize,
+    cause: Cause,
 }
 
 impl Broken {
-    /// Refuses if the file is not the cause of rpcd's error.
+    /// Refuses if the error is not about the file.
     fn of(config: &str, error: &BusError) -> Result<Self, Refusal> {
-        let text = crate::store().config(config)?.unwrap_or_default();
         let (config, said) = (config.to_owned(), error.to_string());
-        match config::parse_uci(&text) {
-            Err(error) => Ok(Self { config, error }),
-            Ok(_) => Err(Refusal::new("failed", ChangeReason::Read { config, said })),
+        let unread = ChangeReason::Read { config: config.clone(), said };
+        // rpcd's answer to errors of libuci.
+        if error.status() != Status::UnknownError {
+            return Err(Refusal::new("failed", unread));
         }
-    }
-
-    fn cause(&self) -> Cause {
-        let inner = Cause::from(self.error);
-        let (config, said) = (self.config.clone(), inner.text.clone());
-        ChangeReason::Broken { config, said }.cause().around(inner)
+        let text = crate::store().config(&config)?.unwrap_or_default();
+        let Err(error) = config::parse_uci(&text) else {
+            return Ok(Self { config, line: 0, cause: unread.cause() });
+        };
+        let inner = Cause::from(error);
+        let broken = ChangeReason::Broken { config: config.clone(), said: inner.text.clone() };
+        Ok(Self { config, line: error.line, cause: broken.cause().around(inner) })
     }
 
     /// The refusal of a call that needs the file.
     pub(crate) fn refusal(&self) -> Refusal {
-        let refusal = Refusal::new("broken", self.cause());
-        refusal.with("config", json!(self.config)).with("line", json!(self.error.line))
+        let refusal = Refusal::new("broken", self.cause.clone());
+        refusal.with("config", json!(self.config)).with("line", json!(self.line))
     }
 
     /// As `get` answers it.
     pub(crate) fn answer(&self) -> Value {
-        let cause = self.cause();
-        json!({"config": self.config, "line": self.error.line, "text": cause.text, "cause": cause})
+        let Self { config, line, cause } = self;
+        json!({"config": config, "line": line, "text": cause.text, "cause": cause})
     }
 }
 
@@ -88,7 +91,7 @@ impl Uci {
         broken.first().map_or(Ok(packages), |broken| Err(broken.refusal()))
     }
 
-    /// The same, and apart from them the files that libuci cannot parse.
+    /// The same, and apart from them the files that rpcd cannot read.
     pub(crate) async fn readable(
         &self,
         configs: &[&str],
@@ -100,7 +103,6 @@ impl Uci {
                     let package = values.map(|values| Package::read(&values));
                     packages.extend(package.map(|package| ((*config).to_owned(), package)));
                 }
-                // rpcd does not say why.
                 Err(error) => broken.push(Broken::of(config, &error)?),
             }
         }

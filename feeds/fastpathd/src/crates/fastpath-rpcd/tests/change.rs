@@ -89,6 +89,22 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
     assert_eq!(answer["error"]["code"], "broken", "{answer}");
 }
 
+/// Its cause is in the folder that libuci reads first.
+#[test]
+fn a_file_that_rpcd_alone_refuses_takes_nothing_else_down() {
+    let router = router("second");
+    let second = router.path("../config2");
+    std::fs::create_dir(&second).unwrap();
+    std::fs::write(second.join("network"), "<html>\n").unwrap();
+    let answer = router.call("ann", "get", json!({"configs": ["system", "network"]}));
+    assert_eq!(answer["configs"]["system"][0]["values"]["hostname"], "gateway", "{answer}");
+    let broken = &answer["broken"][0];
+    let found = (&broken["config"], &broken["line"], &broken["cause"]["code"]);
+    assert_eq!(found, (&json!("network"), &json!(0), &json!("read")), "{answer}");
+    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    assert_eq!(answer["id"], 1, "{answer}");
+}
+
 /// libuci takes every encoding.
 #[test]
 fn a_comment_in_latin_1_is_kept_through_a_change_and_its_end() {

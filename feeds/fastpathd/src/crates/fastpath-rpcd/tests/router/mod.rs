@@ -203,7 +203,9 @@ impl Rpcd {
     }
 
     fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
-        let text = std::fs::read(self.config.join(config));
+        // libuci prefers its second folder.
+        let first = self.config.with_file_name("config2").join(config);
+        let text = std::fs::read(first).or_else(|_| std::fs::read(self.config.join(config)));
         // rpcd's answer to an error of libuci.
         let values = config::parse_uci(&text.map_err(|_| Status::NotFound)?);
         let mut values = values.map_err(|_| Status::UnknownError)?;
