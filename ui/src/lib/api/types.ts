@@ -946,7 +946,7 @@ export interface EngineCause {
   /**
    * stable name; empty: no reason
    */
-  code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
+  code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program' | 'unread';
   /**
    * values of the text: devices; said: the message of nft or the kernel, in English; inner: with no-program the codes of EbpfCause, the outer one first, whose values are here, too
    */

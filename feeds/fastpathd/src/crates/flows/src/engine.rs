@@ -24,6 +24,8 @@ pub struct EngineState {
     pub passed: [u32; 2],
     /// Chains of other programs with rules that act on each packet.
     pub packet_chains: Vec<PacketChain>,
+    /// Rules of other programs have changed and are not read yet: programs take no flow.
+    pub unread: bool,
 }
 
 impl Default for EngineState {
@@ -35,6 +37,7 @@ impl Default for EngineState {
             slow_packets: 0,
             passed: [0; 2],
             packet_chains: Vec::new(),
+            unread: false,
         }
     }
 }

@@ -93,6 +93,9 @@ pub struct Plan {
     /// Chains of other programs with rules that act on each packet: flows whose packets reach one
     /// stay on the slow path. [`plan`] sets none.
     pub packet_chains: Vec<PacketChain>,
+    /// Rules of other programs have changed and are not read yet: no flow is offloaded meanwhile.
+    /// [`plan`] clears it.
+    pub unread: bool,
     /// Inspection and blocks.
     pub protection: Protection,
     /// Every candidate, and every device named in the settings, by name.
@@ -207,6 +210,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         slow_packets: settings.slow_packets,
         excludes: settings.excludes.clone(),
         packet_chains: Vec::new(),
+        unread: false,
         protection: protection.clone(),
         decisions,
     }

@@ -320,6 +320,20 @@ fn simple() -> Plan {
 }
 
 #[test]
+fn nothing_is_offloaded_or_marked_while_changed_rules_are_unread() {
+    let ebpf = Plan { engine: Engine::Ebpf, ..simple() };
+    for plan in [simple(), ebpf, inspecting(Vec::new())] {
+        let script = render(&Plan { unread: true, ..plan.clone() }, &[]);
+        let held = "return comment \"!fastpath: changed rules of other programs are being read\"";
+        let (before, behind) = script.split_once(held).unwrap_or((&script, ""));
+        assert!(!before.contains("flow add") && behind.contains("flow add"), "{script}");
+        assert!(!before.contains("!fastpath: passed the rules, direction"), "{script}");
+        let expected = "an expected connection has not passed";
+        assert_eq!(before.contains(expected), script.contains(expected), "{script}");
+    }
+}
+
+#[test]
 fn the_digest_distinguishes_rules_with_the_same_comments() {
     let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };

@@ -204,7 +204,14 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
             rules.extend(first);
         }
     }
-    rules.extend(plan.passed().into_iter().flat_map(passed));
+    let mut marks = plan.passed().into_iter().flat_map(passed);
+    // The mark of an expected connection is cleared even then.
+    rules.extend(marks.next());
+    if plan.unread {
+        rules
+            .push(Rule::new("return".to_owned(), "changed rules of other programs are being read"));
+    }
+    rules.extend(marks);
     rules.extend(waits);
     rules
 }

@@ -97,12 +97,9 @@ fn a_change_that_alters_no_rule_runs_nothing() {
 fn a_flushed_table_is_restored_before_it_is_verified() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
-    let effects = core.rules_changed(others);
-    let read_events = conntrack::Effect::ReadEvents(core.conntrack.flows().rules());
-    let note_rules = AnyEffect::Offload(offload::Effect::NoteRules);
-    let read_rules = AnyEffect::Offload(offload::Effect::ReadRules);
-    assert_eq!(effects, [note_rules, read_rules, AnyEffect::Conntrack(read_events)]);
-    let effects = core.rules_changed(Revision { table: Touch::Gone, ..others });
+    core.rules_changed(others);
+    rules_are_known(&mut core);
+    let effects = core.rules_changed(Revision { table: Touch::Gone, ..Revision::default() });
     let [
         AnyEffect::Offload(offload::Effect::NoteRules),
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force: None })),
@@ -117,10 +114,56 @@ fn a_flushed_table_is_restored_before_it_is_verified() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
 
-/// Whether the flowtable is renewed.
+/// The changed rules have been read, and the table that takes flows is in force.
+fn rules_are_known(core: &mut Core) {
+    core.applied(Ok(Applied::Replaced));
+    core.rules_read(Ok(ruleset::ForeignRules::default()));
+    core.applied(Ok(Applied::Replaced));
+}
+
+/// The plan to be applied.
+fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
+    effects.iter().find_map(|effect| match effect {
+        AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
+        _ => None,
+    })
+}
+
+#[test]
+fn nothing_is_offloaded_while_changed_rules_are_unknown() {
+    let mut core = running();
+    let rules = Revision { others: true, ..Revision::default() };
+    let effects = core.rules_changed(rules);
+    assert!(plan_of(&effects).unwrap().unread, "nothing is forwarded yet");
+    assert!(effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules)), "{effects:?}");
+    // Another change before the answer, which may lack it.
+    core.rules_changed(rules);
+    core.applied(Ok(Applied::Replaced));
+    let effects = core.rules_read(Ok(ruleset::ForeignRules::default()));
+    assert_eq!(plan_of(&effects), None);
+    core.now.mono += Duration::from_secs(2);
+    let effects = core.flowtable_second();
+    assert!(effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules)), "{effects:?}");
+    let effects = core.rules_read(Err("nft is killed".to_owned()));
+    assert_eq!(plan_of(&effects), None);
+    let engine = ask(&mut core, "status", json!({}))["engine"].take();
+    assert_eq!(engine["cause"]["code"], "unread");
+    core.now.mono += Duration::from_secs(31);
+    core.flowtable_second();
+    core.rules_read(Ok(ruleset::ForeignRules::default()));
+    let effects = core.verified(true);
+    assert!(!plan_of(&effects).unwrap().unread);
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(ask(&mut core, "status", json!({}))["engine"]["why"], "");
+}
+
+/// Whether the flowtable is renewed, or replaced by one that takes no flow.
 fn renews(effects: &[AnyEffect]) -> bool {
     let is_renewal = |effect: &AnyEffect| {
-        matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Renew(_))))
+        matches!(
+            effect,
+            AnyEffect::Offload(offload::Effect::Run(Job::Renew(_) | Job::Apply { .. }))
+        )
     };
     effects.iter().any(is_renewal)
 }
@@ -170,11 +213,9 @@ fn changed_rules_revoke_flows_of_the_flowtable() {
     let mut core = running();
     let rules = Revision { others: true, ..Revision::default() };
     let elements = Revision { elements: true, ..Revision::default() };
-    assert!(!renews(&core.rules_changed(rules)), "nothing is forwarded");
     core.entries_read(&[established(1, true)]);
-    core.now.mono += Duration::from_secs(60);
     assert!(renews(&core.rules_changed(rules)));
-    core.applied(Ok(Applied::Replaced));
+    rules_are_known(&mut core);
     let report = revocation(&mut core);
     assert_eq!((&report["count"], &report["flows"]), (&json!(1), &json!(1)));
     assert_eq!(report["cause"]["code"], "rules");
@@ -477,7 +518,7 @@ fn a_rule_that_acts_on_each_packet_keeps_its_flows_slow_and_is_named() {
 }
 
 #[test]
-fn rules_are_read_once_a_second_and_again_after_a_failure() {
+fn rules_are_read_every_two_seconds_and_again_after_a_failure() {
     let mut core = running();
     let changed = |core: &mut Core| {
         let effects = core.rules_changed(Revision { others: true, ..Revision::default() });
@@ -488,7 +529,7 @@ fn rules_are_read_once_a_second_and_again_after_a_failure() {
     assert!(changed(&mut core));
     assert!(!changed(&mut core), "one at a time");
     assert!(!reads(core.rules_read(Ok(limited(&[])))));
-    core.now.mono += Duration::from_secs(1);
+    core.now.mono += Duration::from_secs(2);
     assert!(reads(core.flowtable_second()));
     assert!(!reads(core.rules_read(Err("nft".to_owned()))));
     core.now.mono += Duration::from_secs(31);

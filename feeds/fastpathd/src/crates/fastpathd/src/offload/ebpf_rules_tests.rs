@@ -28,6 +28,13 @@ fn looked_up(core: &mut Core, mark: u32) {
     settle(core, effects);
 }
 
+/// The changed rules have been read, and the table that takes flows is in force.
+fn rules_are_known(core: &mut Core) {
+    core.applied(Ok(Applied::Replaced));
+    core.rules_read(Ok(ruleset::ForeignRules::default()));
+    core.applied(Ok(Applied::Replaced));
+}
+
 #[test]
 fn changed_firewall_rules_have_to_be_passed_again() {
     let (mut core, maps) = running();
@@ -51,6 +58,8 @@ fn changed_firewall_rules_have_to_be_passed_again() {
     looked_up(&mut core, 0);
     assert_eq!(carried(&maps), 0, "a rule stops it now");
     looked_up(&mut core, PASSED);
+    assert_eq!(carried(&maps), 0, "the rules are unknown");
+    rules_are_known(&mut core);
     assert_eq!(carried(&maps), 2);
 }
 
@@ -95,6 +104,11 @@ fn a_connection_from_before_a_change_is_told_from_a_later_one() {
     let effects = core.conntrack_event(conntrack::Event::EventsRead(second));
     assert_eq!(reads(&effects), None);
     update(&mut core, established(8, false));
+    rules_are_known(&mut core);
+    assert_eq!(carried(&maps), 0, "the second change is unknown");
+    core.now.mono += Duration::from_secs(2);
+    core.flowtable_second();
+    rules_are_known(&mut core);
     assert_eq!(carried(&maps), 2, "it began with the rules in force");
 }
 

@@ -104,6 +104,8 @@ config::coded! {
         Gone { devices: String } = "gone", "not there any more: {devices}";
         Refused { said: String } = "refused", "{said}";
         NoProgram { why: String } = "no-program", "{why}";
+        Unread { said: String } = "unread",
+            "no flow is offloaded: the rules of other programs cannot be read: {said}";
     }
 }
 
@@ -152,14 +154,19 @@ impl Flowtable {
     /// Requests a plan; the same plan again changes nothing.
     pub(crate) fn request(&mut self, plan: Plan, source: Source) -> Option<Job> {
         self.source = source;
-        if self.wanted.as_ref() == Some(&plan) {
+        let before = self.wanted.replace(plan.clone());
+        if before.as_ref() == Some(&plan) {
             return None;
         }
-        self.wanted = Some(plan);
-        self.refused = None;
         self.retry_at = None;
-        self.try_hardware();
-        self.hardware_pause = Duration::ZERO;
+        // Flows that are held back change nothing about what the kernel has refused.
+        if before.is_none_or(|before| Plan { unread: before.unread, ..plan } != before) {
+            self.try_hardware();
+            self.hardware_pause = Duration::ZERO;
+        }
+        if !self.software {
+            self.refused = None;
+        }
         self.next_job()
     }
 
@@ -176,8 +183,8 @@ impl Flowtable {
             Ok(how) => self.in_effect(plan, how, now),
             Err(JobFailure { why, is_verdict }) => {
                 self.refused = Some(EngineReason::Refused { said: why });
-                if renews {
-                    // The plan is in force; its flows are still to leave the flowtable.
+                if renews || plan.unread {
+                    // Flows of the plan in force are still to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
                 }
                 if plan.hardware && is_verdict {

@@ -15,8 +15,9 @@ use crate::offload::revocation::RevocationReason;
 
 /// Retry interval after a failure to list the rules.
 const RETRY: Duration = Duration::from_secs(30);
-/// Interval between two listings: a script may add rule after rule.
-const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between two listings, each of which replaces the table twice: a script may add rule
+/// after rule.
+const MIN_INTERVAL: Duration = Duration::from_secs(2);
 /// Rules that `status` names.
 const MAX_NAMED: usize = 32;
 
@@ -31,17 +32,30 @@ pub(crate) struct State {
     /// When they are to be read; `None` if nothing has changed since.
     due: Option<Duration>,
     read_at: Option<Duration>,
+    /// Why they could not be read; empty: they could.
+    failure: String,
+}
+
+impl State {
+    /// The rules in force may be others than those that were read last.
+    pub(crate) fn unread(&self) -> bool {
+        self.reading || self.due.is_some()
+    }
+
+    /// Why they cannot be read; empty: they can.
+    pub(crate) fn failure(&self) -> &str {
+        &self.failure
+    }
 }
 
 impl Core {
     /// The rules at the start.
     pub(crate) fn start_with_rules(&mut self, rules: Result<ForeignRules, String>) {
-        self.offload.foreign.reading = true;
         self.take_rules(rules);
     }
 
-    /// Reads the rules after this change.
-    pub(super) fn read_rules(&mut self, reason: &RevocationReason) -> Option<AnyEffect> {
+    /// Reads the rules after this change. No flow is offloaded until they are known.
+    pub(super) fn read_rules(&mut self, reason: &RevocationReason) -> Vec<AnyEffect> {
         let foreign = &mut self.offload.foreign;
         match reason {
             RevocationReason::Rules => {}
@@ -51,10 +65,13 @@ impl Core {
             | RevocationReason::Stations
             | RevocationReason::Mtu
             | RevocationReason::Ipsec
-            | RevocationReason::Flush => return None,
+            | RevocationReason::Flush => return Vec::new(),
         }
         foreign.due = Some(foreign.read_at.map_or(self.now.mono, |at| at + MIN_INTERVAL));
-        self.read_rules_again()
+        let mut effects = self.replan();
+        self.engine_changed();
+        effects.extend(self.read_rules_again());
+        effects
     }
 
     /// Reads the rules if that is due.
@@ -71,28 +88,24 @@ impl Core {
 
     /// The rules have been read.
     pub(super) fn rules_read(&mut self, rules: Result<ForeignRules, String>) -> Vec<AnyEffect> {
-        let mut effects = Vec::new();
-        if self.take_rules(rules) {
-            effects = self.replan();
-        }
-        effects.extend(self.read_rules_again());
+        self.take_rules(rules);
+        let mut effects: Vec<AnyEffect> = self.read_rules_again().into_iter().collect();
+        effects.extend(self.replan());
+        self.engine_changed();
+        effects.extend(self.serve_ebpf());
         effects
     }
 
-    /// True if the rules are other than before.
-    fn take_rules(&mut self, rules: Result<ForeignRules, String>) -> bool {
+    fn take_rules(&mut self, rules: Result<ForeignRules, String>) {
         let foreign = &mut self.offload.foreign;
         foreign.reading = false;
+        foreign.failure.clear();
         match rules {
-            Ok(rules) => {
-                let differ = rules != foreign.rules;
-                foreign.rules = rules;
-                differ
-            }
+            Ok(rules) => foreign.rules = rules,
             Err(why) => {
                 log::error!("listing the rules of nftables: {why}");
                 foreign.due = Some(self.now.mono + RETRY);
-                false
+                foreign.failure = why;
             }
         }
     }

@@ -113,7 +113,9 @@ impl Core {
     /// Renews the flowtable, unless nothing can be in it.
     fn revoke_flowtable(&mut self) -> Option<AnyEffect> {
         let flows = self.conntrack.flows();
-        if !flows.forwards(None) && flows.unlisted() == 0 {
+        // A table that takes no flow replaces the one in force anyway.
+        let held = self.offload.planned().is_some_and(|plan| plan.unread);
+        if held || !flows.forwards(None) && flows.unlisted() == 0 {
             return None;
         }
         self.offload.flowtable.revoke(self.now).map(run)
@@ -201,8 +203,7 @@ impl Core {
 
     pub(crate) fn flowtable_second(&mut self) -> Vec<AnyEffect> {
         let due = self.offload.revocations.due(self.now);
-        let mut effects: Vec<_> =
-            due.as_ref().and_then(|reason| self.read_rules(reason)).into_iter().collect();
+        let mut effects = due.as_ref().map(|reason| self.read_rules(reason)).unwrap_or_default();
         effects.extend(due.map(|reason| self.revoke(reason)).unwrap_or_default());
         effects.extend(self.read_rules_again());
         effects.extend(self.hardware_second());
@@ -211,7 +212,7 @@ impl Core {
     }
 
     /// Passes the engine in force on to the flow table.
-    fn engine_changed(&mut self) {
+    pub(super) fn engine_changed(&mut self) {
         let (engine, devices, left_out, shaped) = match self.offload.flowtable().in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let engine = EngineState {
@@ -221,6 +222,7 @@ impl Core {
                     slow_packets: plan.slow_packets,
                     passed: plan.passed().unwrap_or_default(),
                     packet_chains: plan.packet_chains.clone(),
+                    unread: plan.unread || self.offload.foreign.unread(),
                 };
                 (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
             }

@@ -14,7 +14,7 @@ use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use flowtable::{EngineReport, Flowtable, Job, JobFailure};
+use flowtable::{EngineReason, EngineReport, Flowtable, Job, JobFailure};
 use hardware::{HardwarePorts, HardwareUse};
 use revocation::{RevocationReason, Revocations};
 
@@ -127,11 +127,17 @@ impl State {
     /// The engine asked for and the one in force, with times by the clock of now.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
         let in_hardware = self.flowtable.active() == Engine::FlowtableHw;
+        let mut report = self.flowtable.report(now);
+        let said = self.foreign.failure();
+        if !said.is_empty() && self.planned.as_ref().is_some_and(|plan| plan.unread) {
+            report.cause = EngineReason::Unread { said: said.to_owned() }.cause();
+            report.why.clone_from(&report.cause.text);
+        }
         EngineReport {
             revocation: self.revocations.report(now),
             hardware_unused: self.hardware.is_unused(),
             hardware_ports: self.hardware.ports().filter(|_| in_hardware).cloned(),
-            ..self.flowtable.report(now)
+            ..report
         }
     }
 

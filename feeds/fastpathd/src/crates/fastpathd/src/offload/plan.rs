@@ -43,6 +43,7 @@ impl Core {
         plan.tunnel(tunnels);
         self.see_returned(&plan);
         plan.packet_chains = self.packet_chains(&plan);
+        plan.unread = plan.engine != Engine::Off && self.offload.foreign.unread();
         plan.ipsec = self.sys.machine().ipsec;
         let topology = self.network.topology();
         let own = |device: &String| topology.own_macs(device).iter().map(Mac::to_string).collect();

@@ -213,7 +213,8 @@ impl FlowTable {
         });
         let (eligible, passed) = (climb.may_use_ebpf(), self.has_passed(flow));
         let flow = &mut self.flows[position];
-        let event = if eligible && passed { Event::Eligible } else { Event::Ineligible };
+        let taken = eligible && passed && !self.engine.unread;
+        let event = if taken { Event::Eligible } else { Event::Ineligible };
         self.requests.extend(flow.offload_step(event));
         if eligible && !passed && flow.rules.outdated(&self.rules) {
             self.requests.push(OffloadRequest::ClearMark(flow.connection()));

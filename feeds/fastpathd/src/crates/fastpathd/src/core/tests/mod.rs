@@ -113,6 +113,8 @@ struct Router {
     job: Option<Job>,
     /// Requests for programs, the oldest first.
     attaching: VecDeque<AttachRequest>,
+    /// The rules of other programs are being read.
+    reading: bool,
     /// Requests to conntrack, the oldest first.
     requests: VecDeque<conntrack::Effect>,
     /// Everything else it has asked for.
@@ -146,6 +148,7 @@ impl Router {
             table: String::new(),
             job: None,
             attaching: VecDeque::new(),
+            reading: false,
             requests: VecDeque::new(),
             others: Vec::new(),
             maps: Mapped::default(),
@@ -184,6 +187,9 @@ impl Router {
                     self.others.push(effect);
                 }
                 Effect::Conntrack(request) => self.requests.push_back(request),
+                Effect::Offload(offload::Effect::ReadRules) => {
+                    assert!(!std::mem::replace(&mut self.reading, true), "two readings at a time");
+                }
                 other => self.others.push(other),
             }
         }
@@ -325,6 +331,14 @@ impl Router {
         AttachOutcome { programs, opened }
     }
 
+    /// No rule of other programs acts on each packet.
+    fn end_reading(&mut self) {
+        self.reading = false;
+        let read = offload::Event::RulesRead(Ok(ruleset::ForeignRules::default()));
+        let effects = self.core.offload_event(read);
+        self.carry_out(effects);
+    }
+
     /// The oldest request to conntrack ends.
     fn end_request(&mut self, succeeds: bool) {
         let Some(request) = self.requests.pop_front() else { return };
@@ -413,6 +427,8 @@ impl Router {
                 self.end_attach(AttachEnd::Done);
             } else if !self.requests.is_empty() {
                 self.end_request(true);
+            } else if self.reading {
+                self.end_reading();
             } else {
                 return;
             }

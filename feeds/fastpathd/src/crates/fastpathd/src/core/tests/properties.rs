@@ -23,6 +23,7 @@ enum Step {
     Job(JobEnd),
     Attach(AttachEnd),
     Conntrack(bool),
+    RulesRead,
     /// Another program removes our table; true: and the kernel reports it.
     Removed(bool),
     /// Another program changes our table.
@@ -81,6 +82,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         14 => any_job_end().prop_map(Step::Job),
         4 => attach_end.prop_map(Step::Attach),
         4 => any::<bool>().prop_map(Step::Conntrack),
+        4 => Just(Step::RulesRead),
         2 => any::<bool>().prop_map(Step::Removed),
         1 => Just(Step::Changed),
         2 => (touch, any::<bool>()).prop_map(|(touch, others)| Step::Reported(touch, others)),
@@ -183,6 +185,11 @@ impl Router {
             Step::Job(end) => self.end_job(*end),
             Step::Attach(end) => self.end_attach(*end),
             Step::Conntrack(succeeds) => self.end_request(*succeeds),
+            Step::RulesRead => {
+                if self.reading {
+                    self.end_reading();
+                }
+            }
             Step::Removed(reported) => {
                 let was_there = !std::mem::take(&mut self.table).is_empty();
                 if was_there && *reported {
