@@ -1,37 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names of accounts: rpcd's logins and the system's users.
+//! Names of accounts: rpcd's logins and the system's users; and which have no password.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files with names of accounts.
 pub(crate) struct Accounts {
     logins: PathBuf,
     users: PathBuf,
+    shadow: PathBuf,
 }
 
 impl Default for Accounts {
     fn default() -> Self {
-        Self::at("/etc/config/rpcd".into(), "/etc/passwd".into())
+        Self::at("/etc/config/rpcd".into(), "/etc/passwd".into(), "/etc/shadow".into())
     }
 }
 
 impl Accounts {
     /// Accounts of other files.
-    pub(crate) fn at(logins: PathBuf, users: PathBuf) -> Self {
-        Self { logins, users }
+    pub(crate) fn at(logins: PathBuf, users: PathBuf, shadow: PathBuf) -> Self {
+        Self { logins, users, shadow }
     }
 
     /// Whether a name is one. Nobody logs in by a file that cannot be parsed, so its names count as
     /// unknown.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let bytes = |file| std::fs::read(file).unwrap_or_default();
-        let logins = uci::parse(&bytes(&self.logins)).unwrap_or_default();
-        let mut logins = logins.of("login").filter_map(|login| login.options.get("username"));
-        logins.any(|names| names.texts().iter().any(|known| known == name))
-            || String::from_utf8_lossy(&bytes(&self.users))
-                .lines()
-                .any(|user| user.split(':').next() == Some(name))
+        self.logins().of("login").any(|login| is_of(login, name))
+            || text(&self.users).lines().any(|user| user.split(':').next() == Some(name))
     }
+
+    /// Whether rpcd lets a name in with any password: an empty hash is right for all of them. The
+    /// hash `$p$USER` stands for the user's in the shadow file.
+    pub(crate) fn lacks_password(&self, name: &str) -> bool {
+        let shadow = text(&self.shadow);
+        let is_empty = |hash: &str| match hash.strip_prefix("$p$") {
+            None => hash.is_empty(),
+            Some(user) => shadow.lines().any(|line| {
+                let mut fields = line.split(':');
+                fields.next() == Some(user) && fields.next() == Some("")
+            }),
+        };
+        let logins = self.logins();
+        let mut hashes = logins.of("login").filter(|login| is_of(login, name));
+        hashes.any(|login| login.text("password").is_some_and(is_empty))
+    }
+
+    fn logins(&self) -> uci::Package {
+        uci::parse(&std::fs::read(&self.logins).unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+fn text(file: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned()
+}
+
+fn is_of(login: &uci::Section, name: &str) -> bool {
+    let names = login.options.get("username");
+    names.is_some_and(|names| names.texts().iter().any(|known| known == name))
 }
 
 #[cfg(test)]
@@ -42,8 +67,8 @@ mod tests {
     fn logins_and_users_are_accounts() {
         let folder = std::env::temp_dir().join(format!("access-accounts-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let files = [folder.join("rpcd"), folder.join("passwd")];
-        let accounts = Accounts::at(files[0].clone(), files[1].clone());
+        let files = [folder.join("rpcd"), folder.join("passwd"), folder.join("shadow")];
+        let accounts = Accounts::at(files[0].clone(), files[1].clone(), files[2].clone());
         assert!(!accounts.has("root") && !accounts.has(""), "without any file");
         let logins = "config login\n option username 'ann'\nconfig login\n list username 'bob'\n";
         std::fs::write(&files[0], logins).unwrap();
@@ -52,6 +77,22 @@ mod tests {
         assert!(["Ann", "", "x", "/bin/ash", "ann "].iter().all(|name| !accounts.has(name)));
         std::fs::write(&files[0], "config 'login\n").unwrap();
         assert!(accounts.has("root") && !accounts.has("ann"));
+        let login = |of: &str, hash: &str| {
+            format!("config login\n option username '{of}'\n option password '{hash}'\n")
+        };
+        let of =
+            [("root", "$p$root"), ("ann", ""), ("bob", "$5$x"), ("eve", "$p$nobody"), ("", "")];
+        let logins: String = of.iter().map(|(name, hash)| login(name, hash)).collect();
+        std::fs::write(&files[0], logins + "config login\n option username no\n").unwrap();
+        for (shadow, root) in
+            [("root::0:0\n", true), ("root:!:0\n", false), ("roo::0\n", false), ("", false)]
+        {
+            std::fs::write(&files[2], shadow).unwrap();
+            assert_eq!(accounts.lacks_password("root"), root, "{shadow}");
+            let without =
+                ["ann", "bob", "eve", "no", "x"].map(|name| accounts.lacks_password(name));
+            assert_eq!(without, [true, false, false, false, false]);
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -16,7 +16,8 @@ use crate::journal;
 use crate::record::Record;
 use crate::throttle::Client;
 
-/// How long after boot an empty password is accepted: a rebound web page could use it as well.
+/// How long after boot an account without a password may be used, for which rpcd accepts any: a
+/// rebound web page could use it as well.
 const EMPTY_PASSWORD_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// The shortest password that is taken for an account.
 const SHORTEST: usize = 8;
@@ -117,7 +118,8 @@ fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Ref
         if !key.is_some_and(|key| key.is_fresh(&attempt.nonce, now)) {
             return Err(Refusal::new("nonce", LoginReason::Nonce));
         }
-        if attempt.password.is_empty() && now > EMPTY_PASSWORD_WINDOW {
+        let is_open = attempt.password.is_empty() || files.accounts.lacks_password(&attempt.name);
+        if is_open && now > EMPTY_PASSWORD_WINDOW {
             let minutes = EMPTY_PASSWORD_WINDOW.as_secs() / 60;
             let refusal = Refusal::new("denied", LoginReason::Empty { minutes });
             return Err(refusal.with("wait_s", json!(0)));

@@ -52,7 +52,7 @@ impl Router {
             record: Record::at(at("failures"), at("uptime")),
             key: at("key"),
             nonce_key: at("nonce-key"),
-            accounts: Accounts::at(at("rpcd"), at("passwd")),
+            accounts: Accounts::at(at("rpcd"), at("passwd"), at("shadow")),
         }
     }
 
@@ -175,6 +175,25 @@ fn an_empty_password_is_accepted_only_after_boot() {
         assert_eq!(answer.is_ok(), accepted, "{uptime}: {answer:?}");
         assert!(accepted || answer == Err(("denied", "empty-password")), "{answer:?}");
         assert!(router.log_in("right").is_ok(), "{uptime}");
+    }
+}
+
+/// rpcd takes any password for an account that has none.
+#[test]
+fn an_account_without_a_password_is_closed_after_boot() {
+    let router = Router::new("open");
+    let login = "config login\n option username root\n option password '$p$root'\n";
+    std::fs::write(router.folder.join("rpcd"), login).unwrap();
+    for (shadow, uptime, accepted) in [
+        ("root::0:0:99999:7:::\n", "900.0", true),
+        ("root::0:0:99999:7:::\n", "900.1", false),
+        ("root:$5$x:0:0:99999:7:::\n", "900.1", true),
+    ] {
+        std::fs::write(router.folder.join("shadow"), shadow).unwrap();
+        std::fs::write(router.folder.join("uptime"), uptime).unwrap();
+        let answer = router.log_in("right").map_err(|refusal| (refusal.code, refusal.cause.code));
+        assert_eq!(answer.is_ok(), accepted, "{shadow} {uptime}: {answer:?}");
+        assert!(accepted || answer == Err(("denied", "empty-password")), "{answer:?}");
     }
 }
 
