@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The openings to the Internet that a draft adds, with codes `input`, `forward`, `rule` and
-//! `redirect`. Which
-//! firewall settings are an opening is decided in `crates/config/src/exposure.rs`.
+//! `redirect`: for packets that came in nowhere before. Which firewall settings are an opening is
+//! decided in `crates/config/src/exposure.rs`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use config::exposure::{self, Opening, Router, exposures};
 use serde::Serialize;
 
 use crate::draft::Draft;
-use ::uci::Packages;
+use crate::validate::faulty_sections;
+use ::uci::{Package, Packages, Section};
 
 /// An opening to the Internet that a change makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,13 +61,14 @@ pub(crate) fn services() -> BTreeSet<u16> {
 
 /// Openings to the Internet that a draft adds on a router with services at these ports.
 pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposure> {
-    let found = |packages: &Packages| found(packages, services);
-    let before = found(&draft.before);
-    let open = |new: &exposure::Exposure| {
-        before.iter().any(|old| old.zone == new.zone && covers(&old.opening, &new.opening))
+    let lines = lines(draft, services);
+    let Some([old, firewall]) = in_force(draft) else { return Vec::new() };
+    let found = |packages: &Packages, firewall: &Package| {
+        exposures(&firewall.values(), &Router::of(packages.get("network"), services, &lines))
     };
+    let before = found(&draft.before, &old);
     let mut new: Vec<NewExposure> = Vec::new();
-    for each in found(&draft.after).iter().filter(|each| !open(each)) {
+    for each in found(&draft.after, &firewall).iter().filter(|each| !is_open(&before, each)) {
         let each = NewExposure::of(each);
         if !new.contains(&each) {
             new.push(each);
@@ -75,23 +77,66 @@ pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposur
     new
 }
 
+/// Whether all packets of an opening were let in there before.
+fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
+    let covering =
+        before.iter().filter(|old| old.zone == new.zone && covers(&old.opening, &new.opening));
+    let packets: BTreeSet<_> = covering.flat_map(|old| &old.packets).collect();
+    new.packets.iter().all(|packet| packets.contains(packet))
+}
+
+/// Whether an opening leads wherever another one does. Their packets tell which ports.
 fn covers(old: &Opening, new: &Opening) -> bool {
+    use Opening::{Host, Router, Services, Zone};
     match (old, new) {
-        (Opening::Router, Opening::Router | Opening::Services(_)) => true,
-        (Opening::Services(old), Opening::Services(new)) => old.is_superset(new),
-        (Opening::Zone(old), Opening::Host(_)) => old == "*",
-        (Opening::Zone(old), Opening::Zone(new)) => old == "*" || old == new,
-        (Opening::Host(old), Opening::Host(new)) => old == new,
-        (Opening::Router | Opening::Services(_) | Opening::Host(_), _)
-        | (Opening::Zone(_), Opening::Router | Opening::Services(_)) => false,
+        (Router | Services(_), Router | Services(_)) => true,
+        (Zone(old), Zone(new)) => old == "*" || old == new,
+        (Zone(old), Host(_)) => old == "*",
+        (Host(old), Host(new)) => old == new,
+        (Router | Services(_), Zone(_) | Host(_))
+        | (Zone(_), Router | Services(_))
+        | (Host(_), Router | Services(_) | Zone(_)) => false,
     }
 }
 
-/// The openings of a configuration. Without the file nothing is reported.
-fn found(packages: &Packages, services: &BTreeSet<u16>) -> Vec<exposure::Exposure> {
-    let router = Router::of(packages.get("network"), services);
-    let of = |firewall: &::uci::Package| exposures(&firewall.values(), &router);
-    packages.get("firewall").map(of).unwrap_or_default()
+/// Interfaces in zones that led to the Internet before, also by the names that they have now: they
+/// lead there in whatever zone they are.
+fn lines(draft: &Draft, services: &BTreeSet<u16>) -> BTreeSet<String> {
+    let router = Router::of(draft.before.get("network"), services, &BTreeSet::new());
+    let firewall = draft.before.get("firewall");
+    let mut lines = firewall.map(|of| exposure::lines(of, &router)).unwrap_or_default();
+    let network = |packages: &Packages| packages.get("network").cloned().unwrap_or_default();
+    let (before, after) = (network(&draft.before), network(&draft.after));
+    let device = |section: &Section| section.text("device").map(str::to_owned);
+    for pair in draft.pairs().iter().filter(|pair| pair.config == "network") {
+        if let (Some(before), Some(after)) = (pair.before, pair.after)
+            && lines.contains(&before.name)
+        {
+            lines.insert(after.name.clone());
+        }
+    }
+    // Of a line that is gone, another interface has the device.
+    let gone = before.of("interface").filter(|line| {
+        lines.contains(&line.name) && !after.sections.iter().any(|of| of.name == line.name)
+    });
+    let devices: BTreeSet<_> = gone.filter_map(device).collect();
+    let on_it = |of: &&Section| device(of).is_some_and(|device| devices.contains(&device));
+    lines.extend(after.of("interface").filter(on_it).map(|of| of.name.clone()));
+    lines
+}
+
+/// The firewall before and after without faulty sections, which fw4 leaves out. One that a draft
+/// touches counts afterwards: not every fault makes fw4 leave it out.
+fn in_force(draft: &Draft) -> Option<[Package; 2]> {
+    let faulty = faulty_sections(&draft.before);
+    let before = draft.before.get("firewall")?;
+    let without = |package: &Package, is_left_out: &dyn Fn(&Section) -> bool| Package {
+        sections: package.sections.iter().filter(|of| !is_left_out(of)).cloned().collect(),
+    };
+    let is_old = |section: &Section| faulty.contains(&section.name);
+    let is_same = |section: &Section| is_old(section) && before.sections.contains(section);
+    let after = draft.after.get("firewall")?;
+    Some([without(before, &is_old), without(after, &is_same)])
 }
 
 #[cfg(test)]

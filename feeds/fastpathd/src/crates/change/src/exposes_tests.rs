@@ -166,3 +166,164 @@ fn a_service_that_is_open_already_is_not_asked_for_again() {
     };
     assert_eq!((at(ssh("22")), at(ssh("20-22")), at(ssh("22 80"))), (0, 0, 1));
 }
+
+/// Before and after a list of edits of these files.
+fn opened_in(network: &str, firewall: &str, list: Value) -> Vec<String> {
+    let packages = crate::sample::packages(&[("firewall", firewall), ("network", network)]);
+    let draft = Draft::new(packages, &crate::sample::edits(list)).unwrap();
+    let found = exposes(&draft, &BTreeSet::from([22, 80]));
+    found.iter().map(|of| format!("{} {} {}", of.code, of.zone, of.to)).collect()
+}
+
+const NETWORK: &str = "
+config interface lan
+    option proto static
+    option device br-lan
+    option ipaddr 10.0.0.1/24
+config interface wan
+    option proto dhcp
+    option device eth1
+config interface lte
+    option proto dhcp
+    option device usb0
+";
+
+const FIREWALL: &str = "
+config defaults d
+    option input ACCEPT
+    option forward REJECT
+config zone l
+    option name lan
+    list network lan
+    option input ACCEPT
+    option forward ACCEPT
+config zone w
+    option name wan
+    list network wan
+    option input DROP
+    option forward DROP
+config zone m
+    option name mobile
+    list network lte
+    option masq 1
+    option input DROP
+    option forward DROP
+config forwarding f
+    option src lan
+    option dest wan
+config rule r1
+    option name closed
+    option src wan
+    option proto tcp
+    option dest_port 22
+    option target DROP
+config rule r2
+    option name open
+    option src wan
+    option proto tcp
+    option dest_port '22 80'
+    option target ACCEPT
+config rule r3
+    option name four
+    option src wan
+    option dest lan
+    option proto all
+    option family ipv4
+    option target ACCEPT
+config rule r4
+    option name broken
+    option src wan
+    option dest lan
+    option proto all
+    option target ACCEPT
+    option src_ip friends.example
+";
+
+/// Moves, renames, deletions, orders: whatever lets more in than before.
+#[test]
+fn what_a_draft_uncovers_is_asked_for() {
+    let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
+    let op = |config: &str, op: &str, section: &str| json!({"config": config, "op": op, "section": section});
+    let set = |section: &str, values: Value| set("firewall", section, values);
+    let renamed = |config: &str, from: &str, to: &str| json!({"config": config, "op": "rename", "section": from, "name": to});
+    let to_lan = set("l", json!({"network": ["lan", "lte"]}));
+    for (list, expected) in [
+        (json!([op("firewall", "delete", "r1")]), vec!["rule wan "]),
+        (json!([set("r1", json!({"enabled": "0"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"dest_port": "23"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"src": "lan"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"limit": "9/second"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"family": "ipv6"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"src_ip": "192.0.2.7"}))]), vec!["rule wan "]),
+        (json!([set("r1", json!({"target": "ACCEPT"}))]), vec!["rule wan ", "rule wan "]),
+        (
+            json!([{"config": "firewall", "op": "order", "sections": ["r2", "r1"]}]),
+            vec!["rule wan "],
+        ),
+        (json!([set("r2", json!({"src": "*"}))]), vec!["rule mobile ", "rule wan "]),
+        (json!([set("r2", json!({"proto": "tcp udp"}))]), vec!["rule wan "]),
+        (json!([set("r3", json!({"family": null}))]), vec!["rule wan lan"]),
+        (json!([set("r3", json!({"family": "any"}))]), vec!["rule wan lan"]),
+        (json!([set("r4", json!({"src_ip": null}))]), vec!["rule wan lan"]),
+        (
+            json!([set("m", json!({"network": null})), to_lan]),
+            vec!["input lan ", "forward lan lan"],
+        ),
+        (json!([set("m", json!({"masq": "0", "input": "ACCEPT"}))]), vec!["input mobile "]),
+        (
+            json!([
+                renamed("network", "lte", "modem"),
+                set("m", json!({"network": null})),
+                set("l", json!({"network": ["lan", "modem"]}))
+            ]),
+            vec!["input lan ", "forward lan lan"],
+        ),
+        (
+            json!([op("network", "delete", "lte"), set("m", json!({"network": null})),
+                {"config": "network", "op": "add", "type": "interface", "section": "x",
+                    "values": {"device": "usb0", "proto": "dhcp"}},
+                set("l", json!({"network": ["lan", "x"]}))]),
+            vec!["input lan ", "forward lan lan"],
+        ),
+        (json!([set("w", json!({"network": null}))]), vec!["input wan "]),
+        (json!([op("firewall", "delete", "w")]), vec!["input wan "]),
+        (json!([set("w", json!({"enabled": "0"}))]), vec!["input wan "]),
+        (json!([set("l", json!({"device": ["eth+"]}))]), vec!["input lan ", "forward lan lan"]),
+        (json!([set("l", json!({"network": null, "subnet": "0.0.0.0/0"}))]), vec!["input lan "]),
+        (
+            json!([set("w", json!({"network": ["wan", "lan"], "forward": "ACCEPT"}))]),
+            vec!["forward wan wan"],
+        ),
+    ] {
+        assert_eq!(opened(list.clone()), expected, "{list}");
+    }
+}
+
+/// What lets in less, or only looks different.
+#[test]
+fn what_narrows_is_not_asked_for() {
+    let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
+    let set = |section: &str, values: Value| set("firewall", section, values);
+    for list in [
+        json!([set("r1", json!({"dest_port": "22 80"}))]),
+        json!([set("r1", json!({"name": "other", "proto": "all", "dest_port": null}))]),
+        json!([set("r1", json!({"src": "*"}))]),
+        json!([set("r2", json!({"dest_port": "80"}))]),
+        json!([set("r2", json!({"src_ip": "192.0.2.0/24"}))]),
+        json!([set("r2", json!({"limit": "9/second"}))]),
+        json!([set("r3", json!({"proto": "tcp"}))]),
+        json!([set("r3", json!({"src_ip": "0.0.0.0/0"}))]),
+        json!([{"config": "firewall", "op": "delete", "section": "r2"}]),
+        json!([{"config": "firewall", "op": "delete", "section": "r4"}]),
+        json!([{"config": "firewall", "op": "rename", "section": "r1", "name": "r9"}]),
+        json!([{"config": "firewall", "op": "order", "sections": ["r3", "r1", "r2"]}]),
+        json!([set("w", json!({"network": ["wan", "lte"]})), set("m", json!({"network": null}))]),
+        json!([set("d", json!({"input": "DROP"}))]),
+        json!([set("l", json!({"masq": "1"}))]),
+        json!([set("m", json!({"input": "REJECT"}))]),
+        json!([{"config": "network", "op": "set", "section": "wan",
+            "values": {"proto": "pppoe", "device": "eth0"}}]),
+    ] {
+        assert_eq!(opened(list.clone()), [""; 0], "{list}");
+    }
+}

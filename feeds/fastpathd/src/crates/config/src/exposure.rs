@@ -3,7 +3,7 @@
 //! for changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
 //!
 //! A policy, a forwarding, a rule or a redirect. An option of a rule narrows it only if it excludes
-//! senders or ports, see `reach.rs`. To a host behind the router single ports may be opened; what
+//! senders or ports, see `reach.rs`, and rules before it that keep all of them out close it again. To a host behind the router single ports may be opened; what
 //! ends at the router itself may not reach its own services.
 
 use std::collections::BTreeSet;
@@ -12,10 +12,13 @@ use serde_json::Value;
 use uci::{Package, Section};
 
 mod reach;
+mod router;
 
-use crate::fw4::Transport;
+use crate::fw4::{self, Transport};
+use reach::{Families, Target};
 
-pub use reach::{Router, listens, services};
+pub use reach::{Kind, Packet, Packets};
+pub use router::{Router, listens, services};
 
 /// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Exposure {
     pub zone: String,
     /// The openings from there.
     pub opening: Opening,
+    /// What it lets in.
+    pub packets: Packets,
 }
 
 /// The openings.
@@ -60,19 +65,27 @@ impl Opening {
 /// the Internet through another one.
 #[must_use]
 pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
-    zones_to_internet(&package(firewall))
+    zones_to_internet(&package(firewall), &Router::default())
+}
+
+/// The interfaces in zones that lead to the Internet.
+#[must_use]
+pub fn lines(firewall: &Package, router: &Router) -> BTreeSet<String> {
+    let outer = zones_to_internet(firewall, router);
+    let zones = sections(firewall, "zone").filter(|zone| outer.contains(text(zone, "name")));
+    zones.flat_map(|zone| zone.words("network")).map(str::to_owned).collect()
 }
 
 fn package(values: &Value) -> Package {
     values.as_object().map(Package::read).unwrap_or_default()
 }
 
-fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
+fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     let mut outward = BTreeSet::new();
     for zone in sections(firewall, "zone") {
         let name = text(zone, "name");
-        if name == WAN || zone.words("network").iter().any(|of| LINES.contains(of)) {
+        if name == WAN || router.has_line(zone) {
             lines.insert(name.to_owned());
         } else if zone.is_on("masq", false) || zone.is_on("masq6", false) {
             outward.insert(name.to_owned());
@@ -100,43 +113,169 @@ fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
 #[must_use]
 pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
     let firewall = &package(firewall);
-    let outer = zones_to_internet(firewall);
-    let defaults: Vec<&Section> = sections(firewall, "defaults").collect();
-    let default = |policy| defaults.iter().find_map(|of| of.text(policy));
-    let mut found = Vec::new();
-    if default("forward").is_some_and(accepts) {
-        // This policy applies where no zone's chain decides.
-        let section = defaults.first().map(|of| of.name.as_str()).unwrap_or_default();
-        let to = || Opening::Zone(ANY.to_owned());
-        found.extend(outer.iter().map(|zone| exposure(section, "defaults", zone, to())));
-    }
-    for zone in sections(firewall, "zone") {
-        let name = text(zone, "name");
-        let open = zone.text("input").or(default("input")).is_some_and(accepts);
-        if open && outer.contains(name) {
-            found.push(exposure(&zone.name, "zone", name, Opening::Router));
-        }
-    }
+    let mut found = Found {
+        outer: zones_to_internet(firewall, router),
+        denials: denials(firewall, router),
+        exposures: Vec::new(),
+    };
+    policies(firewall, router, &mut found);
     for forwarding in sections(firewall, "forwarding") {
-        if let Some(to) = inner(text(forwarding, "dest"), &outer) {
-            found.extend(opened(forwarding, "forwarding", &outer, &to));
-        }
+        let families = Families::named(forwarding.text("family"));
+        let to = Opening::Zone(text(forwarding, "dest").to_owned());
+        found.add(forwarding, "forwarding", LAST, &to, reach::everything(families, router));
     }
-    for rule in sections(firewall, "rule").filter(|rule| accepts(text(rule, "target"))) {
-        let to = match text(rule, "dest") {
-            "" => reach::enters(firewall, rule, router),
-            dest => inner(dest, &outer).filter(|_| reach::passes(firewall, rule)),
-        };
-        if let Some(to) = to {
-            found.extend(opened(rule, "rule", &outer, &to));
+    for (place, rule) in sections(firewall, "rule").enumerate() {
+        if accepts(text(rule, "target")) {
+            let (to, packets) = match text(rule, "dest") {
+                "" => (Opening::Router, reach::enters(firewall, rule, router)),
+                dest => (Opening::Zone(dest.to_owned()), reach::passes(firewall, rule, router)),
+            };
+            found.add(rule, "rule", order(rule, place), &to, packets);
         }
     }
     for redirect in sections(firewall, "redirect") {
-        if let Some(to) = reach::redirected(firewall, redirect, router) {
-            found.extend(opened(redirect, "redirect", &outer, &to));
+        if let Some((target, packets)) = reach::redirected(firewall, redirect, router) {
+            let to = match target {
+                Target::Router => Opening::Router,
+                Target::Host(host) => Opening::Host(host),
+            };
+            found.add(redirect, "redirect", LAST, &to, packets);
         }
     }
-    found
+    found.exposures
+}
+
+/// Openings by the policies of zones, and of none.
+fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
+    let defaults: Vec<&Section> = sections(firewall, "defaults").collect();
+    let default = |policy| defaults.iter().find_map(|of| of.text(policy));
+    let zones: Vec<&Section> = sections(firewall, "zone").collect();
+    let all = || reach::everything(Families::BOTH, router);
+    // These policies apply where no zone's chain decides.
+    if let Some(section) = defaults.first() {
+        let loose: Vec<&String> = router.loose(&zones).collect();
+        if default("forward").is_some_and(accepts) {
+            let names: Vec<String> =
+                found.outer.iter().chain(loose.iter().copied()).cloned().collect();
+            for zone in names {
+                found.open(section, "defaults", &zone, LAST, &Opening::Zone(ANY.to_owned()), all());
+            }
+        }
+        for line in loose.into_iter().filter(|_| default("input").is_some_and(accepts)) {
+            found.open(section, "defaults", line, LAST, &Opening::Router, all());
+        }
+    }
+    for zone in zones {
+        let name = text(zone, "name");
+        let is_open = |policy| zone.text(policy).or(default(policy)).is_some_and(accepts);
+        if !found.outer.contains(name) {
+            continue;
+        }
+        let packets = || reach::everything(Families::named(zone.text("family")), router);
+        if is_open("input") {
+            found.open(zone, "zone", name, LAST, &Opening::Router, packets());
+        }
+        // From one line to another no host is reached.
+        if is_open("forward") && router.has_hosts(zone) {
+            found.open(zone, "zone", name, LAST, &Opening::Zone(name.to_owned()), packets());
+        }
+    }
+}
+
+/// Place of a rule in fw4's chains: those for every zone come before those of single ones.
+type Order = (bool, usize);
+
+/// Behind all rules.
+const LAST: Order = (true, usize::MAX);
+
+fn order(rule: &Section, place: usize) -> Order {
+    (text(rule, "src") != ANY, place)
+}
+
+/// A rule that surely keeps packets out.
+struct Denial<'a> {
+    order: Order,
+    rule: &'a Section,
+    packets: Packets,
+}
+
+fn denials<'a>(firewall: &'a Package, router: &Router) -> Vec<Denial<'a>> {
+    let refuses = |rule: &Section| {
+        ["drop", "reject"].iter().any(|word| fw4::is_short_for(text(rule, "target"), word))
+    };
+    let rules = sections(firewall, "rule").enumerate().filter(|(_, rule)| refuses(rule));
+    let denial = |(place, rule)| Denial {
+        order: order(rule, place),
+        rule,
+        packets: reach::denies(firewall, rule, router),
+    };
+    rules.map(denial).collect()
+}
+
+/// The openings found so far.
+struct Found<'a> {
+    outer: BTreeSet<String>,
+    denials: Vec<Denial<'a>>,
+    exposures: Vec<Exposure>,
+}
+
+impl Found<'_> {
+    /// Adds a section's openings: one for each zone to the Internet that its `src` includes.
+    fn add(
+        &mut self,
+        section: &Section,
+        kind: &'static str,
+        order: Order,
+        to: &Opening,
+        packets: Packets,
+    ) {
+        if matches!(to, Opening::Zone(to) if to.is_empty() || self.outer.contains(to)) {
+            return;
+        }
+        let src = text(section, "src");
+        let from: Vec<String> =
+            self.outer.iter().filter(|zone| src == ANY || src == *zone).cloned().collect();
+        for zone in from {
+            self.open(section, kind, &zone, order, to, packets.clone());
+        }
+    }
+
+    /// Adds an opening, without what rules before it keep out.
+    fn open(
+        &mut self,
+        section: &Section,
+        kind: &'static str,
+        zone: &str,
+        order: Order,
+        to: &Opening,
+        mut packets: Packets,
+    ) {
+        for denial in self.denials.iter().filter(|denial| denial.order < order) {
+            let (src, dest) = (text(denial.rule, "src"), text(denial.rule, "dest"));
+            let is_before = match to {
+                Opening::Router | Opening::Services(_) => dest.is_empty(),
+                Opening::Zone(to) => !dest.is_empty() && (dest == ANY || dest == to),
+                Opening::Host(_) => dest == ANY,
+            };
+            if is_before && (src == ANY || src == zone) {
+                packets.retain(|packet| !denial.packets.contains(packet));
+            }
+        }
+        let is_service = |packet: &Packet| match packet.kind {
+            Kind::Service(_, port) => Some(port),
+            Kind::Ports(_) | Kind::Other => None,
+        };
+        let services: BTreeSet<u16> = packets.iter().filter_map(is_service).collect();
+        let opening = match to {
+            _ if packets.is_empty() => return,
+            Opening::Router if packets.iter().all(|packet| is_service(packet).is_some()) => {
+                Opening::Services(services)
+            }
+            to => to.clone(),
+        };
+        let (section, zone) = (section.name.clone(), zone.to_owned());
+        self.exposures.push(Exposure { section, kind, zone, opening, packets });
+    }
 }
 
 /// Whether a rule lets strangers in to a port of the router. `outer` are the zones to the Internet.
@@ -157,30 +296,7 @@ pub fn admits(
 
 /// A zone of this name leads to the Internet, whatever its options.
 pub const WAN: &str = "wan";
-/// Interfaces that lead to the Internet by `OpenWrt`'s own naming.
-const LINES: &[&str] = &["wan", "wan6"];
 const ANY: &str = "*";
-
-fn exposure(section: &str, kind: &'static str, zone: &str, opening: Opening) -> Exposure {
-    Exposure { section: section.to_owned(), kind, zone: zone.to_owned(), opening }
-}
-
-/// The destination, if it is a zone that does not lead to the Internet itself.
-fn inner(dest: &str, outer: &BTreeSet<String>) -> Option<Opening> {
-    (!dest.is_empty() && !outer.contains(dest)).then(|| Opening::Zone(dest.to_owned()))
-}
-
-/// Exposures by a section: one for each zone to the Internet that its `src` includes.
-fn opened(
-    section: &Section,
-    kind: &'static str,
-    outer: &BTreeSet<String>,
-    to: &Opening,
-) -> Vec<Exposure> {
-    let src = text(section, "src");
-    let from = outer.iter().filter(|zone| src == ANY || src == *zone);
-    from.map(|zone| exposure(&section.name, kind, zone, to.clone())).collect()
-}
 
 /// Whether a policy or target is ACCEPT.
 #[must_use]
@@ -190,7 +306,7 @@ pub fn accepts(policy: &str) -> bool {
 
 /// The sections of a type that are in force, in the order of the file.
 fn sections<'a>(firewall: &'a Package, kind: &'a str) -> impl Iterator<Item = &'a Section> {
-    firewall.of(kind).filter(|section| section.is_on("enabled", true))
+    firewall.of(kind).filter(|section| fw4::is_in_force(section))
 }
 
 fn text<'a>(section: &'a Section, option: &str) -> &'a str {

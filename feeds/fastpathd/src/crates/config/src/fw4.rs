@@ -121,7 +121,7 @@ pub fn is_mac(text: &str) -> bool {
 }
 
 /// A transport with ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// TCP.
     Tcp,

@@ -29,11 +29,17 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
         // With all that `config::exposure` decides by: any option of a rule may narrow it down.
         "firewall" => Some(Keep::Sections(&[
             ("defaults", Named(&["enabled", "flow_offloading", "input", "forward"])),
-            ("zone", Named(&["enabled", "name", "device", "network", "masq", "masq6", "input"])),
-            ("forwarding", Named(&["enabled", "src", "dest"])),
+            (
+                "zone",
+                Named(&[
+                    "enabled", "name", "family", "device", "network", "subnet", "masq", "masq6",
+                    "input", "forward",
+                ]),
+            ),
+            ("forwarding", Named(&["enabled", "src", "dest", "family"])),
             ("rule", Options::All),
             ("redirect", Options::All),
-            ("ipset", Named(&["name", "match", "entry"])),
+            ("ipset", Named(&["name", "match", "entry", "family"])),
         ])),
         // Whether SQM limits the WAN already.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
@@ -123,13 +129,29 @@ mod tests {
             "cfg09": {".type": "redirect", ".index": 9, "src": "wan", "src_dport": "80"},
             "cfg10": {".type": "ipset", ".index": 10, "name": "friends", "match": "src_net",
                 "entry": ["192.0.2.0/24"]},
+            "cfg11": {".type": "zone", ".index": 11, "name": "rest", "subnet": ["0.0.0.0/0"],
+                "family": "ipv4", "forward": "ACCEPT"},
+            "cfg12": {".type": "forwarding", ".index": 12, "src": "rest", "dest": "lan",
+                "family": "ipv4"},
         });
         let router = Router::default();
         let whole = exposures(&firewall, &router);
         let kinds: Vec<&str> = whole.iter().map(|found| found.kind).collect();
         assert_eq!(
             kinds,
-            ["defaults", "defaults", "zone", "zone", "forwarding", "rule", "rule", "redirect"]
+            [
+                "defaults",
+                "defaults",
+                "defaults",
+                "zone",
+                "zone",
+                "zone",
+                "forwarding",
+                "forwarding",
+                "rule",
+                "rule",
+                "redirect"
+            ]
         );
         assert_eq!(exposures(&kept("firewall", firewall), &router), whole);
     }

@@ -76,6 +76,12 @@ pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
     problems
 }
 
+/// The sections of the firewall that have a problem: fw4 leaves most of them out.
+pub(crate) fn faulty_sections(packages: &Packages) -> BTreeSet<String> {
+    let problems = examine(packages, &Validators::default()).into_iter();
+    problems.filter(|of| of.config == "firewall").map(|problem| problem.section).collect()
+}
+
 /// The name that a problem's section has after the draft.
 fn now_called(draft: &Draft, problem: &Problem) -> String {
     let pairs = draft.changed();

@@ -4,34 +4,12 @@
 //! address, options that fw4 does not know.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use uci::{Package, Section};
 
-use super::{Opening, text};
+use super::{Router, text};
 use crate::fw4::{self, Addresses, Protocol, Transport};
 
-/// The router's own addresses, and the ports of the services that administrate it.
-#[derive(Debug, Clone)]
-pub struct Router {
-    /// Addresses of its interfaces.
-    pub addresses: BTreeSet<IpAddr>,
-    /// Ports of its services.
-    pub services: BTreeSet<u16>,
-}
-
-/// SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics, where they listen by default.
-const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 7681, 8080, 8443, 9100];
-/// Files with ports of such services: type of the section, options.
-const LISTENERS: &[(&str, &str, &[&str])] = &[
-    ("dhcp", "dnsmasq", &["port"]),
-    ("dropbear", "dropbear", &["Port"]),
-    ("nginx", "server", &["listen"]),
-    ("prometheus-node-exporter-lua", "prometheus-node-exporter-lua", &["listen_port"]),
-    ("snmpd", "agent", &["agentaddress"]),
-    ("ttyd", "ttyd", &["port"]),
-    ("uhttpd", "uhttpd", &["listen_http", "listen_https"]),
-];
 /// More of the 65,536 ports than this count as all.
 const MOST_PORTS: usize = 0x8000;
 /// Senders of more addresses than a /8 of IPv4 or a /16 of IPv6 count as anybody.
@@ -50,187 +28,229 @@ const HARMLESS: &[&str] = &[
     "esp", "50", "ah", "51", "ospf", "89", "ipip", "94", "pim", "103", "vrrp", "112", "l2tp", "115",
 ];
 
-impl Default for Router {
-    fn default() -> Self {
-        Self { addresses: BTreeSet::new(), services: SERVICES.iter().copied().collect() }
-    }
+/// Packets of strangers, as far as openings differ by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Packet {
+    /// Of IPv4, otherwise of IPv6.
+    pub is_ipv4: bool,
+    /// What they carry.
+    pub kind: Kind,
 }
 
-/// The ports where services that administrate the router listen: the usual ones, and those of the
-/// files that `read` finds.
-#[must_use]
-pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
-    let mut ports = Router::default().services;
-    for (config, ..) in LISTENERS {
-        ports.extend(read(config).iter().flat_map(|package| listens(config, package)));
-    }
-    ports
+/// What packets carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Data for a service of the router.
+    Service(Transport, u16),
+    /// Data for any other port.
+    Ports(Transport),
+    /// Other protocols.
+    Other,
 }
 
-/// The ports in a file of such services: `8443`, `[::]:8443`, `443 ssl`, `UDP:161`.
-#[must_use]
-pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
-    let mut ports = BTreeSet::new();
-    for (_, kind, options) in LISTENERS.iter().filter(|(of, ..)| *of == config) {
-        let entries = package
-            .of(kind)
-            .flat_map(|section| options.iter().filter_map(|option| section.options.get(*option)));
-        let words = entries.flat_map(uci::Setting::texts).flat_map(|text| text.split([' ', ',']));
-        ports.extend(words.filter_map(|word| word.rsplit(':').next()?.parse::<u16>().ok()));
-    }
-    ports.remove(&0);
-    ports
+/// Packets that an opening lets in.
+pub type Packets = BTreeSet<Packet>;
+
+/// All of a family or of both.
+pub(super) fn everything(families: Families, router: &Router) -> Packets {
+    families.of(&all_kinds(&Ports::of(&[]), router))
 }
 
-impl Router {
-    /// With the addresses that `/etc/config/network` gives it, and these ports of its services.
-    #[must_use]
-    pub fn of(network: Option<&Package>, services: &BTreeSet<u16>) -> Self {
-        let mut router = Self { addresses: BTreeSet::new(), services: services.clone() };
-        for interface in network.into_iter().flat_map(|network| network.of("interface")) {
-            for option in ["ipaddr", "ip6addr"] {
-                let words = interface.words(option).into_iter();
-                let address = |word: &str| word.split('/').next()?.parse::<IpAddr>().ok();
-                router.addresses.extend(words.filter_map(address));
-            }
-        }
-        router
-    }
+fn all_kinds(ports: &Ports, router: &Router) -> BTreeSet<Kind> {
+    let mut kinds = BTreeSet::from([Kind::Other]);
+    kinds.extend([Transport::Tcp, Transport::Udp].map(|of| ports.kinds(of, router)).concat());
+    kinds
+}
 
-    /// Whether a redirect to this host ends here. The name of a network is the router's address in
-    /// it.
-    fn has(&self, host: &str) -> bool {
-        let own = |address| address_is_own(address, &self.addresses);
-        match fw4::addresses(host) {
-            None => true,
-            Some(Addresses::Masked { address, .. }) => own(address),
-            Some(range @ Addresses::Range(first, _)) => {
-                own(first) || self.addresses.iter().any(|address| range.contains(*address))
-            }
+/// Families of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Families {
+    four: bool,
+    six: bool,
+}
+
+impl Families {
+    pub(super) const BOTH: Self = Self { four: true, six: true };
+
+    /// As an option `family` has them.
+    pub(super) fn named(text: Option<&str>) -> Self {
+        let Some(text) = text else { return Self::BOTH };
+        match (text == "inet" || text.contains('4'), text.contains('6')) {
+            (true, _) => Self { four: true, six: false },
+            (false, six) => Self { four: !six, six: true },
         }
     }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { four: self.four && other.four, six: self.six && other.six }
+    }
+
+    fn of(self, kinds: &BTreeSet<Kind>) -> Packets {
+        let families = [(true, self.four), (false, self.six)].into_iter().filter(|(_, on)| *on);
+        let packets = |is_ipv4| kinds.iter().map(move |kind| Packet { is_ipv4, kind: *kind });
+        families.flat_map(|(is_ipv4, _)| packets(is_ipv4)).collect()
+    }
 }
 
-fn address_is_own(address: IpAddr, own: &BTreeSet<IpAddr>) -> bool {
-    address.is_loopback() || own.contains(&address)
-}
-
-/// Whether a rule without a destination is for strangers. Multicast has no service that answers
-/// them; any other address is one of the router.
-fn is_for_anybody(firewall: &Package, rule: &Section) -> bool {
+/// Whether all destinations are multicast, which has no service that answers strangers; any other
+/// address is one of the router.
+fn is_multicast(rule: &Section) -> bool {
     let multicast = |word: &str| {
         matches!(subnet(word), Some(Addresses::Masked { address, mask })
             if address.is_multicast() && mask.leading_ones() >= 4)
     };
     let destinations = rule.words("dest_ip");
-    let narrow = !destinations.is_empty() && destinations.into_iter().all(multicast);
-    !narrow && anybody(firewall, rule)
+    !destinations.is_empty() && destinations.into_iter().all(multicast)
 }
 
-/// What a rule without a destination lets strangers in to, if they reach the router's services.
-pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Option<Opening> {
-    let to_router = || Protocols::of(rule).to_router(&Ports::of(&rule.words("dest_port")), router);
-    is_for_anybody(firewall, rule).then(to_router)?
+/// What a rule without a destination lets in to the router.
+pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Packets {
+    let kinds = kinds(rule, &Ports::of(&rule.words("dest_port")), router);
+    let families = strangers(firewall, rule).and(Families::named(rule.text("family")));
+    if is_multicast(rule) { Packets::new() } else { families.of(&kinds) }
 }
 
 /// Whether a rule that accepts without a destination lets strangers in to a port of the router.
 pub(super) fn admits(firewall: &Package, rule: &Section, transport: Transport, port: u16) -> bool {
-    is_for_anybody(firewall, rule) && fw4::takes(rule, transport, port)
+    let families = strangers(firewall, rule);
+    (families.four || families.six) && !is_multicast(rule) && fw4::takes(rule, transport, port)
 }
 
-/// Whether a rule lets strangers in to a zone, not only to single hosts or ports.
-pub(super) fn passes(firewall: &Package, rule: &Section) -> bool {
-    let protocols = Protocols::of(rule);
-    anybody(firewall, rule)
-        && !single_hosts(&rule.words("dest_ip"))
-        && (protocols.without_ports
-            || (protocols.with_ports && Ports::of(&rule.words("dest_port")).are_all()))
+/// What a rule lets in to a zone, if not only to single hosts or ports.
+pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Packets {
+    if single_hosts(&rule.words("dest_ip")) {
+        return Packets::new();
+    }
+    let families = strangers(firewall, rule).and(Families::named(rule.text("family")));
+    let mut kinds = kinds(rule, &Ports::of(&rule.words("dest_port")), router);
+    kinds.retain(|kind| !matches!(kind, Kind::Service(..)));
+    families.of(&kinds)
 }
 
-/// The opening by a redirect, if it leads strangers to the router's services or to all ports of a
-/// host.
+/// Options of a rule that may leave it a denial of all that its protocols, ports and families say.
+#[rustfmt::skip]
+const DENIALS: &[&str] = &[
+    "_name", "comment", "counter", "dest", "dest_port", "enabled", "family", "log", "log_limit",
+    "name", "proto", "src", "src_ip", "target",
+];
+
+/// What a rule that drops or rejects surely keeps out, but for few senders.
+pub(super) fn denies(firewall: &Package, rule: &Section, router: &Router) -> Packets {
+    let protocols = rule.words("proto");
+    let is_all = |word: &&str| fw4::protocol(word) == Protocol::Any;
+    let all_ports = Ports::of(&rule.words("dest_port"));
+    if !rule.options.keys().all(|option| DENIALS.contains(&option.as_str()))
+        || protocols.iter().any(|word| fw4::negation(word).0)
+        || rule.words("src_ip").iter().any(|word| subnet(word).is_none())
+        || !rule.words("dest_port").iter().all(|word| fw4::ports(fw4::negation(word).1).is_some())
+    {
+        return Packets::new();
+    }
+    let mut kinds = kinds(rule, &all_ports, router);
+    kinds.retain(|kind| match kind {
+        Kind::Service(..) => true,
+        Kind::Ports(_) => all_ports.0[1..].iter().all(|on| *on),
+        Kind::Other => protocols.iter().any(is_all),
+    });
+    strangers(firewall, rule).and(Families::named(rule.text("family"))).of(&kinds)
+}
+
+/// Where a redirect leads.
+pub(super) enum Target {
+    Router,
+    Host(String),
+}
+
+/// What a redirect leads strangers to.
 pub(super) fn redirected(
     firewall: &Package,
     redirect: &Section,
     router: &Router,
-) -> Option<Opening> {
-    if fw4::is_short_for(text(redirect, "target"), "snat") || !anybody(firewall, redirect) {
+) -> Option<(Target, Packets)> {
+    if fw4::is_short_for(text(redirect, "target"), "snat") {
         return None;
     }
     let host = text(redirect, "dest_ip");
     let to = redirect.words("dest_port");
     let ports = Ports::of(&if to.is_empty() { redirect.words("src_dport") } else { to });
-    let protocols = Protocols::of(redirect);
+    let mut kinds = kinds(redirect, &ports, router);
+    // Without an address fw4 takes IPv4 unless a family is named.
+    let addressed =
+        ["src_ip", "src_dip", "dest_ip"].iter().any(|of| !text(redirect, of).is_empty());
+    let family = redirect.text("family").or((!addressed).then_some("ipv4"));
+    let families = strangers(firewall, redirect).and(Families::named(family));
     if router.has(host) {
-        return protocols.to_router(&ports, router);
+        return Some((Target::Router, families.of(&kinds)));
     }
-    let all = protocols.without_ports || (protocols.with_ports && ports.are_all());
-    all.then(|| Opening::Host(host.to_owned()))
+    kinds.retain(|kind| !matches!(kind, Kind::Service(..)));
+    Some((Target::Host(host.to_owned()), families.of(&kinds)))
 }
 
-/// The protocols of a section that carry connections. fw4 heeds ports for TCP and UDP alone.
-struct Protocols {
-    with_ports: bool,
-    without_ports: bool,
-}
-
-impl Protocols {
-    fn of(section: &Section) -> Self {
-        let words = section.words("proto");
-        let mut found = Self { with_ports: words.is_empty(), without_ports: false };
-        for word in words {
-            match fw4::negation(word) {
-                // This fw4 ignores the `!`; one that heeds it takes all protocols but one.
-                (true, _) => found.without_ports = true,
-                (false, word) => match fw4::protocol(word) {
-                    Protocol::Any => found.without_ports = true,
-                    Protocol::One(_) | Protocol::Both => found.with_ports = true,
-                    Protocol::Other(name) => {
-                        let harmless =
-                            HARMLESS.iter().any(|known| known.eq_ignore_ascii_case(name));
-                        found.without_ports |= !harmless;
-                    }
-                },
-            }
-        }
-        found
+/// What a section's protocols carry to these ports. fw4 heeds ports for TCP and UDP alone.
+fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
+    let words = section.words("proto");
+    let mut kinds = BTreeSet::new();
+    let both = || [Transport::Tcp, Transport::Udp].map(|of| ports.kinds(of, router)).concat();
+    if words.is_empty() {
+        kinds.extend(both());
     }
-
-    /// The opening if these reach the router itself on these ports.
-    fn to_router(&self, ports: &Ports, router: &Router) -> Option<Opening> {
-        if self.without_ports || (self.with_ports && ports.are_all()) {
-            Some(Opening::Router)
-        } else {
-            let reached = ports.services(router);
-            (self.with_ports && !reached.is_empty()).then_some(Opening::Services(reached))
+    for word in words {
+        match fw4::negation(word) {
+            // This fw4 ignores the `!`; one that heeds it takes all protocols but one.
+            (true, _) => kinds.extend(all_kinds(&Ports::of(&[]), router)),
+            (false, word) => match fw4::protocol(word) {
+                Protocol::Any => kinds.extend(all_kinds(&Ports::of(&[]), router)),
+                Protocol::One(of) => kinds.extend(ports.kinds(of, router)),
+                Protocol::Both => kinds.extend(both()),
+                Protocol::Other(name)
+                    if HARMLESS.iter().any(|known| known.eq_ignore_ascii_case(name)) => {}
+                Protocol::Other(_) => {
+                    kinds.insert(Kind::Other);
+                }
+            },
         }
     }
+    kinds
 }
 
-/// Whether its conditions are met by nearly everyone on the Internet.
-fn anybody(firewall: &Package, section: &Section) -> bool {
+/// The families of which nearly everyone on the Internet meets its conditions.
+fn strangers(firewall: &Package, section: &Section) -> Families {
+    const NOBODY: Families = Families { four: false, six: false };
     let positive = |option: &str| {
         let word = fw4::negation(text(section, option));
         (!word.0 && !word.1.is_empty()).then_some(word.1)
     };
-    let marked = positive("mark").is_some_and(|mark| {
-        let value = mark.split('/').next().unwrap_or_default();
-        // Packets of strangers have no mark.
-        !value.trim_start_matches("0x").trim_start_matches('0').is_empty()
-    });
-    !marked
-        && positive("helper").is_none()
-        && senders(&section.words("src_ip"))
-        && positive("ipset").is_none_or(|set| !is_narrow(firewall, set))
+    if positive("helper").is_some() || positive("mark").is_some_and(|of| is_foreign(firewall, of)) {
+        return NOBODY;
+    }
+    let set = fw4::negation(text(section, "ipset"));
+    let by_set = if set.1.is_empty() {
+        Families::BOTH
+    } else if !set.0 && is_narrow(firewall, set.1) {
+        NOBODY
+    } else {
+        set_named(firewall, set.1)
+            .map_or(Families::BOTH, |set| Families::named(Some(set.text("family").unwrap_or("4"))))
+    };
+    let has = |wanted: Wanted| {
+        let of = |option: &str, wanted| listed(&section.words(option), wanted);
+        of("src_ip", wanted).and(of("dest_ip", Wanted::Any)).and(of("src_dip", Wanted::Any))
+    };
+    has(Wanted::Most).and(by_set)
+}
+
+/// Whether packets of strangers lack a mark: they have none unless a rule sets one.
+fn is_foreign(firewall: &Package, mark: &str) -> bool {
+    let value = mark.split('/').next().unwrap_or_default().trim_start_matches(['0', 'x', 'X']);
+    let sets = |of: &Section| of.options.keys().any(|option| option.starts_with("set_"));
+    !value.is_empty() && !firewall.of("rule").any(sets)
 }
 
 /// Whether a set is one of few senders: a set of ports or destinations is not, nor one that lists
 /// everything.
 fn is_narrow(firewall: &Package, ipset: &str) -> bool {
-    let mut words = ipset.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-    let name = words.next().unwrap_or_default();
-    let direction = words.next();
-    let Some(set) = firewall.of("ipset").find(|set| text(set, "name") == name) else { return true };
+    let direction = ipset.split([' ', '\t', ',']).filter(|word| !word.is_empty()).nth(1);
+    let Some(set) = set_named(firewall, ipset) else { return true };
     let by_sender = set.words("match").iter().enumerate().any(|(place, field)| {
         let of_address = ["ip", "net", "set"].iter().any(|kind| field.ends_with(kind));
         let from = match direction.filter(|_| place == 0) {
@@ -241,7 +261,13 @@ fn is_narrow(firewall: &Package, ipset: &str) -> bool {
     });
     let entries = set.options.get("entry").map_or(&[][..], uci::Setting::texts);
     let first: Vec<&str> = entries.iter().filter_map(|of| of.split_whitespace().next()).collect();
-    by_sender && (first.is_empty() || !senders(&first))
+    let wide = listed(&first, Wanted::Most);
+    by_sender && (first.is_empty() || !(wide.four || wide.six))
+}
+
+fn set_named<'a>(firewall: &'a Package, ipset: &str) -> Option<&'a Section> {
+    let name = ipset.split([' ', '\t', ',']).find(|word| !word.is_empty()).unwrap_or_default();
+    firewall.of("ipset").find(|set| text(set, "name") == name)
 }
 
 /// An entry of addresses without its `!`.
@@ -249,20 +275,36 @@ fn subnet(word: &str) -> Option<Addresses> {
     fw4::addresses(fw4::negation(word).1)
 }
 
-/// Whether these senders are nearly everyone of a family. Without any the option is not set.
-fn senders(words: &[&str]) -> bool {
-    let mut included = words.iter().filter(|word| !fw4::negation(word).0).peekable();
-    // Negations alone leave out single networks.
-    if included.peek().is_none() {
-        return true;
-    }
-    let (mut four, mut six) = (0u128, 0u128);
-    // The name of a network stands for its addresses, which are few.
-    for of in included.filter_map(|word| subnet(word)) {
-        let sum = if of.is_ipv4() { &mut four } else { &mut six };
-        *sum = sum.saturating_add(size(of));
-    }
-    four > MOST_IPV4 || six > MOST_IPV6
+/// How many addresses of a family an option has to list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Any,
+    /// Nearly everyone.
+    Most,
+}
+
+/// The families of which an option lists so many addresses. Negations alone leave out single
+/// networks. fw4 heeds a family of which nothing is listed only if there is none of the other, and
+/// the name of a network without addresses as no entry.
+fn listed(words: &[&str], wanted: Wanted) -> Families {
+    let entries: Vec<(bool, Option<Addresses>)> =
+        words.iter().map(|word| (fw4::negation(word).0, subnet(word))).collect();
+    let named = entries.iter().all(|(_, of)| of.is_none());
+    let of_family = |is_ipv4: bool, most: u128| {
+        let known = entries.iter().filter_map(|(negated, of)| Some((*negated, (*of)?)));
+        let known: Vec<_> = known.filter(|(_, of)| of.is_ipv4() == is_ipv4).collect();
+        let included = known.iter().filter(|(negated, _)| !negated).map(|(_, of)| size(*of));
+        let sum = included.clone().fold(0u128, u128::saturating_add);
+        let enough = wanted == Wanted::Any || included.count() == 0 || sum > most;
+        if known.is_empty() { named } else { enough }
+    };
+    Families { four: of_family(true, MOST_IPV4), six: of_family(false, MOST_IPV6) }
+}
+
+/// Whether addresses are nearly everyone's of a family.
+pub(super) fn are_most(words: &[&str]) -> bool {
+    let families = listed(words, Wanted::Most);
+    families.four || families.six
 }
 
 /// How many addresses of the Internet these are, at the scale of IPv6 for both families.
@@ -327,7 +369,11 @@ impl Ports {
         self.0.iter().filter(|on| **on).count() > MOST_PORTS
     }
 
-    fn services(&self, router: &Router) -> BTreeSet<u16> {
-        router.services.iter().copied().filter(|port| self.0[usize::from(*port)]).collect()
+    /// Services among them, and the others if they are nearly all.
+    fn kinds(&self, of: Transport, router: &Router) -> Vec<Kind> {
+        let services = router.services.iter().filter(|port| self.0[usize::from(**port)]);
+        let mut kinds: Vec<Kind> = services.map(|port| Kind::Service(of, *port)).collect();
+        kinds.extend(self.are_all().then_some(Kind::Ports(of)));
+        kinds
     }
 }

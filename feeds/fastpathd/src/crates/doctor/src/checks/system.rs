@@ -3,6 +3,8 @@
 //! input filter, services and zones open to the Internet, clock, memory, OOM killer, full file
 //! systems, writable root; limits of each.
 
+use std::collections::BTreeSet;
+
 use config::exposure::{Exposure, Opening, Router, admits, exposures, outer_zones};
 use config::fw4::Transport;
 use serde_json::{Value, json};
@@ -110,15 +112,15 @@ fn wan_open(facts: &Facts) -> Verdict {
     let listeners = facts.system.listeners.get()?;
     let values = firewall.values();
     let outer = outer_zones(&values);
-    let exposures =
-        exposures(&values, &Router::of(facts.uci.network.get().ok(), &facts.uci.services));
+    let router = Router::of(facts.uci.network.get().ok(), &facts.uci.services, &BTreeSet::new());
+    let exposures = exposures(&values, &router);
     let is_wide = |exposure: &&Exposure| !matches!(exposure.opening, Opening::Services(_));
     let wide: Vec<Exposure> = exposures.iter().filter(is_wide).cloned().collect();
     let mut finding =
         health::internet(&wide).map_or_else(|| Finding::new(Severity::Warning), Finding::of);
     let (mut names, mut zones) = (Vec::new(), Vec::new());
     let mut opened = None;
-    for Exposure { section, kind, zone, opening } in exposures {
+    for Exposure { section, kind, zone, opening, packets: _ } in exposures {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
             // Rules are checked below, port by port.

@@ -138,7 +138,7 @@ fn shared(core: &Core) -> Vec<Finding> {
 fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     let condition = health::internet(exposures)?;
     let mut open = Vec::new();
-    for Exposure { zone, opening, section: _, kind: _ } in exposures {
+    for Exposure { zone, opening, section: _, kind: _, packets: _ } in exposures {
         let found = Open { zone: zone.clone(), to: opening.target().to_owned() };
         if !open.contains(&found) {
             open.push(found);
