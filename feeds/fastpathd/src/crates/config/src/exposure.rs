@@ -122,7 +122,7 @@ pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
     for forwarding in sections(firewall, "forwarding") {
         let families = Families::named(forwarding.text("family"));
         let to = Opening::Zone(text(forwarding, "dest").to_owned());
-        found.add(forwarding, "forwarding", LAST, &to, reach::everything(families, router));
+        found.add(forwarding, "forwarding", LAST, &to, &reach::everything(families, router));
     }
     for (place, rule) in sections(firewall, "rule").enumerate() {
         if accepts(text(rule, "target")) {
@@ -130,7 +130,7 @@ pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
                 "" => (Opening::Router, reach::enters(firewall, rule, router)),
                 dest => (Opening::Zone(dest.to_owned()), reach::passes(firewall, rule, router)),
             };
-            found.add(rule, "rule", order(rule, place), &to, packets);
+            found.add(rule, "rule", order(rule, place), &to, &packets);
         }
     }
     for redirect in sections(firewall, "redirect") {
@@ -139,7 +139,7 @@ pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
                 Target::Router => Opening::Router,
                 Target::Host(host) => Opening::Host(host),
             };
-            found.add(redirect, "redirect", LAST, &to, packets);
+            found.add(redirect, "redirect", LAST, &to, &packets);
         }
     }
     found.exposures
@@ -227,7 +227,7 @@ impl Found<'_> {
         kind: &'static str,
         order: Order,
         to: &Opening,
-        packets: Packets,
+        packets: &Packets,
     ) {
         if matches!(to, Opening::Zone(to) if to.is_empty() || self.outer.contains(to)) {
             return;

@@ -140,7 +140,7 @@ impl Router {
         let by_name = networks.iter().any(|network| self.lines.contains(*network));
         let named = networks.iter().chain(&devices).any(|word| !is_negated(word));
         let subnets = zone.words("subnet");
-        let rest = networks.iter().chain(&devices).any(|word| is_negated(&word))
+        let rest = networks.iter().chain(&devices).any(is_negated)
             || (!subnets.is_empty() && are_most(&subnets));
         by_name || devices.iter().any(is_device) || (!named && rest)
     }
