@@ -62,3 +62,22 @@ test_firewall_rules() {
     UCI_CONFIG_DIR=/usr/share/firewall-case SYS=/tmp/sys $LAB_LIB/firewall >/tmp/rules
     diff -u /usr/share/firewall-case/rules /tmp/rules || fail "other rules"
 }
+
+# The answers are those of firewall4 b6e5157: `nft list` of both tables and their warnings are alike.
+test_firewall_as_firewall4() {
+    case=/usr/share/firewall-case/fw4
+    UCI_CONFIG_DIR=$case SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules 2>/tmp/warnings
+    diff -u $case/rules /tmp/rules || fail "other rules"
+    diff -u $case/warnings /tmp/warnings || fail "other warnings"
+}
+
+test_firewall_refuses_what_it_does_not_know() {
+    mkdir -p /tmp/unknown
+    cp /usr/share/firewall-case/fw4/network /tmp/unknown/network
+    for option in "weekdays Mon" "target MARK" "dscp CS0" "icmp_type TOS-host-redirect"; do
+        printf 'config rule\n option proto icmp\n option %s\n' "$option" >/tmp/unknown/firewall
+        ! UCI_CONFIG_DIR=/tmp/unknown SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules 2>/tmp/warnings ||
+            fail "rules in spite of $option"
+        grep -q "not known here" /tmp/warnings || fail "no reason: $(cat /tmp/warnings)"
+    done
+}

@@ -376,6 +376,24 @@ test_the_internet_is_let_in_by_name_only() {
     unchanged || fail "not as before"
 }
 
+# reaches_page: h20, whose zone rejects connections to the router, asks for its page.
+reaches_page() { h20 curl -s -m 2 -o /dev/null http://10.10.20.1:8099/; }
+
+test_a_redirect_leads_to_the_router() {
+    local id edits='[{"config": "firewall", "op": "add", "type": "redirect", "id": "here",
+        "values": {"name": "here", "src": "iot", "proto": "tcp", "src_dport": "8099",
+            "dest_port": "80", "dest_ip": "10.10.20.1"}}]'
+    keep
+    ROOT=$(session root fastpath)
+    ! reaches_page || fail "the page is open without the redirect"
+    for edits in "$edits" "$(jq -c 'del(.[].values.dest_ip)' <<<"$edits")"; do
+        id=$(applied "$ROOT" "$edits" '{"seconds": 60}')
+        soon 20 reaches_page
+        change "$ROOT" revert "{\"id\": $id}" >/dev/null
+        unchanged || fail "not as before"
+    done
+}
+
 # in_force SESSION WORD: whether the pending change's `in_force` has this value.
 in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ]; }
 

@@ -9,7 +9,8 @@ UCI_CONFIG_DIR=${UCI_CONFIG_DIR:-/etc/config}
 config_load() {
     UCI_SECTIONS=
     [ -r "$UCI_CONFIG_DIR/$1" ] || return 1
-    eval "$(awk -v quote="'" -f /lib/functions/uci.awk "$UCI_CONFIG_DIR/$1")"
+    eval "$(awk -v quote="'" -f /lib/functions/words.awk -f /lib/functions/uci.awk \
+        "$UCI_CONFIG_DIR/$1")"
 }
 
 # config_get VARIABLE SECTION OPTION [DEFAULT]
