@@ -198,6 +198,8 @@ pub fn is_default_queue(kind: &str) -> bool {
 fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCMSG: usize = 20;
     const TCA_KIND: u16 = 1;
+    const TCA_OPTIONS: u16 = 2;
+    const TCA_CAKE_FWMARK: u16 = 18;
     const TC_H_INGRESS: u32 = 0xffff_fff1;
     let (header, attrs) = payload.split_at_checked(TCMSG)?;
     let word = |at: usize| Some(u32::from_ne_bytes(*header.get(at..)?.first_chunk()?));
@@ -205,10 +207,16 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
     let kind = str::from_utf8(kind).ok()?.trim_end_matches('\0');
     let usual = kind.is_empty() || is_default_queue(kind);
+    let fwmark = attribute(attrs, TCA_OPTIONS).and_then(|cake| attribute(cake, TCA_CAKE_FWMARK));
     (!usual).then(|| QueueingDiscipline {
         index,
         incoming: parent == TC_H_INGRESS,
         kind: kind.into(),
+        by_mark: match kind {
+            "cake" => fwmark.is_some_and(|mask| mask.iter().any(|byte| *byte != 0)),
+            "clsact" | "ingress" => false,
+            _ => true,
+        },
     })
 }
 

@@ -125,6 +125,22 @@ fn maps_of_priorities_are_read_for_forwarded_packets() {
 }
 
 #[test]
+fn cake_goes_by_marks_only_with_a_mask() {
+    let by_mark = |kind, options: &[u8]| {
+        let mut message = fixture::queue(3, 0xffff_ffff, kind);
+        message.extend(fixture::attr(2, options));
+        let length = u32::try_from(message.len()).unwrap();
+        message[..4].copy_from_slice(&length.to_ne_bytes());
+        let Decoded::Queue(queue) = decoded(&message) else { panic!("{kind}") };
+        queue.unwrap().by_mark
+    };
+    let fwmark = |mask: u32| fixture::attr(18, &mask.to_ne_bytes());
+    assert!(!by_mark("cake", &[]) && !by_mark("cake", &fwmark(0)));
+    assert!(by_mark("cake", &fwmark(0xff)));
+    assert!(by_mark("htb", &[]));
+}
+
+#[test]
 fn a_run_of_vlans_is_given_by_its_ends() {
     const BEGIN: u16 = 1 << 3;
     const END: u16 = 1 << 4;

@@ -97,6 +97,7 @@ mod tests {
             index: model.link_named(device).unwrap().index,
             incoming: *incoming,
             kind: "tbf".into(),
+            by_mark: true,
         };
         let queues = queues.iter().map(queue).collect();
         model.apply(Change::Queues(queues));
@@ -124,6 +125,7 @@ mod tests {
             index: index(&model, "wan"),
             incoming: true,
             kind: "ingress".into(),
+            by_mark: false,
         };
         model.apply(Change::Queues(vec![ingress.clone()]));
         assert!(!model.is_redirected("wan"), "a policer");
@@ -144,7 +146,8 @@ mod tests {
         model.apply(Change::Link(link(91, "a-long-device")));
         model.apply(Change::Link(link(92, "ifb4a-long-devi")));
         let kind = "ingress".into();
-        model.apply(Change::Queues(vec![QueueingDiscipline { index: 91, incoming: true, kind }]));
+        let queue = QueueingDiscipline { index: 91, incoming: true, kind, by_mark: false };
+        model.apply(Change::Queues(vec![queue]));
         assert!(model.is_redirected("a-long-device"));
     }
 
@@ -152,7 +155,10 @@ mod tests {
     fn the_lowest_devices_are_kept_by_a_flowtable() {
         let both = [("wan", false), ("wan", true), ("lan1", false), ("lan2", true)];
         assert_eq!(shaped(&both), Vec::<String>::new());
-        let queue = |incoming| [QueueingDiscipline { index: 3, incoming, kind: "cake".into() }];
+        let queue = |incoming| {
+            let kind = "cake".into();
+            [QueueingDiscipline { index: 3, incoming, kind, by_mark: false }]
+        };
         for (leaving, incoming) in [(false, false), (true, false), (false, true)] {
             let kept = QueueUse { leaving, incoming };
             for comes in [false, true] {

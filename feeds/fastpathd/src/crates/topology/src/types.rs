@@ -231,7 +231,7 @@ pub struct BridgeVlan {
 
 /// A configured queueing discipline: it schedules, shapes or drops packets, or holds filters that
 /// do.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueingDiscipline {
     /// Link it is on.
     pub index: u32,
@@ -239,6 +239,8 @@ pub struct QueueingDiscipline {
     pub incoming: bool,
     /// The kernel's name: `cake`, `htb`, `tbf`, …
     pub kind: Name,
+    /// Marks may choose among its classes: of `cake`, only with `fwmark`.
+    pub by_mark: bool,
 }
 
 /// A line of `/proc/net/pppoe`.

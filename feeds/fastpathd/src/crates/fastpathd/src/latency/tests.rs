@@ -99,7 +99,8 @@ fn it_is_verified_now_and_then_and_when_a_queue_changes() {
     assert_eq!(after(&mut core, 19), []);
     assert_eq!(after(&mut core, 1), [verify()]);
     core.latency_done(Ok(Applied::Unchanged));
-    let queue = QueueingDiscipline { index: 1, incoming: true, kind: "clsact".into() };
+    let queue =
+        QueueingDiscipline { index: 1, incoming: true, kind: "clsact".into(), by_mark: false };
     let effects = core.network_changed(vec![Change::Queues(vec![queue])]);
     assert_eq!(jobs(effects), [verify()]);
 }

@@ -436,7 +436,7 @@ fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let queue =
-        |index| topology::QueueingDiscipline { index, incoming: false, kind: "cake".into() };
+        |index| topology::QueueingDiscipline { index, kind: "cake".into(), ..Default::default() };
     assert_eq!(
         core.network_changed(vec![topology::Change::Queues(vec![queue(3)])]),
         [],

@@ -21,9 +21,6 @@ const MIN_INTERVAL: Duration = Duration::from_secs(2);
 /// Rules that `status` names.
 const MAX_NAMED: usize = 32;
 
-/// Queueing disciplines without classes that a mark could choose.
-const CLASSLESS: [&str; 3] = ["cake", "clsact", "ingress"];
-
 /// The rules of other programs, as they were read last.
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -127,7 +124,7 @@ impl Core {
             above: &|device| named(&|below| below.iter().any(|name| &**name == device)),
             bridged: named(&|below| below.iter().any(is_bridge)),
             flowtable: if plan.hardware { &none } else { &plan.devices },
-            queues: topology.queues().iter().any(|queue| !CLASSLESS.contains(&&*queue.kind)),
+            queues: topology.queues().iter().any(|queue| queue.by_mark),
             first_packets: plan.slow_packets > 0,
         })
     }

@@ -10,6 +10,7 @@ fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
         index: *index,
         incoming: *incoming,
         kind: (*kind).into(),
+        by_mark: false,
     };
     topology::Change::Queues(found.iter().map(queue).collect())
 }

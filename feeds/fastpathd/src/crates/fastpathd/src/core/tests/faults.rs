@@ -136,7 +136,8 @@ fn a_flow_that_conntrack_does_not_confirm_stays_slow_until_the_network_changes()
     router.end_request(false);
     router.drain();
     assert_eq!([router.flow("path"), router.flow("reason")], ["slow", "not-taken"]);
-    let queue = topology::QueueingDiscipline { index: 3, incoming: false, kind: "cake".into() };
+    let queue =
+        topology::QueueingDiscipline { index: 3, kind: "cake".into(), ..Default::default() };
     router.network(vec![Change::Queues(vec![queue])]);
     router.pass(1);
     assert_eq!(router.flow("path"), "ebpf");

@@ -125,7 +125,8 @@ impl Wanted {
 /// A change of the lab's network. Some port of each side stays.
 fn change(which: u8) -> Vec<Change> {
     let mac = topology::Mac([2, 0, 0, 0, 1, 10]);
-    let queue = topology::QueueingDiscipline { index: 8, incoming: false, kind: "cake".into() };
+    let queue =
+        topology::QueueingDiscipline { index: 8, kind: "cake".into(), ..Default::default() };
     let neighbour = |mac, state| {
         let address = "10.10.10.10".parse().unwrap();
         Change::Neighbour(topology::Neighbour { index: 5, address, mac, state })
