@@ -179,6 +179,22 @@ export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   else enter(draft, name, zone);
 }
 
+/** A VLAN as its form has it. */
+export const wantedOf = (vlan: Vlan): Pick<Wanted, 'name' | 'address' | 'zone'> => ({
+  name: vlan.interface?.section ?? '',
+  address: addressesOf(vlan.interface)[0] ?? '',
+  zone: text(vlan.zone, 'name'),
+});
+
+/** Changes what differs from the form: an interface with DHCP has no address there, and keeps it. */
+export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wantedOf>): void {
+  const now = wantedOf(vlan);
+  if (!vlan.interface) return;
+  if (wanted.address !== now.address) setAddress(draft, now.name, wanted.address);
+  if (wanted.zone !== now.zone) enter(draft, now.name, wanted.zone);
+  renameVlan(draft, { ...vlan, zone: zoneOf(draft, now.name) }, wanted.name);
+}
+
 /** Gives an interface another first address; without one it has none. */
 export function setAddress(draft: Draft, name: string, address: string): void {
   const [, ...others] = addressesOf(draft.get('network', name));

@@ -5,12 +5,14 @@ import { Router } from '../form/change.svelte';
 import type { Section } from '../form/sections';
 import {
   addVlan,
+  editVlan,
   join,
   leaves,
   memberOf,
   removeVlan,
   renameVlan,
   vlansOf,
+  wantedOf,
   wrongWith,
 } from './matrix';
 import type { Member } from './matrix';
@@ -55,6 +57,23 @@ const vlan = (draft: Draft, vid: string) => {
 };
 const said = (draft: Draft) =>
   draft.edits.map((edit) => `${edit.config} ${edit.op} ${JSON.stringify({ ...edit, config: 0 })}`);
+
+it.each([
+  { proto: 'dhcp' },
+  { proto: 'pppoe', username: 'x' },
+  { proto: 'static', ipaddr: '10.0.20.1', netmask: '255.255.255.0' },
+  { proto: 'static', ipaddr: ['10.0.20.1/255.255.255.0', '10.0.21.1/24'] },
+])('edits name and zone of a VLAN without a change of %o', async (values) => {
+  const iot = section('interface', { device: 'br-lan.20', ...values }, 'iot');
+  const others = network().filter((each) => each.section !== 'iot');
+  const draft = await opened({ network: [...others, iot], firewall: firewall(), dhcp: [] });
+  const shown = wantedOf(vlan(draft, '20'));
+  editVlan(draft, vlan(draft, '20'), shown);
+  expect(draft.edits).toEqual([]);
+  editVlan(draft, vlan(draft, '20'), { ...shown, name: 'things', zone: 'lan' });
+  expect(draft.get('network', 'things')?.values).toEqual(iot.values);
+  expect(vlan(draft, '20').zone?.values['name']).toBe('lan');
+});
 
 it('reads how netifd writes members', () => {
   expect(['lan1', 'lan1:t', 'lan1:u*', 'lan1:t*'].map(memberOf)).toEqual([
