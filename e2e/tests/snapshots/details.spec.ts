@@ -233,6 +233,14 @@ test('a change of the engine on Overview is announced as temporary', async ({ pa
 test.describe('in German', () => {
   test.use({ locale: 'de-DE' });
 
+  test('the table of queues has its last column in view', async ({ page }) => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await open(page, 'protection');
+    const table = page.getByRole('group', { name: 'Warteschlangen und CPUs' });
+    await expect(table.getByRole('columnheader')).toHaveCount(6);
+    expect(await table.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0);
+  });
+
   test('a file is chosen by a button in the language of the page', async ({ page }) => {
     await open(page, 'system');
     const file = page.getByLabel('Aus Datei wiederherstellen');
