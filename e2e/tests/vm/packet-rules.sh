@@ -114,7 +114,7 @@ table netdev e2e_rules {
     }
 }
 NFT
-    soon 15 says '.engine.packet_rules | length == 1' status
+    soon 15 says '.engine.packet_rules[0] | startswith("netdev")' status
     download h10 "$at" "$H20_4"
     slow_by 'netdev e2e_rules lan1' "$at"
 }
