@@ -122,3 +122,33 @@ NFT
 test_the_default_rules_of_the_firewall_slow_no_flow() {
     says '.engine.packet_rules == []' status || fail "$(said .engine.packet_rules status)"
 }
+
+# Rules that pass the first packets of a connection, or look at a mark that is set later.
+test_rules_for_a_part_of_a_connection() {
+    local at
+    at=$(fresh_port)
+    at_end no_rules
+    rules <<NFT
+table inet e2e_rules {
+    chain forward {
+        type filter hook forward priority 0
+        th dport $at ct packets < 200 counter accept
+        th sport $at ct packets < 200 counter accept
+        th dport $at drop
+        th sport $at drop
+        ct mark 0x5a limit rate over 1/minute burst 1 packets counter drop comment "e2e mark"
+    }
+}
+NFT
+    soon 15 says '.engine.packet_rules | length >= 2' status
+    numbered h10 "$at" "$ISP_4"
+    slow_by 'inet e2e_rules forward' "$at"
+    soon 20 acts
+    until_still 20 acted
+    at=$((at + 1))
+    numbered h10 "$at" "$ISP_4"
+    soon 15 on_path flowtable --proto udp --text ":$at"
+    gw conntrack -U -p udp --sport "$at" --mark 0x5a
+    slow_by 'e2e mark' "$at"
+    until_still 10 count_of "$at" 2
+}
