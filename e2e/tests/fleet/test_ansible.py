@@ -150,6 +150,9 @@ class Secrets(unittest.TestCase):
             ("wireguard_wg0", {"preshared_key": "geheim"}),
             ("export", {"pasword": "geheim"}),
             ("rules", {"url": "https://geheim@h.example/", "signature_url": "https://h/geheim"}),
+            ("rules", {"url": "https://ann:geheim", "sha256_url": "geheim"}),
+            ("rules", {"url": "https://ge heim/", "signature_url": "https:/ann:geheim@h"}),
+            ("interface", {"server": "ann%3Ageheim@h.example"}),
             ("unknown", {"name": "geheim"}),
         ):
             hidden = list(secret.secrets(kind, values))
@@ -169,6 +172,8 @@ class Secrets(unittest.TestCase):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import secret
 
+        urls = {"url": "https://[2001:db8::1]:8443/", "sha256_url": "https://h.example"}
+        self.assertEqual(list(secret.secrets("rules", urls)), [])
         values = {"password": None, "key": True, "psk": "", "token": [], "username": "ann",
                   "server": "https://rules.example/", "holdoff": 7, "unknown": 120}
         self.assertEqual(list(secret.secrets("interface", values)), [])

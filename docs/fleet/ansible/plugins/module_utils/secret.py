@@ -8,7 +8,9 @@ import re
 from ansible_collections.fastpath.gateway.plugins.module_utils.shown import SHOWN
 
 # Scheme, host and port alone.
-BARE_URL = re.compile(r"[A-Za-z0-9.+-]+://[^/?#@]*/?")
+BARE_URL = re.compile(
+    r"[A-Za-z0-9.+-]+://(?:[A-Za-z0-9.+-]+|\[[0-9A-Fa-f:.]*\])(?::[0-9]*)?/?", re.ASCII
+)
 # Hiding a short number would hide it in every other value.
 SHORT = re.compile(r"[0-9]{1,3}")
 
@@ -28,9 +30,9 @@ def scalars(value):
 
 
 def is_secret(kind, option, text):
-    if "://" in text:
+    if "://" in text or option == "url" or option.endswith("_url"):
         return not BARE_URL.fullmatch(text) or not is_shown(kind, option)
-    if re.search(r":.*@", text):
+    if re.search(r"[:%].*@", text):
         return True
     return not is_shown(kind, option) and not SHORT.fullmatch(text)
 

@@ -59,30 +59,40 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{host}{rest}")
 }
 
-/// Parts of names of options that hold secrets in packages whose options are not listed.
-const SECRET: &[&str] = &[
-    "code",
-    "key",
-    "pass",
-    "passphrase",
-    "passwd",
-    "password",
-    "pin",
-    "pincode",
-    "psk",
-    "pwd",
-    "secret",
-    "token",
-];
+/// What names of options have in them that hold secrets in packages whose options are not listed.
+const SECRET: &[&str] =
+    &["community", "credential", "pass", "psk", "pwd", "secret", "token", "uuid"];
+/// Parts of such names that other words have within: codec, ping, keyboard.
+const SECRET_PARTS: &[&str] = &["code", "hash", "pin", "pincode", "seed"];
+/// Letters and digits in a row that nobody writes but as a secret.
+const LONGEST_WORD: usize = 20;
 
 fn is_secret_name(option: &str) -> bool {
     let option = option.to_ascii_lowercase();
     let mut parts = option.split('_').map(|part| part.trim_end_matches(char::is_numeric));
-    parts.any(|part| SECRET.contains(&part))
+    SECRET.iter().any(|secret| option.contains(secret))
+        || parts.any(|part| SECRET_PARTS.contains(&part) || part.ends_with("key"))
+}
+
+/// Whether a value may be a secret by its form: part of a URL, or a word that looks random.
+fn is_secret_text(text: &str) -> bool {
+    let is_random = |word: &str| {
+        word.len() >= LONGEST_WORD
+            && word.bytes().any(|c| c.is_ascii_digit())
+            && word.bytes().any(|c| c.is_ascii_alphabetic())
+    };
+    has_password(text)
+        || (text.contains("://") && shown_url(text) != text)
+        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_random)
+}
+
+/// Whether a text is a switch or a small number, which are no secrets whatever the option's name.
+fn is_switch(text: &str) -> bool {
+    uci::switch(text).is_some() || (text.len() < 4 && text.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Whether users other than root should be kept from the file of a package: an option of a listed
-/// type of section is not shown, or another one is named like a secret.
+/// type of section is not shown, or another one is named or looks like a secret.
 #[must_use]
 pub fn holds_secret(package: &uci::Package) -> bool {
     let is_listed = |kind: &str| SHOWN.contains_key(kind) || kind.starts_with("wireguard_");
@@ -93,7 +103,10 @@ pub fn holds_secret(package: &uci::Package) -> bool {
             if is_listed(kind) {
                 texts.any(|text| shown(kind, option, text) != *text)
             } else {
-                is_secret_name(option) && texts.any(|text| !text.is_empty())
+                texts.any(|text| {
+                    let is_named = is_secret_name(option) && !text.is_empty() && !is_switch(text);
+                    is_named || is_secret_text(text)
+                })
             }
         })
     })
@@ -116,7 +129,7 @@ fn is_host(text: &str) -> bool {
 
 /// Whether a text has the form `user:password@host`.
 fn has_password(text: &str) -> bool {
-    text.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    text.rsplit_once('@').is_some_and(|(user, _)| user.contains([':', '%']))
 }
 
 /// Whether a text is a URL with a mask in it: storing it would lose the secret.

@@ -59,10 +59,18 @@ fn no_listed_option_is_named_like_a_secret() {
     const HARMLESS: &[&str] = &[
         "any_reject_code",
         "ft_psk_generate_local",
+        "hash_max",
+        "ppsk",
         "public_key",
         "r0_key_lifetime",
         "redis_key",
         "tcp_reject_code",
+        "urandom_seed",
+        "wpa_gmk_rekey",
+        "wpa_group_rekey",
+        "wpa_pair_rekey",
+        "wpa_ptk_rekey",
+        "wpa_strict_rekey",
         "wpa_disable_eapol_key_retries",
     ];
     for (kind, options) in &*SHOWN {
@@ -132,6 +140,7 @@ fn of_a_url_only_scheme_and_host_are_shown() {
 fn credentials_are_masked_in_every_option() {
     assert_eq!(shown("interface", "server", "ann:geheim@h.example"), MASK);
     assert_eq!(shown("interface", "server", "ftp://ann:geheim@h.example"), "ftp://h.example/•••");
+    assert_eq!(shown("interface", "server", "ann%3Ageheim@h.example"), MASK);
     assert_eq!(shown("interface", "username", "me@isp"), "me@isp");
     assert_eq!(shown("policy", "name", "a@b:c"), "a@b:c");
 }
@@ -165,6 +174,18 @@ fn a_file_with_a_secret_is_known() {
         "config service ddns\n option password x\n",
         "config openvpn\n option auth_user_pass x\n",
         "config x\n option Key2 x\n",
+        "config agent\n option community public\n",
+        "config cert\n list credentials 'CF_Token=\"geheim\"'\n",
+        "config settings\n option authkey tskey-geheim\n",
+        "config banip\n option ban_apikey geheim\n",
+        "config vpn\n option auth_user_pass geheim\n",
+        "config relay\n option smtpPassword geheim\n",
+        "config service\n option param_opt 'https://h.example/geheim'\n",
+        "config service\n option server 'ann:geheim@h.example'\n",
+        "config service\n option server 'ann%3Ageheim@h.example'\n",
+        "config service\n option id 9f86d081884c7d659a2feaa0c55ad015\n",
+        "config service\n list id 'a 550e8400e29b41d4a716446655440000'\n",
+        "config sim\n option pincode 1234\n",
     ] {
         assert!(holds(secret), "{secret}");
     }
@@ -173,6 +194,9 @@ fn a_file_with_a_secret_is_known() {
         "config interface wan\n option proto dhcp\n option password ''\n",
         "config rules et\n option url 'https://h.example/'\n",
         "config service ddns\n option enabled 1\n option keyboard de\n",
+        "config dropbear\n option PasswordAuth on\n option RootPasswordAuth 0\n option Port 2222\n",
+        "config uhttpd main\n list listen_http 0.0.0.0:80\n option rfc1918_filter 1\n",
+        "config lldp\n option mapping codec\n option ping_host h.example\n",
         include_str!("../../../../files/fastpath.config"),
     ] {
         assert!(!holds(plain), "{plain}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use config::secret::shown_url;
+use config::secret::{MASK, shown_url};
 use launch::Stopped;
 
 use crate::process::{self, Ended};
@@ -67,7 +67,7 @@ impl Fetcher {
         if taken == 0 && self.kind.no_connection(ended.status.code()) {
             (taken, ended) = self.attempt(url, limit, to)?;
         }
-        if ended.status.success() { Ok(taken) } else { Err(self.failure(shown_url(url), &ended)) }
+        if ended.status.success() { Ok(taken) } else { Err(self.failure(url, &ended)) }
     }
 
     /// Runs the program once. Answers how many bytes came, and how it ended.
@@ -137,13 +137,14 @@ impl Fetcher {
     }
 
     /// The error: curl prints a text, the others only have their exit status.
-    fn failure(&self, url: String, ended: &Ended) -> SourceReason {
+    fn failure(&self, fetched: &str, ended: &Ended) -> SourceReason {
+        let url = shown_url(fetched);
         let printed = String::from_utf8_lossy(&ended.stderr);
         if let Some(said) = launch::killed(ended.status) {
             return SourceReason::Refused { url, said };
         }
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-            return SourceReason::Refused { url, said: readable(line) };
+            return SourceReason::Refused { url, said: masked(&readable(line), fetched) };
         }
         match (self.kind, ended.status.code()) {
             (Kind::Uclient | Kind::Wget, Some(4)) => SourceReason::Unreachable { url },
@@ -152,6 +153,16 @@ impl Fetcher {
             _ => SourceReason::Refused { url, said: ended.status.to_string() },
         }
     }
+}
+
+/// A program's text without the parts of a URL that are not shown: some quote all of it.
+fn masked(said: &str, url: &str) -> String {
+    let shown = shown_url(url);
+    let parts = url.split(|c: char| !c.is_alphanumeric() && !"-._~+".contains(c));
+    let mut parts: Vec<&str> =
+        parts.filter(|part| part.len() > 2 && !shown.contains(part)).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    parts.iter().fold(said.to_owned(), |said, part| said.replace(part, MASK))
 }
 
 /// Output of another program, safe to show and bounded.
@@ -205,6 +216,27 @@ mod tests {
             assert!(!args.iter().any(|word| word.contains("h.example")), "{args:?}");
             assert_eq!(curl.input(url), input);
         }
+    }
+
+    /// `BusyBox` quotes a URL that it cannot read, curl what it takes for the host.
+    #[test]
+    fn what_a_program_says_has_no_secret_of_the_url() {
+        for url in [
+            "https://ann:geheim@h.example/x",
+            "https://geheim@h.example/",
+            "https://ann:x#geheim@h.example/",
+            "https://h.example/550e8400-geheim/rules.tar.gz?k=geheim#geheim",
+            "https:/ann:geheim@h.example",
+            "geheim",
+            "https://[2001:db8::1]/geheim%20x",
+        ] {
+            for said in ["not an http or ftp url: URL", "Could not resolve host: geheim", "'URL'"] {
+                let said = masked(&said.replace("URL", url), url);
+                assert!(!said.contains("geheim"), "{url}: {said}");
+            }
+        }
+        let said = "Could not resolve host: h.example";
+        assert_eq!(masked(said, "https://ann:geheim@h.example/x"), said);
     }
 
     /// Runs a program of this name, which writes `first` and ends with `code` when it is first
