@@ -22,6 +22,10 @@ enum Step {
     LoseFilter(usize),
     IfbDown,
     NoIfb,
+    /// The device goes with all that it has, and comes back without.
+    Gone(u32),
+    /// The daemon knows nothing of the plan in force.
+    Restart,
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
@@ -65,6 +69,8 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => any::<usize>().prop_map(Step::LoseFilter),
         1 => Just(Step::IfbDown),
         1 => Just(Step::NoIfb),
+        1 => port().prop_map(Step::Gone),
+        1 => Just(Step::Restart),
     ]
 }
 
@@ -75,7 +81,11 @@ impl Fake {
             kernel.qdiscs.retain(|known| (index(known), self::parent(known)) != (device, parent));
         };
         match *step {
-            Step::Want(_) => {}
+            Step::Want(_) | Step::Restart => {}
+            Step::Gone(port) => {
+                self.qdiscs.retain(|known| index(known) != port);
+                self.filters.retain(|filter| index(filter) != port);
+            }
             Step::Refuse(refused) => {
                 self.refuses = refused.map(|(kind, device)| (kind, device, libc::EBUSY));
             }
@@ -176,6 +186,9 @@ proptest! {
             kernel.meddle(step);
             if let Step::Want(plan) = step {
                 wanted.clone_from(plan);
+            }
+            if matches!(step, Step::Restart) {
+                in_force = None;
             }
             in_force = reconciled(&mut kernel, wanted.as_ref(), in_force.as_ref());
         }
