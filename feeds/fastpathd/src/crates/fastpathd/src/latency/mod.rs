@@ -139,8 +139,14 @@ impl State {
                 self.in_force = None;
             }
             (job, Err(Failure { reason, left })) => {
-                self.refused = Some(reason);
-                self.retry_at = Some(now.mono + RETRY);
+                // The wish may have changed since it was asked.
+                let is_wanted = match (&job, &self.wanted) {
+                    (Job::Apply { plan, .. }, Some(Ok(Some(wanted)))) => plan == wanted,
+                    (Job::Remove, Some(Ok(None) | Err(_))) => true,
+                    (Job::Apply { .. } | Job::Remove, _) => false,
+                };
+                self.refused = is_wanted.then_some(reason);
+                self.retry_at = is_wanted.then_some(now.mono + RETRY);
                 self.is_dirty = left != Left::Nothing;
                 self.in_force = match (left, job) {
                     (Left::Before, Job::Apply { before, .. }) => before,

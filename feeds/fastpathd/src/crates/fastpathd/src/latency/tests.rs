@@ -238,19 +238,37 @@ impl Kernel {
     }
 }
 
+/// Switched off before the kernel has answered: nothing is refused.
+#[test]
+fn a_refusal_of_a_plan_that_is_not_wanted_any_more_is_no_reason() {
+    let (_, plan) = in_force();
+    let (mut state, now) = (State::default(), Now::default());
+    let other = Plan { download: 1, ..plan.clone() };
+    for (then, next) in [
+        (Ok(None), None),
+        (Err(LatencyReason::NoWan), None),
+        (Ok(Some(other.clone())), Some(Job::Apply { plan: other, before: None })),
+    ] {
+        assert!(state.want(Ok(Some(plan.clone())), now).is_some());
+        assert_eq!(state.want(then, now), None);
+        let reason = LatencyReason::Refused { said: "busy".to_owned() };
+        assert_eq!(state.done(Err(Failure { reason, left: Left::Nothing }), now), next);
+        assert_eq!(state.refused, None);
+    }
+}
+
 proptest! {
-    /// `(0..4, _)` wants a plan, `4` none, `5` has a reason for none, `6` waits.
+    /// `(0..4, _)` wants a plan, `4` none, `5` has a reason for none, `6` waits, `7` restarts the
+    /// daemon. An answer may come after the next wishes; a restart loses it.
     #[test]
     fn finally_the_kernel_has_the_wanted_plan_or_nothing(
-        steps in prop::collection::vec((0..7_u32, 0..4_u8), 1..40),
+        steps in prop::collection::vec((0..8_u32, 0..4_u8, any::<bool>()), 1..40),
     ) {
         let (_, plan) = in_force();
-        let (mut state, mut kernel) = (State::default(), Kernel::Part);
-        state.is_dirty = true;
-        let mut now = Now::default();
-        let mut wanted = Ok(None);
-        let ends = std::iter::repeat_n((6, 0), 4);
-        for (step, fault) in steps.into_iter().chain(ends) {
+        let (mut state, mut kernel) = (State { is_dirty: true, ..State::default() }, Kernel::Part);
+        let (mut now, mut wanted, mut asked) = (Now::default(), Ok(None), None);
+        let ends = std::iter::repeat_n((6, 0, true), 4);
+        for (step, fault, answered) in steps.into_iter().chain(ends) {
             now.mono += Duration::from_secs(if step == 6 { 31 } else { 1 });
             wanted = match step {
                 0..4 => Ok(Some(Plan { download: 1000 + step, ..plan.clone() })),
@@ -258,13 +276,25 @@ proptest! {
                 5 => Err(LatencyReason::NoWan),
                 _ => wanted,
             };
-            let mut job = state.want(wanted.clone(), now);
-            while let Some(next) = job {
-                let result = kernel.run(&next, fault);
-                job = state.done(result, now);
+            if step == 7 {
+                if let Some(lost) = asked.take() {
+                    let _ = kernel.run(&lost, fault);
+                }
+                state = State { is_dirty: true, ..State::default() };
+            }
+            let next = state.want(wanted.clone(), now);
+            prop_assert!(asked.is_none() || next.is_none(), "two jobs at once");
+            asked = asked.or(next);
+            while let Some(job) = asked.take_if(|_| answered) {
+                let result = kernel.run(&job, fault);
+                asked = state.done(result, now);
             }
             match &kernel {
-                Kernel::Plan(plan) => assert_eq!(state.in_force(), plan.as_ref()),
+                _ if step == 7 || asked.is_some() => {}
+                Kernel::Plan(plan) if state.is_known => {
+                    assert_eq!(state.in_force(), plan.as_ref());
+                }
+                Kernel::Plan(_) => assert_eq!(state.in_force(), None),
                 Kernel::Part => assert_eq!((state.in_force(), state.is_dirty), (None, true)),
             }
         }
