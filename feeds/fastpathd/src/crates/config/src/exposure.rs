@@ -3,8 +3,9 @@
 //! for changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
 //!
 //! A policy, a forwarding, a rule or a redirect. An option of a rule narrows it only if it excludes
-//! senders or ports, see `reach.rs`, and rules before it that keep all of them out close it again. To a host behind the router single ports may be opened; what
-//! ends at the router itself may not reach its own services.
+//! senders or ports, see `reach.rs`; a denial in front of it closes it again. To a host behind the
+//! router single ports may be opened; what ends at the router itself may not reach its own
+//! services.
 
 use std::collections::BTreeSet;
 
