@@ -243,9 +243,13 @@ config rule r4
 #[test]
 fn what_a_draft_uncovers_is_asked_for() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
-    let op = |config: &str, op: &str, section: &str| json!({"config": config, "op": op, "section": section});
+    let op = |config: &str, op: &str, section: &str| -> Value {
+        json!({"config": config, "op": op, "section": section})
+    };
     let set = |section: &str, values: Value| set("firewall", section, values);
-    let renamed = |config: &str, from: &str, to: &str| json!({"config": config, "op": "rename", "section": from, "name": to});
+    let renamed = |config: &str, from: &str, to: &str| -> Value {
+        json!({"config": config, "op": "rename", "section": from, "name": to})
+    };
     let to_lan = set("l", json!({"network": ["lan", "lte"]}));
     for (list, expected) in [
         (json!([op("firewall", "delete", "r1")]), vec!["rule wan "]),
