@@ -186,7 +186,7 @@ export const wantedOf = (vlan: Vlan): Pick<Wanted, 'name' | 'address' | 'zone'> 
   zone: text(vlan.zone, 'name'),
 });
 
-/** Changes what differs from the form: an interface with DHCP has no address there, and keeps it. */
+/** Changes what differs from the form; an interface with DHCP has no address there. */
 export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wantedOf>): void {
   const now = wantedOf(vlan);
   if (!vlan.interface) return;

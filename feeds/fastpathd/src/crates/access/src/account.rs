@@ -29,8 +29,8 @@ impl Accounts {
             || text(&self.users).lines().any(|user| user.split(':').next() == Some(name))
     }
 
-    /// Whether rpcd lets a name in with any password: the hash `$p$USER` stands for the user's in
-    /// the shadow file, and an empty one is right for all.
+    /// Whether rpcd lets a name in with any password: `$p$USER` stands for the user's hash in the
+    /// shadow file, and an empty one is right for all.
     pub(crate) fn lacks_password(&self, name: &str) -> bool {
         let shadow = text(&self.shadow);
         let is_empty = |user: &str| {

@@ -66,8 +66,8 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
 }
 
-/// Lists where fw4 takes one value, for which it leaves the section out; names for which nft refuses
-/// all rules.
+/// Lists where fw4 takes one value and leaves the section out; names for which nft refuses all
+/// rules.
 fn lists_and_names(report: &mut Report<'_>) {
     let all = report.packages.get(report.config).map_or(&[][..], |package| &package.sections);
     for section in all {

@@ -143,3 +143,7 @@ pub(super) fn rule_names(plan: &Plan) -> Vec<String> {
     names.truncate(MAX_NAMED);
     names
 }
+
+#[cfg(test)]
+#[path = "foreign_tests.rs"]
+mod tests;

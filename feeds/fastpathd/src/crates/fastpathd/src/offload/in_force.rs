@@ -176,7 +176,8 @@ impl Core {
     }
 
     /// The kernel's flowtable does not check the route of a flow again that it sends to a port
-    /// directly, nor its mark. After a change flows enter it again, by the kernel's route and rules.
+    /// directly, nor its mark. After a change flows enter it again, by the kernel's route and
+    /// rules.
     pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
         if !self.conntrack.flows_mut().take_strayed()
             || !self.offload.flowtable().in_force()?.has_flowtable()
@@ -236,7 +237,7 @@ impl Core {
 
 #[cfg(test)]
 #[path = "core_tests.rs"]
-mod tests;
+pub(super) mod tests;
 
 #[cfg(test)]
 #[path = "moved_tests.rs"]
