@@ -115,7 +115,7 @@ fn lines(draft: &Draft, services: &BTreeSet<u16>) -> BTreeSet<String> {
             lines.insert(after.name.clone());
         }
     }
-    // Of a line that is gone, another interface has the device.
+    // Another interface has the device of a line that is gone.
     let gone = before.of("interface").filter(|line| {
         lines.contains(&line.name) && !after.sections.iter().any(|of| of.name == line.name)
     });

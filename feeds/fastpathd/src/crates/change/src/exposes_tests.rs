@@ -303,7 +303,7 @@ fn what_a_draft_uncovers_is_asked_for() {
     }
 }
 
-/// What lets in less, or only looks different.
+/// Edits that let in less, or only look different.
 #[test]
 fn what_narrows_is_not_asked_for() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);

@@ -32,7 +32,7 @@ pub struct Exposure {
     pub zone: String,
     /// The openings from there.
     pub opening: Opening,
-    /// What it lets in.
+    /// The packets it lets in.
     pub packets: Packets,
 }
 

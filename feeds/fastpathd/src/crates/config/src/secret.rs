@@ -59,10 +59,10 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{host}{rest}")
 }
 
-/// What names of options have in them that hold secrets in packages whose options are not listed.
+/// Parts of names of options that hold secrets in packages whose options are not listed.
 const SECRET: &[&str] =
     &["community", "credential", "pass", "psk", "pwd", "secret", "token", "uuid"];
-/// Parts of such names that other words have within: codec, ping, keyboard.
+/// Whole parts of such names, since other words begin like them: codec, ping.
 const SECRET_PARTS: &[&str] = &["code", "hash", "pin", "pincode", "seed"];
 /// Letters and digits in a row that nobody writes but as a secret.
 const LONGEST_WORD: usize = 20;

@@ -31,13 +31,13 @@ const HARMLESS: &[&str] = &[
 /// Packets of strangers, as far as openings differ by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packet {
-    /// Of IPv4, otherwise of IPv6.
+    /// IPv4, otherwise IPv6.
     pub is_ipv4: bool,
-    /// What they carry.
+    /// Their content.
     pub kind: Kind,
 }
 
-/// What packets carry.
+/// The content of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Data for a service of the router.
@@ -72,7 +72,7 @@ pub(super) struct Families {
 impl Families {
     pub(super) const BOTH: Self = Self { four: true, six: true };
 
-    /// As an option `family` has them.
+    /// The families of an option `family`.
     pub(super) fn named(text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::BOTH };
         match (text == "inet" || text.contains('4'), text.contains('6')) {
@@ -103,7 +103,7 @@ fn is_multicast(rule: &Section) -> bool {
     !destinations.is_empty() && destinations.into_iter().all(multicast)
 }
 
-/// What a rule without a destination lets in to the router.
+/// The packets that a rule without a destination lets in to the router.
 pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     let kinds = kinds(rule, &Ports::of(&rule.words("dest_port")), router);
     let families = strangers(firewall, rule).and(Families::named(rule.text("family")));
@@ -116,7 +116,7 @@ pub(super) fn admits(firewall: &Package, rule: &Section, transport: Transport, p
     (families.four || families.six) && !is_multicast(rule) && fw4::takes(rule, transport, port)
 }
 
-/// What a rule lets in to a zone, if not only to single hosts or ports.
+/// The packets that a rule lets in to a zone, if not only to single hosts or ports.
 pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     if single_hosts(&rule.words("dest_ip")) {
         return Packets::new();
@@ -134,7 +134,7 @@ const DENIALS: &[&str] = &[
     "name", "proto", "src", "src_ip", "target",
 ];
 
-/// What a rule that drops or rejects surely keeps out, but for few senders.
+/// The packets that a rule surely drops or rejects, but for few senders.
 pub(super) fn denies(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     let protocols = rule.words("proto");
     let is_all = |word: &&str| fw4::protocol(word) == Protocol::Any;
@@ -161,7 +161,7 @@ pub(super) enum Target {
     Host(String),
 }
 
-/// What a redirect leads strangers to.
+/// The target of a redirect, and the packets of strangers that it leads there.
 pub(super) fn redirected(
     firewall: &Package,
     redirect: &Section,
@@ -186,7 +186,7 @@ pub(super) fn redirected(
     Some((Target::Host(host.to_owned()), families.of(&kinds)))
 }
 
-/// What a section's protocols carry to these ports. fw4 heeds ports for TCP and UDP alone.
+/// The content that a section's protocols carry to these ports. fw4 heeds ports for TCP and UDP alone.
 fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     let words = section.words("proto");
     let mut kinds = BTreeSet::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What `/etc/config/network` and the files of services say of the router: its addresses, the ports
-//! of its services, and which interfaces lead to the Internet.
+//! The router by `/etc/config/network` and the files of services: its addresses, the ports of its
+//! services, and which interfaces lead to the Internet.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
