@@ -186,7 +186,7 @@ pub(super) fn redirected(
     Some((Target::Host(host.to_owned()), families.of(&kinds)))
 }
 
-/// The content that a section's protocols carry to these ports. fw4 heeds ports for TCP and UDP alone.
+/// The content that a section carries to these ports. fw4 heeds ports for TCP and UDP alone.
 fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     let words = section.words("proto");
     let mut kinds = BTreeSet::new();
