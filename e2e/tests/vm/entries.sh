@@ -268,21 +268,3 @@ test_a_host_with_two_addresses_in_turn_is_slow_alone() {
     # shellcheck disable=SC2153 # of steady_ends
     same "datagrams of another host that were lost" "$((SENT - BACK))" 0
 }
-
-# A port that is no member of a VLAN any more: the bridge drops its frames, and an entry would
-# forward them.
-test_a_port_that_leaves_its_vlan() {
-    local port
-    port=$(fresh_port)
-    trap 'gw bridge vlan add dev lan1 vid 10 pvid untagged' EXIT
-    in_namespace isp "chain input { type filter hook input priority -500" \
-        "udp length 8-1500 ip daddr $ISP_4 counter" "}"
-    numbered h10 "$port" "$ISP_4"
-    soon 10 on_path flowtable --proto udp --text "$port"
-    gw bridge vlan del dev lan1 vid 10
-    until_still 10 counted_by isp
-    later "$port" 20
-    until_still 5 counted_by isp
-    gw bridge vlan add dev lan1 vid 10 pvid untagged
-    soon 20 on_path flowtable --proto udp --text "$port"
-}
