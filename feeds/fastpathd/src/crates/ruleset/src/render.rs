@@ -14,8 +14,8 @@ use crate::in_force::InForce;
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::rules::{
-    Chain, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, SOURCE_SETS, chains,
-    counters, gates,
+    Chain, ENDED_SETS, FLOWTABLE, GUARDS, IPSEC_SET, MISSED_SETS, OWN, PASSED_SETS, SOURCE_SETS,
+    chains, counters, ended_tuple, gates,
 };
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
@@ -52,6 +52,9 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
         }
         for name in MISSED_SETS {
             text.push_str(&counted_set(name, "offloaded, but seen by the stack"));
+        }
+        for (name, header) in ENDED_SETS {
+            text.push_str(&ended_set(name, header));
         }
         text.push_str(&own_set(plan));
         text.push_str("\tflowtable ft {\n");
@@ -141,6 +144,16 @@ fn passed_set(name: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
          \t\ttimeout 2s\n\t\tcomment \"!fastpath: passed the rules in one direction\"\n\t}}\n\n"
+    )
+}
+
+/// Tuples of connections that have just ended, for longer than the flowtable keeps their entries.
+/// A full set notes no more: where a tuple is used again, a connection may stall.
+fn ended_set(name: &str, header: &str) -> String {
+    let tuple = ended_tuple(header);
+    format!(
+        "\tset {name} {{\n\t\ttypeof {tuple}\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
+         \t\ttimeout 3s\n\t\tcomment \"!fastpath: ended, perhaps still in the flowtable\"\n\t}}\n\n"
     )
 }
 

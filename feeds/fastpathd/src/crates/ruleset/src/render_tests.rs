@@ -60,6 +60,30 @@ fn statements(script: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
+/// The sets of a table with a flowtable.
+fn sets() -> Vec<String> {
+    let mut expected = Vec::new();
+    for name in ["passed_original", "passed_reply"] {
+        expected.push(format!("set {name} {{"));
+        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 2s"];
+        expected.extend(body.map(str::to_owned));
+        expected.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
+    for name in ["missed_original", "missed_reply"] {
+        expected.push(format!("set {name} {{"));
+        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 40s", "counter"];
+        expected.extend(body.map(str::to_owned));
+        expected.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
+    for (name, ip) in [("ended_4", "ip"), ("ended_6", "ip6")] {
+        expected.push(format!("set {name} {{"));
+        expected.push(format!("typeof {ip} saddr . tcp sport . {ip} daddr . tcp dport"));
+        expected.extend(["size 8192", "flags dynamic,timeout", "timeout 3s"].map(str::to_owned));
+        expected.extend(["comment \"\"", "}"].map(str::to_owned));
+    }
+    expected
+}
+
 /// Panics unless the script has exactly the statements it should have.
 fn assert_harmless(plan: &Plan) {
     let script = render(plan, &[]);
@@ -74,18 +98,7 @@ fn assert_harmless(plan: &Plan) {
     }
     let devices = vec!["\"\""; plan.devices.len()].join(" , ");
     let mut expected = vec!["table inet fastpath {".to_owned(), "comment \"\"".to_owned()];
-    for name in ["passed_original", "passed_reply"] {
-        expected.push(format!("set {name} {{"));
-        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 2s"];
-        expected.extend(body.map(str::to_owned));
-        expected.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
-    for name in ["missed_original", "missed_reply"] {
-        expected.push(format!("set {name} {{"));
-        let body = ["typeof ct id", "size 8192", "flags dynamic,timeout", "timeout 40s", "counter"];
-        expected.extend(body.map(str::to_owned));
-        expected.extend(["comment \"\"", "}"].map(str::to_owned));
-    }
+    expected.extend(sets());
     expected.extend([
         "flowtable ft {".to_owned(),
         "hook ingress priority filter + 10".to_owned(),
@@ -95,8 +108,22 @@ fn assert_harmless(plan: &Plan) {
     if plan.hardware {
         expected.push("flags offload".to_owned());
     }
+    let ended = |family, ip: &str| {
+        format!(
+            "meta nfproto {family} tcp flags & (fin | rst) != 0 update @ended_{} {{ {ip} saddr . \
+             tcp sport . {ip} daddr . tcp dport }} comment \"\"",
+            if ip == "ip" { 4 } else { 6 }
+        )
+    };
     expected.extend(
         [
+            "}",
+            "chain ended {",
+            "comment \"\"",
+            "type filter hook prerouting priority raw",
+            "policy accept",
+            &ended("ipv4", "ip"),
+            &ended("ipv6", "ip6"),
             "}",
             "chain fastpath {",
             "comment \"\"",
@@ -105,6 +132,12 @@ fn assert_harmless(plan: &Plan) {
         ]
         .map(str::to_owned),
     );
+    let waits = |family, ip, number, way| {
+        format!(
+            "meta nfproto {family} meta l4proto tcp ct {way} {ip} saddr . ct {way} proto-src . \
+             ct {way} {ip} daddr . ct {way} proto-dst @ended_{number} return"
+        )
+    };
     for statement in expected {
         assert_eq!(next(), statement);
     }
@@ -133,6 +166,10 @@ fn assert_harmless(plan: &Plan) {
         "ct state != established return",
         "ct direction original ct id != @passed_reply return",
         "ct direction reply ct id != @passed_original return",
+        &waits("ipv4", "ip", 4, "original"),
+        &waits("ipv4", "ip", 4, "reply"),
+        &waits("ipv6", "ip6", 6, "original"),
+        &waits("ipv6", "ip6", 6, "reply"),
         "flow add @ft",
     ] {
         assert_eq!(next(), format!("{rule} comment \"\""));

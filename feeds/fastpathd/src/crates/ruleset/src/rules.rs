@@ -13,6 +13,7 @@ use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::settings::LeftOut;
 
+mod ended;
 mod guard;
 mod inspect;
 mod names;
@@ -47,6 +48,7 @@ const OFFLOADED: u32 = 1 << 14;
 /// The set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
 pub const IPSEC_SET: &str = "encrypted";
 
+pub(crate) use ended::{SETS as ENDED_SETS, tuple as ended_tuple};
 pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, FLOWTABLE_PRIORITY, OWN};
 
 /// Whether the chain is replaced alone.
@@ -97,6 +99,9 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 /// All chains, in the order of packets.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     let mut chains = guard::chains(plan);
+    if plan.has_flowtable() {
+        chains.push(ended::chain());
+    }
     if plan.protection.blocks.is_some() {
         chains.push(blocks());
     }
@@ -244,6 +249,7 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
         let comment = format!("{what} direction has not passed the rules");
         Rule::new(format!("{of}ct id != @{set} return"), &comment)
     }));
+    waits.extend(ended::waits());
     [notes.into(), waits]
 }
 
