@@ -75,7 +75,6 @@ NFT
 a_quota_holds() {
     local at
     at=$(fresh_port)
-    no_rules
     rules <<'NFT'
 table inet e2e_rules {
     chain forward {
@@ -84,7 +83,7 @@ table inet e2e_rules {
     }
 }
 NFT
-    # At once: nothing is offloaded until the rule is known.
+    soon 15 says '.engine.packet_rules | length == 1' status
     download h10 "$at" "$ISP_4" 4M
     soon 15 arrives "$at" 1000000
     until_still 15 received "$at"

@@ -72,6 +72,7 @@ ROUTE6=11
 # watch: from now on. Keys of IPv4 have their ports 8 bytes in, those of IPv6 32.
 watch() {
     local ports='a=+8(%si):x16 b=+10(%si):x16 c=+32(%si):x16 d=+34(%si):x16'
+    gw test -d $TRACING || skip "this kernel has no tracefs"
     gw "busybox mount -t tracefs trace $TRACING 2>/dev/null
         cd $TRACING || exit
         [ -d events/e2e ] || {
