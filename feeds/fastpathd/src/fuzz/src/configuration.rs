@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! UCI files, the settings of the daemon, and edits of files by the page.
 
+use std::collections::BTreeSet;
+
 use change::{CONFIGS, Draft, Edit, Packages, inverse, read_edits};
 use config::exposure::{Router, exposures, services};
 use serde_json::Value;
@@ -13,7 +15,8 @@ pub(crate) fn uci(bytes: &[u8]) {
     let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
     assert!(again.says(&package), "{package:?} became {again:?}");
     let values = package.values();
-    let router = Router::of(Some(&package), &services(|_| Some(package.clone())));
+    let found = services(|_| Some(package.clone()));
+    let router = Router::of(Some(&package), &found, &BTreeSet::new());
     let _ = (exposures(&values, &router), config::digest(&values));
 }
 

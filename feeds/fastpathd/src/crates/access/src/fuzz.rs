@@ -19,7 +19,7 @@ pub async fn attempt(mut args: Map, folder: &Path) -> Result<Map, Refusal> {
         record: Record::at(folder.join("failures"), "/proc/uptime".into()),
         key: folder.join("access.key"),
         nonce_key: folder.join("nonce.key"),
-        accounts: Accounts::at(folder.join("rpcd"), folder.join("passwd")),
+        accounts: Accounts::at(folder.join("rpcd"), folder.join("passwd"), folder.join("shadow")),
     };
     args.entry("nonce").or_insert(begin(&files)?["nonce"].clone());
     let bus = Bus::at(PathBuf::from("/nonexistent"));
