@@ -44,7 +44,8 @@ test('linked crates are distinguished from the rest', () => {
     assert.ok(!linked.has(name), `${name} is not`);
   }
   for (const part of bill.components) {
-    assert.equal(part.scope, ['linked', 'source'].includes(use(part)) ? 'required' : 'excluded');
+    const required = ['linked', 'font', 'source'].includes(use(part));
+    assert.equal(part.scope, required ? 'required' : 'excluded');
   }
   // The programs depend on their linked parts and sources.
   const [{ ref, dependsOn }] = bill.dependencies;
@@ -70,7 +71,7 @@ test('every npm package, with version, licence and hash', () => {
 
 test('the npm packages that are in the page are there as archives', () => {
   const inside = bill.components
-    .filter((part) => part.purl?.startsWith('pkg:npm/') && use(part) === 'linked')
+    .filter((part) => part.purl?.startsWith('pkg:npm/') && ['linked', 'font'].includes(use(part)))
     .map(({ name, version }) => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
   assert.ok(inside.length > 0);
   assert.deepEqual(readdirSync(env.NPM).sort(), inside.sort());
