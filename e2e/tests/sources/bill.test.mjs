@@ -51,7 +51,10 @@ test('linked crates are distinguished from the rest', () => {
   const [{ ref, dependsOn }] = bill.dependencies;
   assert.equal(ref, bill.metadata.component['bom-ref']);
   const parts = ['linked', 'font', 'source'].map((kind) => of(kind).length);
-  assert.equal(dependsOn.length, parts.reduce((sum, number) => sum + number));
+  assert.equal(
+    dependsOn.length,
+    parts.reduce((sum, number) => sum + number),
+  );
 });
 
 /** Packages that name no licence, by their file LICENSE. */
