@@ -29,6 +29,16 @@ answers() {
     peers sed -n "'s/.* arrived //p'" "/tmp/e2e/pretend$1.log"
 }
 
+# rule_acts: on plain text. Suricata's answer to a reload may come before its threads have the rule.
+rule_acts() {
+    local port
+    for port in {8430..8439}; do
+        pretend none "$port" "$ISP_4"
+        [ "$(answers "$port")" != 0 ] || return 0
+    done
+    fail "the rule never drops plain text"
+}
+
 inspection_of() { field inspection "$(newest --proto tcp --text "$1")"; }
 
 # @core
@@ -36,7 +46,7 @@ test_clear_text_in_an_encrypted_form_is_dropped() {
     local port
     in_line
     clear_text_rule
-    pretend none 8440 "$ISP_4"
+    rule_acts
     pretend tls12 8441 "$ISP_4"
     pretend tls13 8442 "$ISP_4"
     pretend hello 8443 "$ISP_4"
@@ -44,7 +54,7 @@ test_clear_text_in_an_encrypted_form_is_dropped() {
     pretend text 8444 "$ISP_4"
     pretend tls12 25 "$ISP_4"
     pretend tls12 8446 "$ISP_6"
-    for port in 8440 8441 8442 8443 2222 8444 25 8446; do
+    for port in 8441 8442 8443 2222 8444 25 8446; do
         same "bytes of clear text by port $port" "$(answers $port)" 0
         same "inspection by port $port" "$(inspection_of $port)" inspecting
     done
@@ -55,6 +65,7 @@ test_clear_text_in_an_encrypted_form_is_dropped() {
 test_noise_of_both_ends_is_taken_for_encryption() {
     in_line
     clear_text_rule
+    rule_acts
     pretend noise 8447 "$ISP_4"
     between "bytes of clear text" "$(answers 8447)" 1 315
     same inspection "$(inspection_of 8447)" bypassed

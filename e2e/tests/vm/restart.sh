@@ -7,7 +7,7 @@ table_is_gone() { ! table_is_there; }
 # Without the connections in sets, which come and go with packets.
 rules() {
     gw 'nft -s list table inet fastpath' | awk '
-        /set (passed_|missed_|encrypted)/ { passed = 1 }
+        /set (passed_|missed_|ended_|encrypted)/ { passed = 1 }
         /^\t}/ { passed = 0 }
         passed && /elements = {/ { skip = 1 }
         !skip { print }
