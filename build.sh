@@ -11,8 +11,8 @@ TOP=$PWD
 SRC=$TOP/feeds/fastpathd/src
 # LLVM shares repeated instructions of small programs on ARM by itself, on x86 if it is asked; the
 # linker of Rust 1.90 shares equal functions.
-export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C llvm-args=-enable-machine-outliner=always \
--C llvm-args=-machine-outliner-reruns=4 -C link-arg=-Wl,--icf=all"
+SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4"
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all"
 # shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
 # shellcheck source=e2e/scripts/tools.sh
