@@ -10,9 +10,11 @@ TOP=$PWD
 [[ ${BUILD-} == /* ]] || BUILD=$TOP/build
 SRC=$TOP/feeds/fastpathd/src
 # LLVM shares repeated instructions of small programs on ARM by itself, on x86 if it is asked; the
-# linker of Rust 1.90 shares equal functions.
+# linker of Rust 1.90 shares equal functions. Messages name crates without their folder.
+CRATES=${CARGO_HOME:-$HOME/.cargo}/registry/src
 SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4"
-export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all"
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all \
+--remap-path-prefix=$CRATES="
 # shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
 # shellcheck source=e2e/scripts/tools.sh
