@@ -63,7 +63,7 @@ test_firewall_rules() {
     diff -u /usr/share/firewall-case/rules /tmp/rules || fail "other rules"
 }
 
-# As firewall4 b6e5157 answers, by `nft list` and by its warnings.
+# Rules and warnings are those of firewall4 b6e5157.
 test_firewall_as_firewall4() {
     case=/usr/share/firewall-case/fw4
     UCI_CONFIG_DIR=$case SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules 2>/tmp/warnings

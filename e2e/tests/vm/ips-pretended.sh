@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ends inspection: encrypted content does, clear text in the form of it does not.
+# Encrypted content ends inspection, clear text in the form of it does not.
 # @inspected
 
 # The first of Suricata's rule files has one more rule until the end of the test.

@@ -48,7 +48,7 @@ impl Broken {
         refusal.with("config", json!(self.config)).with("line", json!(self.line))
     }
 
-    /// As `get` answers it.
+    /// The element of `broken` in the answer of `get`.
     pub(crate) fn answer(&self) -> Value {
         let Self { config, line, cause } = self;
         json!({"config": config, "line": line, "text": cause.text, "cause": cause})

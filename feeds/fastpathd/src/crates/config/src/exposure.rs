@@ -152,7 +152,7 @@ fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
     let default = |policy| defaults.iter().find_map(|of| of.text(policy));
     let zones: Vec<&Section> = sections(firewall, "zone").collect();
     let all = || reach::everything(Families::BOTH, router);
-    // These policies apply where no zone's chain decides.
+    // The policies of `defaults` apply where no zone's chain decides.
     if let Some(section) = defaults.first() {
         let loose: Vec<&String> = router.loose(&zones).collect();
         if default("forward").is_some_and(accepts) {

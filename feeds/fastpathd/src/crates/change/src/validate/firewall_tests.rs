@@ -31,7 +31,7 @@ fn port_forwards() {
             .map(|(section, option, code)| format!("{section} {option} {code}"))
             .collect::<Vec<_>>()
     };
-    // As the page adds one.
+    // The page adds a forward with these values.
     let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});
     assert_eq!(wrong(empty), ["new1 dest_ip forward-host"]);
     let both = ["new1 src missing", "new1 dest_ip forward-host"];

@@ -212,7 +212,7 @@ fn pppoe() {
     assert_eq!(judged(json!(all)), []);
 }
 
-/// As the page adds them for an alert.
+/// The page adds such rules for an alert.
 #[test]
 fn rules_that_block_an_address_are_valid() {
     for address in ["203.0.113.9", "2001:db8::9"] {

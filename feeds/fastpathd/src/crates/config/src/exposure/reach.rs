@@ -44,7 +44,7 @@ pub enum Kind {
     Service(Transport, u16),
     /// Data for any other port.
     Ports(Transport),
-    /// Other protocols.
+    /// Any protocol but TCP and UDP.
     Other,
 }
 

@@ -177,7 +177,7 @@ fn a_rule_opens_the_port_it_names() {
     assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
     let every_port = rule(json!({"src": "wan"}));
     assert_eq!(found("system-wan-open", &every_port).severity, Severity::Error);
-    // As fw4 judges: it takes numbers, ignores the `!` of a protocol, and ports with others.
+    // fw4 takes numbers of protocols, and ignores their `!`, and ports without TCP or UDP.
     for open in [
         json!({"src": "wan", "dest_port": "22", "proto": "6"}),
         json!({"src": "wan", "dest_port": "22", "proto": "!tcp"}),

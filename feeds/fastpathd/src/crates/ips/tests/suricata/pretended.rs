@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What ends inspection: the real Suricata reads encrypted connections, and clear text in the form
-//! of encrypted ones.
+//! The real Suricata ends the inspection of encrypted connections, and not that of clear text in
+//! the form of encrypted ones.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Random {
         (0..length).map(|_| self.next(256).to_le_bytes()[0]).collect()
     }
 
-    /// Of so many printable characters, each as likely as any other.
+    /// Text of this many printable characters, each as likely as any other.
     fn text(&mut self, length: usize, characters: usize) -> Vec<u8> {
         (0..length).map(|_| b' ' + self.next(characters).to_le_bytes()[0]).collect()
     }
@@ -202,7 +202,7 @@ fn talks() -> Vec<Talk> {
     all
 }
 
-/// Of each talk, whether Suricata ended its inspection, and whether it dropped the text.
+/// Whether Suricata ended the inspection of each talk, and whether it dropped the text.
 fn judged(talks: &[Talk], always: bool) -> Option<Vec<(bool, bool)>> {
     let program = suricata()?;
     let packets = (1_u16..)

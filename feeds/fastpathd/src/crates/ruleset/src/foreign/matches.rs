@@ -59,7 +59,7 @@ impl Scope<'_> {
         matches!(self.place, Place::Ip { .. })
     }
 
-    /// It is known which addresses the chain sees.
+    /// Whether the addresses that the chain sees are known.
     fn knows_addresses(&self) -> bool {
         !matches!(self.place, Place::Ip { stage: None, .. })
     }
