@@ -134,37 +134,33 @@ nothing_in_plain() {
 
 # from_the_start ENGINE out|both
 from_the_start() {
-    local port
-    port=$(fresh_port)
+    PORT=$(fresh_port)
     trap site_down EXIT
     knows_macs
     by "$1"
     site_up
     protect_sites "$2"
-    watch_plain "$port"
-    download h10 "$port" $SITE_6
-    soon 15 on_path slow/ipsec --proto tcp --text "$port"
-    nothing_in_plain "$port"
-    on_path slow/ipsec --proto tcp --text "$port" || fail "it is not slow any more"
-    ! offloaded "$port" || fail "the kernel has offloaded it"
+    watch_plain "$PORT"
+    download h10 "$PORT" $SITE_6
+    soon 15 on_path slow/ipsec --proto tcp --text "$PORT"
+}
+
+# protected ENGINE
+protected() {
+    from_the_start "$1" both
+    nothing_in_plain "$PORT"
+    on_path slow/ipsec --proto tcp --text "$PORT" || fail "it is not slow any more"
+    ! offloaded "$PORT" || fail "the kernel has offloaded it"
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
-test_protected_flow_flowtable() { from_the_start flowtable both; }
-test_protected_flow_ebpf() { from_the_start ebpf both; }
+test_protected_flow_flowtable() { protected flowtable; }
+test_protected_flow_ebpf() { protected ebpf; }
 # The answers come in plain text, and would add the flow.
 test_protected_in_one_direction_flowtable() { one_direction flowtable; }
 test_protected_in_one_direction_ebpf() { one_direction ebpf; }
 one_direction() {
-    local port
-    port=$(fresh_port)
-    trap site_down EXIT
-    by "$1"
-    site_up
-    protect_sites out
-    watch_plain "$port"
-    download h10 "$port" $SITE_6
-    soon 15 on_path slow/ipsec --proto tcp --text "$port"
-    goes_on "$port"
+    from_the_start "$1" out
+    goes_on "$PORT"
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
 
