@@ -108,35 +108,35 @@ fn assert_harmless(plan: &Plan) {
     if plan.hardware {
         expected.push("flags offload".to_owned());
     }
-    let ended = |family, ip: &str| {
+    let known = |ip: &str, way: &str| {
         format!(
-            "meta nfproto {family} tcp flags & (fin | rst) != 0 update @ended_{} {{ {ip} saddr . \
-             tcp sport . {ip} daddr . tcp dport }} comment \"\"",
-            if ip == "ip" { 4 } else { 6 }
+            "ct {way} {ip} saddr . ct {way} proto-src . ct {way} {ip} daddr . ct {way} proto-dst"
         )
     };
+    expected.extend(["}", "chain ended {", "comment \"\""].map(str::to_owned));
+    for (family, ip, number) in [("ipv4", "ip", 4), ("ipv6", "ip6", 6)] {
+        let note = |of: &str, tuple: &str| {
+            let of = format!("meta l4proto tcp {of}");
+            format!("meta nfproto {family} {of}update @ended_{number} {{ {tuple} }} comment \"\"")
+        };
+        expected.extend(["original", "reply"].map(|way| note("", &known(ip, way))));
+        let arrived = format!("{ip} saddr . tcp sport . {ip} daddr . tcp dport");
+        expected.push(note("ct state { invalid, untracked } ", &arrived));
+    }
     expected.extend(
         [
-            "}",
-            "chain ended {",
-            "comment \"\"",
-            "type filter hook prerouting priority raw",
-            "policy accept",
-            &ended("ipv4", "ip"),
-            &ended("ipv6", "ip6"),
             "}",
             "chain fastpath {",
             "comment \"\"",
             "type filter hook forward priority filter + 20",
             "policy accept",
+            "tcp flags & (fin | rst) != 0 jump ended comment \"\"",
+            "ct state != established return comment \"\"",
         ]
         .map(str::to_owned),
     );
     let waits = |family, ip, number, way| {
-        format!(
-            "meta nfproto {family} meta l4proto tcp ct {way} {ip} saddr . ct {way} proto-src . \
-             ct {way} {ip} daddr . ct {way} proto-dst @ended_{number} return"
-        )
+        format!("meta nfproto {family} meta l4proto tcp {} @ended_{number} return", known(ip, way))
     };
     for statement in expected {
         assert_eq!(next(), statement);
@@ -163,7 +163,6 @@ fn assert_harmless(plan: &Plan) {
         "meta l4proto != { tcp, udp } return",
         &format!("{} update @passed_original {{ ct id }}", noted("original")),
         &format!("{} update @passed_reply {{ ct id }}", noted("reply")),
-        "ct state != established return",
         "ct direction original ct id != @passed_reply return",
         "ct direction reply ct id != @passed_original return",
         &waits("ipv4", "ip", 4, "original"),
@@ -435,17 +434,17 @@ fn devices_change_in_one_script() {
         render_devices(&plan, &have),
         "add flowtable inet fastpath ft {\n\thook ingress priority filter + 10\n\
          \tdevices = { \"lan3\", \"wg0\" }\n\tcounter\n\tflags offload\n}\n\
-         add chain inet fastpath hide \
+         add chain inet fastpath before_flowtable \
          { type filter hook ingress devices = { \"lan3\" } priority filter + 9; }\n\
-         add chain inet fastpath unhide \
+         add chain inet fastpath behind_flowtable \
          { type filter hook ingress devices = { \"lan3\" } priority filter + 11; }\n\
          add element inet fastpath own \
          { \"lan3\" . 02:00:00:00:00:01, \"lan3\" . 02:00:00:00:00:03 }\n\
          delete flowtable inet fastpath ft {\n\thook ingress priority filter + 10\n\
          \tdevices = { \"lan1\", \"lan2\" }\n\tcounter\n\tflags offload\n}\n\
-         delete chain inet fastpath hide \
+         delete chain inet fastpath before_flowtable \
          { type filter hook ingress devices = { \"lan1\" } priority filter + 9; }\n\
-         delete chain inet fastpath unhide \
+         delete chain inet fastpath behind_flowtable \
          { type filter hook ingress devices = { \"lan1\" } priority filter + 11; }\n\
          delete element inet fastpath own { \"lan1\" . 02:00:00:00:00:01 }\n"
     );

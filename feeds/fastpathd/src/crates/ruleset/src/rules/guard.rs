@@ -18,7 +18,12 @@ pub(crate) const FLOWTABLE_PRIORITY: i64 = 10;
 const AFTER: &str = "filter + 11";
 
 /// The chains at ingress.
-pub(crate) const CHAINS: [(&str, &str); 2] = [("hide", BEFORE), ("unhide", AFTER)];
+pub(crate) const CHAINS: [(&str, &str); 2] =
+    [("before_flowtable", BEFORE), ("behind_flowtable", AFTER)];
+
+/// The chains that they jump to.
+const HIDE: &str = "hide";
+const SHOW: &str = "show";
 
 /// The set of the router's addresses, by device.
 pub(crate) const OWN: &str = "own";
@@ -37,35 +42,35 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
         return Vec::new();
     }
     let bit = 1_u32 << plan.mark_mask.trailing_zeros();
-    let mut hide = vec![Rule::new(
-        format!("iifname . ether daddr @{OWN} return"),
-        "addressed to the router: may be offloaded",
-    )];
-    hide.extend(HIDDEN.map(|(header, protocol, byte, hidden)| {
+    let kept = !bit;
+    let hide = HIDDEN.map(|(header, protocol, byte, hidden)| {
         let text = format!(
-            "{header} {protocol} meta mark set meta mark | {bit:#010x} {byte} set {hidden} return"
+            "{header} {protocol} meta mark set meta mark | {bit:#010x} {byte} set {hidden}"
         );
-        Rule::new(text, "addressed to another station: not for the flowtable")
-    }));
-    let mut unhide = vec![Rule::new(
-        format!("meta mark & {bit:#010x} == 0x00000000 return"),
-        "the flowtable may have seen it",
-    )];
-    unhide.extend(HIDDEN.map(|(header, protocol, byte, hidden)| {
-        let kept = !bit;
+        Rule::new(text + " return", "not for the flowtable")
+    });
+    let show = HIDDEN.map(|(header, protocol, byte, hidden)| {
         let text = format!(
             "{header} {hidden} meta mark set meta mark & {kept:#010x} {byte} set {protocol} return"
         );
         Rule::new(text, "as it arrived")
-    }));
-    let rules = [hide, unhide];
-    let comments = ["!fastpath: before the flowtable", "!fastpath: behind the flowtable"];
-    let all = CHAINS.into_iter().zip(comments).zip(rules);
-    let chain = |(((name, priority), comment), rules)| Chain {
-        name,
-        comment,
-        hook: Some(("ingress", priority)),
-        rules,
+    });
+    // Most frames have the address of the device itself, which is cheaper to see than the set.
+    let strange = format!("meta pkttype != host iifname . ether daddr != @{OWN} goto {HIDE}");
+    let [before, after] = CHAINS;
+    let chain = |name, comment, hook, rules| Chain { name, comment, hook, rules };
+    let base = |(name, priority), comment, text: String, why| {
+        chain(name, comment, Some(("ingress", priority)), vec![Rule::new(text, why)])
     };
-    all.map(chain).collect()
+    vec![
+        chain(HIDE, "!fastpath: packets to another station", None, hide.into()),
+        chain(SHOW, "!fastpath: the same behind the flowtable", None, show.into()),
+        base(before, "!fastpath: before the flowtable", strange, "addressed to another station"),
+        base(
+            after,
+            "!fastpath: behind the flowtable",
+            format!("meta mark & {bit:#010x} != 0x00000000 goto {SHOW}"),
+            "the flowtable has not seen it",
+        ),
+    ]
 }
