@@ -25,8 +25,8 @@ export function leftOut(info: Pick<TestInfo, 'tags' | 'annotations'>): string | 
 
 /** The environment in which the lab's verbs act on it. */
 export function inOwnLab(): NodeJS.ProcessEnv {
-  // Playwright colours its own output; programs of the tests are not to colour theirs.
-  const env = { ...process.env, FORCE_COLOR: undefined };
+  // Playwright colours its output, and many programs do where CI is set: tests read plain text.
+  const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' };
   return { ...env, LAB_RUN: ownLab() ?? process.env['LAB_RUN'] };
 }
 

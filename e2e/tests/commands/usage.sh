@@ -97,7 +97,7 @@ test_a_lab_has_shells_and_the_page() {
     has "$(echo ip netns list | build shell peers)" isp
     build ui-dev >"$WORK/ui-dev" &
     poll 60 grep -q 'Local:' "$WORK/ui-dev" || fail "$(cat "$WORK/ui-dev")"
-    page=$(sed -n 's/\x1b\[[0-9;]*m//g; s/.*Local: *//p' "$WORK/ui-dev")
+    page=$(sed -n 's/.*Local: *//p' "$WORK/ui-dev")
     has "$(curl -sSf "$page")" "/src/main.ts"
 }
 
