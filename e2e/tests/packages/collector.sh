@@ -9,10 +9,10 @@ PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 
 need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
 
-# collect JSON: the collector's text for this answer of the daemon.
+# collect JSON [GLOBAL]: the collector's text for this answer of the daemon, in an exporter with GLOBAL.
 collect() {
     jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
-    lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua"
+    lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua" "${2-out}"
 }
 
 # checked FILE: promtool has no complaint.
@@ -52,10 +52,13 @@ in_order() {
 
 test_every_metric_is_printed_as_the_daemon_reports_it() {
     need_lua
+    local global
     families "$GOLDEN" >"$WORK/answer"
-    collect "$WORK/answer" >"$WORK/text"
     in_order "$GOLDEN" >"$WORK/wanted"
-    same "$WORK/text" "$WORK/wanted" "the metrics"
+    for global in out output; do
+        collect "$WORK/answer" "$global" >"$WORK/text" || fail "an exporter with $global"
+        same "$WORK/text" "$WORK/wanted" "the metrics of an exporter with $global"
+    done
 }
 
 test_promtool_has_no_complaint() {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`, and
 -- knows none of the metrics. Values are text and are printed unchanged: as Lua's numbers they would
--- lose digits. The exporter provides the globals `metric` and `out`.
+-- lose digits. The exporter provides the globals `metric` and `out`, older ones `output` for `out`.
 
 local ubus = require "ubus"
 
@@ -34,11 +34,19 @@ local function answer()
   return metrics
 end
 
+local function line(text)
+  if out then
+    out:write(text, "\n")
+  else
+    output(text)
+  end
+end
+
 -- An error ends this collector alone: the exporter logs it and reports
 -- node_scrape_collector_success 0.
 local function scrape()
   for _, family in ipairs(answer().families) do
-    out:write("# HELP ", family.name, " ", (family.help:gsub("[\\\n]", ESCAPES)), "\n")
+    line("# HELP " .. family.name .. " " .. family.help:gsub("[\\\n]", ESCAPES))
     local add = metric(family.name, family.type)
     for _, sample in ipairs(family.samples) do
       add(escaped(sample.labels), sample.value)

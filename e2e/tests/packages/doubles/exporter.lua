@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- exporter.lua COLLECTOR ANSWER: runs a collector with the globals that prometheus-node-exporter-lua
--- provides. Like that one it prints labels and values as they are, and an error ends the collector
--- alone. Its module `ubus` answers `fastpath metrics` with the Lua table in file ANSWER; without
--- the file the call fails.
+-- exporter.lua COLLECTOR ANSWER [GLOBAL]: runs a collector with the globals that
+-- prometheus-node-exporter-lua provides: `metric` and GLOBAL, which is `out`, a file, or in older
+-- versions `output`, a function. Like that one it prints labels and values as they are, and an error
+-- ends the collector alone. Its module `ubus` answers `fastpath metrics` with the Lua table in file
+-- ANSWER; without the file the call fails.
 
 local collector, answer = arg[1], arg[2]
 local connection = {}
@@ -24,10 +25,14 @@ package.preload.ubus = function()
   return { connect = function() return connection end }
 end
 
-out = io.stdout
+if arg[3] == "output" then
+  output = print
+else
+  out = io.stdout
+end
 
 function metric(name, kind)
-  out:write(("# TYPE %s %s\n"):format(name, kind))
+  io.write(("# TYPE %s %s\n"):format(name, kind))
   return function(labels, value)
     local texts = {}
     for label, text in pairs(labels or {}) do
@@ -35,7 +40,7 @@ function metric(name, kind)
     end
     table.sort(texts)
     local list = #texts > 0 and "{" .. table.concat(texts, ",") .. "}" or ""
-    out:write(name .. list .. " ", value, "\n")
+    io.write(name .. list .. " ", value, "\n")
   end
 end
 
