@@ -71,6 +71,23 @@ test_firewall_as_firewall4() {
     diff -u $case/warnings /tmp/warnings || fail "other warnings"
 }
 
+# With no section every policy is to drop, and only established connections go on.
+test_firewall_file_that_cannot_be_read_is_empty() {
+    local case=/usr/share/firewall-case/fw4 text
+    mkdir -p /tmp/broken /tmp/empty
+    cp $case/network /tmp/broken
+    cp $case/network /tmp/empty
+    : >/tmp/empty/firewall
+    UCI_CONFIG_DIR=/tmp/empty SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules
+    [ "$(grep -c 'policy drop' /tmp/rules)" = 3 ] || fail "rules without a file: $(cat /tmp/rules)"
+    for text in "config rule 'x" "list" "html>" 'option name "x'; do
+        { cat $case/firewall && echo "$text"; } >/tmp/broken/firewall
+        UCI_CONFIG_DIR=/tmp/broken SYS=/tmp/none $LAB_LIB/firewall >/tmp/broken.rules 2>/tmp/said ||
+            fail "an error: $(cat /tmp/said)"
+        diff -u /tmp/rules /tmp/broken.rules || fail "rules with $text"
+    done
+}
+
 test_firewall_refuses_what_it_does_not_know() {
     mkdir -p /tmp/unknown
     cp /usr/share/firewall-case/fw4/network /tmp/unknown/network

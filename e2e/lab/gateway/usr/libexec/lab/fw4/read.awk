@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reads UCI files and checks the sections of `firewall` as firewall4 does: it leaves out a section
-# with a list where one value is wanted, or with a value that it cannot read, says so on stderr, and
-# succeeds all the same. With words.awk.
+# Reads UCI files and checks the sections of `firewall` as firewall4 does: a file that libuci cannot
+# parse has no sections, which is no error. It leaves out a section with a list where one value is
+# wanted, or with a value that it cannot read, says so on stderr, and succeeds all the same. With
+# words.awk.
 
 # Section i is kind[i], id[i] and option[i, NAME]; entries of a list are lines, and list[i, NAME] is
 # set.
@@ -19,6 +20,7 @@ function load(path,    keyword, key, value) {
         keyword = take()
         if (keyword == "config") {
             kind[++sections] = take()
+            if (!found) unreadable = 1
             id[sections] = take()
             place[sections] = id[sections]
             if (id[sections] == "")
@@ -26,6 +28,7 @@ function load(path,    keyword, key, value) {
             count_of[kind[sections]]++
         } else if (keyword == "option" || keyword == "list") {
             key = take()
+            if (!found) unreadable = 1
             value = take()
             if (keyword == "list" && (sections, key) in option)
                 value = option[sections, key] "\n" value
@@ -34,9 +37,11 @@ function load(path,    keyword, key, value) {
             option[sections, key] = value
             if (keyword == "list") list[sections, key] = 1
             else delete list[sections, key]
-        }
+        } else if (keyword != "" && keyword != "package") unreadable = 1
     }
     close(path)
+    if (unreadable) sections = first - 1
+    unreadable = 0
 }
 
 function of(i, key, otherwise) { return (i, key) in option ? option[i, key] : otherwise }
