@@ -11,7 +11,7 @@ export type Setting = string | string[];
  */
 export interface ChangeApi {
   /**
-   * Applies a change, which expires after some seconds and is rolled back unless it is confirmed. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file), `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the pending change), `unchanged`, `busy`, `failed`.
+   * Applies a change, which expires after some seconds and is rolled back unless it is confirmed. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file, or `firewall`, which a change of interfaces reloads), `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the pending change), `unchanged`, `busy`, `failed`.
    */
   apply: {
     request: {
@@ -62,7 +62,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The effects of a change. Nothing is changed. Requires write access to the files: the check runs programs as root on the edits. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file).
+   * The effects of a change. Nothing is changed. Requires write access to the files: the check runs programs as root on the edits. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `broken` (with `config` and `line`: the router cannot read this file, or `firewall`, which a change of interfaces reloads).
    */
   check: {
     request: {
@@ -541,7 +541,7 @@ export interface Section {
   };
 }
 /**
- * A file that rpcd cannot read, since libuci cannot parse it. Services keep their settings until they start again.
+ * A file that rpcd cannot read, since libuci cannot parse it. Services keep their settings until they start again, the firewall until its next reload.
  */
 export interface Broken {
   /**

@@ -306,7 +306,7 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     configs.dedup();
     let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
     let (before, broken) = readable(&call.bus, &configs).await?;
-    if let Some(broken) = broken.iter().find(|of| written.contains(&&*of.config)) {
+    if let Some(broken) = broken.iter().find(|of| of.is_read_after(&written)) {
         return Err(broken.refusal());
     }
     let edits = filled(call, edits).await?;

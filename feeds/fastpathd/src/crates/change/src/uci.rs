@@ -42,6 +42,13 @@ impl Broken {
         Ok(Self { config, line: error.line, cause: broken.cause().around(inner) })
     }
 
+    /// Whether a change of these files has the file read again. An interface that comes up reloads
+    /// firewall4, which drops all new connections without its file.
+    pub(crate) fn is_read_after(&self, written: &[&str]) -> bool {
+        let interfaces = written.iter().any(|of| ["network", "wireless"].contains(of));
+        written.contains(&&*self.config) || (interfaces && self.config == "firewall")
+    }
+
     /// The refusal of a call that needs the file.
     pub(crate) fn refusal(&self) -> Refusal {
         let refusal = Refusal::new("broken", self.cause.clone());

@@ -89,6 +89,30 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
     assert_eq!(answer["error"]["code"], "broken", "{answer}");
 }
 
+/// An interface that comes up reloads firewall4, which drops all new connections without its file.
+#[test]
+fn a_broken_firewall_is_not_reloaded_by_a_change_of_interfaces() {
+    let firewall = "config zone 'lan'\n\toption name 'lan\n";
+    let router = router("reloaded")
+        .with("firewall", firewall)
+        .with("network", "config interface 'lan'\n")
+        .with("wireless", "config wifi-device 'lan'\n");
+    let call = |method: &str, config: &str| {
+        let values = json!({"disabled": "1"});
+        let edit = json!({"config": config, "op": "set", "section": "lan", "values": values});
+        router.call("ann", method, json!({"edits": [edit]}))
+    };
+    for method in ["check", "apply"] {
+        for config in ["network", "wireless"] {
+            let error = &call(method, config)["error"];
+            let found = (&error["code"], &error["config"]);
+            assert_eq!(found, (&json!("broken"), &json!("firewall")), "{method} {config}: {error}");
+        }
+    }
+    let answer = router.call("ann", "apply", json!({"edits": renamed()}));
+    assert_eq!(answer["id"], 1, "{answer}");
+}
+
 /// Its cause is in the folder that libuci reads first.
 #[test]
 fn a_file_that_rpcd_alone_refuses_takes_nothing_else_down() {
