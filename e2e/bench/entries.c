@@ -7,7 +7,7 @@
  *   proto=udp|tcp
  *   from=ADDRESS to=ADDRESS        of the packet; IPv4 or IPv6
  *   sport=N dport=N count=N        count: so many flows, each with the next source port
- *   in=IFINDEX in_vlan=VID in_session=N
+ *   in=IFINDEX in_vlan=VID in_session=N own=MAC    own: of the gateway, where the packet comes in
  *   new_from=… new_to=… new_sport=… new_dport=…     default: as it was
  *   out=IFINDEX vlan=VID session=N
  *   mac=MAC peer=MAC mtu=N
@@ -34,7 +34,7 @@ struct flow {
 	unsigned count, in, in_vlan, in_session;
 	unsigned out, vlan, session, mtu;
 	int has_vlan, has_session;
-	unsigned char mac[6], peer[6];
+	unsigned char own[6], mac[6], peer[6];
 };
 
 static void fail(const char *what, const char *value)
@@ -135,6 +135,8 @@ static void common(const struct flow *f, const struct side *old, const struct si
 	e->l3_delta = fold(addresses + delta(ttl, less, 2));
 	if (memcmp(old, new, sizeof(*old)))
 		e->flags |= FLOW_NAT;
+	memcpy(&e->own_begin, f->own, 2);
+	memcpy(&e->own_end, f->own + 2, 4);
 	e->back_ifindex = f->out;
 	e->back.outer = f->has_vlan ? f->vlan | TAG_THERE : 0;
 	e->back.session = htons(f->session);
@@ -249,6 +251,8 @@ static void word(struct flow *f, const char *name, const char *value)
 		f->vlan = number, f->has_vlan = 1;
 	else if (!strcmp(name, "session"))
 		f->session = number, f->has_session = 1;
+	else if (!strcmp(name, "own"))
+		hardware(value, f->own);
 	else if (!strcmp(name, "mac"))
 		hardware(value, f->mac);
 	else if (!strcmp(name, "peer"))

@@ -102,11 +102,12 @@ flow_entries() {
     if [ "$LINK" = pppoe-in ]; then
         entry "${words[@]}" in="$WAN" in_vlan=35 in_session="$SESSION" out="$LAN" \
             from="$(address 60 10)" to="$(outside)" new_to="$(address 10 10)" \
-            sport=9 dport="$FIRST_PORT" mac=02:00:00:00:01:01 peer=02:00:00:00:01:02
+            sport=9 dport="$FIRST_PORT" own=02:00:00:00:02:01 mac=02:00:00:00:01:01 \
+            peer=02:00:00:00:01:02
         return
     fi
     words+=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)" sport="$FIRST_PORT"
-        dport=9 in="$LAN")
+        dport=9 in="$LAN" own=02:00:00:00:01:01)
     [ "$NAT" = 0 ] || words+=(new_from="$(outside)")
     [ "$FROM" != 11 ] || words+=(in_vlan="$FROM")
     case $TO in

@@ -68,7 +68,7 @@ networks() {
 # flow_entries tc|xdp: for the scenario's flows.
 flow_entries() {
     local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu=1500
-        proto="$PROTO" mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
+        proto="$PROTO" own=02:00:00:00:01:01 mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
     networks
     words+=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)")
     [ "$NAT" = 0 ] || words+=(new_from="$(address "$TO" 1)")
