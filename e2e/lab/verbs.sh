@@ -44,6 +44,16 @@ h11() { peers ip netns exec h11 sh -c "$(quoted "$@")"; }
 h30() { peers ip netns exec h30 sh -c "$(quoted "$@")"; }
 isp() { peers ip netns exec isp sh -c "$(quoted "$@")"; }
 
+# our_table: the handle of the daemon's table, a new one each time that the daemon loads it.
+our_table() { gw nft -a list table inet fastpath | sed -n '1s/.* # handle //p' | grep .; }
+
+# rules_are_read [HANDLE]: the daemon has read all rules, and its table has another handle. Nothing
+# is offloaded between a change of rules and their reading.
+rules_are_read() {
+    [ "$(our_table)" != "${1-}" ] &&
+        gw '! nft list table inet fastpath | grep -q "are being read"'
+}
+
 # The page's address.
 lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
 

@@ -158,16 +158,14 @@ END
 # table is due any more, of which there is one a second at most.
 counts_to() {
     gw nft list chain inet fastpath fastpath | grep -q "packets < $1 " &&
-        unchanged handle && unchanged handle
+        unchanged our_table && unchanged our_table
 }
-# handle: of the table; each renewal makes a new one.
-handle() { gw nft -a list table inet fastpath | sed -n '1s/.* # handle //p' | grep .; }
 
 # slow_packets PORT: how many packets of the conversation from that port have been in the forward
 # hook; `count_slow` begins to count. Before the configuration: rules of others renew the flowtable,
 # and flows have to pass in both directions again.
 count_slow() {
-    gw "nft -f - <<END
+    change_rules <<END
 table inet e2e {
     chain forward {
         type filter hook forward priority filter + 30
@@ -175,7 +173,7 @@ table inet e2e {
         udp dport $1 counter
     }
 }
-END"
+END
 }
 slow_packets() {
     gw nft list chain inet e2e forward | sed -n 's/.* packets \([0-9]*\).*/\1/p' | xargs |

@@ -64,11 +64,7 @@ test_every_object_of_ours_is_marked() {
     has "the flowtable" "$text" 'devices = { lan1, lan2, lan3, '
 }
 
-# table_handle: the kernel's number of our table; another table of the name has another one.
-table_handle() {
-    gw nft -a list table inet fastpath | sed -n 's/^table inet fastpath { # handle //p'
-}
-is_another_table() { table_is_there && [ "$(table_handle)" != "$1" ]; }
+is_another_table() { table_is_there && [ "$(our_table)" != "$1" ]; }
 
 # @fault:table-removed
 test_table_comes_back() {
@@ -77,8 +73,7 @@ test_table_comes_back() {
     port=$(fresh_port)
     download h10 "$port" "$H20_4"
     soon 10 on_path flowtable --proto tcp --text "$port"
-    handle=$(table_handle)
-    [ -n "$handle" ] || fail "the table has no number"
+    handle=$(our_table)
     gw 'nft delete table inet fastpath'
     soon 25 is_another_table "$handle"
     soon 10 on_path flowtable --proto tcp --text "$port"

@@ -290,6 +290,14 @@ configure() {
     gw 'cat >/etc/config/fastpath && /etc/init.d/fastpathd reload'
 }
 
+# change_rules: loads the rules of stdin, and waits until the daemon has read them.
+change_rules() {
+    local before
+    before=$(our_table </dev/null)
+    gw nft -f -
+    soon 20 rules_are_read "$before"
+}
+
 # cp_config_back: the configuration before all tests, and the reload.
 cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 

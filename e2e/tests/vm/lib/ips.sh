@@ -138,22 +138,12 @@ after_file() {
         true"
 }
 
-# our_table: its handle, which is another one each time that the daemon loads it.
-our_table() { gw 'nft -a list table inet fastpath' | sed -n '1s/.* # handle //p'; }
-
-# rules_are_read HANDLE: the rules that have changed since our table had it. Nothing is offloaded
-# until then.
-rules_are_read() {
-    [ "$(our_table)" != "$1" ] &&
-        gw '! nft list table inet fastpath | grep -q "are being read"'
-}
-
 # counted PORT: from here on, bytes of that connection that take the slow path are counted, before
 # all other rules and by none of our rules.
 counted() {
-    local before
-    before=$(our_table)
-    gw "nft -f - <<END
+    change_rules <<END
+table inet e2e
+delete table inet e2e
 table inet e2e {
     chain forward {
         type filter hook forward priority raw
@@ -161,8 +151,7 @@ table inet e2e {
         th dport $1 counter
     }
 }
-END"
-    soon 20 rules_are_read "$before"
+END
 }
 
 slow_bytes() {
