@@ -156,13 +156,17 @@ fn assert_harmless(plan: &Plan) {
         }
     }
     assert!(next().ends_with(" comment \"\""));
-    let noted = |direction| {
-        format!("ct state established ct direction {direction} meta l4proto {{ tcp, udp }}")
+    let noted = |direction, other| {
+        format!(
+            "ct state established ct direction {direction} meta l4proto {{ tcp, udp }} \
+             update @passed_{direction} {{ ct id }} meta l4proto udp ct id @passed_{other} \
+             update @passed_{other} {{ ct id }}"
+        )
     };
     for rule in [
         "meta l4proto != { tcp, udp } return",
-        &format!("{} update @passed_original {{ ct id }}", noted("original")),
-        &format!("{} update @passed_reply {{ ct id }}", noted("reply")),
+        &noted("original", "reply"),
+        &noted("reply", "original"),
         "ct direction original ct id != @passed_reply return",
         "ct direction reply ct id != @passed_original return",
         &waits("ipv4", "ip", 4, "original"),

@@ -233,6 +233,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
 /// A flowtable takes a flow whole with a packet in one direction, so the other direction must have
 /// passed all rules before: rules that note each direction, and rules that wait for the other. A
 /// new table has empty sets: flows that leave with the old one have to pass in both directions.
+/// UDP may be answered once and never again, so packets of the flow renew the note of the answer.
 ///
 /// The state comes first: rules end there for the first packet of a connection, and its cost is
 /// what `e2e/bench/guest/daemon` measures.
@@ -240,10 +241,10 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
     let clear = if plan.has_ipsec_set() { "meta ipsec missing rt ipsec missing " } else { "" };
     let [original, reply] = PASSED_SETS;
     let directions = [("original", original, reply), ("reply", reply, original)];
-    let notes = directions.map(|(direction, set, _)| {
+    let notes = directions.map(|(direction, set, other)| {
         let text = format!(
             "ct state established ct direction {direction} {clear}meta l4proto {{ tcp, udp }} \
-             update @{set} {{ ct id }}"
+             update @{set} {{ ct id }} meta l4proto udp ct id @{other} update @{other} {{ ct id }}"
         );
         Rule::new(text, &format!("has passed the rules, direction {direction}"))
     });

@@ -72,6 +72,32 @@ fn only_what_is_done_or_free_is_offloaded() {
 }
 
 #[test]
+fn an_answer_counts_until_inspection_ends() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let protection = Protection { inspection: Some(inspection()), blocks: None };
+        let plan = plan(&devices, &Settings::default(), &protection);
+        if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        refill(&nft, "").await;
+        let connection = network.connection(true, 1000);
+        assert!(connection.there(100) && connection.back(100));
+        // Longer than the timeout of the notes, and less than the budget.
+        for _ in 0..6 {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            assert!(connection.there(100));
+        }
+        assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+        let before = seen();
+        assert!((0..5).all(|_| connection.there(100)));
+        assert_eq!(seen() - before, 0);
+    });
+}
+
+#[test]
 fn exactly_the_first_packets_take_the_slow_path() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
