@@ -144,7 +144,7 @@ impl Fetcher {
             return SourceReason::Refused { url, said };
         }
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-            return SourceReason::Refused { url, said: masked(&readable(line), fetched) };
+            return SourceReason::Refused { url, said: told(line, fetched) };
         }
         match (self.kind, ended.status.code()) {
             (Kind::Uclient | Kind::Wget, Some(4)) => SourceReason::Unreachable { url },
@@ -163,6 +163,12 @@ fn masked(said: &str, url: &str) -> String {
         parts.filter(|part| part.len() > 2 && !shown.contains(part)).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
     parts.iter().fold(said.to_owned(), |said, part| said.replace(part, MASK))
+}
+
+/// A program's text as it may be shown.
+fn told(said: &str, url: &str) -> String {
+    // Cut afterwards: half a secret would not be found.
+    readable(&masked(said, url))
 }
 
 /// Output of another program, safe to show and bounded.
@@ -234,6 +240,11 @@ mod tests {
                 let said = masked(&said.replace("URL", url), url);
                 assert!(!said.contains("geheim"), "{url}: {said}");
             }
+        }
+        for before in 0..400 {
+            let url = format!("https:/h.example/{}/geheimgeheim/x", "x/".repeat(before / 2));
+            let said = told(&format!("{}'{url}'", "!".repeat(before % 2)), &url);
+            assert!(!said.contains("gehe"), "{before}: {said}");
         }
         let said = "Could not resolve host: h.example";
         assert_eq!(masked(said, "https://ann:geheim@h.example/x"), said);
