@@ -52,6 +52,10 @@ fn an_invalid_edit_is_reported_with_its_number() {
         (json!({"config": "network", "op": "set", "section": "a", "values": {"a": {}}}), "a"),
         (json!({"config": "network", "op": "set", "section": "a", "values": {"a": "\0"}}), "a"),
         (json!({"config": "network", "op": "set", "section": "a", "values": {"a": long}}), "a"),
+        (json!({"config": "dhcp", "op": "set", "section": "a", "values": {"a": [MASK, "x"]}}), "a"),
+        (json!({"config": "dhcp", "op": "add", "type": "a", "values": {"a": ["x", MASK]}}), "a"),
+        (json!({"config": "dhcp", "op": "set", "section": "a", "values": {"a": "x •••"}}), "a"),
+        (json!({"config": "dhcp", "op": "set", "section": "a", "values": {"a": ["•••7"]}}), "a"),
     ] {
         let error = read(edit.clone()).unwrap_err();
         assert_eq!((error.number, error.field.as_str()), (1, field), "{edit}");

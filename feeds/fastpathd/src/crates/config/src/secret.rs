@@ -132,10 +132,10 @@ fn has_password(text: &str) -> bool {
     text.rsplit_once('@').is_some_and(|(user, _)| user.contains([':', '%']))
 }
 
-/// Whether a text is a URL with a mask in it: storing it would lose the secret.
+/// Whether a text has a mask in it: storing it would lose the secret.
 #[must_use]
 pub fn has_mask(text: &str) -> bool {
-    text.contains("://") && text.contains(MASK)
+    text.contains(MASK)
 }
 
 #[cfg(test)]
