@@ -247,12 +247,15 @@ impl EditedPackage<'_> {
         id: Option<&str>,
         options: &Options,
     ) -> Result<(), DraftError> {
-        let called = name.or(id).unwrap_or("new");
-        if name.is_some() || id.is_some() {
-            self.free(called)?;
-        }
+        let called = match name.or(id) {
+            Some(called) => {
+                self.free(called)?;
+                called.to_owned()
+            }
+            None => self.made_up(),
+        };
         let section = Section {
-            name: called.to_owned(),
+            name: called,
             anonymous: name.is_none(),
             kind: kind.to_owned(),
             options: options.clone(),
@@ -278,6 +281,13 @@ impl EditedPackage<'_> {
     fn find(&self, name: &str) -> Result<usize, DraftError> {
         let (config, section) = (self.config.to_owned(), name.to_owned());
         self.position(name).ok_or(DraftError::NoSection { config, section })
+    }
+
+    /// A name that no section has: without one of its own a section would stand for another.
+    fn made_up(&self) -> String {
+        let names = (2u32..).map(|number| format!("new{number}"));
+        let mut names = std::iter::once("new".to_owned()).chain(names);
+        names.find(|name| self.position(name).is_none()).unwrap_or_default()
     }
 
     fn free(&self, name: &str) -> Result<(), DraftError> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use config::exposure::{self, Opening, Router, exposures};
+use config::exposure::{self, Opening, Router, openings};
 use serde::Serialize;
 
 use crate::draft::Draft;
@@ -61,14 +61,15 @@ pub(crate) fn services() -> BTreeSet<u16> {
 
 /// Openings to the Internet that a draft adds on a router with services at these ports.
 pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposure> {
-    let lines = lines(draft, services);
+    let [lines, lines_after] = lines(draft, services);
     let Some([old, firewall]) = in_force(draft) else { return Vec::new() };
-    let found = |packages: &Packages, firewall: &Package| {
-        exposures(&firewall.values(), &Router::of(packages.get("network"), services, &lines))
+    let found = |packages: &Packages, firewall: &Package, lines: &BTreeSet<String>| {
+        openings(firewall, &Router::of(packages.get("network"), services, lines))
     };
-    let before = found(&draft.before, &old);
+    let before = found(&draft.before, &old, &lines);
+    let after = found(&draft.after, &firewall, &lines_after);
     let mut new: Vec<NewExposure> = Vec::new();
-    for each in found(&draft.after, &firewall).iter().filter(|each| !is_open(&before, each)) {
+    for each in after.iter().filter(|each| !is_open(&before, each)) {
         let each = NewExposure::of(each);
         if !new.contains(&each) {
             new.push(each);
@@ -99,30 +100,37 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// Interfaces in zones that led to the Internet before, also by the names that they have now: they
-/// lead there in whatever zone they are.
-fn lines(draft: &Draft, services: &BTreeSet<u16>) -> BTreeSet<String> {
-    let router = Router::of(draft.before.get("network"), services, &BTreeSet::new());
-    let firewall = draft.before.get("firewall");
-    let mut lines = firewall.map(|of| exposure::lines(of, &router)).unwrap_or_default();
+/// Interfaces in zones that led to the Internet before, and what leads there afterwards, in whatever
+/// zone it is: the same by the names that they have now, and what has the device of one.
+fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
     let network = |packages: &Packages| packages.get("network").cloned().unwrap_or_default();
     let (before, after) = (network(&draft.before), network(&draft.after));
-    let device = |section: &Section| section.text("device").map(str::to_owned);
+    let router = Router::of(Some(&before), services, &BTreeSet::new());
+    let firewall = draft.before.get("firewall");
+    let lines = firewall.map(|of| exposure::lines(of, &router)).unwrap_or_default();
+    let mut lines_after = lines.clone();
     for pair in draft.pairs().iter().filter(|pair| pair.config == "network") {
         if let (Some(before), Some(after)) = (pair.before, pair.after)
             && lines.contains(&before.name)
         {
-            lines.insert(after.name.clone());
+            lines_after.insert(after.name.clone());
         }
     }
-    // Another interface has the device of a line that is gone.
-    let gone = before.of("interface").filter(|line| {
-        lines.contains(&line.name) && !after.sections.iter().any(|of| of.name == line.name)
-    });
-    let devices: BTreeSet<_> = gone.filter_map(device).collect();
-    let on_it = |of: &&Section| device(of).is_some_and(|device| devices.contains(&device));
-    lines.extend(after.of("interface").filter(on_it).map(|of| of.name.clone()));
-    lines
+    // Below a line with a device of its own, as of PPPoE, is the modem, as long as the line is there.
+    let is_gone = |line: &Section| !after.sections.iter().any(|of| of.name == line.name);
+    let with_device = |line: &&Section| {
+        lines.contains(&line.name) && (is_gone(line) || !exposure::has_own_device(line))
+    };
+    let devices: BTreeSet<&str> =
+        before.of("interface").filter(with_device).filter_map(|of| of.text("device")).collect();
+    let on_it = |of: &&Section| {
+        let device = of.text("device").unwrap_or_default();
+        let ports = after.of("device").filter(|of| of.text("name") == Some(device));
+        let mut ports = ports.flat_map(|bridge| bridge.words("ports"));
+        devices.contains(device) || ports.any(|port| devices.contains(port))
+    };
+    lines_after.extend(after.of("interface").filter(on_it).map(|of| of.name.clone()));
+    [lines, lines_after]
 }
 
 /// The firewall before and after without faulty sections, which fw4 leaves out. One that a draft

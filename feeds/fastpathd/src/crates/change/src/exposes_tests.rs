@@ -331,3 +331,59 @@ fn what_narrows_is_not_asked_for() {
         assert_eq!(opened(list.clone()), [""; 0], "{list}");
     }
 }
+
+/// Sections without a name of their own are as many as the draft adds.
+#[test]
+fn a_section_without_a_name_hides_no_other() {
+    let rule = |src: &str| add("rule", json!({"src": src, "target": "ACCEPT", "proto": "all"}));
+    let named = json!({"config": "firewall", "op": "add", "type": "zone", "section": "new",
+        "values": {"name": "other"}});
+    for list in [
+        json!([rule("wan"), rule("lan")]),
+        json!([rule("lan"), rule("wan")]),
+        json!([named, rule("wan"), rule("lan")]),
+    ] {
+        assert_eq!(opened_in(NETWORK, FIREWALL, list.clone()), ["rule wan "], "{list}");
+    }
+}
+
+/// Packets arrive at the device, whatever interface has it.
+#[test]
+fn an_interface_on_the_device_of_a_line_is_one() {
+    let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
+    let interface = |values: Value| {
+        json!({"config": "network", "op": "add", "type": "interface", "section": "x",
+            "values": values})
+    };
+    let lan = set("firewall", "l", json!({"network": ["lan", "x"]}));
+    let moved = |section: &str, device: &str| set("network", section, json!({"device": device}));
+    let bridge = |ports: Value| {
+        json!({"config": "network", "op": "add", "type": "device",
+            "values": {"name": "br-lan", "type": "bridge", "ports": ports}})
+    };
+    for list in [
+        json!([interface(json!({"proto": "static", "device": "eth1"})), lan]),
+        json!([interface(json!({"proto": "dhcpv6", "device": "eth1"})), lan]),
+    ] {
+        assert_eq!(opened(list.clone()), ["input lan ", "forward lan lan"], "{list}");
+    }
+    for list in [
+        json!([moved("lan", "eth1")]),
+        json!([moved("lan", "eth1"), moved("wan", "br-lan")]),
+        json!([bridge(json!(["eth0", "eth1"]))]),
+        json!([bridge(json!("eth0 usb0"))]),
+    ] {
+        assert_eq!(opened(list.clone()), ["input lan "], "{list}");
+    }
+    for list in [
+        json!([interface(json!({"proto": "static", "device": "eth1.7"})), lan]),
+        json!([bridge(json!(["eth0", "eth2"]))]),
+        json!([moved("wan", "eth2")]),
+    ] {
+        assert_eq!(opened(list.clone()), [""; 0], "{list}");
+    }
+    // What comes in at the port below a line of PPPoE is the modem's.
+    let pppoe = NETWORK.replacen("proto dhcp", "proto pppoe", 1);
+    let modem = json!([interface(json!({"proto": "static", "device": "eth1"})), lan]);
+    assert_eq!(opened_in(&pppoe, FIREWALL, modem), [""; 0]);
+}

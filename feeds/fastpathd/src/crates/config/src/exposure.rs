@@ -19,7 +19,7 @@ use crate::fw4::{self, Transport};
 use reach::{Families, Target};
 
 pub use reach::{Kind, Packet, Packets};
-pub use router::{Router, listens, services};
+pub use router::{Router, has_own_device, listens, services};
 
 /// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +113,12 @@ fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
 /// [`crate::parse_uci`] for the file.
 #[must_use]
 pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
-    let firewall = &package(firewall);
+    openings(&package(firewall), router)
+}
+
+/// [`exposures`] of a package that is read already.
+#[must_use]
+pub fn openings(firewall: &Package, router: &Router) -> Vec<Exposure> {
     let mut found = Found {
         outer: zones_to_internet(firewall, router),
         denials: denials(firewall, router),
@@ -208,7 +213,7 @@ fn denials<'a>(firewall: &'a Package, router: &Router) -> Vec<Denial<'a>> {
     let denial = |(place, rule)| Denial {
         order: order(rule, place),
         rule,
-        packets: reach::denies(firewall, rule, router),
+        packets: reach::denies(rule, router),
     };
     rules.map(denial).collect()
 }

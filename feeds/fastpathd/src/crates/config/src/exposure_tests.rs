@@ -209,6 +209,9 @@ fn an_option_narrows_a_rule_only_if_it_excludes_something() {
         ("dest_port", "1:32767 32768:65535"),
         ("dest_port", "!22"),
         ("dest_port", "1024-65535"),
+        ("dest_port", "1-32767"),
+        ("dest_port", "0-1023"),
+        ("dest_port", "1:300 400:900"),
         ("src_port", "1-65535"),
         ("src_port", "53"),
         ("src_ip", "0.0.0.0/0"),
@@ -223,6 +226,7 @@ fn an_option_narrows_a_rule_only_if_it_excludes_something() {
         ("ipset", "!blocked"),
         ("mark", "0x0"),
         ("mark", "!1"),
+        ("mark", "0x100/0x3f00"),
         ("dscp", "CS0"),
         ("limit", "10/second"),
         ("weekdays", "Mon Tue Wed Thu Fri Sat Sun"),
@@ -246,7 +250,6 @@ fn an_option_narrows_a_rule_only_if_it_excludes_something() {
         ("src_ip", "198.51.100.0/24"),
         ("src_ip", "10.0.0.0/255.0.0.0"),
         ("src_ip", "fc00::/7"),
-        ("mark", "0x1"),
         ("helper", "ftp"),
         ("ipset", "friends"),
     ] {
@@ -257,6 +260,7 @@ fn an_option_narrows_a_rule_only_if_it_excludes_something() {
     assert_eq!(zone(&[("dest_ip", "::9/::ffff:ffff:ffff:ffff")]), []);
     assert_eq!(rule(&[("dest_ip", "224.0.0.0/4")]), []);
     assert_eq!(zone(&[("dest_port", "22 80 443")]), []);
+    assert_eq!(zone(&[("dest_port", "16384-32767")]), [], "telephony");
 }
 
 #[test]

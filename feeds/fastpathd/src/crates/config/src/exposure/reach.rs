@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whom and what a rule or redirect lets in. Options that exclude nobody, or that the sender
 //! chooses, do not narrow it: source ports, times, limits of rates, DSCP, the neighbour's MAC
-//! address, options that fw4 does not know.
+//! address, marks, which other packages set, options that fw4 does not know.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,9 @@ use uci::{Package, Section};
 use super::{Router, text};
 use crate::fw4::{self, Addresses, Protocol, Transport};
 
-/// More of the 65,536 ports than this count as all.
-const MOST_PORTS: usize = 0x8000;
+/// More ports than half of all, or than half of the well-known ones, count as all.
+const ALL_PORTS: usize = 0x1_0000;
+const WELL_KNOWN: usize = 1024;
 /// Senders of more addresses than a /8 of IPv4 or a /16 of IPv6 count as anybody.
 const MOST_IPV4: u128 = 1 << (128 - 8);
 const MOST_IPV6: u128 = 1 << (128 - 16);
@@ -131,17 +132,16 @@ pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Pac
 #[rustfmt::skip]
 const DENIALS: &[&str] = &[
     "_name", "comment", "counter", "dest", "dest_port", "enabled", "family", "log", "log_limit",
-    "name", "proto", "src", "src_ip", "target",
+    "name", "proto", "src", "target",
 ];
 
-/// The packets that a rule surely drops or rejects, but for few senders.
-pub(super) fn denies(firewall: &Package, rule: &Section, router: &Router) -> Packets {
+/// The packets that a rule surely drops or rejects, from all senders.
+pub(super) fn denies(rule: &Section, router: &Router) -> Packets {
     let protocols = rule.words("proto");
     let is_all = |word: &&str| fw4::protocol(word) == Protocol::Any;
     let all_ports = Ports::of(&rule.words("dest_port"));
     if !rule.options.keys().all(|option| DENIALS.contains(&option.as_str()))
         || protocols.iter().any(|word| fw4::negation(word).0)
-        || rule.words("src_ip").iter().any(|word| subnet(word).is_none())
         || !rule.words("dest_port").iter().all(|word| fw4::ports(fw4::negation(word).1).is_some())
     {
         return Packets::new();
@@ -152,7 +152,7 @@ pub(super) fn denies(firewall: &Package, rule: &Section, router: &Router) -> Pac
         Kind::Ports(_) => all_ports.0[1..].iter().all(|on| *on),
         Kind::Other => protocols.iter().any(is_all),
     });
-    strangers(firewall, rule).and(Families::named(rule.text("family"))).of(&kinds)
+    Families::named(rule.text("family")).of(&kinds)
 }
 
 /// Where a redirect leads.
@@ -216,11 +216,8 @@ fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
 /// The families of which nearly everyone on the Internet meets its conditions.
 fn strangers(firewall: &Package, section: &Section) -> Families {
     const NOBODY: Families = Families { four: false, six: false };
-    let positive = |option: &str| {
-        let word = fw4::negation(text(section, option));
-        (!word.0 && !word.1.is_empty()).then_some(word.1)
-    };
-    if positive("helper").is_some() || positive("mark").is_some_and(|of| is_foreign(firewall, of)) {
+    let helper = fw4::negation(text(section, "helper"));
+    if !helper.0 && !helper.1.is_empty() {
         return NOBODY;
     }
     let set = fw4::negation(text(section, "ipset"));
@@ -237,13 +234,6 @@ fn strangers(firewall: &Package, section: &Section) -> Families {
         of("src_ip", wanted).and(of("dest_ip", Wanted::Any)).and(of("src_dip", Wanted::Any))
     };
     has(Wanted::Most).and(by_set)
-}
-
-/// Whether packets of strangers lack a mark: they have none unless a rule sets one.
-fn is_foreign(firewall: &Package, mark: &str) -> bool {
-    let value = mark.split('/').next().unwrap_or_default().trim_start_matches(['0', 'x', 'X']);
-    let sets = |of: &Section| of.options.keys().any(|option| option.starts_with("set_"));
-    !value.is_empty() && !firewall.of("rule").any(sets)
 }
 
 /// Whether a set is one of few senders: a set of ports or destinations is not, nor one that lists
@@ -353,10 +343,10 @@ impl Ports {
             fw4::ports(word).map(|range| (negated, range))
         };
         let Some(ranges) = words.iter().map(read).collect::<Option<Vec<_>>>() else {
-            return Self(vec![true; 0x1_0000]);
+            return Self(vec![true; ALL_PORTS]);
         };
         let listed = ranges.iter().any(|(negated, _)| !negated);
-        let mut ports = vec![!listed; 0x1_0000];
+        let mut ports = vec![!listed; ALL_PORTS];
         for wanted in [false, true] {
             for (_, range) in ranges.iter().filter(|(negated, _)| *negated == wanted) {
                 ports[usize::from(*range.start())..=usize::from(*range.end())].fill(!wanted);
@@ -366,7 +356,8 @@ impl Ports {
     }
 
     fn are_all(&self) -> bool {
-        self.0.iter().filter(|on| **on).count() > MOST_PORTS
+        let are_most = |ports: &[bool]| ports.iter().filter(|on| **on).count() > ports.len() / 2;
+        are_most(&self.0) || are_most(&self.0[..WELL_KNOWN])
     }
 
     /// Services among them, and the others if they are nearly all.

@@ -82,6 +82,12 @@ pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
     ports
 }
 
+/// Whether packets of a line arrive at another device than the one that its interface names.
+#[must_use]
+pub fn has_own_device(line: &Section) -> bool {
+    LINE_PROTOCOLS.contains(&text(line, "proto"))
+}
+
 impl Router {
     /// With the interfaces of `/etc/config/network`, of which those in `lines` lead to the Internet
     /// whatever their protocol, and these ports of its services.
