@@ -10,12 +10,14 @@ use model::{Condition, NatStage, Outcome, PacketChain, Step, Test};
 use serde_json::Value;
 
 use crate::nft::{NftCommand, NftError};
-use crate::rules::FLOWTABLE_PRIORITY;
+use crate::rules::{FLOWTABLE_PRIORITY, OFFLOAD_PRIORITY};
 
 mod matches;
+mod values;
 mod walk;
 
 use matches::{Elements, SetInfo};
+use values::is_harmless_of_elements;
 use walk::{Draft, Found, Walk};
 
 /// Steps of one chain that are written as rules. A longer chain excludes all of its flows.
@@ -32,8 +34,8 @@ type Name = (String, String, String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     /// A hook of IP. The addresses that it sees; `None` if that depends on the order of chains.
-    /// `tracked`: conntrack comes before.
-    Ip { stage: Option<NatStage>, prerouting: bool, tracked: bool },
+    /// `tracked`: conntrack comes before. `behind`: the chain that offloads comes before.
+    Ip { stage: Option<NatStage>, prerouting: bool, tracked: bool, behind: bool },
     /// Ingress or egress of devices. `early` chains run before the flowtable's hook.
     Devices { names: Vec<String>, leaving: bool, early: bool },
     /// A bridge.
@@ -43,6 +45,14 @@ enum Place {
 impl Place {
     fn is_prerouting(&self) -> bool {
         matches!(self, Self::Ip { prerouting: true, .. })
+    }
+
+    /// Packets that the chain drops have been noted as passed, and have added their flow.
+    fn is_behind(&self) -> bool {
+        match self {
+            Self::Ip { behind, .. } => *behind,
+            Self::Devices { leaving, .. } | Self::Bridge { leaving } => *leaving,
+        }
     }
 }
 
@@ -253,7 +263,11 @@ fn place(chain: &Value) -> Option<Place> {
     };
     let prerouting = hook == "prerouting";
     let tracked = !prerouting || priority > Some(CONNTRACK);
-    let ip = |stage| Some(Place::Ip { stage, prerouting, tracked });
+    let behind = match hook {
+        "forward" => priority.is_none_or(|priority| priority >= OFFLOAD_PRIORITY),
+        _ => hook == "postrouting",
+    };
+    let ip = |stage| Some(Place::Ip { stage, prerouting, tracked, behind });
     let devices = |leaving| {
         let names = match chain.get("dev") {
             Some(Value::String(one)) => vec![one.clone()],
@@ -305,7 +319,10 @@ fn set_info(set: &Value, filled: &BTreeSet<Name>) -> SetInfo {
         _ => Elements::Unknown,
     };
     let dynamic = flags.contains(&"dynamic") || filled.contains(&name_of(set, "name"));
-    SetInfo { elements, dynamic, expires: flags.contains(&"timeout") }
+    let statements = set.get("stmt").and_then(Value::as_array);
+    let mut kinds = statements.into_iter().flatten().filter_map(Value::as_object).flatten();
+    let decides = kinds.any(|(kind, _)| !is_harmless_of_elements(kind));
+    SetInfo { elements, dynamic, expires: flags.contains(&"timeout"), decides }
 }
 
 fn name_of(object: &Value, key: &str) -> Name {

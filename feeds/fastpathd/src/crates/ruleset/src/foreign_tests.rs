@@ -295,19 +295,27 @@ mod property {
     }
 
     /// What becomes of a packet: whether it reaches a limit, and whether the chain has ended.
-    fn walk(chains: &[Rules; 2], at: usize, flow: &Flow, reply: bool) -> (bool, bool) {
+    /// A drop behind the chain that offloads acts as a limit does.
+    fn walk(
+        chains: &[Rules; 2],
+        at: usize,
+        flow: &Flow,
+        reply: bool,
+        behind: bool,
+    ) -> (bool, bool) {
         for (atoms, verdict) in &chains[at] {
             if !atoms.iter().all(|atom| atom.holds(flow, reply)) {
                 continue;
             }
             match verdict {
-                Verdict::Accept | Verdict::Drop => return (false, true),
+                Verdict::Accept => return (false, true),
+                Verdict::Drop => return (behind, true),
                 Verdict::Limit => return (true, true),
                 Verdict::Count => {}
                 Verdict::Return => return (false, false),
                 Verdict::Jump | Verdict::Goto if at == 1 => {}
                 Verdict::Jump | Verdict::Goto => {
-                    let (reached, ended) = walk(chains, 1, flow, reply);
+                    let (reached, ended) = walk(chains, 1, flow, reply, behind);
                     if reached || ended || *verdict == Verdict::Goto {
                         return (reached, true);
                     }
@@ -317,9 +325,10 @@ mod property {
         (false, false)
     }
 
-    fn listing(chains: &[Rules; 2]) -> Value {
+    fn listing(chains: &[Rules; 2], behind: bool) -> Value {
+        let priority = if behind { 50 } else { 0 };
         let mut objects = vec![json!({"chain": {"family": "inet", "table": "t", "name": "c0",
-            "type": "filter", "hook": "forward", "prio": 0, "policy": "accept"}})];
+            "type": "filter", "hook": "forward", "prio": priority, "policy": "accept"}})];
         for (at, rules) in chains.iter().enumerate() {
             for (atoms, verdict) in rules {
                 let mut expr: Vec<Value> = atoms.iter().map(Atom::json).collect();
@@ -371,10 +380,11 @@ mod property {
         fn a_flow_is_slow_if_and_mostly_only_if_a_packet_reaches_a_limit(
             a in rules(),
             b in rules(),
+            behind in any::<bool>(),
         ) {
             let chains = [a, b];
             let flowtable = BTreeSet::new();
-            let judged = slow(&super::chains(&listing(&chains), &around(&flowtable)));
+            let judged = slow(&super::chains(&listing(&chains, behind), &around(&flowtable)));
             let has = |wanted: &dyn Fn(&Rule) -> bool| {
                 chains.iter().flatten().any(wanted)
             };
@@ -384,7 +394,7 @@ mod property {
                 *verdict == Verdict::Return || atoms.iter().any(|a| matches!(a.field, Field::Mac))
             });
             for flow in flows() {
-                let reached = [false, true].map(|reply| walk(&chains, 0, &flow, reply).0);
+                let reached = [false, true].map(|reply| walk(&chains, 0, &flow, reply, behind).0);
                 let is_slow = judged.contains(&flow.name);
                 prop_assert!(is_slow || reached == [false; 2], "{}", flow.name);
                 if understood {

@@ -21,6 +21,8 @@ mod reached;
 
 /// Hook and priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
 const HOOK: (&str, &str) = ("forward", "filter + 20");
+/// Its priority as nft lists it.
+pub(crate) const OFFLOAD_PRIORITY: i64 = 20;
 
 /// The chain that holds only the gate, and can be replaced alone.
 pub(crate) const GATE: &str = "ips_queue";

@@ -4,12 +4,11 @@
 //! of a flow.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
-use config::Network;
 use model::{Condition, Test};
 use serde_json::Value;
 
+use super::values::{address_range, has_statement, is_catch_all, number, port_range, words};
 use super::{Name, Place, text};
 
 /// Whether an expression that is not understood has the same outcome for all packets of a flow.
@@ -37,6 +36,8 @@ pub(super) struct SetInfo {
     pub(super) elements: Elements,
     pub(super) dynamic: bool,
     pub(super) expires: bool,
+    /// Its elements have statements that decide about each packet.
+    pub(super) decides: bool,
 }
 
 pub(super) enum Elements {
@@ -67,6 +68,18 @@ impl Scope<'_> {
     /// Conntrack has seen the packets.
     fn is_tracked(&self) -> bool {
         matches!(self.place, Place::Ip { tracked: true, .. })
+    }
+
+    /// Whether elements of this set or map have statements that decide about each packet.
+    pub(super) fn decides(&self, set: &Value) -> bool {
+        if let Some(name) = set.as_str().and_then(|text| text.strip_prefix('@')) {
+            let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
+            return self.sets.get(&name).is_some_and(|set| set.decides);
+        }
+        match set.get("set") {
+            Some(Value::Array(list)) => list.iter().any(has_statement),
+            one => one.is_some_and(has_statement),
+        }
     }
 
     /// `{"op": …, "left": …, "right": …}`
@@ -121,8 +134,15 @@ impl Scope<'_> {
                 self.device(key.starts_with('o'), left, right, holds)
             }
             "pkttype" => {
-                let unicast = words(right).iter().any(|word| matches!(*word, "unicast" | "host"));
-                if unicast == holds { Match::Always } else { Match::Never }
+                let words = words(right);
+                let is = |kinds: &[&str]| words.iter().any(|word| kinds.contains(word)) == holds;
+                // At a port, frames to another address may be for its bridge.
+                let other = !self.is_ip() && is(&["other"]);
+                match (is(&["unicast", "host"]), other) {
+                    (true, _) => Match::Always,
+                    (false, true) => Match::Unknown(Fixed),
+                    (false, false) => Match::Never,
+                }
             }
             _ => self.unknown(left, right),
         }
@@ -150,6 +170,9 @@ impl Scope<'_> {
     }
 
     fn payload(&mut self, payload: &Value, left: &Value, right: &Value, holds: bool) -> Match {
+        if is_inner(payload) {
+            return self.unknown(left, right);
+        }
         let (protocol, field) = (text(payload, "protocol"), text(payload, "field"));
         match (protocol, field) {
             ("ip" | "ip6", "saddr" | "daddr") => {
@@ -291,6 +314,7 @@ impl Scope<'_> {
                     elements: Elements::Known(list),
                     dynamic: false,
                     expires: false,
+                    ..
                 }) => list.clone(),
                 _ => return None,
             }
@@ -343,7 +367,8 @@ pub(super) fn implied(expression: &Value) -> Match {
     if let Some(Value::Array(parts)) = expression.get("&") {
         return parts.first().map_or(Match::Always, implied);
     }
-    let header = expression.get("payload").map_or("", |payload| text(payload, "protocol"));
+    let payload = expression.get("payload").filter(|payload| !is_inner(payload));
+    let header = payload.map_or("", |payload| text(payload, "protocol"));
     match header {
         "ip" => when(Test::Ipv6, false),
         "ip6" => when(Test::Ipv6, true),
@@ -355,9 +380,9 @@ pub(super) fn implied(expression: &Value) -> Match {
     }
 }
 
-/// The element that stands for all others.
-pub(super) fn is_catch_all(element: &Value) -> bool {
-    element.as_str() == Some("*")
+/// A header within a tunnel's packet.
+fn is_inner(payload: &Value) -> bool {
+    payload.get("tunnel").is_some()
 }
 
 /// A set without elements.
@@ -414,6 +439,7 @@ pub(super) fn steadiness(expression: &Value) -> Steadiness {
             | "proto-dst" | "helper" | "direction" => Fixed,
             _ => Varies,
         },
+        "payload" if is_inner(value) => Varies,
         "payload" => match (text(value, "protocol"), text(value, "field")) {
             ("ether", _)
             | ("vlan", "id" | "type")
@@ -438,55 +464,4 @@ fn meta_steadiness(key: &str) -> Steadiness {
         | "skgid" | "cgroup" | "secpath" | "ipsec" | "sdif" | "sdifname" => Fixed,
         _ => Varies,
     }
-}
-
-/// All words of an expression: a text, a list, or texts joined by `|`.
-fn words(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(one) => vec![one],
-        Value::Array(many) => many.iter().flat_map(words).collect(),
-        Value::Object(fields) => {
-            let lists = ["set", "|"].into_iter().filter_map(|key| fields.get(key));
-            lists.flat_map(words).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
-    value.as_u64().and_then(|number| number.try_into().ok())
-}
-
-fn address_range(value: &Value) -> Option<(IpAddr, IpAddr)> {
-    let address = |value: &Value| value.as_str()?.parse::<IpAddr>().ok();
-    if let Some(prefix) = value.get("prefix") {
-        let len = u8::try_from(prefix.get("len")?.as_u64()?).ok()?;
-        let network = Network::of(address(prefix.get("addr")?)?, len)?;
-        return Some((network.address, last_of(network)));
-    }
-    if let Some(Value::Array(ends)) = value.get("range") {
-        let [first, last] = ends.as_slice() else { return None };
-        return Some((address(first)?, address(last)?));
-    }
-    address(value).map(|one| (one, one))
-}
-
-fn last_of(network: Network) -> IpAddr {
-    let prefix = u32::from(network.prefix);
-    match network.address {
-        IpAddr::V4(first) => {
-            IpAddr::V4((first.to_bits() | u32::MAX.checked_shr(prefix).unwrap_or(0)).into())
-        }
-        IpAddr::V6(first) => {
-            IpAddr::V6((first.to_bits() | u128::MAX.checked_shr(prefix).unwrap_or(0)).into())
-        }
-    }
-}
-
-fn port_range(value: &Value) -> Option<(u16, u16)> {
-    if let Some(Value::Array(ends)) = value.get("range") {
-        let [first, last] = ends.as_slice() else { return None };
-        return Some((number(first)?, number(last)?));
-    }
-    number(value).map(|one| (one, one))
 }

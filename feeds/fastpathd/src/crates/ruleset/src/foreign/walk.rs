@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Condition, Outcome, RuleName, Step, Test};
 use serde_json::Value;
 
-use super::matches::{Match, Scope, SetInfo, Steadiness, implied, is_catch_all};
+use super::matches::{Match, Scope, SetInfo, Steadiness, implied};
+use super::values::{has_statement, is_catch_all};
 use super::{Acts, Name, Place, text};
 
 /// nft's own limit of nested jumps.
@@ -105,15 +106,15 @@ impl<'a> Walk<'a> {
         };
         let conditions =
             family.map(|ipv6| Condition { test: Test::Ipv6, holds: ipv6 }).into_iter().collect();
-        let exact = !matches!(self.scope.place, Place::Devices { .. });
+        let exact = matches!(self.scope.place, Place::Ip { .. });
         let path = Path { conditions, exact, varies: None, expires: false, base: true };
         let chain = self.name.2.clone();
+        let (family, table, chain_name) = self.name.clone();
+        let rule = RuleName { family, table, chain: chain_name, ..RuleName::default() };
         if self.visit(&chain, &path, 0) != After::Ended && drops_by_policy {
-            self.dropped();
+            self.drops(&path, &rule);
         }
         if self.left == 0 {
-            let (family, table, chain) = self.name.clone();
-            let rule = RuleName { family, table, chain, ..RuleName::default() };
             self.drafts.clear();
             self.reaches(&path, rule, Acts::Always);
         }
@@ -155,6 +156,9 @@ impl<'a> Walk<'a> {
                     let header = value.get("left").map_or(Match::Always, implied);
                     if !here.narrow(header) || !here.narrow(found) {
                         return After::Continues;
+                    }
+                    if value.get("right").is_some_and(|set| self.scope.decides(set)) {
+                        here.vary();
                     }
                 }
                 "limit" | "quota" | "ct count" => here.vary(),
@@ -265,14 +269,8 @@ impl<'a> Walk<'a> {
             }
             "accept" => self.leaves(here),
             // Also `reject`.
-            _ => {
-                self.dropped();
-                if let Some(rule) = here.path.varies.clone() {
-                    self.reaches(&here.path, rule, Acts::Always);
-                    return After::Continues;
-                }
-                self.leaves(here)
-            }
+            _ if self.drops(&here.path, &here.name) => After::Continues,
+            _ => self.leaves(here),
         }
     }
 
@@ -282,13 +280,20 @@ impl<'a> Walk<'a> {
             return After::Continues;
         };
         let Some(elements) = data.get("set").and_then(Value::as_array) else {
+            let mut here = here.clone();
+            if self.scope.decides(data) {
+                here.vary();
+            }
             return self.any_verdict(key, data, here, depth);
         };
         let mut after = After::Continues;
         for element in elements {
             let Some([of, verdict]) = element.as_array().map(Vec::as_slice) else { continue };
-            let of = of.get("elem").and_then(|elem| elem.get("val")).unwrap_or(of);
             let mut here = here.clone();
+            if has_statement(of) {
+                here.vary();
+            }
+            let of = of.get("elem").and_then(|elem| elem.get("val")).unwrap_or(of);
             let found = if is_catch_all(of) {
                 self.scope.unknown(key, of)
             } else {
@@ -310,8 +315,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The elements of a named map are not read: it may lead to any chain of the table.
-    fn any_verdict(&mut self, key: &Value, map: &Value, here: &Here, depth: usize) -> After {
-        let mut here = here.clone();
+    fn any_verdict(&mut self, key: &Value, map: &Value, mut here: Here, depth: usize) -> After {
         let found = self.scope.unknown(key, map);
         if !here.narrow(implied(key)) || !here.narrow(found) {
             return After::Continues;
@@ -328,10 +332,7 @@ impl<'a> Walk<'a> {
         if here.is_uneven() {
             self.some_leave(&here);
         }
-        self.dropped();
-        if let Some(rule) = here.path.varies.clone() {
-            self.reaches(&here.path, rule, Acts::Always);
-        }
+        self.drops(&here.path, &here.name);
         After::MayReturn
     }
 
@@ -359,6 +360,16 @@ impl<'a> Walk<'a> {
     fn reaches(&mut self, path: &Path, rule: RuleName, acts: Acts) {
         let (conditions, outcome) = (path.conditions.clone(), DraftOutcome::Reaches(rule, acts));
         self.drafts.push(Draft { conditions, outcome });
+    }
+
+    /// Drops packets. True if that acts on packets of flows which would be offloaded: on some of
+    /// each flow, or on packets that have been noted as passed.
+    fn drops(&mut self, path: &Path, rule: &RuleName) -> bool {
+        self.dropped();
+        let behind = self.scope.place.is_behind().then_some(rule);
+        let Some(rule) = path.varies.as_ref().or(behind).cloned() else { return false };
+        self.reaches(path, rule, Acts::Always);
+        true
     }
 
     /// Packets that some rule before has not accepted may be dropped here.
