@@ -77,6 +77,8 @@ function field(head: Uint8Array, from: number, length: number): string {
   return decoder.decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
+const isZero = (byte: number): boolean => byte === 0;
+
 const octal = (text: string): number => (/^ *[0-7]+ *$/.test(text) ? parseInt(text, 8) : NaN);
 
 /** The sum of a header's bytes, its own field taken as blanks. */
@@ -88,11 +90,15 @@ function listed(tar: Uint8Array): string[] {
   const names: string[] = [];
   const tree = new Tree();
   let at = 0;
-  let [long, longTarget] = ['', ''];
+  let [long, longTarget, paxTarget] = ['', '', ''];
   for (;;) {
     const head = tar.subarray(at, at + BLOCK);
     if (head.length < BLOCK) throw new ArchiveFault(at === 0 ? 'not-tar' : 'truncated');
-    if (head.every((byte) => byte === 0)) break;
+    if (head.every(isZero)) {
+      // The router's tar ends after two of them.
+      if (tar.subarray(at, at + 2 * BLOCK).every(isZero)) break;
+      throw new ArchiveFault('not-tar');
+    }
     const size = octal(field(head, 124, 12));
     if (octal(field(head, 148, 8)) !== sumOf(head) || Number.isNaN(size)) {
       throw new ArchiveFault('not-tar');
@@ -103,17 +109,21 @@ function listed(tar: Uint8Array): string[] {
     const prefix = field(head, 345, 155);
     const own = field(head, 0, 100);
     const name = long || (prefix ? `${prefix}/${own}` : own);
-    const target = longTarget || field(head, 157, 100);
+    // The router's tar takes these to be empty: what follows would be entries for it.
+    const isEmpty = '125'.includes(kind) || (kind === '0' && /\/$/.test(name));
+    if (isEmpty && size > 0) throw new ArchiveFault('not-tar');
     // GNU's and POSIX' ways to write longer names: entries before the one they belong to.
     if (kind === 'L') long = field(tar, body, size);
     else if (kind === 'K') longTarget = field(tar, body, size);
     else if (kind === 'x') {
-      const records = decoder.decode(tar.subarray(body, body + size));
-      long = recordOf(records, 'path') || long;
-      longTarget = recordOf(records, 'linkpath') || longTarget;
+      const records = recordsOf(tar.subarray(body, body + size));
+      long = records.get('path') || long;
+      paxTarget = records.get('linkpath') || paxTarget;
     } else if (kind !== 'g') {
-      [long, longTarget] = ['', ''];
-      tree.add(name, kind, target);
+      // Not every BusyBox reads `linkpath`.
+      const target = longTarget || field(head, 157, 100);
+      tree.add(name, kind, paxTarget ? [target, paxTarget] : [target]);
+      [long, longTarget, paxTarget] = ['', '', ''];
       if (kind === '0') names.push(name.replace(/^\.\//, ''));
     }
     at = body + Math.ceil(size / BLOCK) * BLOCK;
@@ -122,8 +132,23 @@ function listed(tar: Uint8Array): string[] {
   return names.sort();
 }
 
-const recordOf = (records: string, key: string): string =>
-  new RegExp(`(?:^|\\n)\\d+ ${key}=([^\\n]*)`).exec(records)?.[1] ?? '';
+const RECORD = /^\d+ ([^=]*)=([\s\S]*)\n$/;
+
+/** The records of a pax header, `LENGTH KEY=VALUE` and a line end; of equal keys the last counts. */
+function recordsOf(header: Uint8Array): Map<string, string> {
+  const records = new Map<string, string>();
+  for (let rest = header; rest.length > 0;) {
+    const length = parseInt(decoder.decode(rest.subarray(0, 8)), 10);
+    const [, key = '', value = '\0'] = RECORD.exec(decoder.decode(rest.subarray(0, length))) ?? [];
+    const isPath = key === '' || key.endsWith('path');
+    if (!(length <= rest.length) || (isPath && value.includes('\0'))) {
+      throw new ArchiveFault('not-tar');
+    }
+    records.set(key, value);
+    rest = rest.subarray(length);
+  }
+  return records;
+}
 
 /** The folders and the name of a path; undefined if it leaves the root. */
 function partsOf(path: string, from: readonly string[] = []): string[] | undefined {
@@ -146,7 +171,7 @@ class Tree {
   readonly #links = new Set<string>();
   readonly #files = new Set<string>();
 
-  add(name: string, kind: string, target: string): void {
+  add(name: string, kind: string, targets: readonly string[]): void {
     const parts = name.split('/').includes('..') ? undefined : partsOf(name);
     if (name === '' || !parts) throw new ArchiveFault('outside', name);
     const own = parts.join('/');
@@ -155,19 +180,19 @@ class Tree {
       throw new ArchiveFault('outside', name);
     }
     if (kind === '0') this.#files.add(own);
-    else if (kind === '1') this.#hard(name, target);
-    else if (kind === '2') this.#soft(name, own, parts.slice(0, -1), target);
+    else if (kind === '1') this.#hard(name, targets);
+    else if (kind === '2') this.#soft(name, own, parts.slice(0, -1), targets);
     else if (kind !== '5') throw new ArchiveFault('link', name);
   }
 
-  #hard(name: string, target: string): void {
-    if (!this.#files.has(partsOf(target)?.join('/') ?? '')) throw new ArchiveFault('link', name);
+  #hard(name: string, targets: readonly string[]): void {
+    const isFile = (target: string) => this.#files.has(partsOf(target)?.join('/') ?? '');
+    if (!targets.every(isFile)) throw new ArchiveFault('link', name);
   }
 
-  #soft(name: string, own: string, folder: readonly string[], target: string): void {
-    if (target === '' || !partsOf(target, folder) || this.#files.has(own)) {
-      throw new ArchiveFault('link', name);
-    }
+  #soft(name: string, own: string, folder: readonly string[], targets: readonly string[]): void {
+    const staysInside = (target: string) => target !== '' && partsOf(target, folder);
+    if (!targets.every(staysInside) || this.#files.has(own)) throw new ArchiveFault('link', name);
     this.#links.add(own);
   }
 }

@@ -69,7 +69,7 @@ describe('a backup', () => {
         network,
         entry('././@LongLink', long, 'L'),
         entry('etc/long', 'x'),
-        entry('pax', pax, 'x'),
+        entry('pax', `18 xattr=\0\n\0path=\n${pax}`, 'x'),
         entry('etc/other', ''),
         entry('etc/link', '', '2', 'passwd'),
       ),
@@ -119,8 +119,50 @@ describe('a backup', () => {
       ),
     ],
     ['link etc/tty', packed(network, entry('etc/tty', '', '3'))],
+    [
+      'link etc/own',
+      packed(
+        network,
+        entry('pax', '18 linkpath=other\n', 'x'),
+        entry('etc/own', '', '2', '/etc/shadow'),
+      ),
+    ],
+    [
+      'outside etc/l/x',
+      packed(
+        network,
+        entry('etc/l', '', '2', 'rc.d'),
+        entry('pax', '15 path=etc/ok\n16 path=etc/l/x\n', 'x'),
+        entry('etc/ok', 'x'),
+      ),
+    ],
+    [
+      'outside etc/l/x',
+      packed(
+        network,
+        entry('etc/l', '', '2', 'rc.d'),
+        entry('pax', '27 comment=\n15 path=etc/ok\n16 path=etc/l/x\n', 'x'),
+        entry('etc/ok', 'x'),
+      ),
+    ],
+    ['not-tar', packed(network, entry('pax', '99 path=etc/ok\n', 'x'), entry('etc/ok', 'x'))],
+    ['not-tar', packed(network, entry('pax', '17 path=etc/ok\0x\n', 'x'), entry('etc/ok', 'x'))],
   ])('is refused: %s', async (flaw, file) => {
     expect(await flawOf(file)).toBe(flaw);
+  });
+
+  it('hides no entry from the page that the router reads', async () => {
+    const hidden = entry('etc/shadow', 'root::0:0').toString('latin1');
+    for (const kind of ['1', '2', '5']) {
+      const target = kind === '5' ? '' : 'config/network';
+      const file = packed(network, entry('etc/x', hidden, kind, target));
+      expect(await flawOf(file), kind).toBe('not-tar');
+    }
+    expect(await flawOf(packed(network, entry('etc/x/', hidden)))).toBe('not-tar');
+    const zeros = Buffer.alloc(512);
+    expect(await flawOf(packed(network, zeros, entry('etc/shadow', 'x')))).toBe('not-tar');
+    expect(await namesOf(new Blob([Buffer.concat([network, zeros])]))).toHaveLength(1);
+    expect(await namesOf(packed(network, end, entry('etc/shadow', 'x')))).toHaveLength(1);
   });
 
   it('is refused when it ends in the middle, wherever that is', async () => {
