@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks `/etc/config/dhcp`: pools (interface, `start`, `limit`, `leasetime`) and static leases
-//! (MAC address, name, an IPv4 address that is given once).
+//! (MAC address, once in a network; name; an IPv4 address that is given once).
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -28,11 +28,22 @@ pub(super) fn judge(report: &mut Report<'_>) {
 
 fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
     let networks: Vec<_> = interfaces.iter().flat_map(|interface| networks(interface)).collect();
-    let (mut taken, mut macs) = (BTreeSet::new(), BTreeSet::new());
+    let (mut taken, mut macs) = (BTreeSet::new(), Vec::new());
     for host in report.of("host") {
         report.each(host, "mac", "a MAC address", is_lease_mac);
+        let address = host.text("ip").and_then(|ip| ip.parse::<Ipv4Addr>().ok());
+        let network = address.and_then(|ip| {
+            networks.iter().map(|(_, network)| *network).find(|of| of.contains(ip.into()))
+        });
         for mac in host.words("mac") {
-            if !macs.insert(mac.to_ascii_lowercase().replace('-', ":")) {
+            // dnsmasq takes a host's lease of the network that the host is in.
+            let is_other = |of: &Option<config::Network>| {
+                of.is_some_and(|of| network.is_some_and(|own| own != of))
+            };
+            let bytes = bytes_of(mac);
+            let is_taken = macs.iter().any(|(known, of)| *known == bytes && !is_other(of));
+            macs.push((bytes, network));
+            if is_taken {
                 let text = format!("{} has another host already", mac.escape_debug());
                 report.note(host, "mac", "duplicate", &[("value", mac)], &text);
             }
@@ -40,15 +51,13 @@ fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
         report.text(host, "name", "a name of a host", is_host);
         let ip = host.text("ip").filter(|ip| *ip != "ignore");
         let Some(ip) = ip else { continue };
-        let Ok(address) = ip.parse::<Ipv4Addr>() else {
+        let Some(address) = address else {
             report.wrong(host, "ip", ip, "an IPv4 address");
             continue;
         };
         if networks.iter().any(|(own, _)| *own == address) {
             report.wrong(host, "ip", ip, "an address of a host: it is the router's");
-        } else if !networks.is_empty()
-            && !networks.iter().any(|(_, network)| network.contains(address.into()))
-        {
+        } else if !networks.is_empty() && !network.is_some_and(|of| is_of_host(address, of)) {
             report.wrong(host, "ip", ip, "an address in a network of the router");
         } else if !taken.insert(ip) {
             let text = format!("{ip} is given to another host already");
@@ -65,6 +74,19 @@ fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
         Some((address, config::Network::of(address.into(), prefix.or(mask)?)?))
     };
     interface.words("ipaddr").into_iter().filter_map(network).collect()
+}
+
+/// Whether an address in a network is neither its first nor its last one, which is for broadcasts.
+fn is_of_host(address: Ipv4Addr, network: config::Network) -> bool {
+    let host = u32::MAX.checked_shr(network.prefix.into()).unwrap_or(0);
+    let own = address.to_bits() & host;
+    host <= 1 || (own != 0 && own != host)
+}
+
+/// The bytes of a MAC address as numbers, however each is written.
+fn bytes_of(mac: &str) -> Vec<String> {
+    let bytes = mac.split([':', '-']);
+    bytes.map(|byte| format!("{:0>2}", byte.to_ascii_lowercase())).collect()
 }
 
 /// A MAC address as dnsmasq takes it, with `*` for any byte.

@@ -332,6 +332,16 @@ fn leases_have_an_address_and_a_mac_of_their_own() {
     assert_eq!(found(json!([host("outside", a, "10.99.10.1")])), ["value ip"]);
     let twice = json!([host("one", a, "10.10.10.50"), host("two", b, "10.10.10.51")]);
     assert_eq!(found(twice), ["duplicate mac"]);
+    let short = json!([
+        host("one", "a-b-c-d-e-1", "10.10.10.50"),
+        host("two", "0a:0b:0c:0d:0e:01", "10.10.10.51")
+    ]);
+    assert_eq!(found(short), ["duplicate mac"]);
+    let apart = json!([host("one", a, "10.10.10.50"), host("two", a, "10.10.20.50")]);
+    assert_eq!(found(apart), [""; 0], "in two networks");
+    for none in ["10.10.10.0", "10.10.10.255"] {
+        assert_eq!(found(json!([host("none", a, none)])), ["value ip"], "{none}");
+    }
     assert_eq!(found(json!([host("phones", "48:A9:8A:*:*:*", "10.10.10.53")])), [""; 0]);
     assert_eq!(found(json!([host("short", "a-b-c-d-e-f", "10.10.10.54")])), [""; 0]);
 }
