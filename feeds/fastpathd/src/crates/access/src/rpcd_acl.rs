@@ -52,7 +52,9 @@ fn settle(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), 
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    Err(failed(&format!("{}: {}", ran.status, said.lines().next().unwrap_or_default())))
+    let said = said.lines().next().unwrap_or_default();
+    let end = process::killed(ran.status).unwrap_or_else(|| format!("{}: {said}", ran.status));
+    Err(failed(&end))
 }
 
 /// Whether it was otherwise before.
@@ -147,6 +149,8 @@ mod tests {
         };
         let failed = reloaded("#!/bin/sh\necho no bus >&2\nexit 4\n");
         assert!(failed.ends_with("rpcd reload: exit status: 4: no bus"), "{failed}");
+        let killed = reloaded("#!/bin/sh\necho no bus >&2\nkill -9 $$\n");
+        assert!(killed.contains("signal 9") && !killed.contains("bus"), "{killed}");
         let late = reloaded("#!/bin/sh\nexec sleep 60\n");
         assert!(late.ends_with("rpcd reload: it did not finish within 0 s"), "{late}");
         std::fs::remove_dir_all(&folder).expect("the folder");
