@@ -315,6 +315,21 @@ fn a_restart_that_was_asked_for_is_a_start() {
     assert_eq!(watch.step().state, State::FailingOpen, "excused once");
 }
 
+/// Its configuration changed while the daemon was away, so the daemon's first request replaces the
+/// process that it finds.
+#[test]
+fn a_restart_that_a_new_daemon_asked_for_is_a_start() {
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
+    watch.appears();
+    assert_eq!(watch.steps(8).state, State::Inline, "while suricata -T checks it");
+    watch.dies();
+    assert_eq!(watch.step().state, State::Starting);
+    watch.appears();
+    watch.becomes(State::Inline);
+    watch.dies();
+    assert_eq!(watch.step().state, State::FailingOpen, "excused once");
+}
+
 #[test]
 fn one_that_never_gets_ready_or_listens_nowhere_fails() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);

@@ -30,6 +30,7 @@ impl Watch {
     /// Working for ten seconds.
     pub(super) fn working(mode: InspectionMode, fail: FailPolicy) -> Self {
         let mut watch = Self::starting(mode, fail);
+        watch.step();
         watch.appears();
         watch.steps(20);
         watch

@@ -143,7 +143,7 @@ impl Progress {
         if accepted || self.demand != (Demand { refused, ..before }) {
             self.began = now;
             self.crashed = false;
-            self.may_go = self.there.then_some(now + RESTARTS);
+            self.may_go = (self.there || seen.running).then_some(now + RESTARTS);
             self.may_be_test = Some(now + RESTARTS);
         }
     }

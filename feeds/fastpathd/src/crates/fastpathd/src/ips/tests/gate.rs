@@ -10,6 +10,7 @@ fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
         let answer = ask(core, "ips", json!({}));
         [&answer["state"], &answer["cause"]["code"]].map(|text| text.as_str().unwrap().to_owned())
     };
+    core.probed(sample(Vec::new()));
     inline(&mut core);
     assert_eq!(state(&mut core), ["starting", "rules-pass"], "nft has not answered");
     core.applied(Ok(ruleset::Applied::Replaced));
