@@ -321,6 +321,9 @@ fn a_restart_that_was_asked_for_is_a_start() {
 fn a_restart_that_a_new_daemon_asked_for_is_a_start() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
+    watch.seen.running = false;
+    watch.step();
+    watch.seen.running = true;
     assert_eq!(watch.steps(8).state, State::Inline, "while suricata -T checks it");
     watch.dies();
     assert_eq!(watch.step().state, State::Starting);

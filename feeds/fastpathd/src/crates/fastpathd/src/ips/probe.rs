@@ -45,7 +45,8 @@ impl Rounds {
     fn new() -> Self {
         let mut clock = tokio::time::interval(EVERY);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { clock, number: 0 }
+        // The first round is an even one, which searches.
+        Self { clock, number: 1 }
     }
 
     async fn next(&mut self) -> u32 {
@@ -62,7 +63,7 @@ pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
     loop {
         let round = rounds.next().await;
         if !control.enabled.get() {
-            found = Found::default();
+            (found, rounds.number) = (Found::default(), 1);
             continue;
         }
         if found.runs.is_some_and(|pid| !is_suricata(pid)) {

@@ -84,6 +84,11 @@ pub(super) struct Progress {
     well_since: Option<Duration>,
 }
 
+/// Whether there is a process. One that is not found yet has queues.
+fn is_there(seen: &Observation) -> bool {
+    seen.running || seen.queues.iter().any(Option::is_some)
+}
+
 impl Progress {
     pub(super) fn new(now: Duration) -> Self {
         Self {
@@ -143,13 +148,13 @@ impl Progress {
         if accepted || self.demand != (Demand { refused, ..before }) {
             self.began = now;
             self.crashed = false;
-            self.may_go = (self.there || seen.running).then_some(now + RESTARTS);
+            self.may_go = (self.there || is_there(seen)).then_some(now + RESTARTS);
             self.may_be_test = Some(now + RESTARTS);
         }
     }
 
     fn note_process(&mut self, now: Duration, seen: &Observation) {
-        let there = seen.running || seen.queues.iter().any(Option::is_some);
+        let there = is_there(seen);
         if self.there && !there {
             let excuse =
                 if self.answers.is_some() { &mut self.may_go } else { &mut self.may_be_test };
