@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with bits that they
+//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with state that they
 //! set for others, or with another action than alert. Which are left out: rules with another
 //! keyword than those of `keywords.txt`, with a file, or with our own flow bits. Which lines are
 //! refused: what Suricata may read otherwise. The rest is for Suricata's own test, `trial.rs`.
@@ -32,7 +32,7 @@ pub enum KeepReason {
     /// Its match alone means nothing.
     #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
-    /// Other rules depend on the bits that it sets.
+    /// Other rules depend on the state that it sets.
     #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
     /// `pass`, `reject` and the like.
@@ -250,11 +250,15 @@ fn once(
 }
 
 fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
-    let bits = ["flowbits", "xbits", "hostbits"].into_iter().find(|bits| *bits == name);
-    let verb = value.split(',').next().unwrap_or_default().trim();
-    match (name, bits, verb) {
+    const STATE: [&str; 5] = ["flowbits", "xbits", "hostbits", "dataset", "flowint"];
+    let state = STATE.into_iter().find(|state| *state == name);
+    // Of a flowint the name stands before it.
+    let verb = value.split(',').nth(usize::from(name == "flowint")).unwrap_or_default().trim();
+    match (name, state, verb) {
         ("noalert", ..) | ("flowbits", _, "noalert") => Some(KeepReason::NoAlert),
-        (_, Some(bits), "set" | "unset" | "toggle") => Some(KeepReason::Sets(bits)),
+        (_, Some(state), "set" | "unset" | "toggle" | "+" | "-" | "=") => {
+            Some(KeepReason::Sets(state))
+        }
         _ => None,
     }
 }

@@ -67,6 +67,12 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
     assert_eq!(drop_of("NoAlert;"), Err(KeepReason::NoAlert));
     assert_eq!(drop_of("flowbits: set , a;"), Err(KeepReason::Sets("flowbits")));
     assert_eq!(drop_of("xbits:set,a,track ip_src;"), Err(KeepReason::Sets("xbits")));
+    assert_eq!(drop_of("dataset:set,a,type ip;"), Err(KeepReason::Sets("dataset")));
+    assert_eq!(drop_of("flowint: a , +, 1;"), Err(KeepReason::Sets("flowint")));
+    assert_eq!(drop_of("flowint:a,=,1;"), Err(KeepReason::Sets("flowint")));
+    for only_read in ["dataset:isset,a,type ip;", "flowint:a,>=,1;", "flowint:a,isset;"] {
+        assert!(drop_of(only_read).is_ok(), "{only_read}");
+    }
     for action in ["drop", "pass", "reject"] {
         let text = format!("{action} tcp any any -> any any (sid:1;)");
         let rule = Rule::parse(&text).expect("a rule");
