@@ -18,7 +18,8 @@ pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
     }
-    if let Some(name) = section.text("name") {
+    let is_shown = |name: &&str| config::secret::shown(&section.kind, "name", name) == **name;
+    if let Some(name) = section.text("name").filter(is_shown) {
         return name.to_owned();
     }
     if let (Some(device), Some(vlan)) = (section.text("device"), section.text("vlan")) {

@@ -47,3 +47,11 @@ fn an_order_and_a_name_have_lines() {
     assert_eq!(json!(lines[1])["section"], json!(null));
     assert_eq!(text(&lines)[1], "network: sections in another order");
 }
+
+#[test]
+fn a_label_is_no_value_that_is_not_shown() {
+    let file = "config odd\n option name geheim\nconfig host\n option name 'ann:geheim@h'\n";
+    let package = ::uci::parse(file).unwrap();
+    let labels: Vec<_> = package.sections.iter().map(|of| label(&package, of)).collect();
+    assert_eq!(labels, ["@odd[0]", "@host[0]"]);
+}

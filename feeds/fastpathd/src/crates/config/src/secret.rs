@@ -63,7 +63,8 @@ pub fn shown_url(url: &str) -> String {
 const SECRET: &[&str] =
     &["community", "credential", "pass", "psk", "pwd", "secret", "token", "uuid"];
 /// Whole parts of such names, since other words begin like them: codec, ping.
-const SECRET_PARTS: &[&str] = &["code", "hash", "pin", "pincode", "seed"];
+const SECRET_PARTS: &[&str] =
+    &["bearer", "code", "cookie", "hash", "otp", "pin", "pincode", "pw", "seed"];
 /// Letters and digits in a row that nobody writes but as a secret.
 const LONGEST_WORD: usize = 20;
 

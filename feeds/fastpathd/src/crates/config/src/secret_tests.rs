@@ -186,6 +186,10 @@ fn a_file_with_a_secret_is_known() {
         "config service\n option id 9f86d081884c7d659a2feaa0c55ad015\n",
         "config service\n list id 'a 550e8400e29b41d4a716446655440000'\n",
         "config sim\n option pincode 1234\n",
+        "config mail\n option smtp_pw geheim\n",
+        "config api\n option bearer geheim\n",
+        "config client\n option Cookie geheim\n",
+        "config vpn\n option otp1 geheim\n",
     ] {
         assert!(holds(secret), "{secret}");
     }
