@@ -46,7 +46,7 @@ struct Peer {
 
 /// Those who use the page now; only those who use it by the address `via`, if any do.
 pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
-    let served = ports(|name| std::fs::read_to_string(format!("/etc/config/{name}")).ok());
+    let served = ports(|name| crate::store().config(name).ok().flatten());
     let mut peers = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -81,7 +81,7 @@ pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
 }
 
 /// The ports of the page, by the texts of its servers' files.
-fn ports(read: impl Fn(&str) -> Option<String>) -> BTreeSet<u16> {
+fn ports(read: impl Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
     for name in SERVERS {
         let package = read(name).and_then(|text| ::uci::parse(&text).ok());
@@ -191,7 +191,7 @@ fn port_number(table: &[u8], mac: &str) -> Option<u16> {
 /// One text for each reader here; answers the number of connections.
 #[cfg(feature = "fuzz")]
 pub(crate) fn read_all(text: &str) -> usize {
-    let served = ports(|_| Some(text.to_owned()));
+    let served = ports(|_| Some(text.into()));
     let _ = arp(text, IpAddr::V4(Ipv4Addr::new(10, 10, 10, 10)));
     let mac = neigh(text).map_or_else(|| "2:0:0:0:0:1".to_owned(), |(_, mac)| mac);
     let _ = port_number(text.as_bytes(), &mac);
@@ -226,7 +226,7 @@ mod tests {
             \tlist listen_http '[::]:8888'\n\toption listen_https '4443 0.0.0.0:444'\n\
             config uhttpd 'other'\n\tlist listen_http '81'\n\tlist listen_http 'nonsense'\n";
         let of = |name: &'static str, text: &'static str| {
-            Vec::from_iter(ports(|file| (file == name).then(|| text.to_owned())))
+            Vec::from_iter(ports(|file| (file == name).then(|| text.into())))
         };
         assert_eq!(of("uhttpd", text), [81, 444, 4443, 8888]);
         let nginx = "config server '_lan'\n\tlist listen '8443 ssl default_server'\n\

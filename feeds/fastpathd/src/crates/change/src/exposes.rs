@@ -54,7 +54,7 @@ impl NewExposure {
 /// Ports of this router's services, by their files.
 pub(crate) fn services() -> BTreeSet<u16> {
     exposure::services(|config| {
-        let text = std::fs::read_to_string(format!("/etc/config/{config}")).ok()?;
+        let text = crate::store().config(config).ok()??;
         ::uci::parse(&text).ok()
     })
 }
@@ -64,7 +64,9 @@ pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposur
     let [lines, lines_after] = lines(draft, services);
     let Some([old, firewall]) = in_force(draft) else { return Vec::new() };
     let found = |packages: &Packages, firewall: &Package, lines: &BTreeSet<String>| {
-        openings(firewall, &Router::of(packages.get("network"), services, lines))
+        let mut services = services.clone();
+        services.extend(packages.iter().flat_map(|(name, of)| exposure::listens(name, of)));
+        openings(firewall, &Router::of(packages.get("network"), &services, lines))
     };
     let before = found(&draft.before, &old, &lines);
     let after = found(&draft.after, &firewall, &lines_after);

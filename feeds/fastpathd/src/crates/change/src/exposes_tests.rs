@@ -347,6 +347,23 @@ fn a_section_without_a_name_hides_no_other() {
     }
 }
 
+#[test]
+fn a_service_that_moves_to_an_open_port_is_asked_for() {
+    let open = format!(
+        "{FIREWALL}config rule\n option src wan\n option proto udp\n option dest_port 5300\n \
+         option target ACCEPT\n"
+    );
+    let dhcp = "config dnsmasq d\n option port 53\n";
+    let files = [("firewall", &*open), ("network", NETWORK), ("dhcp", dhcp)];
+    let count = |port: &str| {
+        let edit = json!({"config": "dhcp", "op": "set", "section": "d", "values": {"port": port}});
+        let edits = crate::sample::edits(json!([edit]));
+        let draft = Draft::new(crate::sample::packages(&files), &edits).unwrap();
+        exposes(&draft, &BTreeSet::from([22, 53, 80])).len()
+    };
+    assert_eq!((count("5300"), count("5301")), (1, 0));
+}
+
 /// Packets arrive at the device, whatever interface has it.
 #[test]
 fn an_interface_on_the_device_of_a_line_is_one() {

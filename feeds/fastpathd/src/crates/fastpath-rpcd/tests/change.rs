@@ -141,6 +141,17 @@ fn a_comment_in_latin_1_is_kept_through_a_change_and_its_end() {
     assert_eq!(std::fs::read(router.path("system")).unwrap(), before);
 }
 
+#[test]
+fn a_service_with_a_comment_in_latin_1_is_asked_for() {
+    let router = router("services").with("firewall", "config zone 'w'\n\toption name 'wan'\n");
+    let dropbear = b"config dropbear\n\toption Port '2222' # T\xfcr\n";
+    std::fs::write(router.path("dropbear"), dropbear).unwrap();
+    let values = json!({"src": "wan", "proto": "tcp", "dest_port": "2222", "target": "ACCEPT"});
+    let edits = json!([{"config": "firewall", "op": "add", "type": "rule", "values": values}]);
+    let answer = router.call("ann", "check", json!({"edits": edits}));
+    assert_eq!(answer["exposes"][0]["zone"], "wan", "{answer}");
+}
+
 /// The limits of `schema/change`, and names that it does not have.
 #[test]
 fn an_argument_that_is_not_documented_is_refused() {
