@@ -207,7 +207,7 @@ SHOWN = {
     "userclass", "vendorclass"
   ],
   "rngd": [
-    "device", "enabled", "precmd"
+    "device", "enabled"
   ],
   "route": [
     "disabled", "encap", "gateway", "interface", "metric", "mtu", "netmask", "onlink", "proto",
@@ -263,7 +263,7 @@ SHOWN = {
   "system": [
     "compat_version", "conloglevel", "cronloglevel", "description", "hostname", "kernel_loglevel",
     "klogconloglevel", "log_buffer_size", "log_file", "log_hostname", "log_ip", "log_port",
-    "log_prefix", "log_proto", "log_remote", "log_size", "log_trailer_null", "log_type", "notes",
+    "log_prefix", "log_proto", "log_remote", "log_size", "log_trailer_null", "log_type",
     "timezone", "ttylogin", "urandom_seed", "zonename", "zram_comp_algo", "zram_priority",
     "zram_size_mb"
   ],

@@ -93,6 +93,8 @@ fn nothing_unknown_is_shown() {
         ("wireguard_wg0", "private_key"),
         ("wireguard_wg0", "preshared_key"),
         ("login", "password"),
+        ("rngd", "precmd"),
+        ("system", "notes"),
         ("ddns", "enabled"),
         ("", "name"),
         ("fastpath", "ENABLED"),
