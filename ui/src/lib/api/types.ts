@@ -981,9 +981,10 @@ export interface Revocation {
  */
 export interface RevocationCause {
   /**
-   * stable name; empty: there was none. rules: another program changed rules of nftables; elements: elements of sets; mtu: the MTU of a link is smaller; ipsec: policies of IPsec were changed; stations: a host is behind another port or has another MAC; flush: the method flush
+   * stable name; empty: there was none. rules: another program changed rules of nftables; elements: elements of sets; mtu: the MTU of a link is smaller; ipsec: policies of IPsec were changed; forwarding: forwarding was switched off, or a reverse path filter on, or a bridge port is off, blocks or is locked; stations: a host is behind another port or has another MAC; flush: the method flush
    */
-  code: '' | 'rules' | 'elements' | 'routes' | 'mtu' | 'ipsec' | 'stations' | 'flush';
+  code:
+    '' | 'rules' | 'elements' | 'routes' | 'mtu' | 'ipsec' | 'forwarding' | 'stations' | 'flush';
   /**
    * always empty
    */

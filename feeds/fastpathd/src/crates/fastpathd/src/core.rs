@@ -54,7 +54,8 @@ impl Core {
     pub(crate) fn second(&mut self, readings: &Readings) -> Vec<Effect> {
         self.sys.read(readings, self.now.mono);
         self.network.name_hosts(&readings.leases, &readings.hosts);
-        let mut effects = self.ebpf_second();
+        let mut effects = self.mtu6_second(&readings.mtu6);
+        effects.extend(self.ebpf_second());
         effects.extend(self.conntrack_second());
         effects.extend(self.network.second());
         effects.extend(self.roaming_second());

@@ -17,6 +17,7 @@ pub(crate) fn link(index: u32, name: &str, kind: LinkKind) -> Link {
         kind,
         mac: (!ppp).then_some(Mac([2, 0, 0, 0, 0, u8::try_from(index).unwrap()])),
         mtu: 1500,
+        mtu6: 1500,
         up: true,
         carrier: true,
         master: None,

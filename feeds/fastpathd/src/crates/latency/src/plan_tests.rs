@@ -11,6 +11,7 @@ fn link(index: u32, name: &str, kind: LinkKind, lower: Option<u32>) -> Link {
         kind,
         mac: None,
         mtu: 1500,
+        mtu6: 1500,
         up: true,
         carrier: true,
         operstate: 6,

@@ -91,7 +91,20 @@ fn link_message(message: &Message<'_>) -> Option<Decoded> {
     if message.kind == libc::RTM_DELLINK {
         return Some(Decoded::Change(Change::LinkGone(index)));
     }
-    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(Decoded::Change)
+    let link = link(&header, index, LinkAttrs::new(attrs))?;
+    let mtu6 = mtu6(attrs).unwrap_or(link.mtu6);
+    Some(Decoded::Change(Change::Link(Link { mtu6, ..link })))
+}
+
+/// `IFLA_INET6_CONF`: all settings of the device, 32 bits each.
+fn mtu6(attrs: &[u8]) -> Option<u32> {
+    const AF_SPEC: u16 = 26;
+    const AF_INET6: u16 = 10;
+    const CONF: u16 = 2;
+    const MTU6: usize = 2;
+    let of_ipv6 = attribute(attribute(attrs, AF_SPEC)?, AF_INET6)?;
+    let value = attribute(of_ipv6, CONF)?.get(4 * MTU6..)?.first_chunk()?;
+    Some(u32::from_ne_bytes(*value)).filter(|mtu| *mtu != 0)
 }
 
 fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<Link> {
@@ -108,6 +121,7 @@ fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<
         kind: LinkKind::Ethernet,
         mac: None,
         mtu: 0,
+        mtu6: u32::MAX,
         up: header.ifi_flags & IFF_UP != 0,
         carrier: header.ifi_flags & IFF_RUNNING != 0,
         operstate: 0,

@@ -97,6 +97,17 @@ fn recorded_links() {
     assert_eq!(links[2].master, Some(links[6].index));
 }
 
+#[test]
+fn ipv6_has_an_mtu_of_its_own() {
+    let settings: Vec<u8> = [1_u32, 64, 1300, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let of_ipv6 = attr(26, &attr(10, &attr(2, &settings)));
+    for (of_ipv6, expected) in [(of_ipv6, 1300), (Vec::new(), u32::MAX)] {
+        let payload = [ifinfomsg(0, 3), attr(libc::IFLA_IFNAME, b"wan\0"), of_ipv6].concat();
+        let Change::Link(link) = change(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+        assert_eq!(link.mtu6, expected);
+    }
+}
+
 /// A VLAN device with these maps, as pairs of the kernel's numbers.
 fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
     let map = |kind: u16, pairs: &[(u32, u32)]| {

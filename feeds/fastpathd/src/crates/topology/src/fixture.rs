@@ -84,6 +84,7 @@ pub(crate) fn link(index: u32, name: &str) -> Link {
         kind: LinkKind::Ethernet,
         mac: Some(Mac([2, 0, 0, 0, 0, u8::try_from(index).unwrap()])),
         mtu: 1500,
+        mtu6: 1500,
         up: true,
         carrier: true,
         operstate: 6,

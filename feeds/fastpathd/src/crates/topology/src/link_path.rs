@@ -105,7 +105,11 @@ impl Topology {
             session: None,
             local: link.mac,
             next_hop,
-            mtu: route.map_or(link.mtu, |mtu| mtu.min(link.mtu)),
+            mtu: route.unwrap_or(u32::MAX).min(if address.is_ipv6() {
+                link.mtu6
+            } else {
+                link.mtu
+            }),
             links: Vec::new(),
             station: None,
         };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::change::Change;
 use crate::fixture::{self, gateway, model};
-use crate::types::{BridgeVlan, NeighbourState, PortVlan, Route, VlanPriorities};
+use crate::types::{BridgeVlan, Link, Neighbour, NeighbourState, PortVlan, Route, VlanPriorities};
 
 fn path(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
     model.link_path(address.parse().unwrap(), None)
@@ -41,6 +41,24 @@ fn the_mtu_of_a_route_holds() {
         let route = Route { mtu, ..fixture::route(device, "10.10.10.0/24", None) };
         assert!(model.apply(Change::RouteReplaced(route)));
         assert_eq!(path(&model, "10.10.10.10").unwrap().mtu, expected);
+    }
+}
+
+#[test]
+fn the_mtu_of_ipv6_holds_for_ipv6() {
+    let mut model = gateway();
+    let device = model.link_named("br-lan.10").unwrap().clone();
+    let host = path(&model, "10.10.10.10").unwrap().next_hop;
+    model.apply(Change::Neighbour(Neighbour {
+        index: device.index,
+        address: "2001:db8:10::10".parse().unwrap(),
+        mac: Some(host),
+        state: NeighbourState::Valid,
+    }));
+    for (mtu6, expected) in [(1300, 1300), (9000, 1500)] {
+        assert!(model.apply(Change::Link(Link { mtu6, ..device.clone() })));
+        assert_eq!(path(&model, "2001:db8:10::10").unwrap().mtu, expected);
+        assert_eq!(path(&model, "10.10.10.10").unwrap().mtu, 1500);
     }
 }
 

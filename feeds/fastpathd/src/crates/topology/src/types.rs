@@ -91,6 +91,9 @@ pub struct Link {
     pub mac: Option<Mac>,
     /// Largest packet, bytes.
     pub mtu: u32,
+    /// Largest packet of IPv6 (`net.ipv6.conf.….mtu`, from router advertisements for example).
+    /// A change of the setting is no event.
+    pub mtu6: u32,
     /// Administratively up.
     pub up: bool,
     /// Has a carrier.

@@ -83,6 +83,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     if daemon.core.sys.machine().ipsec {
         spawn_local(offload::run::watch_policies(daemon.io.events.clone()));
     }
+    spawn_local(offload::switches::watch(daemon.io.events.clone()));
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

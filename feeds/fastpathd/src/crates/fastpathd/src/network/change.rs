@@ -43,7 +43,7 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
 /// Whether this change makes the MTU of a link smaller. It is not part of the topology yet.
 pub(super) fn shrinks(change: &NetworkChange, topology: &Topology) -> bool {
     let NetworkChange::Link(link) = change else { return false };
-    topology.link(link.index).is_some_and(|known| link.mtu < known.mtu)
+    topology.link(link.index).is_some_and(|known| link.mtu < known.mtu || link.mtu6 < known.mtu6)
 }
 
 /// Whether this change may reroute flows that do not depend on the changed object: through

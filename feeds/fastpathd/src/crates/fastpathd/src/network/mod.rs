@@ -11,7 +11,7 @@ use config::Network;
 use flows::Now;
 use ruleset::Segments;
 use serde_json::Value;
-use topology::{Change, RouteAnswer, RouteBatch, RouteQuery, Topology};
+use topology::{Change, Link, RouteAnswer, RouteBatch, RouteQuery, Topology};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -241,6 +241,19 @@ impl Core {
         network.roaming = found;
         network.roaming_at = now.mono;
         self.replan()
+    }
+
+    /// The MTU of IPv6 changes without an event.
+    pub(crate) fn mtu6_second(&mut self, read: &[(String, u32)]) -> Vec<AnyEffect> {
+        let topology = self.network.topology();
+        let changes: Vec<Change> = read
+            .iter()
+            .filter_map(|(name, mtu6)| {
+                let link = topology.link_named(name).filter(|link| link.mtu6 != *mtu6)?;
+                Some(Change::Link(Link { mtu6: *mtu6, ..link.clone() }))
+            })
+            .collect();
+        if changes.is_empty() { Vec::new() } else { self.network_changed(changes) }
     }
 
     /// The kernel's network changed.

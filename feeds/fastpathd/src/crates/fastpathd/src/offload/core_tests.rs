@@ -14,6 +14,7 @@ use crate::fixture::{
 };
 use crate::offload;
 use crate::offload::flowtable::JobFailure;
+use crate::sys::kernel::Readings;
 
 #[test]
 fn the_plan_waits_for_configuration_and_network() {
@@ -250,6 +251,18 @@ fn a_smaller_mtu_renews_the_flowtable() {
 }
 
 #[test]
+fn a_smaller_mtu_of_ipv6_revokes_without_an_event() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let read =
+        |mtu6| Readings { mtu6: vec![("br-lan.10".to_owned(), mtu6)], ..Readings::default() };
+    assert!(renews(&core.second(&read(1300))));
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(revocation(&mut core)["cause"]["code"], "mtu");
+    assert!(!renews(&core.second(&read(1300))), "the same");
+}
+
+#[test]
 fn frames_to_the_devices_above_a_port_are_for_the_router() {
     let mut core = running();
     let own = |core: &Core| core.offload.planned().unwrap().own["lan1"].clone();
@@ -269,6 +282,15 @@ fn a_changed_policy_of_ipsec_revokes() {
     let effects = core.offload_event(offload::Event::PoliciesChanged);
     assert!(renews(&effects), "{effects:?}");
     assert_eq!(revocation(&mut core)["cause"]["code"], "ipsec");
+}
+
+#[test]
+fn forwarding_that_stops_revokes() {
+    let mut core = running();
+    core.entries_read(&[established(1, true)]);
+    let effects = core.offload_event(offload::Event::ForwardingStopped);
+    assert!(renews(&effects), "{effects:?}");
+    assert_eq!(revocation(&mut core)["cause"]["code"], "forwarding");
 }
 
 /// The station of the lab's host is seen on the port of this index.

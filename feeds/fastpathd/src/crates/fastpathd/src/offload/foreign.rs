@@ -62,6 +62,7 @@ impl Core {
             | RevocationReason::Stations
             | RevocationReason::Mtu
             | RevocationReason::Ipsec
+            | RevocationReason::Forwarding
             | RevocationReason::Flush => return Vec::new(),
         }
         foreign.due = Some(foreign.read_at.map_or(self.now.mono, |at| at + MIN_INTERVAL));

@@ -30,6 +30,7 @@ mod in_force;
 mod plan;
 pub(crate) mod revocation;
 pub(crate) mod run;
+pub(crate) mod switches;
 
 /// An event of rules and programs.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(crate) enum Event {
     RulesRead(Result<ForeignRules, String>),
     /// Policies of `IPsec` were changed.
     PoliciesChanged,
+    /// The stack has stopped forwarding, at all or from a device.
+    ForwardingStopped,
     /// The outcome of a job that applies or renews the table.
     Applied(Result<Applied, JobFailure>),
     /// The outcome of a job that verifies the table: whether the plan is still in force.
@@ -152,6 +155,7 @@ impl Core {
             Event::RulesChanged(revision) => self.rules_changed(revision),
             Event::RulesRead(result) => self.rules_read(result),
             Event::PoliciesChanged => self.revoke(RevocationReason::Ipsec),
+            Event::ForwardingStopped => self.revoke(RevocationReason::Forwarding),
             Event::Applied(result) => self.applied(result),
             Event::Verified(in_force) => self.verified(in_force),
             Event::HardwarePorts(ports) => {

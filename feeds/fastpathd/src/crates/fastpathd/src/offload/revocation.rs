@@ -21,6 +21,7 @@ config::coded! {
         Routes = "routes", "routes were changed";
         Mtu = "mtu", "the MTU of a link is smaller";
         Ipsec = "ipsec", "policies of IPsec were changed";
+        Forwarding = "forwarding", "the stack has stopped forwarding from a device";
         Stations = "stations", "hosts have moved to another port";
         Flush = "flush", "a flush was requested";
     }

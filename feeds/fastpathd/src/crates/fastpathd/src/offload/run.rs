@@ -27,7 +27,7 @@ use crate::sys::task::spawn_local;
 pub(crate) use attach::clear as detach_all;
 
 /// After a failure; the kernel's answer will not change any sooner.
-const PAUSE: Duration = Duration::from_secs(5);
+pub(super) const PAUSE: Duration = Duration::from_secs(5);
 /// Changes of policies that count as one.
 const GATHER: Duration = Duration::from_millis(50);
 

@@ -54,6 +54,8 @@ pub(crate) struct Readings {
     /// Seconds that local time is ahead of UTC.
     pub(crate) offset_s: i64,
     pub(crate) facts: Facts,
+    /// Device, and its MTU for IPv6.
+    pub(crate) mtu6: Vec<(String, u32)>,
     pub(crate) doctor: doctor::Marks,
 }
 
@@ -85,8 +87,18 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
             refused: refused(&text("/proc/net/stat/nf_conntrack")),
             timeouts: timeouts(),
         },
+        mtu6: mtu6(Path::new("/proc/sys/net/ipv6/conf")),
         doctor: doctor::run::marks(),
     }
+}
+
+fn mtu6(devices: &Path) -> Vec<(String, u32)> {
+    let mtu = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let mtu = text(entry.path().join("mtu")).trim().parse().ok()?;
+        Some((name, mtu))
+    };
+    fs::read_dir(devices).into_iter().flatten().flatten().filter_map(mtu).collect()
 }
 
 /// The sum of `drop` and `early_drop` over the lines of the CPUs, all hexadecimal.
