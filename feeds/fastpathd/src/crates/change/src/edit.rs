@@ -200,8 +200,9 @@ impl<'a> Fields<'a> {
             .filter(|name| is_name(name))
             .map(str::to_owned)
             .collect();
-        if names.len() != list.len() || names.len() > MOST_ENTRIES {
-            return Err(self.wrong("sections", "is not a list of section names"));
+        let different = names.iter().collect::<std::collections::BTreeSet<_>>().len();
+        if different != list.len() || different > MOST_ENTRIES {
+            return Err(self.wrong("sections", "is not a list of different section names"));
         }
         Ok(names)
     }

@@ -47,6 +47,7 @@ fn an_invalid_edit_is_reported_with_its_number() {
         (json!({"config": "network", "op": "add", "type": "a b"}), "type"),
         (json!({"config": "network", "op": "rename", "section": "a", "name": ""}), "name"),
         (json!({"config": "network", "op": "order", "sections": [7]}), "sections"),
+        (json!({"config": "network", "op": "order", "sections": ["a", "b", "a"]}), "sections"),
         (json!({"config": "network", "op": "set", "section": "a", "values": []}), "values"),
         (json!({"config": "network", "op": "set", "section": "a", "values": {"a.b": ""}}), "a.b"),
         (json!({"config": "network", "op": "set", "section": "a", "values": {"a": {}}}), "a"),
