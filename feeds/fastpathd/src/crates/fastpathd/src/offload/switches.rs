@@ -69,7 +69,7 @@ impl Ports {
         const IFINFOMSG: usize = 16;
         const PROTINFO: u16 = 12;
         const STATE: u16 = 1;
-        const LOCKED: u16 = 37;
+        const LOCKED: u16 = 39;
         const FORWARDING: u8 = 3;
         let index = of_bridge(payload)?;
         let port = attribute(payload.get(IFINFOMSG..)?, PROTINFO)?;
@@ -118,7 +118,7 @@ mod tests {
         (payload[0], payload[4]) = (u8::try_from(libc::AF_BRIDGE).unwrap(), index);
         let mut of_port = Vec::new();
         push_attribute(&mut of_port, 1, &[state]);
-        push_attribute(&mut of_port, 37, &[locked]);
+        push_attribute(&mut of_port, 39, &[locked]);
         push_attribute(&mut payload, 0x800c, &of_port);
         netlink::message(libc::RTM_NEWLINK, 0, 0, &payload)
     }
