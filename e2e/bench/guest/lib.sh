@@ -101,7 +101,7 @@ engine() {
         drop) attach tcx b/drop_tc $IN ;;
         drop-native) attach native b/drop_xdp $IN ;;
         routing) [ "$NAT" = 0 ] || rules "${nat[@]}" ;;
-        conntrack | five-chain | flowtable | product*) rules "$1" "${nat[@]}" ;;
+        conntrack | five-chain | flowtable | guarded | product*) rules "$1" "${nat[@]}" ;;
         tcx | clsact)
             flow_entries tc
             attach "$1" p/fastpath_tc $IN
@@ -198,7 +198,7 @@ check() {
                     "IP=$IP NAT=$NAT LINK=$LINK SUM=$SUM"
             CHECKED=$now
             ;;
-        flowtable | product*)
+        flowtable | guarded | product*)
             gw conntrack -L 2>/dev/null | grep -q OFFLOAD || say_failed "nothing is offloaded"
             ;;
     esac
