@@ -9,7 +9,7 @@ PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 
 need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
 
-# collect JSON [GLOBAL]: the collector's text for this answer of the daemon, in an exporter with GLOBAL.
+# collect JSON [GLOBAL]: the collector's text for this answer; GLOBAL: of the exporter.
 collect() {
     jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua" "${2-out}"

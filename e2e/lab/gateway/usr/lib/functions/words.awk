@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Words of UCI files, as libuci reads them: quoted by ' or ", or neither with \ before a character;
 # parts without a space between them are one word, and a quoted one goes on in the next line, which
-# refill() brings. `quote` is a single quote, passed in. `unreadable` is set by a quote that never ends.
+# refill() brings. `quote` is a single quote, passed in. A quote that never ends sets `unreadable`.
 
 # take(): the next word of `rest`, which it shortens; the flag `found` says whether there was one.
 function take(    word, c) {

@@ -102,8 +102,8 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// Interfaces in zones that led to the Internet before, and what leads there afterwards, in whatever
-/// zone it is: the same by the names that they have now, and what has the device of one.
+/// Interfaces in zones that led to the Internet before, and what leads there afterwards, in any
+/// zone: the same by the names that they have now, and what has the device of one.
 fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
     let network = |packages: &Packages| packages.get("network").cloned().unwrap_or_default();
     let (before, after) = (network(&draft.before), network(&draft.after));
@@ -118,7 +118,7 @@ fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
             lines_after.insert(after.name.clone());
         }
     }
-    // Below a line with a device of its own, as of PPPoE, is the modem, as long as the line is there.
+    // Below a line with a device of its own (PPPoE) is the modem, as long as the line is there.
     let is_gone = |line: &Section| !after.sections.iter().any(|of| of.name == line.name);
     let with_device = |line: &&Section| {
         lines.contains(&line.name) && (is_gone(line) || !exposure::has_own_device(line))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with state that they
-//! set for others, or with another action than alert. Which are left out: rules with another
+//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with state that
+//! they set for others, or with another action than alert. Which are left out: rules with another
 //! keyword than those of `keywords.txt`, with a file, or with our own flow bits. Which lines are
 //! refused: what Suricata may read otherwise. The rest is for Suricata's own test, `trial.rs`.
 
