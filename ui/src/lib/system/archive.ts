@@ -134,7 +134,7 @@ function listed(tar: Uint8Array): string[] {
 
 const RECORD = /^\d+ ([^=]*)=([\s\S]*)\n$/;
 
-/** The records of a pax header: `LENGTH KEY=VALUE` and the end. The last of equal keys counts. */
+/** The records of a pax header: `LENGTH KEY=VALUE` and a newline. The last of equal keys counts. */
 function recordsOf(header: Uint8Array): Map<string, string> {
   const records = new Map<string, string>();
   for (let rest = header; rest.length > 0;) {
