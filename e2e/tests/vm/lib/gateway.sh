@@ -256,7 +256,7 @@ put_back() {
     end_traffic
     cables_on
     gw "$IPS_BACK$HELPERS_BACK$CONFIGURATION_BACK
-        nft delete table inet e2e
+        nft delete table inet e2e 2>/dev/null
         rm -f /etc/fastpath/changes/pending.broken
         [ ! -e /sys/class/net/e2e0 ] || ip link delete e2e0
         cmp -s /run/e2e/$CONFIG /etc/config/fastpath || {
