@@ -240,7 +240,7 @@ impl<'a> Fields<'a> {
             if text.len() > LONGEST_VALUE {
                 return Err(self.wrong(option, format!("is longer than {LONGEST_VALUE} bytes")));
             }
-            // As a URL is shown, or an entry of a list.
+            // A URL, or an entry of a list, sent back as it was shown.
             if has_mask(&text) && (value.is_array() || Undone::read(&text).is_none()) {
                 let what = "has a mask where a password or code was; write that as well";
                 return Err(self.wrong(option, what));

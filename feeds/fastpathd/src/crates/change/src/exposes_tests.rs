@@ -399,7 +399,7 @@ fn an_interface_on_the_device_of_a_line_is_one() {
     ] {
         assert_eq!(opened(list.clone()), [""; 0], "{list}");
     }
-    // What comes in at the port below a line of PPPoE is the modem's.
+    // Untagged frames at the port below PPPoE come from the modem.
     let pppoe = NETWORK.replacen("proto dhcp", "proto pppoe", 1);
     let modem = json!([interface(json!({"proto": "static", "device": "eth1"})), lan]);
     assert_eq!(opened_in(&pppoe, FIREWALL, modem), [""; 0]);

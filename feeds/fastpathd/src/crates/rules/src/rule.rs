@@ -32,7 +32,7 @@ pub enum KeepReason {
     /// Its match alone means nothing.
     #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
-    /// Other rules depend on the state that it sets.
+    /// The rule sets state (a bit, a counter, an entry of a dataset) that other rules match.
     #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
     /// `pass`, `reject` and the like.
@@ -251,15 +251,16 @@ fn once(
 
 fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     const STATE: [&str; 5] = ["flowbits", "xbits", "hostbits", "dataset", "flowint"];
+    /// Verbs that change nothing.
+    const READS: [&str; 9] = ["isset", "isnotset", "notset", "<", "<=", "==", "!=", ">=", ">"];
     let state = STATE.into_iter().find(|state| *state == name);
-    // Of a flowint the name stands before it.
+    // The name of a flowint precedes its verb.
     let verb = value.split(',').nth(usize::from(name == "flowint")).unwrap_or_default().trim();
     match (name, state, verb) {
         ("noalert", ..) | ("flowbits", _, "noalert") => Some(KeepReason::NoAlert),
-        (_, Some(state), "set" | "unset" | "toggle" | "+" | "-" | "=") => {
-            Some(KeepReason::Sets(state))
-        }
-        _ => None,
+        (_, None, _) => None,
+        (_, Some(_), verb) if READS.contains(&verb) => None,
+        (_, Some(state), _) => Some(KeepReason::Sets(state)),
     }
 }
 

@@ -70,6 +70,10 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
     assert_eq!(drop_of("dataset:set,a,type ip;"), Err(KeepReason::Sets("dataset")));
     assert_eq!(drop_of("flowint: a , +, 1;"), Err(KeepReason::Sets("flowint")));
     assert_eq!(drop_of("flowint:a,=,1;"), Err(KeepReason::Sets("flowint")));
+    for sets in ["flowint:a,-,1;", "flowint:a,*,1;", "flowint:a,later;"] {
+        assert_eq!(drop_of(sets), Err(KeepReason::Sets("flowint")), "{sets}");
+    }
+    assert_eq!(drop_of("hostbits:later,a;"), Err(KeepReason::Sets("hostbits")));
     for only_read in ["dataset:isset,a,type ip;", "flowint:a,>=,1;", "flowint:a,isset;"] {
         assert!(drop_of(only_read).is_ok(), "{only_read}");
     }

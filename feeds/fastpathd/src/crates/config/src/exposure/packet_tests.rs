@@ -159,7 +159,7 @@ fn each_family_has_senders_of_its_own() {
     }
 }
 
-/// Other packages set marks as well (mwan3, pbr), also of what comes in.
+/// mwan3 and pbr mark packets from the Internet, too.
 #[test]
 fn a_mark_does_not_narrow() {
     for mark in ["0X0", "0x00/0xff", "00", "0", "!0x10", "0x10", "0x100/0x3f00"] {
