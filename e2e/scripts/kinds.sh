@@ -217,9 +217,8 @@ test_sources() {
     lab_tests sources "$TOP/e2e/tests/run" sources
 }
 
-# Dashboards, alert rules, the Ansible collection, the template for OpenWISP, two gateways of the
-# fleet bench, and the schema for flow records, whose engine is too large to be fetched for each
-# commit.
+# Dashboards, alert rules, the Ansible collection, two gateways of the fleet bench, and the schema
+# for flow records, whose engine is too large to be fetched for each commit.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted
     need_node

@@ -15,7 +15,6 @@ import unittest
 import daemon
 import series
 import test_guide
-import test_netjson
 
 DOUBLES = series.TOP / "e2e/tests/packages/doubles"
 STUNNEL = series.TOP / "docs/fleet/logs/stunnel.conf"
@@ -34,6 +33,22 @@ STUB = """#!/bin/sh
 echo "${0##*/} $*" >>"$CALLS"
 case ${0##*/} in wget) echo 'fastpath_build_info 1' ;; esac
 """
+
+
+def sections(text):
+    """Package, type, name and options of each section."""
+    package = ""
+    found = []
+    for line in text.splitlines():
+        words = re.findall(r"'[^']*'|\S+", line)
+        words = [word.strip("'") for word in words]
+        if words[:1] == ["package"]:
+            package = words[1]
+        elif words[:1] == ["config"]:
+            found.append((package, words[1], words[2], {}))
+        elif words and not words[0].startswith("#"):
+            found[-1][3].setdefault(words[1], []).append(words[2])
+    return found
 
 
 class Gateway(unittest.TestCase):
@@ -88,7 +103,7 @@ class Gateway(unittest.TestCase):
     def sections(self, package):
         """Type, name and options, each with its values, in the order of the file."""
         text = (self.config / package).read_text()
-        return [found[1:] for found in test_netjson.sections(f"package {package}\n{text}")]
+        return [found[1:] for found in sections(f"package {package}\n{text}")]
 
     def exports(self):
         return {name: {option: values[0] for option, values in options.items()}
@@ -122,7 +137,7 @@ class Gateway(unittest.TestCase):
         queue = exports["queue"]
         self.assertIn(f"\nuser {queue['username']} on >{queue['password']} ", users)
         # The daemon's own sections are unchanged.
-        before = test_netjson.sections(f"package fastpath\n{FILES['fastpath']}")
+        before = sections(f"package fastpath\n{FILES['fastpath']}")
         others = [one for one in self.sections("fastpath") if one[0] != "export"]
         self.assertEqual(others, [one[1:] for one in before if one[1] != "export"])
 
