@@ -19,9 +19,7 @@ def _options(source):
 def export_options():
     """Those of a section `export`, by its kind."""
     both = _options(_read("config/src/value.rs") + _read("fastpathd/src/export/settings.rs"))
-    syslog, redis = _read("logs/src/settings.rs").split("\nfn redis(")
     return {
         "ipfix": both | _options(_read("ipfix/src/settings.rs")),
-        "syslog": both | _options(syslog),
-        "redis": both | _options(syslog) | _options(redis),
+        "syslog": both | _options(_read("logs/src/settings.rs")),
     }

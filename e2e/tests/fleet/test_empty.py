@@ -179,7 +179,7 @@ class Empty(unittest.TestCase):
         self.assertIn("Verify return code: 0 (ok)", said)
 
     def alerts_and_logs(self, blocks):
-        files, syslog, redis = blocks
+        files, syslog = blocks
         self.certificates()
         self.follow(files)
         self.follow(syslog)
@@ -189,14 +189,6 @@ class Empty(unittest.TestCase):
         written = soon(lambda: list(folder.glob("gw1-*.json")), "rsyslog has written no file")
         soon(lambda: written[0].read_bytes() == ALERT + b"\n", "rsyslog has not the alert")
         self.has_tls(6514)
-        self.follow(redis)
-        said = self.exchange(6379, b"AUTH gateway change-this\r\nRPUSH suricata alert\r\n")
-        self.assertEqual(said, b"+OK\r\n:1\r\n")
-        self.has_tls(6380)
-        reader = "redis-cli --user reader --pass change-this-too"
-        self.assertIn("alert", self.machine.run(f"{reader} blpop suricata 0", network=True))
-        said = self.machine.run(f"{reader} config get dir", network=True)
-        self.assertIn("NOPERM", said)
 
     def configuration(self, blocks):
         for block in blocks:

@@ -125,25 +125,21 @@ class Gateway(unittest.TestCase):
 
     def test_sections_have_options_of_their_kind(self):
         known = daemon.export_options()
-        for block in self.blocks("fastpath.store=", "fastpath.soc=", "fastpath.queue="):
+        for block in self.blocks("fastpath.store=", "fastpath.soc="):
             self.assertIn("reload_config ", self.follow(block))
         exports = self.exports()
         kinds = {name: options.get("kind", "ipfix") for name, options in exports.items()}
-        self.assertEqual(kinds, {"store": "ipfix", "soc": "syslog", "queue": "redis"})
+        self.assertEqual(kinds, {"store": "ipfix", "soc": "syslog"})
         for name, options in exports.items():
             self.assertLessEqual(set(options), known[kinds[name]], name)
             self.assertEqual(options["host"], "192.0.2.10")
-        users = "\n".join(test_guide.blocks("sh machine"))
-        queue = exports["queue"]
-        self.assertIn(f"\nuser {queue['username']} on >{queue['password']} ", users)
         # The daemon's own sections are unchanged.
         before = sections(f"package fastpath\n{FILES['fastpath']}")
         others = [one for one in self.sections("fastpath") if one[0] != "export"]
         self.assertEqual(others, [one[1:] for one in before if one[1] != "export"])
 
     def test_stunnel_reads_the_file_and_exporters_reach_it(self):
-        for block in self.blocks("fastpath.soc=", "fastpath.queue="):
-            self.follow(block)
+        self.follow(*self.blocks("fastpath.soc="))
         calls = self.follow(*self.blocks("init.d/stunnel"))
         self.assertEqual(calls, ["stunnel restart", "reload_config "])
         # Its init script uses the first section of this type only.
@@ -154,9 +150,7 @@ class Gateway(unittest.TestCase):
         text = STUNNEL.read_text()
         for authority in re.findall(r"^CAfile = (.*)$", text, re.MULTILINE):
             self.assertIn(f"`ca.pem` to `{authority}`", page)
-        ports = {"soc": "514", "queue": "6379"}
-        reached = {f"{one['host']}:{one.get('port', ports[name])}"
-                   for name, one in self.exports().items()}
+        reached = {f"{one['host']}:{one['port']}" for one in self.exports().values()}
         self.assertEqual(reached, set(re.findall(r"^accept = (.*)$", text, re.MULTILINE)))
 
 

@@ -82,7 +82,7 @@ class Machine(unittest.TestCase):
         for name in ("etc/fastpath/prometheus.yml", "etc/fastpath/fastpath.rules.yml",
                      "etc/fastpath/gateways/site.yml", "etc/fastpath/victoria.yml",
                      "etc/fastpath/load", "etc/default/nfacctd",
-                     "etc/fastpath/ca.pem", "etc/fastpath/logs.pem", "etc/redis/logs.pem",
+                     "etc/fastpath/ca.pem", "etc/fastpath/logs.pem",
                      "etc/grafana/provisioning/dashboards/fastpath.yml",
                      "etc/fastpath/dashboards/fastpath-fleet.json"):
             self.assertIn(name, names)

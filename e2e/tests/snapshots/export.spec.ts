@@ -214,7 +214,7 @@ test('a collector of another kind is listed, and not edited', async ({ page }) =
 test('a refused collector of another kind is shown with its problems', async ({ page }) => {
   await open(page, (answers) => {
     for (const each of sectionsOf(answers)) {
-      if (each.section === 'lab') each.values = { kind: 'redis', host: 'redis.example' };
+      if (each.section === 'lab') each.values = { kind: 'syslog', host: 'log.example' };
     }
     const { result } = answers['fastpath status {}'] as {
       result: [number, { problems: object[] }];
@@ -222,8 +222,8 @@ test('a refused collector of another kind is shown with its problems', async ({ 
     const at = { config: 'fastpath', section: 'lab', text: 'in English' };
     result[1].problems = [
       {
-        ...{ ...at, option: 'host', value: 'redis.example', code: 'not-an-address' },
-        params: { value: 'redis.example' },
+        ...{ ...at, option: 'host', value: 'log.example', code: 'not-an-address' },
+        params: { value: 'log.example' },
       },
       { ...at, option: 'key', value: '', code: 'missing', params: {} },
     ];
@@ -234,7 +234,7 @@ test('a refused collector of another kind is shown with its problems', async ({ 
   const state = row(page, 'lab').locator('[data-state=unknown]');
   await expect(state).toContainText('Not in force');
   await expect(state.locator('.problem')).toHaveText([
-    /^host: .*redis\.example/,
+    /^host: .*log\.example/,
     'key: A value is required.',
   ]);
   expect(await violations(page)).toEqual([]);

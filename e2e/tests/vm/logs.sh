@@ -1,14 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Suricata's events at collectors of logs: Debian's rsyslog, Redis and stunnel with the files of
-# docs/fleet/logs. Collectors that end, stop or are full, and sections that are refused.
+# Suricata's events at collectors of logs: Debian's rsyslog and stunnel with the files of
+# docs/fleet/logs. Collectors that end or stop, and sections that are refused.
 
 COLLECTOR=10.10.10.10
 EXAMPLES=$TOP/docs/fleet/logs
 # At the peers.
 HERE=/tmp/e2e/logs
 AUTHORITIES=/etc/ssl/certs/ca-certificates.crt
-PASSWORD=(username gateway password lab-gateway)
 
 # section KIND OPTION VALUE…: a section `export` named KIND.
 section() {
@@ -33,32 +32,18 @@ counted() { exporter "$1" ".queued == 0 and .sent == $2 and .lost == $3"; }
 prepare_collectors() {
     peers "rm -rf $HERE; mkdir -p $HERE/log
         cp /lab/tls.pem $HERE/logs.pem && cp /lab/tls.pem $HERE/ca.pem"
-    sed -n '/^user /s/change-this-too/lab-reader/; s/change-this/lab-gateway/; /^user /p' \
-        "$TOP/docs/fleet.md" | peers "cat >$HERE/users.acl"
     sed "s|/etc/fastpath|$HERE|; s|/var/log/fastpath|$HERE/log|" "$EXAMPLES/rsyslog.conf" |
         peers "cat >$HERE/rsyslog.conf"
-    sed "s|/etc/redis|$HERE|" "$EXAMPLES/redis.conf" | peers "cat >$HERE/redis.conf"
 }
 
 listens() { h10 "ss -Hlnt 'sport = :$1' | grep -q ."; }
 
-# The logs of both stay out of the folder that rsyslog writes to.
+# Its log stays out of the folder that rsyslog writes to.
 begin_rsyslog() {
     begin h10 rsyslog "exec rsyslogd -n -i NONE -f $HERE/rsyslog.conf"
     soon 10 listens 514
     soon 10 listens 6514
 }
-
-begin_redis() {
-    begin h10 redis "exec redis-server $HERE/redis.conf --save '' --dir $HERE"
-    soon 10 reader ping
-}
-
-READER="redis-cli --user reader --pass lab-reader --no-auth-warning -h $COLLECTOR"
-reader() { h10 "$READER $*"; }
-
-# denied COMMAND…: by Redis, to the reader.
-denied() { has "the answer to $*" "$(reader "$@")" NOPERM; }
 
 # received: all lines of rsyslog.
 received() { peers "cat $HERE/log/*.json"; }
@@ -93,26 +78,20 @@ arrives_within() {
 }
 
 # @timed @long
-test_an_alert_is_at_both_collectors_within_two_seconds() {
+test_an_alert_is_at_the_collector_within_two_seconds() {
     local begun
     prepare_collectors
     begin_rsyslog
-    begin_redis
-    in_line "$(section syslog host $COLLECTOR; section redis host $COLLECTOR "${PASSWORD[@]}")"
+    in_line "$(section syslog host $COLLECTOR)"
     soon 20 exporter_is syslog up
-    soon 20 exporter_is redis up
     peers "touch $(log_file)"
     watch in-rsyslog "tail -n 0 -F $(log_file)"
-    watch in-redis "$READER blpop suricata 0"
     begun=$(peers date +%s%3N)
     dropped "$ISP_4"
     arrives_within 2 in-rsyslog "$begun"
-    arrives_within 2 in-redis "$begun"
     received | whole_alert || fail "rsyslog has $(received)"
     dropped "$ISP_6"
-    soon 5 exporter redis '.sent == 2 and .queued == 0'
-    reader --raw lpop suricata >"$RUN/answer"
-    whole_alert <"$RUN/answer" || fail "Redis has $(cat "$RUN/answer")"
+    soon 5 exporter syslog '.sent == 2 and .queued == 0'
 }
 
 # alerts FIRST NUMBER [SIZE]: as Suricata would write them, each of another source and rule, so that
@@ -170,57 +149,27 @@ test_events_without_a_place_are_counted() {
     soon 10 has_numbers 0 $((99 - lost))
 }
 
-# Redis answers each event, so none is lost, and Suricata never waits for it.
-# @fault:redis-stops @long
-test_inspection_does_not_wait_for_redis() {
+# @fault:log-collector-stops @long
+test_inspection_does_not_wait_for_a_collector() {
     local process
     prepare_collectors
-    begin_redis
-    in_line "$(section redis host $COLLECTOR "${PASSWORD[@]}")"
-    soon 20 exporter_is redis up
+    begin_rsyslog
+    in_line "$(section syslog host $COLLECTOR)"
+    soon 20 exporter_is syslog up
     process=$(pids Suricata-Main)
-    peers "pkill -STOP -x redis-server"
+    peers "pkill -STOP -x rsyslogd"
     dropped "$ISP_4"
-    soon 20 exporter redis '.cause.code == "stalled" and .queued > 0'
     good_page "$ISP_4" 2
     dropped "$H20_4"
-    peers "pkill -KILL -x redis-server"
-    soon 20 exporter_is redis down
+    peers "pkill -KILL -x rsyslogd"
+    soon 20 exporter_is syslog down
     good_page "$ISP_6" 2
     dropped "$ISP_6"
-    begin_redis
-    soon 20 exporter redis '.state == "up" and .queued == 0 and .sent >= 3 and .lost == 0'
-    reader --raw lrange suricata 0 -1 >"$RUN/answer"
-    whole_alert <"$RUN/answer" || fail "Redis has $(cat "$RUN/answer")"
+    soon 5 exporter syslog '.queued > 0'
+    begin_rsyslog
+    soon 20 exporter syslog '.state == "up" and .queued == 0 and .sent >= 3 and .lost == 0'
+    received | whole_alert || fail "rsyslog has $(received)"
     same "process of Suricata" "$(pids Suricata-Main)" "$process"
-}
-
-# @long
-test_a_reader_of_redis_does_not_administer_it() {
-    prepare_collectors
-    begin_redis
-    denied config get dir
-    denied acl list
-    denied flushall
-    denied rpush suricata event
-    same "events" "$(reader llen suricata)" 0
-}
-
-# @long
-test_a_wrong_password_is_reported_and_not_shown() {
-    prepare_collectors
-    begin_redis
-    mark_log
-    logs "$(section redis host $COLLECTOR username gateway password not-this)"
-    soon 20 exporter redis '.state == "down" and .cause.code == "rejected"'
-    alerts 0 1
-    soon 10 exporter redis '.queued == 1'
-    has "the log" "$(daemon_log)" WRONGPASS
-    ! grep -q not-this <<<"$(daemon_log)$(ask exports)" || fail "the password is shown"
-    logs "$(section redis host $COLLECTOR "${PASSWORD[@]}")"
-    soon 20 exporter_is redis up
-    alerts 1 1
-    soon 10 counted redis 1 0
 }
 
 # stunnel NAME: the relay of the examples on the gateway, for a collector of this name. The lab's
@@ -239,20 +188,14 @@ test_a_relay_adds_tls() {
     at_the_end "gw 'pkill -x stunnel4; rm -f /run/e2e/stunnel.*'"
     stunnel other.example
     begin_rsyslog
-    begin_redis
-    logs "$(section syslog host 127.0.0.1 port 6514)" \
-        "$(section redis host 127.0.0.1 "${PASSWORD[@]}")"
-    soon 10 says '.exports | length == 2' exports
+    logs "$(section syslog host 127.0.0.1 port 6514)"
+    soon 10 says '.exports | length == 1' exports
     alerts 0 20
     soon 20 exporter syslog '.cause.code == "closed" or .cause.code == "unreachable"'
-    soon 20 exporter redis '.cause.code == "closed" or .cause.code == "unreachable"'
     soon 5 exporter syslog '.sent == 0 and .queued == 20'
-    soon 5 exporter redis '.sent == 0 and .queued == 20'
     stunnel lab.example
     soon 40 counted syslog 20 0
-    soon 20 counted redis 20 0
     soon 10 has_numbers 0 19
-    same "events in Redis" "$(reader llen suricata)" 20
 }
 
 # @fault:log-section
@@ -268,7 +211,7 @@ test_a_bad_section_is_named_and_changes_nothing() {
         exporter syslog ".host == \"$COLLECTOR\""
     done
     line=$(section syslog host 10.10.10.11 name twin)
-    refused "$base$line$(section redis host 10.10.10.12 name twin)" redis name twin
+    refused "$base$line${line/\'syslog\'/\'second\'}" second name twin
     cp_config_back
     soon 10 healthy
     soon 10 says '.exports | length == 0' exports
@@ -278,19 +221,21 @@ test_a_bad_section_is_named_and_changes_nothing() {
 test_a_private_collector_is_not_looked_for_behind_the_wan() {
     trap 'gw ip link del vpn9 2>/dev/null || true' EXIT
     peers 'ip netns exec isp ip addr add 10.99.0.10/32 dev lo'
-    begin isp thief "exec socat -u TCP-LISTEN:6379,reuseaddr,fork OPEN:/tmp/e2e/stolen,creat,append"
+    begin isp thief "exec socat -u TCP-LISTEN:514,reuseaddr,fork OPEN:/tmp/e2e/stolen,creat,append"
     mark_log
-    logs "$(section redis host 10.99.0.10 "${PASSWORD[@]}")"
-    soon 10 exporter redis '.state == "no-route" and .cause.code == "no-route"'
+    logs "$(section syslog host 10.99.0.10)"
+    soon 10 exporter syslog '.state == "no-route" and .cause.code == "no-route"'
     alerts 0 1
-    soon 10 exporter redis '.queued == 1 and .state == "no-route"'
+    soon 10 exporter syslog '.queued == 1 and .state == "no-route"'
     # The tunnel is up, and its zone is unknown; then by the section's interface.
     gw 'ip link add vpn9 type dummy && ip link set vpn9 up && ip route add 10.99.0.10/32 dev vpn9'
-    soon 10 exporter_is redis no-route
-    logs "$(section redis host 10.99.0.10 interface vpn9 "${PASSWORD[@]}")"
-    soon 10 exporter redis '.state == "no-route" and .cause.code == "interface-down"'
-    lacks "what the ISP got" "$(peers 'cat /tmp/e2e/stolen 2>/dev/null; true')" AUTH
-    logs "$(section redis host 10.99.0.10 interface wan "${PASSWORD[@]}")"
-    soon 10 peers 'grep -q AUTH /tmp/e2e/stolen'
+    soon 10 exporter_is syslog no-route
+    logs "$(section syslog host 10.99.0.10 interface vpn9)"
+    soon 10 exporter syslog '.state == "no-route" and .cause.code == "interface-down"'
+    lacks "what the ISP got" "$(peers 'cat /tmp/e2e/stolen 2>/dev/null; true')" suricata
+    logs "$(section syslog host 10.99.0.10 interface wan)"
+    soon 10 exporter_is syslog up
+    alerts 1 1
+    soon 10 peers 'grep -q suricata /tmp/e2e/stolen'
     peers 'ip netns exec isp ip addr del 10.99.0.10/32 dev lo; rm -f /tmp/e2e/stolen'
 }

@@ -365,6 +365,7 @@ export interface Problem {
     | 'public-key'
     | 'pvid-twice'
     | 'reads-file'
+    | 'redis-removed'
     | 'reverse-enterprise'
     | 'selector'
     | 'source-name'

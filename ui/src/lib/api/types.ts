@@ -211,7 +211,7 @@ export interface FastpathApi {
     reply: EngineState;
   };
   /**
-   * Collectors of flow records (IPFIX) and of Suricata's events (syslog, Redis), of sections export in /etc/config/fastpath. Counts are since the exporter began: with the daemon, or with its settings.
+   * Collectors of flow records (IPFIX) and of Suricata's events (syslog), of sections export in /etc/config/fastpath. Counts are since the exporter began: with the daemon, or with its settings.
    */
   exports: {
     request: {};
@@ -1001,9 +1001,9 @@ export interface Exports {
 export interface Export {
   name: string;
   /**
-   * ipfix: flow records; syslog, redis: events of Suricata
+   * ipfix: flow records; syslog: events of Suricata
    */
-  kind: 'ipfix' | 'syslog' | 'redis';
+  kind: 'ipfix' | 'syslog';
   protocol: 'udp' | 'tcp';
   /**
    * address
@@ -1019,7 +1019,7 @@ export interface Export {
    */
   since_ms: number;
   /**
-   * records or events sent; UDP and syslog: nothing has refused them for half a second; redis: it has confirmed them
+   * records or events sent; UDP and syslog: nothing has refused them for half a second
    */
   sent: number;
   /**
@@ -1037,18 +1037,9 @@ export interface Export {
   cause: ExportCause;
 }
 export interface ExportCause {
-  code:
-    | ''
-    | 'refused'
-    | 'closed'
-    | 'stalled'
-    | 'rejected'
-    | 'foreign'
-    | 'unreachable'
-    | 'no-route'
-    | 'interface-down';
+  code: '' | 'refused' | 'closed' | 'stalled' | 'unreachable' | 'no-route' | 'interface-down';
   /**
-   * values of the text; why is the kernel's text, or the collector's answer
+   * values of the text; why is the kernel's text
    */
   params: {};
 }
@@ -1721,7 +1712,7 @@ export interface Status {
   ips: IpsSummary;
   configuration: ConfigurationState;
   /**
-   * why a newer /etc/config/fastpath is not used
+   * why a newer /etc/config/fastpath, or a section of it, is not used
    */
   problems: ConfigurationProblem[];
   /**
@@ -2099,6 +2090,7 @@ export interface ConfigurationProblem {
     | 'vlan-range'
     | 'unknown-zone'
     | 'no-zones'
+    | 'redis-removed'
     | 'reverse-enterprise'
     | 'not-a-port'
     | 'ports-descend'
@@ -2159,6 +2151,7 @@ export interface Health {
    */
   code:
     | 'config-refused'
+    | 'config-left-out'
     | 'flowtable-differs'
     | 'nft-refused'
     | 'ebpf-partly'
@@ -2173,7 +2166,7 @@ export interface Health {
     | 'forwarding-off';
   level: Level;
   /**
-   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance, device, error; count, limit; n
+   * values of the text: why (in English; for config-refused and config-left-out the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance, device, error; count, limit; n
    */
   params: {
     [k: string]: string | number;

@@ -22,7 +22,7 @@ function why(
   params: Health['params'],
   { problems, engine }: Reasons,
 ): { why?: string } {
-  if (code === 'config-refused' && problems.length > 0)
+  if ((code === 'config-refused' || code === 'config-left-out') && problems.length > 0)
     return { why: problems.map(problem).join(' ') };
   if (code === 'flowtable-differs' || code === 'nft-refused')
     return { why: reason('engine', engine) };

@@ -13,8 +13,10 @@ POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
 EXPORT = {
     "kind", "enabled", "name", "host", "port", "interface",
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
-    "event", "redis_key", "redis_type", "username", "password",
+    "event",
 }
+# Options of kind `redis`, which fastpathd has no more: a section of that name loses them.
+REDIS = ("password", "redis_key", "redis_type", "username")
 
 
 def known(what, entry, names, required):
@@ -104,7 +106,7 @@ def policies(entries):
 def exports(entries):
     for name, values in entries.items():
         # As for policies. An option of another kind would be refused.
-        values = {**dict.fromkeys(sorted(EXPORT)), **values}
+        values = {**dict.fromkeys([*sorted(EXPORT), *REDIS]), **values}
         yield section("fastpath", "export", name, None, values)
 
 

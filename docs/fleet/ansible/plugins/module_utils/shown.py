@@ -90,8 +90,7 @@ SHOWN = {
   ],
   "export": [
     "active_timeout", "domain", "enabled", "enterprise", "event", "host", "idle_timeout",
-    "interface", "kind", "name", "port", "protocol", "redis_key", "redis_type", "template_refresh",
-    "username"
+    "interface", "kind", "name", "port", "protocol", "template_refresh"
   ],
   "fastpath": [
     "device", "enabled", "engine", "hook", "ignore_device", "mark_mask", "metrics_hosts",

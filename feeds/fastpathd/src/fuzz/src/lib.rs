@@ -3,7 +3,6 @@
 //! keep what their crates promise. `corpus/NAME` has inputs of each.
 
 mod bus;
-mod collector;
 mod configuration;
 mod kernel;
 mod router;
@@ -29,7 +28,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("nft", router::nft),
     ("proc", router::proc),
     ("queues", suricata::queues),
-    ("redis", collector::redis),
     ("request", bus::request),
     ("rtnetlink", kernel::rtnetlink),
     ("rules", rules::lines),

@@ -42,7 +42,10 @@ crate::coded! {
     UnknownZone { zone: String, known: String } = "unknown-zone",
         "is not a firewall zone; known zones: {known}";
     NoZones = "no-zones", "is not a firewall zone; there are none";
-    // Flow records.
+    // Exports.
+    RedisRemoved = "redis-removed",
+        "is no kind of collector any more, so this section is not used; use kind 'syslog' with \
+         rsyslog or Vector, which write to Redis";
     ReverseEnterprise = "reverse-enterprise",
         "is the enterprise number of reverse elements (RFC 5103)";
     // Exclusions.

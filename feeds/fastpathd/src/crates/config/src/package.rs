@@ -98,7 +98,11 @@ impl<'a> Package<'a> {
     /// A section has been read: its errors count, and options nobody asked for are warned of.
     pub fn close(&mut self, section: Section<'a>) {
         let index = section.index();
-        self.warnings.extend(section.left_over().into_iter().map(|problem| (index, problem)));
+        let warnings = match section.unused.clone() {
+            Some(problem) => vec![problem],
+            None => section.left_over(),
+        };
+        self.warnings.extend(warnings.into_iter().map(|problem| (index, problem)));
         self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));
     }
 

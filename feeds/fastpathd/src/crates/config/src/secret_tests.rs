@@ -63,7 +63,6 @@ fn no_listed_option_is_named_like_a_secret() {
         "ppsk",
         "public_key",
         "r0_key_lifetime",
-        "redis_key",
         "tcp_reject_code",
         "urandom_seed",
         "wpa_gmk_rekey",

@@ -44,6 +44,7 @@ pub struct Section<'a> {
     options: &'a Map<String, Value>,
     asked: BTreeSet<&'static str>,
     pub(crate) errors: Vec<Problem>,
+    pub(crate) unused: Option<Problem>,
 }
 
 impl<'a> Section<'a> {
@@ -54,7 +55,16 @@ impl<'a> Section<'a> {
         kind: &'a str,
         options: &'a Map<String, Value>,
     ) -> Self {
-        Self { index, label, name, kind, options, asked: BTreeSet::new(), errors: Vec::new() }
+        Self {
+            index,
+            label,
+            name,
+            kind,
+            options,
+            asked: BTreeSet::new(),
+            errors: Vec::new(),
+            unused: None,
+        }
     }
 
     pub(crate) fn index(&self) -> usize {
@@ -97,6 +107,11 @@ impl<'a> Section<'a> {
     /// Notes an error.
     pub fn error(&mut self, option: &str, value: &str, fault: Fault) {
         self.errors.push(self.problem(option, value, fault));
+    }
+
+    /// Leaves out the whole section with a warning; the rest of the package is used.
+    pub fn leave_out(&mut self, option: &str, value: &str, fault: Fault) {
+        self.unused = Some(self.problem(option, value, fault));
     }
 
     /// The text of an option; none if it is absent or empty, which is the same in UCI.

@@ -8,6 +8,7 @@ use health::{Condition, Level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::configuration::Problem;
 use crate::core::Core;
 use crate::network::wan::{Hindrance, Wan};
 
@@ -45,7 +46,8 @@ impl Finding {
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(open_to_internet(&core.network.firewall().exposures));
-    found.extend(refused(core.configuration.error()));
+    let configuration = &core.configuration;
+    found.extend(refused(configuration.error()).or_else(|| left_out(configuration.problems())));
     found.extend(shared(core));
     let mut add = |code, level, params: Value, text: String| {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
@@ -107,6 +109,15 @@ fn refused(why: &str) -> Option<Finding> {
     let params = Map::from_iter([("why".to_owned(), why.into())]);
     let condition = Condition { code: "config-refused", level: Level::Error, params };
     (!why.is_empty()).then(|| Finding::of(condition, text))
+}
+
+/// Sections of a configuration that is used without them.
+fn left_out(problems: &[Problem]) -> Option<Finding> {
+    let why = problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ");
+    let text = format!("/etc/config/fastpath is used without a section: {why}");
+    let params = Map::from_iter([("why".to_owned(), why.into())]);
+    let condition = Condition { code: "config-left-out", level: Level::Warning, params };
+    (!problems.is_empty()).then(|| Finding::of(condition, text))
 }
 
 /// Findings that the doctor shares, by the same judgements.

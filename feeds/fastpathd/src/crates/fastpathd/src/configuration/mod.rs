@@ -44,7 +44,7 @@ pub(crate) struct State {
     commanded: Option<Engine>,
     /// Why the configuration on disk is not used; empty: it is.
     error: String,
-    /// The problems of a configuration that is not used.
+    /// The problems of a configuration, or of sections, that are not used.
     problems: Vec<Problem>,
     /// Digest of the configuration in use; empty: none has been read yet.
     digest: String,
@@ -138,7 +138,7 @@ impl Core {
                     log::warn!("/etc/config/fastpath: {warning}");
                 }
                 self.configuration.error.clear();
-                self.configuration.problems.clear();
+                self.configuration.problems = Problem::of_sections(&warnings, values);
                 self.configuration.refused.clear();
                 self.configuration.digest = config::digest(values);
                 self.use_configuration(&configuration)

@@ -76,6 +76,12 @@ impl Problem {
         }
     }
 
+    /// Of the `warnings` those about sections that are not used.
+    pub(crate) fn of_sections(warnings: &[config::Problem], values: &Value) -> Vec<Self> {
+        let unused = |warning: &&config::Problem| *warning.fault == config::Fault::RedisRemoved;
+        warnings.iter().filter(unused).map(|warning| Self::of(warning, values)).collect()
+    }
+
     /// The file cannot be read at all.
     pub(crate) fn of_file(why: &str) -> Self {
         let fault = config::Fault::Unreadable { why: why.to_owned() };
@@ -92,7 +98,7 @@ impl Problem {
 /// The problems of a file on its own, without the network.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct FileReport {
-    /// It would not be used.
+    /// The file, or a section of it, would not be used.
     pub(crate) problems: Vec<Problem>,
     /// It would be used in part.
     pub(crate) warnings: Vec<Problem>,
@@ -104,7 +110,10 @@ impl FileReport {
             problems.iter().map(|problem| Problem::of(problem, values)).collect()
         };
         match Configuration::read(values) {
-            Ok((_, warnings)) => Self { problems: Vec::new(), warnings: listed(&warnings) },
+            Ok((_, warnings)) => Self {
+                problems: Problem::of_sections(&warnings, values),
+                warnings: listed(&warnings),
+            },
             Err(error) => Self { problems: listed(&error.problems), warnings: Vec::new() },
         }
     }

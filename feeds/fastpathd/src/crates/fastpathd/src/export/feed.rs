@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use crate::export::Settings;
 use crate::export::events::EventOutbox;
 use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
 use crate::export::run::{Shared, unix_s};
-use crate::export::{ExportReason, Settings};
 
 /// The messages of an exporter.
 #[derive(Debug)]
@@ -33,23 +33,15 @@ impl Feed {
         }
     }
 
-    /// The collector has answered where its protocol has answers.
-    pub(super) fn is_ready(&self) -> bool {
-        match self {
-            Self::Records(_) => true,
-            Self::Events(outbox) => outbox.is_ready(),
-        }
-    }
-
     /// How long a connection has to last until the collector counts as reached.
     pub(super) fn lasts(&self) -> Duration {
         match self {
             Self::Records(_) => CONFIRMED_AFTER,
-            Self::Events(outbox) => outbox.lasts(),
+            Self::Events(outbox) => outbox.lasts,
         }
     }
 
-    /// The collector owes an answer, or its kernel an acknowledgement, for so long.
+    /// The collector's kernel owes an acknowledgement for so long.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
         match self {
             Self::Records(_) => Duration::ZERO,
@@ -90,19 +82,6 @@ impl Feed {
         match self {
             Self::Records(outbox) => outbox.written(bytes, now),
             Self::Events(outbox) => outbox.written(&mut shared.lines.borrow_mut(), bytes, now),
-        }
-    }
-
-    /// Bytes of the collector.
-    pub(super) fn received(
-        &mut self,
-        shared: &Shared,
-        bytes: &[u8],
-        now: Duration,
-    ) -> Result<(), ExportReason> {
-        match self {
-            Self::Records(_) => Ok(()),
-            Self::Events(outbox) => outbox.received(&mut shared.lines.borrow_mut(), bytes, now),
         }
     }
 

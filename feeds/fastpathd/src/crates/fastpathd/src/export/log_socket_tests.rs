@@ -2,7 +2,7 @@
 //! Exporters of events and collectors of logs over the loopback device.
 
 use ips::{EventKind, EventLine};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -16,11 +16,11 @@ struct Collector {
 }
 
 impl Collector {
-    async fn new(kind: &str, options: &str) -> Self {
+    async fn new(options: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let options = format!("\toption port '{port}'\n{options}");
-        let bench = Bench::of(settings(kind, "127.0.0.1", &options));
+        let bench = Bench::of(settings("syslog", "127.0.0.1", &options));
         Self { listener, bench }
     }
 
@@ -60,32 +60,10 @@ fn number(message: &str) -> usize {
     rest.split_once(',').unwrap().0.parse().unwrap()
 }
 
-/// Reads a command of Redis, a line for each part.
-async fn command(stream: &mut TcpStream) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut wanted = usize::MAX;
-    while parts.len() < wanted {
-        let mut line = Vec::new();
-        while !line.ends_with(b"\r\n") {
-            line.push(timeout(LONG, stream.read_u8()).await.unwrap().unwrap());
-        }
-        let line = String::from_utf8(line).unwrap();
-        let value: usize = line[1..].trim().parse().unwrap();
-        if wanted == usize::MAX {
-            wanted = value;
-            continue;
-        }
-        let mut part = vec![0; value + 2];
-        stream.read_exact(&mut part).await.unwrap();
-        parts.push(String::from_utf8(part).unwrap().trim_end().to_owned());
-    }
-    parts
-}
-
 #[test]
 fn a_collector_that_restarts_gets_all_events() {
     in_loop(async {
-        let mut collector = Collector::new("syslog", "").await;
+        let mut collector = Collector::new("").await;
         let mut stream = collector.accept().await;
         collector.bench.up().await;
         collector.hand_on(0..4, 100);
@@ -110,7 +88,7 @@ fn a_collector_that_restarts_gets_all_events() {
 #[test]
 fn a_collector_that_does_not_read_loses_events() {
     in_loop(async {
-        let mut collector = Collector::new("syslog", "\tlist event 'flow'\n").await;
+        let mut collector = Collector::new("\tlist event 'flow'\n").await;
         let mut stream = collector.accept().await;
         collector.bench.up().await;
         let mut made = 0;
@@ -146,66 +124,6 @@ fn a_collector_that_does_not_read_loses_events() {
     });
 }
 
-#[test]
-fn redis_gets_the_password_first() {
-    in_loop(async {
-        let options = "\toption password 'geheim'\n\toption redis_key 'eve'\n";
-        let mut collector = Collector::new("redis", options).await;
-        collector.hand_on(0..1, 10);
-        let mut stream = collector.accept().await;
-        assert_eq!(command(&mut stream).await, ["AUTH", "geheim"]);
-        let error = b"-ERR unknown command 'AUTH', with args beginning with: 'geheim'\r\n";
-        stream.write_all(error).await.unwrap();
-        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
-        let reason = collector.bench.last.reason.as_ref().unwrap().to_string();
-        assert!(reason.contains("unknown command") && !reason.contains("geheim"), "{reason}");
-        let mut stream = collector.accept().await;
-        assert_eq!(command(&mut stream).await, ["AUTH", "geheim"]);
-        stream.write_all(b"+OK\r\n").await.unwrap();
-        let sent = command(&mut stream).await;
-        assert_eq!((&*sent[0], &*sent[1], number(&sent[2])), ("RPUSH", "eve", 0));
-        collector.bench.until("up", |progress| progress.state == ExportState::Up).await;
-        assert_eq!((collector.bench.last.sent, collector.bench.last.queued), (0, 1));
-        stream.write_all(b":1\r\n").await.unwrap();
-        collector.bench.until("sent", |progress| progress.sent == 1).await;
-        assert_eq!((collector.bench.last.lost, collector.bench.last.queued), (0, 0));
-    });
-}
-
-/// As with a stopped process: the kernel accepts the connection.
-#[test]
-fn redis_that_does_not_answer_is_noticed() {
-    in_loop(async {
-        let mut collector = Collector::new("redis", "").await;
-        let _silent = collector.accept().await;
-        let stalled = |progress: &Progress| progress.reason == Some(ExportReason::Stalled);
-        collector.bench.until("no answer to the login", stalled).await;
-        assert_eq!(collector.bench.last.state, ExportState::Down);
-        let mut stream = collector.accept().await;
-        assert_eq!(command(&mut stream).await, ["PING"]);
-        stream.write_all(b"+PONG\r\n").await.unwrap();
-        collector.bench.up().await;
-        collector.hand_on(0..1, 10);
-        collector.bench.until("no answer to an event", stalled).await;
-        assert_eq!(collector.bench.last.state, ExportState::Up);
-        command(&mut stream).await;
-        stream.write_all(b":1\r\n").await.unwrap();
-        collector.bench.until("sent", |progress| progress.sent == 1).await;
-        collector.bench.until("answered", |progress| progress.reason.is_none()).await;
-    });
-}
-
-#[test]
-fn another_service_is_noticed() {
-    in_loop(async {
-        let mut collector = Collector::new("redis", "").await;
-        let mut stream = collector.accept().await;
-        stream.write_all(b"220 mail.example ESMTP\r\n").await.unwrap();
-        collector.bench.until("down", |progress| progress.state == ExportState::Down).await;
-        assert_eq!(collector.bench.last.reason, Some(ExportReason::Foreign));
-    });
-}
-
 /// Whole messages of syslog.
 fn whole(mut bytes: &[u8]) -> usize {
     let mut messages = 0;
@@ -221,7 +139,7 @@ fn whole(mut bytes: &[u8]) -> usize {
 #[test]
 fn events_that_were_not_acknowledged_are_sent_again() {
     in_loop(async {
-        let mut collector = Collector::new("syslog", "").await;
+        let mut collector = Collector::new("").await;
         rustix::net::sockopt::set_socket_recv_buffer_size(&collector.listener, 8192).unwrap();
         let stream = collector.accept().await;
         collector.hand_on(0..200, 1000);
@@ -244,7 +162,7 @@ fn events_that_were_not_acknowledged_are_sent_again() {
 #[test]
 fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     in_loop(async {
-        let mut collector = Collector::new("syslog", "").await;
+        let mut collector = Collector::new("").await;
         let mut stream = collector.accept().await;
         collector.hand_on(0..1, 10);
         assert_eq!(number(&syslog(&mut stream).await), 0);
@@ -258,58 +176,19 @@ fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     });
 }
 
-/// As a relay does whose collector is away, or Redis without memory.
+/// As a relay does whose collector is away.
 #[test]
 fn a_collector_that_accepts_and_fails_is_never_up() {
-    for kind in ["syslog", "redis"] {
-        in_loop(async {
-            let mut collector = Collector::new(kind, "").await;
-            collector.hand_on(0..1, 10);
-            for _ in 0..2 {
-                let mut stream = collector.accept().await;
-                if kind == "redis" {
-                    command(&mut stream).await;
-                    stream.write_all(b"+PONG\r\n").await.unwrap();
-                    command(&mut stream).await;
-                    collector.bench.pass(2).await;
-                    stream.write_all(b"-OOM command not allowed\r\n").await.unwrap();
-                } else {
-                    collector.bench.pass(12).await;
-                }
-                drop(stream);
-                collector.bench.until("down", |progress| progress.reason.is_some()).await;
-                assert!(!collector.bench.was_up, "{kind}");
-            }
-        });
-    }
-}
-
-/// The kernel there acknowledges each event, so TCP does not fail.
-#[test]
-fn redis_that_stops_answering_is_given_up() {
     in_loop(async {
-        let mut collector = Collector::new("redis", "").await;
-        let mut stream = collector.accept().await;
-        command(&mut stream).await;
-        stream.write_all(b"+PONG\r\n").await.unwrap();
-        collector.hand_on(0..2, 10);
-        command(&mut stream).await;
-        collector.bench.pass(25).await;
-        collector.hand_on(2..4, 10);
-        command(&mut stream).await;
-        // It is slow.
-        stream.write_all(b":1\r\n").await.unwrap();
-        collector.bench.until("one", |progress| progress.sent == 1).await;
-        collector.bench.pass(25).await;
-        let Progress { state, reason, .. } = &collector.bench.last;
-        assert_eq!((*state, reason), (ExportState::Up, &Some(ExportReason::Stalled)));
-        collector.bench.pass(8).await;
-        let Progress { state, reason, .. } = &collector.bench.last;
-        assert_eq!((*state, reason), (ExportState::Down, &Some(ExportReason::Stalled)));
-        let mut stream = collector.accept().await;
-        command(&mut stream).await;
-        stream.write_all(b"+PONG\r\n").await.unwrap();
-        assert_eq!(number(&command(&mut stream).await[2]), 2);
+        let mut collector = Collector::new("").await;
+        collector.hand_on(0..1, 10);
+        for _ in 0..2 {
+            let stream = collector.accept().await;
+            collector.bench.pass(12).await;
+            drop(stream);
+            collector.bench.until("down", |progress| progress.reason.is_some()).await;
+            assert!(!collector.bench.was_up);
+        }
     });
 }
 
@@ -336,7 +215,7 @@ fn types_that_collectors_take_are_wanted() {
         assert_eq!(wanted(), []);
         let mut exporters = Exporters::default();
         let flows = settings("syslog", "127.0.0.1", "\tlist event 'flow'\n");
-        let alerts = settings("redis", "127.0.0.1", "");
+        let alerts = settings("syslog", "127.0.0.2", "\toption name 'alerts'\n");
         exporters.execute(Effect::Run(vec![(1, flows.clone()), (2, alerts)]), &io);
         assert_eq!(wanted(), [EventKind::Alert, EventKind::Flow]);
         exporters.execute(Effect::Run(vec![(1, flows)]), &io);

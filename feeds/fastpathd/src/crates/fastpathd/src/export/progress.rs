@@ -3,8 +3,6 @@
 
 use std::io;
 
-use logs::RedisFault;
-
 config::named! {
     /// State of an exporter.
     pub enum ExportState {
@@ -22,13 +20,11 @@ config::named! {
 }
 
 config::coded! {
-    /// Why a collector gets nothing. `why` is the kernel's, or the collector's answer.
+    /// Why a collector gets nothing. `why` is the kernel's.
     pub(crate) enum ExportReason {
         Refused = "refused", "nothing listens on the collector's port";
         Closed = "closed", "the collector has closed the connection";
         Stalled = "stalled", "the collector does not read its messages";
-        Rejected { why: String } = "rejected", "the collector rejects the messages: {why}";
-        Foreign = "foreign", "the collector's answer is not one of its protocol";
         Unreachable { why: String } = "unreachable", "the collector cannot be reached: {why}";
         NoRoute = "no-route",
             "the route to this private address leads to the Internet or to no zone; bring its \
@@ -42,21 +38,9 @@ impl ExportReason {
     pub(super) fn state(&self) -> ExportState {
         match self {
             Self::NoRoute | Self::InterfaceDown { .. } => ExportState::NoRoute,
-            Self::Refused
-            | Self::Closed
-            | Self::Stalled
-            | Self::Rejected { .. }
-            | Self::Foreign
-            | Self::Unreachable { .. } => ExportState::Down,
-        }
-    }
-}
-
-impl From<RedisFault> for ExportReason {
-    fn from(fault: RedisFault) -> Self {
-        match fault {
-            RedisFault::Rejected(why) => Self::Rejected { why },
-            RedisFault::Foreign => Self::Foreign,
+            Self::Refused | Self::Closed | Self::Stalled | Self::Unreachable { .. } => {
+                ExportState::Down
+            }
         }
     }
 }

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 
 use config::{Fault, Package, Section};
 use ips::EventKind;
-use logs::Receiver;
+
+/// A kind of earlier versions.
+const REDIS: &str = "redis";
 
 config::named! {
     /// Records or events, and by which protocol.
@@ -18,8 +20,6 @@ config::named! {
         Ipfix = "ipfix",
         /// Events of Suricata by RFC 5424.
         Syslog = "syslog",
-        /// Events of Suricata in Redis.
-        Redis = "redis",
     }
 }
 
@@ -50,16 +50,22 @@ impl Settings {
         found
     }
 
-    /// None: its kind is unknown, so its options are, too.
+    /// None: its kind is unknown or removed, so its options are, too.
     fn of(section: &mut Section<'_>) -> Option<Self> {
-        let kind = section.value("kind", str::parse::<ExportKind>);
+        let kind = section.value("kind", |text| match text {
+            REDIS => Ok(None),
+            kind => kind.parse().map(Some),
+        });
         if !section.is_good() {
             return None;
         }
-        let settings = match kind.unwrap_or_default() {
+        let Some(kind) = kind.unwrap_or(Some(ExportKind::default())) else {
+            section.leave_out("kind", REDIS, Fault::RedisRemoved);
+            return None;
+        };
+        let settings = match kind {
             ExportKind::Ipfix => Self::Flows(ipfix::Settings::of(section)),
-            ExportKind::Syslog => Self::Events(logs::Settings::syslog(section)),
-            ExportKind::Redis => Self::Events(logs::Settings::redis(section)),
+            ExportKind::Syslog => Self::Events(logs::Settings::of(section)),
         };
         section.refuse_left_over();
         Some(settings)
@@ -96,10 +102,7 @@ impl Settings {
     pub(crate) fn kind(&self) -> ExportKind {
         match self {
             Self::Flows(_) => ExportKind::Ipfix,
-            Self::Events(settings) => match settings.receiver {
-                Receiver::Syslog => ExportKind::Syslog,
-                Receiver::Redis(_) => ExportKind::Redis,
-            },
+            Self::Events(_) => ExportKind::Syslog,
         }
     }
 

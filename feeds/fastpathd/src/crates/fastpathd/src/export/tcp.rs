@@ -17,9 +17,8 @@ use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
 use crate::sys::socket::unacknowledged;
 
-/// Also of the answer to a login.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-/// Of data that was sent; the kernel's own limit is some 15 minutes. Also of the answers to events.
+/// Of data that was sent; the kernel's own limit is some 15 minutes.
 const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
 const ANSWERED_WITHIN: Duration = Duration::from_millis(ACKNOWLEDGED_WITHIN_MS as u64);
 /// Without progress for this time the collector does not read.
@@ -81,10 +80,10 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
         tokio::select! {
             readable = read_again(stream, read_at) => {
                 readable?;
-                match read(exporter, stream)? {
+                match discard(stream)? {
                     Read::All => {}
                     Read::Some => read_at = Instant::now() + READ_PAUSE,
-                    Read::End(reason) => return Ok(End::Failed(reason)),
+                    Read::End => return Ok(End::Failed(ExportReason::Closed)),
                 }
             }
             writable = stream.writable(), if blocked || more => writable?,
@@ -102,11 +101,7 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
             if unanswered >= ANSWERED_WITHIN {
                 return Ok(End::Failed(ExportReason::Stalled));
             }
-            if !exporter.outbox.is_ready() {
-                if now >= connected + CONNECTED_WITHIN {
-                    return Ok(End::Failed(ExportReason::Stalled));
-                }
-            } else if reached || now >= connected + exporter.outbox.lasts() {
+            if reached || now >= connected + exporter.outbox.lasts() {
                 reached = true;
                 exporter.reached(unread || unanswered >= STALLED_AFTER);
             }
@@ -171,21 +166,17 @@ enum Read {
     All,
     /// There is more.
     Some,
-    /// Nothing comes any more, or nothing of use.
-    End(ExportReason),
+    /// The collector has closed the connection.
+    End,
 }
 
-fn read(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<Read> {
+/// Collectors have nothing to say.
+fn discard(stream: &TcpStream) -> io::Result<Read> {
     let mut bytes = [0; 4096];
     for _ in 0..BURST {
         match stream.try_read(&mut bytes) {
-            Ok(0) => return Ok(Read::End(ExportReason::Closed)),
-            Ok(length) => {
-                let (shared, now) = (&exporter.shared, exporter.now());
-                if let Err(reason) = exporter.outbox.received(shared, &bytes[..length], now) {
-                    return Ok(Read::End(reason));
-                }
-            }
+            Ok(0) => return Ok(Read::End),
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Read::All),
             Err(error) => return Err(error),
         }

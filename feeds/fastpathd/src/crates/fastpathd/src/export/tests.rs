@@ -56,7 +56,7 @@ fn a_bad_export_changes_nothing() {
         json!({"hots": "x"}),
         json!({"kind": "kafka"}),
         json!({"template_refresh": "10", "kind": "syslog"}),
-        json!({"event": "http", "kind": "redis"}),
+        json!({"event": "http", "kind": "syslog"}),
     ] {
         assert!(core.configuration_read(&exporting(bad.clone())).is_empty());
         let problem = ask(&mut core, "status", json!({}))["problems"][0].take();
@@ -64,6 +64,34 @@ fn a_bad_export_changes_nothing() {
         assert_eq!((&problem["section"], &problem["option"]), (&json!("store"), &json!(option)));
         assert_eq!(ask(&mut core, "exports", json!({}))["exports"][0]["host"], "192.0.2.10");
     }
+}
+
+/// A router that is upgraded keeps its engine and its other exporters.
+#[test]
+fn a_section_of_kind_redis_is_left_out_and_reported() {
+    let mut core = crate::fixture::core();
+    let mut values = exporting(json!({}));
+    values["queue"] = json!({".type": "export", ".name": "queue", "kind": "redis",
+        "host": "192.0.2.11", "username": "gw", "password": "geheim", "redis_key": "eve"});
+    core.configuration_read(&values);
+    assert_eq!(core.configuration.error(), "");
+    let names = ask(&mut core, "exports", json!({}))["exports"].take();
+    let names: Vec<&Value> = names.as_array().unwrap().iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["store"]);
+    let status = ask(&mut core, "status", json!({}));
+    assert!(!status.to_string().contains("geheim"), "{status}");
+    let problem = &status["problems"][0];
+    assert_eq!((&problem["section"], &problem["option"]), (&json!("queue"), &json!("kind")));
+    assert_eq!(problem["code"], "redis-removed");
+    let health = status["health"].as_array().unwrap();
+    let found = health.iter().find(|found| found["code"] == "config-left-out").unwrap();
+    assert!(found["text"].as_str().unwrap().contains("use kind 'syslog' with rsyslog or Vector"));
+    // A change to such a section is refused.
+    let report = crate::configuration::FileReport::of(&values);
+    assert_eq!(report.problems.len(), 1);
+    values.as_object_mut().unwrap().remove("queue");
+    core.configuration_read(&values);
+    assert_eq!(ask(&mut core, "status", json!({}))["problems"], json!([]));
 }
 
 #[test]
@@ -87,14 +115,14 @@ fn events_are_handed_on() {
     assert!(exports(core.events_read(batch())).is_empty(), "nobody wants them");
     core.configuration_read(&exporting(json!({"kind": "syslog", "event": "flow"})));
     assert!(exports(core.events_read(batch())).is_empty(), "nobody wants alerts");
-    core.configuration_read(&exporting(json!({"kind": "redis", "event": "flow alert"})));
+    core.configuration_read(&exporting(json!({"kind": "syslog", "event": "flow alert"})));
     let effects = exports(core.events_read(batch()));
     let [Effect::HandOn(lines)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(*lines, batch().lines);
     assert_eq!((core.export.timeouts(), core.export_interfaces()), (None, None));
     let row = ask(&mut core, "exports", json!({}))["exports"][0].take();
     let shown = (&row["kind"], &row["protocol"], &row["port"]);
-    assert_eq!(shown, (&json!("redis"), &json!("tcp"), &json!(6379)));
+    assert_eq!(shown, (&json!("syslog"), &json!("tcp"), &json!(514)));
 }
 
 #[test]
