@@ -173,7 +173,8 @@ cmd_ui_dev() {
 cmd_clean() {
     [ "$BUILD" = "$TOP/build" ] || die "clean: delete $BUILD yourself: BUILD names it"
     if [ -x "$TOP/e2e/lab/lab" ]; then "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true; fi
-    rm -rf "$BUILD" "$TOP/ui/dist" "$TOP/ui/node_modules" "$TOP/e2e/node_modules" \
+    rm -rf "$BUILD" "$TOP/ui/dist" "$TOP"/ui/src/lib/api/types*.ts \
+        "$TOP/ui/node_modules" "$TOP/e2e/node_modules" \
         "$TOP/profiles/node_modules" \
         "$TOP/feeds/fastpathd/source.mk" "$TOP/luci-app-fastpath/source.mk"
     say "removed build/, ui/dist and the node_modules folders"

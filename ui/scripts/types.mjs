@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Makes src/lib/api/types.ts from the daemon's JSON Schemas; with --check it only says whether
-// the committed file agrees with them.
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+// Makes src/lib/api/types*.ts from the daemon's JSON Schemas, before the page is built or checked.
+// A file that would stay the same is not written, so that no build is repeated for it.
+import { readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 const schemas = new URL('../../feeds/fastpathd/src/schema/', import.meta.url);
@@ -66,14 +66,9 @@ async function generate({ folder: path, object, title }) {
 for (const each of objects) {
   const target = new URL(`../src/lib/api/${each.file}`, import.meta.url);
   const wanted = await generate(each);
-  if (!process.argv.includes('--check')) {
-    await writeFile(target, wanted);
-    continue;
-  }
-  const found = await readFile(target, 'utf8').catch(() => '');
-  if (found !== wanted) {
-    console.error(`src/lib/api/${each.file} does not match the schemas: run \`npm run types\``);
-    process.exit(1);
-  }
-  console.log(`src/lib/api/${each.file} agrees with the schemas`);
+  if ((await readFile(target, 'utf8').catch(() => '')) === wanted) continue;
+  // Whole at any time: another check may read it.
+  const made = new URL(`${target}.${process.pid}`);
+  await writeFile(made, wanted);
+  await rename(made, target);
 }
