@@ -12,10 +12,10 @@ const LEFT_OUT = 77;
 /** The time of a test after its last wait: to keep the machines' logs and to clean up. */
 const AFTERWARDS_MS = 120_000;
 
-/** A function `test_NAME` of a file `SUBJECT.sh`. */
+/** A function `test_NAME` of a file `SUBJECT.sh`, with one combination of its values. */
 interface ShellTest {
-  /** With its prefix, as the shell calls it. */
-  call: string;
+  /** With its prefix, and its values, as the shell calls it. */
+  call: string[];
   title: string;
   /** `@long` and the like: from a comment above the function, or in the file's first lines. */
   tags: string[];
@@ -31,6 +31,30 @@ const tagsIn = (comments: string[]): string[] =>
 const reasonIn = (comments: string[]): string | undefined =>
   /^# (?:@[a-z]+ )*@qemu: (.+)$/m.exec(comments.join('\n'))?.[1];
 
+/** What a test is run with, and the tags of that alone. */
+interface Case {
+  values: string[];
+  tags: string[];
+}
+
+/**
+ * `# @each A B | C D [@tag…]` runs a function with A C, A D, B C and B D; further such lines add
+ * combinations. In a file's first lines it is for all functions that have none of their own.
+ */
+function casesIn(comments: string[]): Case[] {
+  return comments.flatMap((line) => {
+    const [, choices = '', tags = ''] = /^# @each ([^@]+)(.*)$/.exec(line) ?? [];
+    const lists = choices.split('|').map((list) => list.split(' ').filter(Boolean));
+    const products = lists.reduce<string[][]>(
+      (all, list) => all.flatMap((values) => list.map((value) => [...values, value])),
+      [[]],
+    );
+    return products
+      .filter((values) => values.length > 0)
+      .map((values) => ({ values, tags: [`# ${tags}`] }));
+  });
+}
+
 /** The tests of one file, in their order. */
 export function testsOf(text: string): ShellTest[] {
   const lines = text.split('\n');
@@ -43,9 +67,16 @@ export function testsOf(text: string): ShellTest[] {
   for (const line of lines) {
     const [, call, name] = FUNCTION.exec(line) ?? [];
     if (call && name) {
-      const tags = [...new Set([...tagsIn(head), ...tagsIn(above)])];
-      const qemu = reasonIn([...head, ...above]);
-      found.push({ call, title: name.replaceAll('_', ' '), tags, qemu });
+      const each = [casesIn(above), casesIn(head)].find((cases) => cases.length > 0);
+      for (const { values, tags: own } of each ?? [{ values: [], tags: [] }]) {
+        const about = [...head, ...above, ...own].filter((text) => !text.startsWith('# @each '));
+        found.push({
+          call: [call, ...values],
+          title: [name, ...values].join(' ').replaceAll('_', ' '),
+          tags: [...new Set(tagsIn(about))],
+          qemu: reasonIn(about),
+        });
+      }
     }
     above = line.startsWith('#') ? [...above, line] : [];
   }
@@ -85,7 +116,8 @@ const end = (words: string): string => words.trimEnd().split('\n').slice(-25).jo
 
 /**
  * The tests of a folder of shell functions. Its program `perform` runs one of them
- * (`perform SUBJECT FUNCTION`); tests/run has it make the common parts (`perform prepare`).
+ * (`perform SUBJECT FUNCTION [VALUE…]`); tests/run has it make the common parts (`perform
+ * prepare`).
  */
 export function declare(folder: string): void {
   const perform = join(folder, 'perform');
@@ -111,7 +143,7 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     test.skip(without !== undefined, without);
     const log = info.outputPath('log.txt');
     const last = Date.now() + info.timeout - AFTERWARDS_MS;
-    const { status, words } = await run(perform, [subject, call], log, last);
+    const { status, words } = await run(perform, [subject, ...call], log, last);
     await info.attach('log', { path: log, contentType: 'text/plain' });
     // A part of a test that could not run is a note, too.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {

@@ -3,6 +3,7 @@
 # Connections that the kernel encrypts by policy, over a WAN without VLAN and PPPoE, where the
 # device of the route is the port: the slow path carries them, and no engine forwards their tuple in
 # plain text, in or out.
+# @each flowtable ebpf
 
 HOME_6=2001:db8:10::10
 SITE_6=2001:db8:98::2
@@ -145,27 +146,22 @@ from_the_start() {
     soon 15 on_path slow/ipsec --proto tcp --text "$PORT"
 }
 
-# protected ENGINE
-protected() {
+test_protected_flow() {
     from_the_start "$1" both
     nothing_in_plain "$PORT"
     on_path slow/ipsec --proto tcp --text "$PORT" || fail "it is not slow any more"
     ! offloaded "$PORT" || fail "the kernel has offloaded it"
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
-test_protected_flow_flowtable() { protected flowtable; }
-test_protected_flow_ebpf() { protected ebpf; }
+
 # The answers come in plain text, and would add the flow.
-test_protected_in_one_direction_flowtable() { one_direction flowtable; }
-test_protected_in_one_direction_ebpf() { one_direction ebpf; }
-one_direction() {
+test_protected_in_one_direction() {
     from_the_start "$1" out
     goes_on "$PORT"
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
 
-# live ENGINE PATH: a policy for a flow that is offloaded.
-live() {
+test_a_policy_for_a_live_flow() {
     local port
     port=$(fresh_port)
     trap site_down EXIT
@@ -183,5 +179,3 @@ live() {
     both_ends 'xfrm policy flush'
     soon 60 on_path "$1" --proto tcp --text "$port"
 }
-test_a_policy_for_a_live_flow_flowtable() { live flowtable; }
-test_a_policy_for_a_live_flow_ebpf() { live ebpf; }

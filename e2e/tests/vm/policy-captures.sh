@@ -202,9 +202,12 @@ send() {
     same "packets by the port for management" "$(by_mgmt_end)" 0
 }
 
-# all_in_their_places ENGINE
-all_in_their_places() {
+# @long
+# @each flowtable tcx
+# @each auto @qemu: no port of a user-mode machine has a driver with XDP
+test_every_packet_is_in_its_place() {
     local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
+    [ "$1" != auto ] || ROUNDS=$EMULATED_ROUNDS
     flows_begin "$1"
     tunnel_rule
     send $PLAIN $SOURCE $MARK $TUNNEL
@@ -214,24 +217,16 @@ all_in_their_places() {
     lacks "the second WAN" "${IN[h20.eth0]}" tunnel
 }
 
-# @long
-test_every_packet_is_in_its_place_flowtable() { all_in_their_places flowtable; }
-# @long
-test_every_packet_is_in_its_place_tcx() { all_in_their_places tcx; }
-# @long @qemu: no port of a user-mode machine has a driver with XDP
-test_every_packet_is_in_its_place_at_the_drivers() {
-    ROUNDS=$EMULATED_ROUNDS
-    all_in_their_places auto
-}
-
 # Datagrams of a flow whose rule comes while it is carried, of which so many have gone before; and
 # how long after the rule some may still leave in plaintext, on a machine of the reference.
 LATE_ROUNDS=20000
 LATE_BEFORE=2000
 LATE_MS=1000
 
-# a_tunnel_comes ENGINE: a rule leads a flow that is carried by the first WAN into the tunnel.
-a_tunnel_comes() {
+# A rule leads a flow that is carried by the first WAN into the tunnel.
+# @long
+# @each flowtable tcx
+test_a_tunnel_rule_comes_later() {
     local id at late_ms tunnel_ms sent back
     [ "$(lab_port MACHINE)" = uml ] || skip "the gateway and the captures have two clocks"
     flows_begin "$1"
@@ -272,11 +267,6 @@ a_tunnel_comes() {
     same "datagrams of the plain flow that came back" "$back" "$sent"
 }
 
-# @long
-test_a_tunnel_rule_comes_later_flowtable() { a_tunnel_comes flowtable; }
-# @long
-test_a_tunnel_rule_comes_later_tcx() { a_tunnel_comes tcx; }
-
 # vrf_up: VLAN 30 of lan1, where h10 has an address, and VLAN 40 of lan2, which leads to h20, are in
 # a VRF. fw4 has no zone for it.
 vrf_up() {
@@ -311,8 +301,10 @@ vrf_down() {
         ip -n h20 link del vrf0" 2>/dev/null || true
 }
 
-# a_vrf ENGINE: the flow of a host in a VRF. With ebpf, all flows are kept from the engine then.
-a_vrf() {
+# The flow of a host in a VRF. With ebpf, all flows are kept from the engine then.
+# @long
+# @each flowtable tcx
+test_a_flow_of_a_vrf_is_in_its_place() {
     local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
     flows_begin "$1"
     # Without translation nothing proves which mark a flow's packets have.
@@ -325,8 +317,3 @@ a_vrf() {
     [ "$1" = flowtable ] || SLOW[PLAIN]=slow/policy-routed SLOW[VRF]=slow/policy-routed
     send $PLAIN $VRF
 }
-
-# @long
-test_a_flow_of_a_vrf_is_in_its_place_flowtable() { a_vrf flowtable; }
-# @long
-test_a_flow_of_a_vrf_is_in_its_place_tcx() { a_vrf tcx; }

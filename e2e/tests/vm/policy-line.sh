@@ -110,14 +110,7 @@ goes_on() {
 interface_down() { gw ubus call network.interface.wan down; }
 port_down() { gw ip link set wan down; }
 
-test_the_interface_goes_down_flowtable() { goes_down flowtable 4 interface_down; }
-test_the_interface_goes_down_tcx() { goes_down ebpf 4 interface_down; }
-test_the_port_goes_down_flowtable() { goes_down flowtable 4 port_down; }
-test_the_port_goes_down_tcx() { goes_down ebpf 4 port_down; }
-
 # The kernel ends masqueraded connections by itself when their device goes down, and the engines'
 # entries end with them. Those of IPv6 go on.
-test_the_interface_goes_down_flowtable_ipv6() { goes_down flowtable 6 interface_down; }
-test_the_interface_goes_down_tcx_ipv6() { goes_down ebpf 6 interface_down; }
-test_the_port_goes_down_flowtable_ipv6() { goes_down flowtable 6 port_down; }
-test_the_port_goes_down_tcx_ipv6() { goes_down ebpf 6 port_down; }
+# @each flowtable ebpf | 4 6 | interface_down port_down
+test_the_first_wan_goes_down() { goes_down "$@"; }

@@ -4,6 +4,8 @@
 # within a second, and no other flow loses a packet. Each kind of change, by the flowtable, by
 # programs at TC and, in the emulated machine, at the drivers (XDP).
 # @long
+# @each flowtable ebpf-tcx
+# @each ebpf-auto @qemu: no port of a user-mode machine has a driver with XDP
 
 # Datagrams that `numbers` sends in a second, and so the most that may pass in it.
 RATE=25
@@ -190,22 +192,11 @@ forbid() {
         echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
     done | timed nft -f -
 }
-drop_rule() { stops "$1" rules_back forbid saddr daddr; }
-test_drop_rule_flowtable() { drop_rule flowtable; }
-test_drop_rule_tcx() { drop_rule ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_drop_rule_at_the_drivers() { drop_rule ebpf-auto; }
+test_drop_rule() { stops "$1" rules_back forbid saddr daddr; }
 
 # A flowtable takes both directions with a packet of one.
-one_way_rule() { stops "$1" rules_back forbid "$2"; }
-test_rule_for_answers_flowtable() { one_way_rule flowtable saddr; }
-test_rule_for_answers_tcx() { one_way_rule ebpf-tcx saddr; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_rule_for_answers_at_the_drivers() { one_way_rule ebpf-auto saddr; }
-test_rule_for_requests_flowtable() { one_way_rule flowtable daddr; }
-test_rule_for_requests_tcx() { one_way_rule ebpf-tcx daddr; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_rule_for_requests_at_the_drivers() { one_way_rule ebpf-auto daddr; }
+test_rule_for_answers() { stops "$1" rules_back forbid saddr; }
+test_rule_for_requests() { stops "$1" rules_back forbid daddr; }
 
 # at_ingress: a program drops packets as the port receives them, behind the flowtable's hook.
 at_ingress() {
@@ -218,10 +209,7 @@ table netdev e2e_rules {
 }
 END
 }
-test_ingress_flowtable() { stops flowtable rules_back at_ingress; }
-test_ingress_tcx() { stops ebpf-tcx rules_back at_ingress; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_ingress_at_the_drivers() { stops ebpf-auto rules_back at_ingress; }
+test_ingress() { stops "$1" rules_back at_ingress; }
 
 before_routing() {
     timed nft -f - <<END
@@ -233,10 +221,7 @@ table inet e2e_rules {
 }
 END
 }
-test_prerouting_flowtable() { stops flowtable rules_back before_routing; }
-test_prerouting_tcx() { stops ebpf-tcx rules_back before_routing; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_prerouting_at_the_drivers() { stops ebpf-auto rules_back before_routing; }
+test_prerouting() { stops "$1" rules_back before_routing; }
 
 # As programs that ban addresses: the rule is there before the flow begins.
 ban_list() {
@@ -252,17 +237,13 @@ END
 }
 ban() { timed nft add element inet e2e_rules banned "{ $ISP_4 }"; }
 release() { gw nft delete element inet e2e_rules banned "{ $ISP_4 }"; }
-element() {
+test_element() {
     ban_list
     stops "$1" release ban
 }
-test_element_flowtable() { element flowtable; }
-test_element_tcx() { element ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_element_at_the_drivers() { element ebpf-auto; }
 
 # A set that a resolver fills, and whose rule only counts: its elements cost nobody a packet.
-counted_element() {
+test_counted_element() {
     local address count slow
     gw nft -f - <<END
 table inet e2e_rules {
@@ -284,36 +265,24 @@ END
     PASSED=all
     others_go_on
 }
-test_counted_element_flowtable() { counted_element flowtable; }
-test_counted_element_tcx() { counted_element ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_counted_element_at_the_drivers() { counted_element ebpf-auto; }
 
 # to_other_vlan: the change is about the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
 blackhole() { timed ip route add blackhole "$H20_4"; }
-route() {
+test_blackhole() {
     to_other_vlan
     stops "$1" rules_back blackhole
 }
-test_blackhole_flowtable() { route flowtable; }
-test_blackhole_tcx() { route ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_blackhole_at_the_drivers() { route ebpf-auto; }
 
 # A link above the port, of which the flowtable knows nothing.
 link_down() { timed ip link set br-lan.20 down; }
 link_up() { gw ip link set br-lan.20 up; }
-link() {
+test_link() {
     gw sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=1
     to_other_vlan
     stops "$1" link_up link_down
 }
-test_link_flowtable() { link flowtable; }
-test_link_tcx() { link ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_link_at_the_drivers() { link ebpf-auto; }
 
 # fw4 accepts established connections before its rules, so a new rule is for new ones only.
 deny() {
@@ -328,7 +297,7 @@ config rule
 	option target 'DROP'
 END
 }
-reloaded() {
+test_reload() {
     carried "$1"
     deny
     PASSED=$(answers)
@@ -341,23 +310,15 @@ reloaded() {
     read -r _ lost < <(peers cat /tmp/e2e/revoked.log)
     same "lost packets of the established flow" "$lost" 0
 }
-test_reload_flowtable() { reloaded flowtable; }
-test_reload_tcx() { reloaded ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_reload_at_the_drivers() { reloaded ebpf-auto; }
 
 EXCLUSION="
 config exclude
 	option name 'e2e'
 	option dest '$ISP_4'"
-excluded() {
+test_exclusion() {
     carried "$1"
     diverts slow/excluded configured "$EXCLUSION"
 }
-test_exclusion_flowtable() { excluded flowtable; }
-test_exclusion_tcx() { excluded ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_exclusion_at_the_drivers() { excluded ebpf-auto; }
 
 # inspection ACTION [LINES]: of what goes to the Internet; nothing else is inspected.
 inspection() {
@@ -378,14 +339,10 @@ always_inspected() {
     configured "$(inspection always)"
     soon 40 says '.policy.policies[0].action == "always"' ips
 }
-policy() {
+test_policy() {
     carried "$1" "$(inspection none)"
     diverts inspect/always-inspected always_inspected
 }
-test_policy_flowtable() { policy flowtable; }
-test_policy_tcx() { policy ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_policy_at_the_drivers() { policy ebpf-auto; }
 
 # A page that a rule of Suricata drops has its sender blocked.
 bad_answer() {
@@ -395,19 +352,15 @@ bad_answer() {
     soon 5 says "[.blocks[].address] | index(\"$ISP_4\") != null" blocks
 }
 unblock() { gw fastpathctl release "$ISP_4"; }
-blocked() {
+test_block() {
     WITH=$(inspection inspect "	option block '1'")
     stops "$1" unblock bad_answer
 }
-test_block_flowtable() { blocked flowtable; }
-test_block_tcx() { blocked ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_block_at_the_drivers() { blocked ebpf-auto; }
 
 # The kernel may give the entry that follows the same number.
 flow_age() { newest --proto udp --text ":$REVOKED" | jq -r '.age_s | floor'; }
 is_younger() { [ "$(flow_age)" -lt "$1" ]; }
-deleted() {
+test_deleted_entry() {
     local age
     carried "$1"
     age=$(flow_age)
@@ -419,10 +372,6 @@ deleted() {
     PASSED=$(($(answers) - PASSED))
     others_go_on
 }
-test_deleted_entry_flowtable() { deleted flowtable; }
-test_deleted_entry_tcx() { deleted ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_deleted_entry_at_the_drivers() { deleted ebpf-auto; }
 
 # change METHOD ARGUMENTS: its answer, to root on the gateway.
 change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
@@ -443,7 +392,7 @@ goes_on_denied() { soon 15 more_answers "$(answers)"; }
 
 # Established connections end when a change that says so is confirmed: not when it is applied or
 # rolled back, and not without it.
-ended_by_a_change() {
+test_change_ends_connections() {
     local ending=', "end_connections": true'
     carried "$1"
     denied rolled-back "$ending"
@@ -461,7 +410,3 @@ ended_by_a_change() {
     never 4 more_answers "$(answers)"
     others_go_on
 }
-test_change_ends_connections_flowtable() { ended_by_a_change flowtable; }
-test_change_ends_connections_tcx() { ended_by_a_change ebpf-tcx; }
-# @qemu: no port of a user-mode machine has a driver with XDP
-test_change_ends_connections_at_the_drivers() { ended_by_a_change ebpf-auto; }
