@@ -71,7 +71,7 @@ async function yardstick(browser: Browser, page: Page): Promise<number> {
       document.body.append(list);
       list.getBoundingClientRect();
       list.remove();
-      // The browser's own tasks are seen by now.
+      // @sleep: timed: between two tasks of the page
       await new Promise((resolve) => setTimeout(resolve, 500));
     });
   // One task of its own is all that an idle page has.

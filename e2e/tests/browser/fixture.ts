@@ -166,6 +166,7 @@ export async function requests(page: Page): Promise<Request[]> {
   const seen: Request[] = [];
   const listener = (request: Request) => seen.push(request);
   page.on('request', listener);
+  // @sleep: the span in which requests are counted
   await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), WINDOW_MS);
   page.off('request', listener);
   return seen;

@@ -38,6 +38,7 @@ router_root() {
     ROUTER=$!
     until ROUTER_INSIDE=$(pgrep -P "$ROUTER" -x tail); do
         [ $((waited += 1)) -lt 100 ] || fail "no router: $(cat "$WORK/router.log")"
+        # @sleep: between two looks at whether the router's processes are there
         sleep 0.1
     done
 }
@@ -67,6 +68,7 @@ eventually() {
     local tries=0
     until on_router "$1" >"$WORK/said" 2>&1; do
         [ $((tries += 1)) -lt 50 ] || fail "never came true: $1: $(cat "$WORK/said")"
+        # @sleep: between two questions to the router
         sleep 0.2
     done
 }

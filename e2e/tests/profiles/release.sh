@@ -55,6 +55,7 @@ server() {
     node "$PARTS/server.mjs" "$NOW/mirror" "$@" >"$NOW/requests" &
     # shellcheck disable=SC2064 # this process, whatever the name means by then
     trap "kill $!" EXIT
+    # @sleep: between two looks for the server's port
     until port=$(head -n 1 "$NOW/requests") && [ -n "$port" ]; do sleep 0.1; done
     SERVER=http://127.0.0.1:$port
 }

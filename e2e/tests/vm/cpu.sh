@@ -53,7 +53,7 @@ test_packet_steering_does_not_undo_it() {
     in_force ""
     pppoe_end TERM
     soon 30 wan_is_up
-    # The service runs a second after the event.
+    # @sleep: OpenWrt's service sets its masks a second after the event, and logs nothing
     sleep 3
     soon 5 kernel_obeys
     says '.steering.taken_over' cpu

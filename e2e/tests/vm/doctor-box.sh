@@ -214,6 +214,7 @@ busybox mount -t tmpfs none /sys/kernel/security
 echo "[none] integrity confidentiality" >/sys/kernel/security/lockdown
 echo "/dev/sda2 / ext4 rw,noatime 0 0" >/run/e2e/mounts
 bind /run/e2e/mounts /proc/$$/mounts
+# @sleep: the second reading of /proc/stat is to differ from the first
 (sleep 1; echo "cpu0 0 0 0 1002 0 3 95 0
 cpu1 0 0 0 1100 0 0 0 0" >/run/e2e/viewstat) &
 ')

@@ -54,6 +54,7 @@ echoes() {
         echo "$host socat -b 4096 TCP6-LISTEN:7200,ipv6only=0,fork,reuseaddr PIPE"
         echo "$host /lab/echo 7200"
     done | begin_all echoes
+    # @sleep: between two questions to ss
     peers "for host in isp h10 h20; do
         until [ \$(ip netns exec \$host ss -tuln | grep -c :7200) = 2 ]; do
             busybox usleep 50000

@@ -165,6 +165,8 @@ test_long_silence() {
     talk h10 udp "$ISP_4"
     soon 10 on_path ebpf --proto udp --host "$ISP_4"
     udp=$(newest --proto udp --host "$ISP_4" | jq -r .sport)
+    # @sleep: the rhythm of the traffic
+    # @sleep: a silence, longer than conntrack would keep the connection
     begin h10 silent "exec bash -c 'exec 3<>/dev/tcp/$ISP_4/$POUR_PORT
         for i in {1..20}; do echo word >&3; read -r _ <&3; sleep 0.1; done
         sleep 8; echo word >&3; read -r -t 3 word <&3; echo again \$word; sleep 100'"

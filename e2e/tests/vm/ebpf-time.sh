@@ -20,6 +20,7 @@ median() { awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'; }
 in_time() {
     local times
     watch
+    # @sleep: timed: the rhythm of the traffic
     h10 "bash -c '$(printf 'for i in {1..20}; do %s; sleep 0.1; exec 3>&-; sleep 0.1; done' "$3")'"
     times=$(watched | settled "$2")
     between "$1 that were measured" "$(grep -c . <<<"$times")" 16 20

@@ -10,6 +10,7 @@
 # end there. Prints how long it took in seconds.
 begin_and_end() {
     crowd_in "$2" >/dev/null
+    # @sleep: between two looks at the clock, which sets the rate
     gw "now() { cut -d . -f 1 /proc/uptime; }
         start=\$(now)
         round=0

@@ -120,10 +120,12 @@ test_answers_that_are_huge_endless_or_in_parts() {
         printf "{\"return\":\"OK\",\"message\":\"$(head -c 60000 /dev/zero | tr "\0" x)\"}\n"
     done'
     unharmed "long answers of another kind"
+    # @sleep: an answer that comes in parts
     # shellcheck disable=SC2016 # the gateway expands it
     answers 'for part in "{" "\"ret" "urn\":" "\"OK\"," "\"message\"" ":" "-1" "}"; do
         printf %s "$part"; sleep 0.2; done; echo; cat >/dev/null'
     unharmed "an answer in parts"
+    # @sleep: an answer that never comes
     answers 'exec sleep 1000'
     unharmed "silence"
     released

@@ -164,6 +164,7 @@ test_a_flood_of_one_host() {
 
 reload_twice() {
     suricatas ruleset-reload-nonblocking
+    # @sleep: the second reload is to come while Suricata works on the first
     sleep 1.5
     suricatas ruleset-reload-nonblocking
 }

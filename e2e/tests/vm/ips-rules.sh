@@ -163,6 +163,7 @@ test_read_only_disk() {
 # held_in_test: an update of other rules is at Suricata's test of them, which does not go on.
 held_in_test() {
     at_the_end test_goes_on
+    # @sleep: between two questions on the gateway, whose answer ends in seconds
     gw '(until pkill -STOP -f "[s]uricata -T .*/work/"; do busybox usleep 20000; done) \
         >/dev/null 2>&1 </dev/null &'
     protect "$(source_of better)"

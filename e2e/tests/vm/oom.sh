@@ -93,6 +93,7 @@ loader_ends() {
         mv $LOADER /run/e2e/loader/kept && cat >$LOADER && chmod +x $LOADER" <<'END'
 #!/bin/sh
 /run/e2e/loader/fastpath-bpf "$@" & child=$!
+# @sleep: how long the loader works before it is ended
 busybox usleep 20000
 kill -KILL "$child" $$
 END

@@ -35,7 +35,7 @@ test_twenty_thousand_connections() {
     between "connections" "$count" "$NUMBER" $((NUMBER + 1000))
     soon 30 knows "$NUMBER"
     before=$(cpu_ticks)
-    # A measurement takes its time: this is the span, not a wait for something.
+    # @sleep: timed: the span of the measurement
     sleep 20
     used=$((($(cpu_ticks) - before) / 20))
     note "$(said '.conntrack |

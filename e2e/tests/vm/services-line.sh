@@ -157,6 +157,7 @@ group_grows() { [ "$(seen_by_group)" -gt "$1" ]; }
 test_igmp_proxy() {
     local link member
     link=$(the_isp_link)
+    # @sleep: the rhythm of the traffic
     peers "ip -n isp route replace 239.0.0.0/8 dev $link; : >/tmp/e2e/group
         cat >/tmp/e2e/station" <<<'while :; do head -c 1000 /dev/zero; busybox usleep 50000; done |
             exec socat -u -b 1000 - UDP4-DATAGRAM:239.1.2.3:5004,ip-multicast-ttl=8'

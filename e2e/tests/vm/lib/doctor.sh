@@ -3,6 +3,17 @@
 # The doctor's findings on the gateway, and its fixes. A defect is caused, found, fixed and
 # silent in one go there, since a shell on the gateway costs more than a run.
 
+# Checks that no machine here can be broken for; all others have a test with @finds.
+# @unbroken:checksum-off: QEMU's ports here have no checksum offload that can be switched (all
+# [fixed])
+# @unbroken:lro-on: virtio has no LRO ([fixed]); rx-gro-hw, which it has, merges nothing it
+# cannot undo
+# @unbroken:rx-hash-off: QEMU's ports here compute no receive hash ([fixed])
+# @unbroken:queues-few: the emulated ports have one queue each, as many as they can
+# @unbroken:sqm-hardware: no emulated port takes hardware offload, so the engine is never
+# flowtable-hw
+# @unbroken:hw-tc-off: no emulated port has hw-tc-offload ([fixed])
+
 # The same on the gateway: severity of each named check, its fix, and the expectation.
 # shellcheck disable=SC2016 # the gateway expands it
 DOCTOR='
@@ -29,6 +40,7 @@ soon() {
     shift
     until answer=$("$@"); do
         [ $((seconds -= 1)) -gt 0 ] || { echo "$answer"; exit 1; }
+        # @sleep: between two questions of soon on the gateway
         sleep 1
     done
     echo "$answer"

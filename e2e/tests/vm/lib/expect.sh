@@ -62,6 +62,7 @@ soon() {
         fi
         tries=$((tries + 1))
         # A longer wait asks less often: an emulated machine has enough to do.
+        # @sleep: between two questions of soon
         if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
     done
 }
@@ -75,7 +76,7 @@ until_still() {
 unchanged() {
     local before now
     before=$("$@")
-    # Between two observations.
+    # @sleep: between the two observations of until_still
     sleep 0.7
     now=$("$@")
     [ "$before" = "$now" ] || { echo "$before, then $now"; return 1; }

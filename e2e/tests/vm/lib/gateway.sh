@@ -68,6 +68,7 @@ bytes_grow() {
 cpus() { gw grep -c ^processor /proc/cpuinfo; }
 
 # gw_during SECONDS COMMAND: its output on the gateway within that time; the command is ended then.
+# @sleep: how long a program runs whose output is read, in place of timeout
 gw_during() { gw "$2 & sleep $1; kill \$! 2>/dev/null || true"; }
 
 daemon_pid() { instance pid fastpathd; }

@@ -71,6 +71,7 @@ in_line() {
 # working for seconds until it exits.
 steady() {
     local process
+    # @sleep: Suricata works on for seconds after it was asked to end, and nothing says that it was
     process=$(pids Suricata-Main) && sleep 3 &&
         [ "$process" = "$(pids Suricata-Main)" ] && working
 }
@@ -80,6 +81,7 @@ ips_value() { said "$1" ips; }
 # suricatas COMMAND…: asks Suricata itself, over its own socket. While it loads rules it may reset a
 # connection.
 suricatas() {
+    # @sleep: between two questions to Suricata's socket
     gw "for try in 1 2 3 4 5 6 7 8 9; do
             suricatasc -c '$*' /var/run/suricata/command.sock && exit
             busybox sleep 1

@@ -26,8 +26,8 @@
 //!    fail while one is missing.
 //! 5. **Tests**: next to the check, with `machine::fake`: broken and healthy; `assert_texts` shows
 //!    that no text is missing. In the lab: `e2e/tests/vm/doctor*.sh`, or the reason why it cannot
-//!    be broken there in `doctor-unbroken.json` next to them; `node e2e/scripts/tags.mjs` lists
-//!    checks that have neither.
+//!    be broken there as `@unbroken:ID: REASON` in `lib/doctor.sh` there; `node
+//!    e2e/scripts/tags.mjs` lists checks that have neither.
 
 mod answer;
 mod audience;
