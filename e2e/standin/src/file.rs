@@ -5,7 +5,6 @@
 use std::fs::{FileType, Metadata};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ const MAX_SIZE: usize = 4096 * 64;
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const PATH: Argument = ("path", PolicyType::String);
 
-/// The methods of rpcd's object, less checksums.
+/// Those methods of rpcd's object that are used here.
 pub const METHODS: &[Method] = &[
     Method { name: "read", policy: &[PATH, ("base64", PolicyType::Bool), SESSION] },
     Method {
@@ -36,9 +35,6 @@ pub const METHODS: &[Method] = &[
         ],
     },
     Method { name: "list", policy: &[PATH, SESSION] },
-    Method { name: "stat", policy: &[PATH, SESSION] },
-    Method { name: "lstat", policy: &[PATH, SESSION] },
-    Method { name: "remove", policy: &[PATH, SESSION] },
     Method {
         name: "exec",
         policy: &[
@@ -96,20 +92,6 @@ pub fn answer(mut asker: Asker<'_>, (method, args): (&str, &Map)) -> Answer {
         "read" => read(&asker.path(args, "read")?),
         "write" => write(&asker.path(args, "write")?, args),
         "list" => list(&asker.path(args, "list")?),
-        "stat" | "lstat" => {
-            let path = asker.path(args, "list")?;
-            let meta = if method == "stat" { std::fs::metadata } else { std::fs::symlink_metadata };
-            let mut map = Map::from_iter([("path".to_owned(), json!(path))]);
-            map.extend(describe(&meta(Path::new(&path)).map_err(status)?));
-            Ok(map)
-        }
-        "remove" => {
-            let path = asker.path(args, "write")?;
-            let folder = std::fs::symlink_metadata(&path).map_err(status)?.is_dir();
-            let removed =
-                if folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-            removed.map(|()| Map::new()).map_err(status)
-        }
         _ => Err(Status::MethodNotFound),
     }
 }

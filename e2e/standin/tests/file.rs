@@ -39,21 +39,17 @@ fn paths_are_read_and_written(bus: &Bus, folder: &Path) {
     assert_eq!(call("write", text), Ok(json!({})));
     call("write", json!({"path": at("a"), "data": "two", "append": true})).unwrap();
     assert_eq!(call("read", json!({"path": at("a")})), Ok(json!({"data": "öne\ntwo"})));
-    let found = call("stat", json!({"path": at("./b/../a")})).unwrap();
-    assert_eq!(
-        (&found["path"], &found["type"], &found["size"], &found["mode"], &found["uid"]),
-        (&json!(at("a")), &json!("file"), &json!(8), &json!(0o100_640), &json!(0))
-    );
-    assert_eq!(found["user"], "root");
     std::os::unix::fs::symlink("a", folder.join("link")).unwrap();
-    assert_eq!(call("stat", json!({"path": at("link")})).unwrap()["type"], "file");
-    assert_eq!(call("lstat", json!({"path": at("link")})).unwrap()["type"], "symlink");
-    let listed = call("list", json!({"path": at("")})).unwrap();
+    let listed = call("list", json!({"path": at("./b/..")})).unwrap();
     let mut names: Vec<_> = listed["entries"].as_array().unwrap().iter().collect();
     names.sort_by_key(|entry| entry["name"].as_str().unwrap().to_owned());
-    assert_eq!((&names[0]["name"], &names[0]["type"]), (&json!("a"), &json!("file")));
+    let found = names[0];
+    assert_eq!(
+        (&found["name"], &found["type"], &found["size"], &found["mode"], &found["uid"]),
+        (&json!("a"), &json!("file"), &json!(8), &json!(0o100_640), &json!(0))
+    );
+    assert_eq!(found["user"], "root");
     assert_eq!((&names[1]["name"], &names[1]["target"]["name"]), (&json!("link"), &json!("a")));
-    assert_eq!(call("remove", json!({"path": at("link")})), Ok(json!({})));
     std::fs::write(folder.join("large"), vec![b'x'; 300_000]).unwrap();
     std::fs::write(folder.join("empty"), "").unwrap();
     for (args, status) in [
@@ -77,9 +73,7 @@ fn a_session_needs_a_right_to_the_path(bus: &Bus, folder: &Path) {
     assert!(call("read", &at("a")).is_ok());
     assert!(call("write", &at("new")).is_ok());
     let outside = at("../../etc/passwd");
-    for (method, path) in
-        [("write", at("a")), ("remove", at("a")), ("read", outside), ("list", at(""))]
-    {
+    for (method, path) in [("write", at("a")), ("read", outside), ("list", at(""))] {
         assert_eq!(call(method, &path), Err(Status::PermissionDenied), "{method} {path}");
     }
 }

@@ -31,21 +31,6 @@ impl Grants {
         rights.insert(at, right);
     }
 
-    /// Takes a right back.
-    pub fn revoke(&mut self, scope: &str, object: &str, function: &str) {
-        if let Some(rights) = self.scopes.get_mut(scope) {
-            rights.retain(|(known, called)| known != object || called != function);
-            if rights.is_empty() {
-                self.scopes.remove(scope);
-            }
-        }
-    }
-
-    /// Takes all rights of a scope back.
-    pub fn revoke_scope(&mut self, scope: &str) {
-        self.scopes.remove(scope);
-    }
-
     /// Whether a right covers `function` of `object`.
     #[must_use]
     pub fn allow(&self, scope: &str, object: &str, function: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// The methods and arguments that rpcd's object has.
+/// The methods and arguments that rpcd's object has. Not all of them are supported here.
 pub const METHODS: &[Method] = &[
     Method { name: "create", policy: &[("timeout", PolicyType::Int32)] },
     Method { name: "list", policy: &[SESSION] },
@@ -66,15 +66,8 @@ pub fn answer(
             let session = sessions.get(id, now).ok_or(Status::NotFound)?;
             match method {
                 "list" => Ok(session.describe(id, now)),
-                "grant" => change(&mut session.grants, args, true),
-                "revoke" => change(&mut session.grants, args, false),
+                "grant" => grant(&mut session.grants, args),
                 "access" => Ok(access(&session.grants, args)),
-                "set" => {
-                    let values = args.get("values").and_then(Value::as_object);
-                    let values = values.ok_or(Status::InvalidArgument)?;
-                    session.data.extend(values.clone().into_iter().filter(|(k, _)| !k.is_empty()));
-                    Ok(Map::new())
-                }
                 "get" => {
                     let wanted =
                         |key: &String| keys(args).is_none_or(|keys| keys.contains(&key.as_str()));
@@ -82,13 +75,7 @@ pub fn answer(
                     let values: Map = data.map(|(k, v)| (k.clone(), v.clone())).collect();
                     Ok(Map::from_iter([("values".to_owned(), Value::Object(values))]))
                 }
-                "unset" => {
-                    let gone =
-                        |key: &String| keys(args).is_none_or(|keys| keys.contains(&key.as_str()));
-                    session.data.retain(|key, _| !gone(key));
-                    Ok(Map::new())
-                }
-                _ => Err(Status::MethodNotFound),
+                _ => Err(Status::NotSupported),
             }
         }
     }
@@ -148,22 +135,13 @@ fn destroy(sessions: &mut Sessions, args: &Map) -> Answer {
     if sessions.destroy(id) { Ok(Map::new()) } else { Err(Status::NotFound) }
 }
 
-fn change(grants: &mut Grants, args: &Map, adds: bool) -> Answer {
+fn grant(grants: &mut Grants, args: &Map) -> Answer {
     let scope = text(args, "scope").unwrap_or("ubus");
-    let Some(rights) = args.get("objects").and_then(Value::as_array) else {
-        // Without objects rpcd's `revoke` takes the whole scope back.
-        if adds {
-            return Err(Status::InvalidArgument);
-        }
-        grants.revoke_scope(scope);
-        return Ok(Map::new());
-    };
+    let rights = args.get("objects").and_then(Value::as_array).ok_or(Status::InvalidArgument)?;
     for right in rights.iter().filter_map(Value::as_array) {
         let mut words = right.iter().filter_map(Value::as_str);
-        match (words.next(), words.next()) {
-            (Some(object), Some(function)) if adds => grants.grant(scope, object, function),
-            (Some(object), Some(function)) => grants.revoke(scope, object, function),
-            _ => {}
+        if let (Some(object), Some(function)) = (words.next(), words.next()) {
+            grants.grant(scope, object, function);
         }
     }
     Ok(Map::new())

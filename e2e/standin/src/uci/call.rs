@@ -20,7 +20,7 @@ const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 const GET: &[ubus::Argument] = &[CONFIG, SECTION, OPTION, TYPE, MATCH, SESSION];
 const WHOLE: &[ubus::Argument] = &[CONFIG, SESSION];
 
-/// The methods and arguments that rpcd's object has.
+/// The methods and arguments that rpcd's object has. Not all of them are supported here.
 pub const METHODS: &[Method] = &[
     Method { name: "configs", policy: &[] },
     Method { name: "get", policy: GET },

@@ -6,7 +6,6 @@ use ubus::{Map, Status};
 
 use super::delta::{Command, Delta};
 use super::package::{Package, Value};
-use super::select;
 use ::uci::is_name;
 
 /// A configuration and the changes made to it.
@@ -24,11 +23,6 @@ impl Edit {
         let delta = Delta::new(command, section, option, value);
         delta.apply(&mut self.package);
         self.deltas.push(delta);
-    }
-
-    /// Name of the section a call means.
-    pub(super) fn find(&self, reference: &str) -> Result<String, Status> {
-        select::resolve(&self.package, reference)?.ok_or(Status::NotFound)
     }
 
     /// Adds a section and returns its name.
@@ -62,13 +56,13 @@ impl Edit {
 
     fn put(&mut self, section: &str, option: &str, value: &Json) -> Result<(), Status> {
         let Json::Array(values) = value else {
-            let text = select::format(value).ok_or(Status::InvalidArgument)?;
+            let text = format(value).ok_or(Status::InvalidArgument)?;
             self.note(Command::Set, section, Some(option), Some(&text));
             return Ok(());
         };
         let mut outcome = Ok(());
         for value in values {
-            match select::format(value) {
+            match format(value) {
                 Some(text) => self.note(Command::ListAdd, section, Some(option), Some(&text)),
                 None => outcome = Err(Status::InvalidArgument),
             }
@@ -98,13 +92,13 @@ impl Edit {
             if known.is_some() {
                 self.note(Command::Remove, section, Some(option), None);
             }
-            let texts: Vec<String> = values.iter().filter_map(select::format).collect();
+            let texts: Vec<String> = values.iter().filter_map(format).collect();
             for text in &texts {
                 self.note(Command::ListAdd, section, Some(option), Some(text));
             }
             return if texts.is_empty() { Err(Status::InvalidArgument) } else { Ok(()) };
         }
-        let text = select::format(value);
+        let text = format(value);
         if matches!(known, Some(Value::List(_))) {
             self.note(Command::Remove, section, Some(option), None);
         }
@@ -115,58 +109,30 @@ impl Edit {
         Ok(())
     }
 
-    /// Deletes a section, or options of it.
-    pub(super) fn delete(
-        &mut self,
-        section: &str,
-        options: Option<Vec<String>>,
-    ) -> Result<(), Status> {
-        let known = self.package.section(section).ok_or(Status::NotFound)?;
-        let Some(options) = options else {
-            self.note(Command::Remove, section, None, None);
-            return Ok(());
-        };
-        let there: Vec<String> =
-            options.into_iter().filter(|option| known.option(option).is_some()).collect();
-        for option in &there {
-            self.note(Command::Remove, section, Some(option), None);
-        }
-        if there.is_empty() { Err(Status::NotFound) } else { Ok(()) }
-    }
-
-    pub(super) fn rename(
-        &mut self,
-        section: &str,
-        option: Option<&str>,
-        name: &str,
-    ) -> Result<(), Status> {
+    /// Deletes a section, or an option of it.
+    pub(super) fn delete(&mut self, section: &str, option: Option<&str>) -> Result<(), Status> {
         let known = self.package.section(section).ok_or(Status::NotFound)?;
         if option.is_some_and(|option| known.option(option).is_none()) {
             return Err(Status::NotFound);
         }
-        self.note(Command::Rename, section, option, Some(name));
+        self.note(Command::Remove, section, option, None);
         Ok(())
     }
+}
 
-    /// Moves the sections to the front, in the order given.
-    pub(super) fn order(&mut self, sections: &[Json]) -> Result<(), Status> {
-        let mut outcome = Ok(());
-        let mut to = 0;
-        for section in sections {
-            let found = match section.as_str() {
-                None => Err(Status::InvalidArgument),
-                Some(name) => self.package.index(name).map(|at| (name, at)).ok_or(Status::NotFound),
-            };
-            match found {
-                Err(status) => outcome = outcome.and(Err(status)),
-                Ok((name, at)) => {
-                    if at != to {
-                        self.note(Command::Order, name, None, Some(&to.to_string()));
-                    }
-                    to += 1;
-                }
-            }
+/// A value of a call as UCI text: strings as they are, numbers in decimal, truth as 1 or 0.
+fn format(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.clone()),
+        // rpcd prints a 32-bit number without its sign, and has no use for fractions.
+        Json::Number(number) => {
+            let wide = number.as_i64()?;
+            Some(match i32::try_from(wide) {
+                Ok(narrow) => narrow.cast_unsigned().to_string(),
+                Err(_) => wide.cast_unsigned().to_string(),
+            })
         }
-        outcome
+        Json::Bool(truth) => Some(u8::from(*truth).to_string()),
+        _ => None,
     }
 }

@@ -8,7 +8,6 @@ mod delta;
 mod edit;
 mod object;
 mod package;
-mod select;
 mod store;
 mod syntax;
 

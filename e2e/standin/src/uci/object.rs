@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `uci`.
+//! The ubus object `uci`: the calls of the recorded answers and of the doctor, with sections by
+//! their names.
 
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use ubus::{Map, Status};
 
+use super::Delta;
 use super::apply::{Applied, Apply, files_in};
 use super::call::Call;
 use super::edit::Edit;
 use super::package::{Section, Value};
 use super::store::{Store, StoreError};
-use super::{Delta, select};
 use crate::reply::Answer;
 use crate::session::Sessions;
 use ::uci::{is_name, is_package};
@@ -92,26 +93,15 @@ impl Uci {
     ) -> Answer {
         let mut call = Call { args, sessions, now };
         match method {
-            "configs" => {
-                let configs = self.store.configs().map_err(|error| status(&error))?;
-                Ok(single("configs", json!(configs)))
-            }
-            "get" | "state" => self.get(&mut call),
+            "get" => self.get(&mut call),
             "add" => self.add(&mut call),
             "set" => self.set(&mut call),
             "delete" => self.delete(&mut call),
-            "rename" => self.rename(&mut call),
-            "order" => self.order(&mut call),
             "changes" => self.changes(&mut call),
-            "revert" | "commit" => self.finish(&mut call, method == "commit"),
+            "revert" => self.revert(&mut call),
             "apply" => self.start(&mut call),
             "confirm" => self.confirm(&call),
-            "rollback" => self.roll_back(&mut call),
-            "reload_config" => {
-                self.changed.extend(self.store.configs().map_err(|error| status(&error))?);
-                Ok(Map::new())
-            }
-            _ => Err(Status::MethodNotFound),
+            _ => Err(Status::NotSupported),
         }
     }
 
@@ -121,19 +111,14 @@ impl Uci {
         let changes = self.store.changes_of(call.session());
         let package = self.store.load(config, &changes).map_err(|error| status(&error))?;
         let Some(reference) = call.text("section") else {
-            let (kind, wanted) = (call.text("type"), call.table("match"));
             let numbered = package.sections.iter().enumerate();
-            let chosen = numbered.filter(|(_, section)| select::fits(section, kind, wanted));
             let map = |(at, section): (usize, &Section)| {
                 (section.name.clone(), Json::Object(describe(section, Some(at))))
             };
-            return Ok(single("values", Json::Object(chosen.map(map).collect())));
+            return Ok(single("values", Json::Object(numbered.map(map).collect())));
         };
         // rpcd answers "success" without data where the file has no such section or option.
-        let name = select::resolve(&package, reference)?;
-        let Some(section) = name.and_then(|name| package.section(&name)) else {
-            return Ok(Map::new());
-        };
+        let Some(section) = package.section(reference) else { return Ok(Map::new()) };
         match call.text("option") {
             None => Ok(single("values", Json::Object(describe(section, None)))),
             Some(option) => Ok(section
@@ -174,79 +159,18 @@ impl Uci {
     fn set(&self, call: &mut Call<'_>) -> Answer {
         call.need("config")?;
         let values = call.table("values").ok_or(Status::InvalidArgument)?;
-        let sections = self.chosen(call)?;
-        let mut edit = sections.0;
-        if sections.1.is_empty() {
-            return Err(Status::NotFound);
-        }
-        let mut outcome = Ok(());
-        for section in &sections.1 {
-            if let Err(status) = edit.merge(section, values) {
-                outcome = Err(status);
-            }
-        }
-        outcome?;
+        let section = call.need("section")?;
+        let mut edit = self.edit(call)?;
+        edit.merge(section, values)?;
         self.save(call, &edit)?;
         Ok(Map::new())
-    }
-
-    /// The configuration and the names of the sections that a call is about.
-    fn chosen(&self, call: &mut Call<'_>) -> Result<(Edit, Vec<String>), Status> {
-        let (kind, wanted) = (call.text("type"), call.table("match"));
-        let reference = call.text("section");
-        if reference.is_none() && kind.is_none() && wanted.is_none() {
-            return Err(Status::InvalidArgument);
-        }
-        let edit = self.edit(call)?;
-        let Some(reference) = reference else {
-            let fitting = edit.package.sections.iter().filter(|s| select::fits(s, kind, wanted));
-            let names = fitting.map(|section| section.name.clone()).collect();
-            return Ok((edit, names));
-        };
-        if !select::is_reference(reference) {
-            return Err(Status::InvalidArgument);
-        }
-        let name = edit.find(reference)?;
-        Ok((edit, vec![name]))
     }
 
     fn delete(&self, call: &mut Call<'_>) -> Answer {
         call.need("config")?;
-        let (mut edit, sections) = self.chosen(call)?;
-        if sections.is_empty() {
-            return Err(Status::NotFound);
-        }
-        let options = match call.args.get("options").and_then(Json::as_array) {
-            Some(names) => Some(names.iter().filter_map(Json::as_str).map(str::to_owned).collect()),
-            None => call.text("option").map(|name| vec![name.to_owned()]),
-        };
-        let mut outcome = Ok(());
-        for section in &sections {
-            outcome = edit.delete(section, options.clone());
-        }
-        outcome?;
-        self.save(call, &edit)?;
-        Ok(Map::new())
-    }
-
-    fn rename(&self, call: &mut Call<'_>) -> Answer {
-        call.need("config")?;
-        let (section, name) = (call.need("section")?, call.need("name")?);
+        let section = call.need("section")?;
         let mut edit = self.edit(call)?;
-        if !is_name(name) {
-            return Err(Status::InvalidArgument);
-        }
-        edit.rename(section, call.text("option"), name)?;
-        self.save(call, &edit)?;
-        Ok(Map::new())
-    }
-
-    fn order(&self, call: &mut Call<'_>) -> Answer {
-        call.need("config")?;
-        let sections = call.args.get("sections").and_then(Json::as_array);
-        let sections = sections.ok_or(Status::InvalidArgument)?;
-        let mut edit = self.edit(call)?;
-        edit.order(sections)?;
+        edit.delete(section, call.text("option"))?;
         self.save(call, &edit)?;
         Ok(Map::new())
     }
@@ -272,22 +196,17 @@ impl Uci {
         Ok(single("changes", Json::Object(all)))
     }
 
-    fn finish(&mut self, call: &mut Call<'_>, commit: bool) -> Answer {
+    fn revert(&self, call: &mut Call<'_>) -> Answer {
         if self.apply.pending().is_some() {
             return Err(Status::PermissionDenied);
         }
         let config = call.need("config")?;
         call.check("write", config)?;
         let changes = self.store.changes_of(call.session());
-        let outcome = if commit {
-            self.store.commit(config, &changes)
-        } else {
-            self.store.load(config, &changes).and_then(|_| self.store.revert(config, &changes))
-        };
-        outcome.map_err(|error| status(&error))?;
-        if commit {
-            self.changed.push(config.to_owned());
-        }
+        let outcome = self.store.load(config, &changes);
+        outcome
+            .and_then(|_| self.store.revert(config, &changes))
+            .map_err(|error| status(&error))?;
         Ok(Map::new())
     }
 
@@ -312,22 +231,14 @@ impl Uci {
         Ok(Map::new())
     }
 
-    /// The apply that waits must be that of the caller's session.
-    fn own_apply(&self, call: &Call<'_>) -> Result<(), Status> {
+    fn confirm(&mut self, call: &Call<'_>) -> Answer {
         let session = call.session().ok_or(Status::InvalidArgument)?;
         let pending = self.apply.pending().ok_or(Status::NoData)?;
-        if pending.session == session { Ok(()) } else { Err(Status::PermissionDenied) }
-    }
-
-    fn confirm(&mut self, call: &Call<'_>) -> Answer {
-        self.own_apply(call)?;
+        if pending.session != session {
+            return Err(Status::PermissionDenied);
+        }
         self.apply.confirm(&self.store);
         Ok(Map::new())
-    }
-
-    fn roll_back(&mut self, call: &mut Call<'_>) -> Answer {
-        self.own_apply(call)?;
-        self.undo(call.sessions, call.now)
     }
 
     fn undo(&mut self, sessions: &mut Sessions, now: Duration) -> Answer {
