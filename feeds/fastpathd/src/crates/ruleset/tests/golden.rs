@@ -15,9 +15,10 @@
 //! * `roaming`, if hosts keep moving: an address a line;
 //! * `ipsec`, if the kernel can encrypt;
 //! * `blocks`, if addresses can be blocked: `limit N`, and `SOURCE SECONDS LEFT COMMENT` a line;
-//! * `rules`: the whole script, or why there is none.
+//! * `rules`: the whole script, or why there is none;
+//! * `differences from FILE`, instead: how the script differs from that of another file.
 //!
-//! `GOLDEN_UPDATE=1` renews the scripts; review the diff before you commit it.
+//! `GOLDEN_UPDATE=1` renews the last parts; review the diff before you commit it.
 //!
 //! nft checks each script too, without flowtables and queues where the kernel has none.
 
@@ -34,17 +35,25 @@ use ruleset::{
     Queues, Segments, Settings, Surroundings, plan, render,
 };
 
+#[path = "../../ips/tests/suricata/differences.rs"]
+mod differences;
+use differences::differences;
+
+const DIFFERENCES: &str = "-- differences from ";
+
 /// One file, by part; the purpose is the part without a name.
 struct Golden {
     path: PathBuf,
     parts: BTreeMap<String, String>,
     head: String,
-    rules: String,
+    /// The last part.
+    result: String,
 }
 
 fn golden(path: PathBuf) -> Golden {
     let text = fs::read_to_string(&path).unwrap();
-    let (head, rules) = text.split_once("-- rules --\n").expect("-- rules --");
+    let at = text.find("-- rules --\n").or_else(|| text.find(DIFFERENCES)).expect("a result");
+    let (head, result) = text.split_at(at);
     let mut parts = BTreeMap::new();
     let mut name = String::new();
     for line in head.lines() {
@@ -57,7 +66,7 @@ fn golden(path: PathBuf) -> Golden {
         }
     }
     assert!(!parts[""].trim().is_empty(), "{}: no purpose", path.display());
-    Golden { head: head.to_owned(), rules: rules.to_owned(), path, parts }
+    Golden { head: head.to_owned(), result: result.to_owned(), path, parts }
 }
 
 fn all(folder: &str, least: usize) -> Vec<Golden> {
@@ -209,16 +218,27 @@ fn foreign(case: &str) -> Vec<PacketChain> {
     })
 }
 
+/// The last part of the file, with what the code renders.
+fn rendered(golden: &Golden) -> String {
+    let rules = rules(golden);
+    let Some(named) = golden.result.strip_prefix(DIFFERENCES) else {
+        return format!("-- rules --\n{rules}");
+    };
+    let (name, _) = named.split_once(" --\n").unwrap();
+    let whole = self::rules(&self::golden(golden.path.with_file_name(name)));
+    let heading = |line: &str| line.ends_with('{') && !line.starts_with("\t\t");
+    format!("{DIFFERENCES}{name} --\n{}", differences(&whole, &rules, heading))
+}
+
 #[test]
 fn every_configuration_becomes_its_rules() {
     let update = std::env::var_os("GOLDEN_UPDATE").is_some();
     for golden in all("golden", 28).into_iter().chain(all("refused", 2)) {
-        let rules = rules(&golden);
+        let result = rendered(&golden);
         if update {
-            let text = format!("{}-- rules --\n{rules}", golden.head);
-            fs::write(&golden.path, text).unwrap();
+            fs::write(&golden.path, golden.head + &result).unwrap();
         } else {
-            assert_eq!(rules, golden.rules, "{}", golden.path.display());
+            assert_eq!(result, golden.result, "{}", golden.path.display());
         }
     }
 }
@@ -269,7 +289,7 @@ async fn nft_takes_every_golden_script() {
         eprintln!("only in part: flowtables {flowtables}, queues {queues}");
     }
     for golden in all("golden", 27) {
-        let script = possible(&golden.rules, flowtables, queues);
+        let script = possible(&rules(&golden), flowtables, queues);
         let checked = nft.check(&script).await;
         assert_eq!(checked, Ok(()), "{}\n{script}", golden.path.display());
     }

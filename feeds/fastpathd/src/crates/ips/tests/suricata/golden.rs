@@ -8,8 +8,7 @@
 //!   `home NETWORK…` (found by the daemon), a line each;
 //! * `arguments`: one a line;
 //! * `overlay` in `router.txt`: the whole file;
-//! * `differences` in all others: lines that they lack (`-`) and have (`+`), under the last line
-//!   without indentation before them (`@`).
+//! * `differences` in all others, as `differences` writes them.
 //!
 //! `GOLDEN_UPDATE=1` renews the last parts; review the diff before you commit it.
 
@@ -17,6 +16,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Case, settings};
+use crate::differences::differences;
 
 fn part<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("-- {name} --\n"))?;
@@ -50,51 +50,6 @@ fn case(text: &str) -> Case {
     case
 }
 
-/// The lines of `new` that differ from those of `old`, by a longest common subsequence.
-fn differences(old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
-    for at in (0..old.len()).rev() {
-        for to in (0..new.len()).rev() {
-            common[at][to] = if old[at] == new[to] {
-                common[at + 1][to + 1] + 1
-            } else {
-                common[at + 1][to].max(common[at][to + 1])
-            };
-        }
-    }
-    let (mut at, mut to, mut key, mut said) = (0, 0, "", "");
-    let mut out = String::new();
-    while at < old.len() || to < new.len() {
-        let (gone, come) = (old.get(at), new.get(to));
-        if gone == come {
-            key = come.filter(|line| line.starts_with(char::is_alphabetic)).unwrap_or(&key);
-            (at, to) = (at + 1, to + 1);
-            continue;
-        }
-        if said != key {
-            out.extend(["@ ", key, "\n"]);
-            said = key;
-        }
-        match (gone, come) {
-            (Some(line), None) => {
-                out.extend(["-", line, "\n"]);
-                at += 1;
-            }
-            (Some(line), Some(_)) if common[at + 1][to] >= common[at][to + 1] => {
-                out.extend(["-", line, "\n"]);
-                at += 1;
-            }
-            (_, Some(line)) => {
-                out.extend(["+", line, "\n"]);
-                to += 1;
-            }
-            (None, None) => break,
-        }
-    }
-    out
-}
-
 #[test]
 fn overlays_are_as_written() {
     const WHOLE: &str = "router.txt";
@@ -113,7 +68,8 @@ fn overlays_are_as_written() {
         let overlay = if path.ends_with(WHOLE) {
             format!("-- overlay --\n{overlay}")
         } else {
-            format!("-- differences --\n{}", differences(&whole, &overlay))
+            let heading = |line: &str| line.starts_with(char::is_alphabetic);
+            format!("-- differences --\n{}", differences(&whole, &overlay, heading))
         };
         let made = format!("{head}\n-- arguments --\n{arguments}\n{overlay}");
         if std::env::var_os("GOLDEN_UPDATE").is_some() {

@@ -8,6 +8,7 @@
 
 mod capture;
 mod common;
+mod differences;
 mod golden;
 mod handshake;
 mod live;
