@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, test, type Page } from '@playwright/test';
 import { violations } from '../browser/axe';
-import { replay, type Recording } from './replay';
+import { CONFIGS, replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
 test.use({ locale: 'en-GB' });
@@ -14,13 +14,11 @@ interface Section {
   label: string;
 }
 
-const GET = 'fastpath.change get {"configs":["fastpath"]}';
 const EXPORTS = 'fastpath exports {}';
 
 /** The sections of `/etc/config/fastpath` in the recording. */
 function sectionsOf(answers: Recording['answers']): Section[] {
-  const { result } = answers[GET] as { result: [number, { configs: { fastpath: Section[] } }] };
-  return result[1].configs.fastpath;
+  return resultOf<{ configs: { fastpath: Section[] } }>(answers, CONFIGS).configs.fastpath;
 }
 
 /** Removes the collectors from the recording. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, test, type Page } from '@playwright/test';
-import { replay, type Recording } from './replay';
+import { replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
 /** The answers, as far as these tests change them. */
@@ -15,11 +15,9 @@ interface Status {
   doctor: { last: object | null; why: string; cause: object };
 }
 
-const answer = <T>(answers: Recording['answers'], key: string): T =>
-  (answers[key] as { result: [number, T] }).result[1];
 const report = (answers: Recording['answers']) =>
-  answer<{ findings: Finding[] }>(answers, 'fastpath.doctor last {}');
-const status = (answers: Recording['answers']) => answer<Status>(answers, 'fastpath status {}');
+  resultOf<{ findings: Finding[] }>(answers, 'fastpath.doctor last {}');
+const status = (answers: Recording['answers']) => resultOf<Status>(answers, 'fastpath status {}');
 
 /** Opens a screen of a router with other answers. */
 async function open(
@@ -146,7 +144,7 @@ test('a finding that was gone for a while is as the reader left it', async ({ pa
   const finding = page.locator(`details[data-finding="${id}"]`);
   await finding.locator('summary').click();
   await expect(finding.getByRole('table')).toBeVisible();
-  const next = answer<{ findings: Finding[] }>(answers, 'fastpath.doctor run {}');
+  const next = resultOf<{ findings: Finding[] }>(answers, 'fastpath.doctor run {}');
   const { findings } = next;
   const run = () => page.getByRole('button', { name: 'Run checks again' }).click();
   next.findings = findings.filter((each) => each.id !== id);

@@ -86,7 +86,7 @@ async function open(page: Page, screen: string): Promise<void> {
   await entered(page);
   await page.goto(`#/${screens[screen] ?? screen}`);
   await shown(page);
-  const questions = () => awaited(`en ${screen}`);
+  const questions = () => awaited(screen);
   await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
   await shown(page);
 }

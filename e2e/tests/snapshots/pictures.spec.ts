@@ -113,7 +113,7 @@ for (const { look, locale, colorScheme, width } of looks) {
         const complete = async () => {
           await shown(page);
           await expect(page.locator('[data-connection=live]')).toBeVisible();
-          const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
+          const questions = () => awaited(screen);
           await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
           await shown(page);
           await expect(page.locator('main [aria-busy=true]')).toHaveCount(0, { timeout: 15_000 });

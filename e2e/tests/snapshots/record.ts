@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, logIn, test } from '../browser/fixture';
 import { hosts, type Lan } from '../browser/lab';
-import { keyOf, RECORDING, type Recording } from './replay';
+import { CONFIGS, keyOf, LOG, RECORDING, resultOf, type Recording } from './replay';
 import { rows } from './rows';
 import { screens, shown } from './screens';
 
@@ -47,10 +47,8 @@ const BULK_MS = 40_000;
 
 /** The last of the past is the present: asking again then changes nothing. */
 function together(answers: Recording['answers']): void {
-  const of = (start: string) => {
-    const key = Object.keys(answers).find((each) => each.startsWith(start)) ?? '';
-    return (answers[key] as { result: [number, unknown] }).result[1];
-  };
+  const of = (start: string) =>
+    resultOf(answers, Object.keys(answers).find((each) => each.startsWith(start)) ?? '');
   const { now_ms, paths } = of('fastpath status') as {
     now_ms: number;
     paths: Record<string, { bps: number }>;
@@ -58,6 +56,24 @@ function together(answers: Recording['answers']): void {
   const history = of('fastpath history') as { cols: string[]; rows: number[][] };
   const now = history.cols.map((col) => paths[col]?.bps ?? now_ms);
   history.rows = [...history.rows.filter(([at]) => (at ?? 0) < now_ms - 200), now];
+}
+
+/** All configurations once and the longest log, in place of the parts that calls named. */
+function united(answers: Recording['answers']): Recording['answers'] {
+  const configs = {};
+  let log: unknown[] = [];
+  const others = Object.entries(answers).filter(([key]) => {
+    if (key.startsWith('log read ')) {
+      const read = resultOf<{ log: unknown[] }>(answers, key).log;
+      log = read.length > log.length ? read : log;
+      return false;
+    }
+    if (!key.startsWith('fastpath.change get ')) return true;
+    Object.assign(configs, resultOf<{ configs: object }>(answers, key).configs);
+    return false;
+  });
+  const all = { [CONFIGS]: { result: [0, { configs }] }, [LOG]: { result: [0, { log }] } };
+  return { ...Object.fromEntries(others), ...all };
 }
 
 async function evening(lan: Lan): Promise<void> {
@@ -106,19 +122,17 @@ config export 'lab'
   await expect.poll(() => Date.now() - begun, { timeout: 2 * BULK_MS }).toBeGreaterThan(BULK_MS);
   await page.goto('#/overview');
   await logIn(page);
-  for (const locale of ['en', 'de']) {
-    await page.evaluate((tag) => localStorage.setItem('fastpath.language', tag), locale);
-    for (const [screen, address] of Object.entries(screens)) {
-      await page.goto('about:blank');
-      questions.clear();
-      await page.goto(`#/${address}`);
-      await shown(page);
-      await expect.poll(quiet, { timeout: 60_000 }).toBe(true);
-      asked[`${locale} ${screen}`] = [...questions].sort();
-    }
+  for (const [screen, address] of Object.entries(screens)) {
+    await page.goto('about:blank');
+    questions.clear();
+    await page.goto(`#/${address}`);
+    await shown(page);
+    await expect.poll(quiet, { timeout: 60_000 }).toBe(true);
+    asked[screen] = [...questions].sort();
   }
   await expect.poll(() => Object.keys(answers).length).toBeGreaterThan(20);
-  const sorted = Object.fromEntries(Object.entries(answers).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const entries = Object.entries(united(answers)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = Object.fromEntries(entries);
   together(sorted);
   const recording: Recording = { at_ms: begun + BULK_MS, answers: sorted, asked };
   writeFileSync(RECORDING, `${rows(recording)}\n`);

@@ -9,11 +9,15 @@ export interface Recording {
   /** The browser's clock while it was recorded. */
   at_ms: number;
   answers: Record<string, unknown>;
-  /** The calls of each screen when it is opened, by language and screen. */
+  /** The calls of each screen when it is opened. */
   asked: Record<string, string[]>;
 }
 
 export const RECORDING = fileURLToPath(new URL('answers.json', import.meta.url));
+/** All configurations, of which a call names some. */
+export const CONFIGS = 'fastpath.change get {}';
+/** The whole log, of which a call names a number of lines. */
+export const LOG = 'log read {}';
 const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
 
 const types: Record<string, string> = {
@@ -35,6 +39,25 @@ export function keyOf(object: string, method: string, args: object): string {
   return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
 }
 
+export function resultOf<T>(answers: Recording['answers'], key: string): T {
+  return (answers[key] as { result: [number, T] }).result[1];
+}
+
+/** The part of CONFIGS or LOG that a call names. */
+function part(answers: Recording['answers'], call: string, args: object): unknown {
+  const { configs, lines } = args as { configs?: string[]; lines?: number };
+  if (call === CONFIGS && configs) {
+    const all = Object.entries(resultOf<{ configs: object }>(answers, CONFIGS).configs);
+    const named = all.filter(([name]) => configs.includes(name));
+    return { result: [0, { configs: Object.fromEntries(named) }] };
+  }
+  if (call === LOG && lines) {
+    const { log } = resultOf<{ log: unknown[] }>(answers, LOG);
+    return { result: [0, { log: log.slice(-lines) }] };
+  }
+  return undefined;
+}
+
 /**
  * The page with its router: files from the last build, answers from the recording.
  *
@@ -45,6 +68,7 @@ export async function replay(
   edit: (answers: Recording['answers']) => void = () => undefined,
 ): Promise<Replay> {
   const { at_ms, answers, asked } = JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording;
+  answers['fastpath.doctor run {}'] = structuredClone(answers['fastpath.doctor last {}']);
   edit(answers);
   const unknown: string[] = [];
   const answered = new Set<string>();
@@ -52,8 +76,9 @@ export async function replay(
     const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
     const [, object, method, args] = params as [string, string, string, object];
     const key = keyOf(object, method, args);
-    if (!(key in answers)) unknown.push(key);
-    const json = { jsonrpc: '2.0', id, ...(answers[key] ?? { result: [5] }) };
+    const known = answers[key] ?? part(answers, keyOf(object, method, {}), args);
+    if (!known) unknown.push(key);
+    const json = { jsonrpc: '2.0', id, ...(known ?? { result: [5] }) };
     return route.fulfill({ json });
   };
   // A page that is loaded again asks again.

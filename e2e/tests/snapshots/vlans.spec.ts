@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, test, type Page } from '@playwright/test';
-import { replay, type Recording } from './replay';
+import { CONFIGS, replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
 interface Section {
@@ -108,10 +108,8 @@ test('twelve ports fit into 1280 px, and into 320 px below one another', async (
   const ports = Array.from({ length: 12 }, (_, i) => `lan${i + 1}`);
   await page.setViewportSize({ width: 1280, height: 800 });
   await open(page, (answers) => {
-    const key = 'fastpath.change get {"configs":["network","firewall","dhcp","wireless"]}';
-    const [, read] = (answers[key] as { result: [number, { configs: { network: Section[] } }] })
-      .result;
-    const bridge = read.configs.network.find(({ values }) => values['type'] === 'bridge');
+    const { configs } = resultOf<{ configs: { network: Section[] } }>(answers, CONFIGS);
+    const bridge = configs.network.find(({ values }) => values['type'] === 'bridge');
     if (bridge) bridge.values['ports'] = ports;
     const status = answers['network.device status {}'] as { result: [number, object] };
     const link = { up: true, carrier: true, speed: '10000F' };
