@@ -229,14 +229,18 @@ fn changes_wait_for_the_apply() {
     let on = json!({"config": "test", "section": "two", "values": {"on": true, "n": 5}});
     assert_eq!(bench.web("set", on), Ok(empty()));
     bench.web("delete", json!({"config": "test", "section": "two", "option": "port"})).unwrap();
-    bench.web("delete", json!({"config": "test", "section": "three"})).unwrap();
+    bench.web("rename", json!({"config": "test", "section": "two", "name": "second"})).unwrap();
+    bench.web("order", json!({"config": "test", "sections": ["three", "second"]})).unwrap();
     assert_eq!(bench.text(), TEXT);
     let changes = bench.web("changes", json!({"config": "test"})).unwrap();
-    assert!(changes["changes"].as_array().unwrap().contains(&json!(["remove", "three"])));
+    for change in [json!(["order", "three", 0]), json!(["order", "second", 1])] {
+        assert!(changes["changes"].as_array().unwrap().contains(&change), "{changes}");
+    }
+    bench.web("delete", json!({"config": "test", "section": "three"})).unwrap();
     assert_eq!(bench.web("apply", json!({"rollback": false})), Ok(empty()));
     assert_eq!(bench.uci.take_changed(), ["test"]);
-    let expected = "\nconfig rule\n\toption name 'one'\n\toption on '1'\n\n\
-        config rule 'two'\n\toption name 'two'\n\toption on '1'\n\toption n '5'\n\n";
+    let expected = "\nconfig rule 'second'\n\toption name 'two'\n\toption on '1'\n\toption n '5'\n\n\
+        config rule\n\toption name 'one'\n\toption on '1'\n\n";
     assert_eq!(bench.text(), expected);
     assert_eq!(bench.web("changes", json!({})).unwrap(), json!({"changes": {}}));
 }
@@ -273,9 +277,15 @@ fn what_makes_no_sense_is_refused() {
         ("add", json!({"config": "test", "type": "a", "name": "b-c"}), Status::InvalidArgument),
         ("delete", json!({"config": "test", "section": "two", "option": "x"}), Status::NotFound),
         ("delete", json!({"config": "test", "section": "x"}), Status::NotFound),
+        (
+            "rename",
+            json!({"config": "test", "section": "two", "name": "a b"}),
+            Status::InvalidArgument,
+        ),
+        ("order", json!({"config": "test", "sections": ["x"]}), Status::NotFound),
         ("revert", json!({"config": "nosuch"}), Status::NotFound),
         ("apply", json!({"rollback": true}), Status::InvalidArgument),
-        ("rename", json!({"config": "test"}), Status::NotSupported),
+        ("commit", json!({"config": "test"}), Status::NotSupported),
     ] {
         assert_eq!(bench.call(method, args.clone()), Err(status), "{method} {args}");
     }
@@ -316,7 +326,7 @@ fn what_a_shell_has_staged_is_seen_without_a_session_only() {
 }
 
 #[test]
-fn an_apply_is_undone_at_its_time() {
+fn an_apply_is_undone_at_its_time_or_at_once() {
     let mut bench = Bench::new("undo");
     let set = || json!({"config": "test", "section": "two", "values": {"name": "new"}});
     let apply = || json!({"rollback": true, "timeout": 10});
@@ -334,6 +344,11 @@ fn an_apply_is_undone_at_its_time() {
     assert_eq!(bench.uci.take_changed(), ["test", "test"], "of the change and of its end");
 
     // The change is still the session's own, and can be applied again.
+    bench.web("apply", apply()).unwrap();
+    assert!(bench.text().contains("'new'"));
+    bench.web("rollback", json!({})).unwrap();
+    assert_eq!(bench.text(), TEXT);
+    assert_eq!(bench.web("rollback", json!({})), Err(Status::NoData));
     bench.web("apply", json!({"rollback": false})).unwrap();
     bench.now = Duration::from_secs(1000);
     bench.uci.expire(&mut bench.sessions, bench.now);

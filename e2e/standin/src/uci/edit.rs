@@ -118,6 +118,25 @@ impl Edit {
         self.note(Command::Remove, section, option, None);
         Ok(())
     }
+
+    /// Gives a section another name.
+    pub(super) fn rename(&mut self, section: &str, name: &str) -> Result<(), Status> {
+        self.package.section(section).ok_or(Status::NotFound)?;
+        self.note(Command::Rename, section, None, Some(name));
+        Ok(())
+    }
+
+    /// Moves the sections to the front, in the order given.
+    pub(super) fn order(&mut self, sections: &[Json]) -> Result<(), Status> {
+        for (to, section) in sections.iter().enumerate() {
+            let name = section.as_str().ok_or(Status::InvalidArgument)?;
+            let at = self.package.index(name).ok_or(Status::NotFound)?;
+            if at != to {
+                self.note(Command::Order, name, None, Some(&to.to_string()));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A value of a call as UCI text: strings as they are, numbers in decimal, truth as 1 or 0.

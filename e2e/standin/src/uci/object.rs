@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `uci`: the calls of the recorded answers and of the doctor, with sections by
+//! The ubus object `uci`: the calls of the recorded answers and of our programs, with sections by
 //! their names.
 
 use std::time::Duration;
@@ -97,10 +97,13 @@ impl Uci {
             "add" => self.add(&mut call),
             "set" => self.set(&mut call),
             "delete" => self.delete(&mut call),
+            "rename" => self.rename(&mut call),
+            "order" => self.order(&mut call),
             "changes" => self.changes(&mut call),
             "revert" => self.revert(&mut call),
             "apply" => self.start(&mut call),
             "confirm" => self.confirm(&call),
+            "rollback" => self.roll_back(&mut call),
             _ => Err(Status::NotSupported),
         }
     }
@@ -175,6 +178,28 @@ impl Uci {
         Ok(Map::new())
     }
 
+    fn rename(&self, call: &mut Call<'_>) -> Answer {
+        call.need("config")?;
+        let (section, name) = (call.need("section")?, call.need("name")?);
+        let mut edit = self.edit(call)?;
+        if !is_name(name) {
+            return Err(Status::InvalidArgument);
+        }
+        edit.rename(section, name)?;
+        self.save(call, &edit)?;
+        Ok(Map::new())
+    }
+
+    fn order(&self, call: &mut Call<'_>) -> Answer {
+        call.need("config")?;
+        let sections = call.args.get("sections").and_then(Json::as_array);
+        let sections = sections.ok_or(Status::InvalidArgument)?;
+        let mut edit = self.edit(call)?;
+        edit.order(sections)?;
+        self.save(call, &edit)?;
+        Ok(Map::new())
+    }
+
     fn changes(&self, call: &mut Call<'_>) -> Answer {
         let folder = self.store.changes_of(call.session());
         let of = |config: &str| {
@@ -231,14 +256,22 @@ impl Uci {
         Ok(Map::new())
     }
 
-    fn confirm(&mut self, call: &Call<'_>) -> Answer {
+    /// The apply that waits must be that of the caller's session.
+    fn own_apply(&self, call: &Call<'_>) -> Result<(), Status> {
         let session = call.session().ok_or(Status::InvalidArgument)?;
         let pending = self.apply.pending().ok_or(Status::NoData)?;
-        if pending.session != session {
-            return Err(Status::PermissionDenied);
-        }
+        if pending.session == session { Ok(()) } else { Err(Status::PermissionDenied) }
+    }
+
+    fn confirm(&mut self, call: &Call<'_>) -> Answer {
+        self.own_apply(call)?;
         self.apply.confirm(&self.store);
         Ok(Map::new())
+    }
+
+    fn roll_back(&mut self, call: &mut Call<'_>) -> Answer {
+        self.own_apply(call)?;
+        self.undo(call.sessions, call.now)
     }
 
     fn undo(&mut self, sessions: &mut Sessions, now: Duration) -> Answer {
