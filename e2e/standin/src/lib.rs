@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A stand-in for ubusd, rpcd, netifd and uhttpd, so that the daemon and the page run unchanged
 //! where there is no OpenWrt: in the lab. It is held to recorded answers of the real ones
-//! (`tests/contract.rs`).
+//! (`tests/it/contract.rs`).
 //!
 //! One process, one thread: [`broker`] is the bus; [`objects`] is a client of it that publishes
 //! `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and

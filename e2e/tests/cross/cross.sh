@@ -14,9 +14,11 @@ test_fastpathd_reads_its_configuration_on_aarch64() {
         --check "$TOP/feeds/fastpathd/files/fastpath.config"
 }
 
-# Not ctnetlink's change and kernel, topology's namespace, ebpf's attach, pinned and programs: those
-# ask netlink and bpf().
+# The tests `it` of topology and ebpf, and ctnetlink's modules change and kernel, ask netlink and
+# bpf().
 test_codecs_on_s390x() {
-    unit_tests s390x --target s390x-unknown-linux-gnu -p ubus -p ctnetlink -p topology -p ebpf \
-        --lib --test arbitrary --test connection --test made --test recorded --test replay
+    local target=s390x-unknown-linux-gnu
+    unit_tests s390x --target $target -p ubus -p ctnetlink -p topology -p ebpf --lib
+    LEFT_OUT+=(--skip change:: --skip kernel::)
+    unit_tests s390x-it --target $target -p ubus -p ctnetlink --test it
 }

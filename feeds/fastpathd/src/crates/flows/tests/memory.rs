@@ -4,6 +4,8 @@
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
+#[path = "it/support/mod.rs"]
+#[allow(dead_code, reason = "this test needs a part")]
 mod support;
 
 use std::net::{IpAddr, Ipv4Addr};

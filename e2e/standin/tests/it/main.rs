@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The stand-in as a whole.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod administration;
+mod bus;
+mod contract;
+mod file;
+mod plugins;
+mod rights;
+mod secrets;
+mod support;
+mod uci;
+mod web;
+mod wire;

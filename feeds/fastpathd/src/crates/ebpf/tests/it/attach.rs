@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `fastpath-bpf` on devices in a separate namespace: the programs it attaches, replaces, keeps.
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use aya::maps::{Array, HashMap, Map, MapData};
+use aya::programs::{SchedClassifier, TcAttachType};
+use ebpf::folder::Folder;
+use ebpf::layout::{Control, Entry4, Key4, LAYOUT};
+use ebpf::pinned::Pinned;
+use ebpf::programs::Dsa;
+use ebpf::stripping::{strip, strips};
+use serde_json::{Value, json};
+
+fn shell(command: &str) -> String {
+    let output = Command::new("sh").args(["-ec", command]).output().expect("a shell");
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command}: {report}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A gateway of two devices, and the folder of its programs.
+struct Gateway {
+    folder: String,
+    object: PathBuf,
+}
+
+impl Gateway {
+    fn new() -> Self {
+        // SAFETY: no pointers.
+        let thread = unsafe { libc::gettid() };
+        let name = format!("attach.{thread}.o");
+        let object = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let build = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf/build");
+        assert!(Command::new(build).arg(&object).status().expect("a shell").success());
+        shell(
+            "for pair in a b; do
+                 ip link add ${pair}0 type veth peer name ${pair}1
+                 ip link set ${pair}0 up
+                 ip link set ${pair}1 up
+             done",
+        );
+        Self { folder: format!("/sys/fs/bpf/fastpath-attach-{thread}"), object }
+    }
+
+    fn run(&self, words: &[&str]) -> Result<Value, String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath-bpf"));
+        let output = command.args(["--folder", &self.folder]).args(words).output().expect("runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() {
+            Ok(serde_json::from_str(&text(&output.stdout)).expect("JSON"))
+        } else {
+            Err(text(&output.stderr))
+        }
+    }
+
+    fn load(&self, flows: u32) -> Value {
+        let object = self.object.to_str().expect("a path");
+        self.run(&["load", "--object", object, "--flows", &flows.to_string()]).expect("loads")
+    }
+
+    /// Bytes behind the sections of an object are never read, but it is another file.
+    fn alter_object(&self) {
+        let mut object = std::fs::read(&self.object).expect("read");
+        object.push(0);
+        std::fs::write(&self.object, object).expect("written");
+    }
+
+    fn map(&self, name: &str) -> Map {
+        let data = MapData::from_pin(format!("{}/{name}", self.folder)).expect("pinned");
+        Map::from_map_data(data).expect("a map")
+    }
+
+    fn flows4(&self) -> HashMap<MapData, Key4, Entry4> {
+        self.map("flows4").try_into().expect("a hash")
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        drop(self.run(&["unload"]));
+        drop(std::fs::remove_file(&self.object));
+    }
+}
+
+fn on_gateway(test: impl FnOnce(&Gateway) + Send + 'static) {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root");
+        return;
+    }
+    let run = move || {
+        // SAFETY: the namespace is that of this thread, which runs only this test.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
+            .expect("a network namespace");
+        test(&Gateway::new());
+    };
+    std::thread::spawn(run).join().expect("the test holds");
+}
+
+/// The programs at a device as the kernel reports them, as text.
+fn at(device: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let link = shell(&format!("ip -d link show {device}"));
+    for mode in ["xdpgeneric", "xdp/", "prog/xdp"] {
+        if link.contains(mode) {
+            found.push(mode.to_owned());
+        }
+    }
+    if let Ok((_, programs)) = SchedClassifier::query_tcx(device, TcAttachType::Ingress) {
+        let names = programs.iter().filter_map(|p| p.name_as_str().map(str::to_owned));
+        found.extend(names.map(|name| format!("tcx {name}")));
+    }
+    if shell(&format!("tc qdisc show dev {device}")).contains("clsact") {
+        found.push("clsact".into());
+    }
+    if shell(&format!("tc filter show dev {device} ingress")).contains("fastpath_tc") {
+        found.push("filter".into());
+    }
+    found
+}
+
+/// Linux 6.6 and later.
+fn has_tcx() -> bool {
+    let there = SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok();
+    if !there {
+        println!("skipped: this kernel has no TCX");
+    }
+    there
+}
+
+fn program_at(device: &str) -> u32 {
+    let (_, programs) =
+        SchedClassifier::query_tcx(device, TcAttachType::Ingress).expect("a kernel with TCX");
+    programs.first().expect("one").id()
+}
+
+#[test]
+fn every_hook_and_nothing_left_behind() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        let clean = at("a1");
+        assert!(clean.is_empty(), "{clean:?}");
+        for (hook, wanted) in [
+            ("tcx", &["tcx fastpath_tc"][..]),
+            ("clsact", &["clsact", "filter"]),
+            ("xdp", &["prog/xdp"]),
+            ("xdp-generic", &["xdpgeneric", "prog/xdp"]),
+        ] {
+            if hook == "tcx" && !has_tcx() {
+                continue;
+            }
+            let report = gateway.run(&["attach", "--hook", hook, "a1", "b1"]).expect("attached");
+            for (n, device) in ["a1", "b1"].into_iter().enumerate() {
+                assert_eq!(report[n]["hook"], hook, "{report}");
+                assert_eq!(report[n]["device"], device);
+                assert_eq!(at(device), wanted, "{hook}");
+                // XDP would not see stripped tags.
+                let taken = strips(device).expect("reported");
+                assert_eq!(taken, !hook.starts_with("xdp"), "{hook}");
+            }
+            let shown = gateway.run(&["show"]).expect("shown");
+            assert_eq!(shown.as_array().map(Vec::len), Some(2), "{shown}");
+            let rest = gateway.run(&["detach", "a1"]).expect("detached");
+            assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
+            assert_eq!(at("a1"), clean, "{hook}");
+            assert!(strips("a1").expect("reported"), "{hook}: as before");
+            // The other one stays, and is replaced by the next hook.
+            assert_eq!(at("b1"), wanted, "{hook}");
+        }
+        // A device that did not stays so.
+        strip("a1", false).expect("virtual Ethernet can");
+        gateway.run(&["attach", "--hook", "xdp", "a1"]).expect("attached");
+        gateway.run(&["unload"]).expect("unloaded");
+        assert!(!strips("a1").expect("reported"));
+        assert!(strips("b1").expect("reported"));
+        assert_eq!(at("b1"), clean);
+        assert!(!std::path::Path::new(&gateway.folder).exists());
+        assert_eq!(gateway.run(&["show"]), Ok(json!([])));
+        assert_eq!(gateway.run(&["unload"]), Ok(json!([])));
+    });
+}
+
+#[test]
+fn virtual_devices_get_tc_and_the_reason() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        let report = gateway.run(&["attach", "a1", "b1"]).expect("attached");
+        assert_eq!(report[0]["hook"], if has_tcx() { "tcx" } else { "clsact" });
+        let why = "a1 is virtual: its packets may have incomplete checksums";
+        assert_eq!(report[0]["why"], why);
+        assert_eq!(report[1]["why"], why);
+    });
+}
+
+#[test]
+fn devices_that_fail_or_are_not_there() {
+    on_gateway(|gateway| {
+        let before = gateway.run(&["attach", "a1"]).expect_err("no programs");
+        assert!(before.contains("programs are not in the kernel"), "{before}");
+        gateway.load(16);
+        let missing = gateway.run(&["attach", "a1", "none0"]).expect_err("no device");
+        assert!(missing.contains("reading the properties of none0"), "{missing}");
+        assert!(at("a1").is_empty());
+        // The loopback device has no native XDP.
+        let report = gateway.run(&["attach", "--hook", "xdp", "lo", "a1"]).expect("reported");
+        assert_eq!(report[0]["hook"], Value::Null);
+        assert!(report[0]["error"].as_str().is_some_and(|e| e.contains("at xdp")), "{report}");
+        assert_eq!(report[1]["hook"], "xdp");
+        // A device that goes takes its program with it; the note of it is cleared up.
+        shell("ip link del a1");
+        let shown = gateway.run(&["show"]).expect("shown");
+        assert_eq!(shown[0]["device"], Value::Null);
+        gateway.load(16);
+        assert_eq!(gateway.run(&["show"]), Ok(json!([])));
+    });
+}
+
+#[test]
+fn another_user_of_clsact_keeps_it() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        let pinned = format!("{}/none/fastpath_tc", gateway.folder);
+        shell(&format!(
+            "tc qdisc add dev a1 clsact
+             tc filter add dev a1 egress bpf direct-action object-pinned {pinned}",
+        ));
+        gateway.run(&["attach", "--hook", "clsact", "a1"]).expect("attached");
+        assert_eq!(at("a1"), ["clsact", "filter"]);
+        gateway.run(&["detach", "a1"]).expect("detached");
+        assert_eq!(at("a1"), ["clsact"]);
+    });
+}
+
+/// On a kernel without tracing aya loads programs without names, and gave filters none, either.
+#[test]
+fn our_filter_is_removed_whatever_its_name() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
+        let pinned = format!("{}/none/fastpath_tc", gateway.folder);
+        shell(&format!(
+            "for port in a1 b1; do
+                 tc filter del dev $port ingress
+                 tc filter add dev $port ingress bpf direct-action object-pinned {pinned}
+             done
+             tc filter add dev b1 ingress pref 9 bpf bytecode '1,6 0 0 0'",
+        ));
+        // A later object has replaced the pinned program, not the one at the port.
+        shell(&format!("rm {pinned}"));
+        gateway.run(&["detach", "a1", "b1"]).expect("detached");
+        assert_eq!(at("a1"), [""; 0]);
+        assert_eq!(at("b1"), ["clsact"]);
+        let filters = shell("tc filter show dev b1 ingress");
+        assert!(filters.contains("pref 9 ") && !filters.contains("direct-action"), "{filters}");
+    });
+}
+
+/// Another program may remove a clsact with all its filters.
+#[test]
+fn a_filter_that_was_removed_is_attached_again() {
+    on_gateway(|gateway| {
+        gateway.load(16);
+        let attach = || gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
+        let filters = |device| shell(&format!("tc filter show dev {device} ingress"));
+        attach();
+        shell(
+            "tc qdisc del dev a1 clsact
+             tc qdisc add dev a1 clsact
+             tc filter add dev a1 ingress pref 9 bpf bytecode '1,6 0 0 0'
+             tc filter add dev b1 ingress bpf bytecode '1,6 0 0 0'",
+        );
+        assert_eq!(at("a1"), ["clsact"]);
+        let before = filters("b1");
+        attach();
+        assert_eq!(at("a1"), ["clsact", "filter"]);
+        assert!(filters("a1").contains("pref 9 "), "{}", filters("a1"));
+        // The kernel would choose another priority for a new one.
+        assert_eq!(filters("b1"), before);
+        gateway.run(&["detach", "a1"]).expect("detached");
+        assert_eq!(at("a1"), ["clsact"]);
+    });
+}
+
+#[test]
+fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
+    on_gateway(|gateway| {
+        for flows in [262_144, 16] {
+            gateway.load(flows);
+            let maps = Pinned::open(&Folder::new(&gateway.folder), Dsa::None).expect("maps");
+            assert_eq!(u32::try_from(maps.capacity()), Ok(flows));
+        }
+    });
+}
+
+#[test]
+fn programs_for_another_switch_get_the_new_maps() {
+    on_gateway(|gateway| {
+        let object = gateway.object.to_str().expect("a path");
+        let load = |dsa: &str, flows: &str| {
+            let words = ["load", "--object", object, "--flows", flows, "--dsa", dsa];
+            gateway.run(&words).expect("loads");
+            let none = format!("{}/none/fastpath_tc", gateway.folder);
+            aya::programs::ProgramInfo::from_pin(none).expect("pinned").id()
+        };
+        let first = load("none", "16");
+        assert_eq!(load("mtk", "16"), first, "maps are shared");
+        load("mtk", "32");
+        load("mtk", "16");
+        assert_ne!(load("none", "16"), first, "its maps are others by now");
+    });
+}
+
+#[test]
+fn flows_stay_when_programs_are_replaced() {
+    on_gateway(|gateway| {
+        if !has_tcx() {
+            return;
+        }
+        gateway.load(16);
+        gateway.run(&["attach", "--hook", "tcx", "a1"]).expect("attached");
+        gateway.run(&["attach", "--hook", "clsact", "b1"]).expect("attached");
+        let key = Key4 { sport: [1, 2], ..Key4::default() };
+        gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
+        let old = program_at("a1");
+        let shown = gateway.load(16);
+        assert_eq!(shown.as_array().map(Vec::len), Some(2));
+        assert_eq!(program_at("a1"), old, "the same object is not loaded again");
+        gateway.alter_object();
+        let shown = gateway.load(16);
+        assert_eq!(shown.as_array().map(Vec::len), Some(2));
+        assert_ne!(program_at("a1"), old, "a new program");
+        assert_eq!(at("b1"), ["clsact", "filter"]);
+        assert!(gateway.flows4().get(&key, 0).is_ok(), "the flow is still there");
+        // Of another size, or another layout: they start empty.
+        gateway.load(32);
+        assert!(gateway.flows4().get(&key, 0).is_err());
+        gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
+        let mut control: Array<MapData, Control> =
+            gateway.map("control").try_into().expect("an array");
+        let other = Control { layout: LAYOUT + 1, ..Control::default() };
+        control.set(0, other, 0).expect("set");
+        gateway.load(32);
+        assert!(gateway.flows4().get(&key, 0).is_err());
+        let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
+        assert_eq!(
+            control.get(&0, 0).expect("there"),
+            Control::default(),
+            "the other layout is discarded"
+        );
+        let other = Control { alive_until: 7, now: 5, layout: LAYOUT };
+        let mut control: Array<MapData, Control> =
+            gateway.map("control").try_into().expect("an array");
+        control.set(0, other, 0).expect("set");
+        gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
+        gateway.load(32);
+        assert!(gateway.flows4().get(&key, 0).is_ok());
+        let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
+        assert_eq!(control.get(&0, 0).expect("there"), other, "the daemon is still there");
+    });
+}
+
+#[test]
+fn a_port_that_failed_is_tried_again() {
+    on_gateway(|gateway| {
+        if !has_tcx() {
+            return;
+        }
+        gateway.load(16);
+        gateway.run(&["attach", "--hook", "tcx", "a1"]).expect("attached");
+        let old = program_at("a1");
+        gateway.alter_object();
+        // Where the link was is something that takes no programs.
+        let links = format!("{}/links", gateway.folder);
+        let link = shell(&format!("ls {links}"));
+        let link = format!("{links}/{}", link.trim());
+        shell(&format!(
+            "mv {link} {}/kept && ln {}/control {link}",
+            gateway.folder, gateway.folder
+        ));
+        let object = gateway.object.to_str().expect("a path");
+        let load = ["load", "--object", object, "--flows", "16"];
+        let report = gateway.run(&load).expect_err("no link to change");
+        assert!(report.contains("attaching to device"), "{report}");
+        shell(&format!("rm {link} && mv {}/kept {link}", gateway.folder));
+        assert_eq!(program_at("a1"), old);
+        gateway.load(16);
+        assert_ne!(program_at("a1"), old, "it waits for no other object");
+    });
+}

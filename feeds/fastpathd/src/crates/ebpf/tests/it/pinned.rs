@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The engine's maps in the kernel of this machine. Skipped, with the reason, without root or a
+//! BPF file system.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use ctnetlink::{Counters, Tuple};
+use ebpf::connection::{EntryReading, Position, Stage, Timeouts};
+use ebpf::dependency::Endpoint;
+use ebpf::engine::{MapError, Maps, OffloadEngine};
+use ebpf::entry::{Entry, Key, connect};
+use ebpf::entry_side::{Encapsulation, EntrySide, Hook, Tag};
+use ebpf::folder::Folder;
+use ebpf::pinned::{OpenError, Pinned};
+use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
+use model::Connection;
+
+/// A folder of a test's own, with programs loaded; gone when the test ends.
+struct Loaded(Folder);
+
+impl Loaded {
+    fn new(name: &str, flows: u32) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() || !Path::new("/sys/fs/bpf").exists() {
+            println!("skipped: needs root and a BPF file system");
+            return None;
+        }
+        let path = format!("/sys/fs/bpf/fastpath_test_{name}_{}", std::process::id());
+        let folder = Folder::new(path);
+        let settings = LoadOptions { flows, dsa: Dsa::None };
+        Programs::load(&object(name), Some(&folder), settings).expect("loaded");
+        Some(Self(folder))
+    }
+
+    fn open(&self) -> Pinned {
+        Pinned::open(&self.0, Dsa::None).expect("maps")
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.0.path());
+    }
+}
+
+fn object(name: &str) -> Vec<u8> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.o"));
+    let build = Command::new(here.join("../../bpf/build")).arg(&out).status();
+    assert!(build.expect("a shell").success(), "the programs do not compile");
+    std::fs::read(&out).expect("an object")
+}
+
+fn side(device: u32) -> EntrySide {
+    let tag = Some(Tag { vid: 35, service: false });
+    EntrySide {
+        device,
+        hook: Hook::Tc,
+        encapsulation: Encapsulation { outer: tag, inner: None, session: Some(7) },
+        local: [2, 0, 0, 0, 0, 1],
+        next_hop: Some([2, 0, 0, 0, 1, 1]),
+        priorities: [[0; 4]; 2],
+        classified: false,
+        mtu: 1500,
+    }
+}
+
+fn tuples(port: u16, v6: bool) -> (Tuple, Tuple) {
+    let [src, dst]: [IpAddr; 2] = if v6 {
+        ["2001:db8::1", "2001:db8:1::9"].map(|text| text.parse().expect("IPv6"))
+    } else {
+        ["10.0.0.2", "203.0.113.9"].map(|text| text.parse().expect("IPv4"))
+    };
+    let orig = Tuple { src, dst, proto: 6, sport: port, dport: 443 };
+    (orig, Tuple { src: dst, dst: src, proto: 6, sport: 443, dport: port })
+}
+
+fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
+    let (orig, reply) = tuples(port, v6);
+    connect(&orig, &reply, &side(1), &side(2)).expect("entries")
+}
+
+/// The values of the entry for that port.
+fn written(port: u16) -> EntryReading {
+    let counters = Counters { packets: u64::from(port), bytes: 100 };
+    let position = Position { used: 7, seq_high: port.to_be_bytes(), ack: [1, 2, 3, 4] };
+    EntryReading { counters, stage: Stage::Waiting, position }
+}
+
+fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
+    let mut found = HashMap::new();
+    let mut entries = 0;
+    maps.read(&mut |key, reading| {
+        entries += 1;
+        found.insert(*key, reading);
+    })
+    .expect("read");
+    assert_eq!(entries, found.len(), "each once");
+    found
+}
+
+#[test]
+fn entries_are_kept_read_and_removed() {
+    let Some(loaded) = Loaded::new("entries", 8192) else { return };
+    let mut maps = loaded.open();
+    assert_eq!(maps.capacity(), 8192);
+    let ports = 1000..4000;
+    for port in ports.clone() {
+        for (key, entry) in entries(port, port % 2 == 1) {
+            maps.put(&key, &entry, written(port)).expect("written");
+            assert_eq!(maps.get(&key).expect("read"), Some(written(port)));
+        }
+    }
+    let found = all(&mut maps);
+    assert_eq!(found.len(), 6000);
+    for port in ports {
+        for (key, _) in entries(port, port % 2 == 1) {
+            let reading = written(port);
+            assert_eq!(found.get(&key), Some(&reading), "{key:?}");
+            assert_eq!(maps.remove(&key).expect("asked"), Some(reading));
+            assert_eq!(maps.remove(&key).expect("asked"), None);
+        }
+    }
+    assert!(all(&mut maps).is_empty());
+}
+
+#[test]
+fn a_full_map_says_so() {
+    let Some(loaded) = Loaded::new("full", 4) else { return };
+    let mut maps = loaded.open();
+    let counted = EntryReading::default();
+    let mut port = 1000;
+    let error = loop {
+        let [(key, entry), _] = entries(port, false);
+        if let Err(error) = maps.put(&key, &entry, counted) {
+            break error;
+        }
+        port += 1;
+        assert!(port < 2000, "it has to be full some time");
+    };
+    assert!(matches!(error, MapError::Full), "{error}");
+    let [(key, entry), _] = entries(1000, false);
+    maps.put(&key, &entry, counted).expect("one that is there is replaced");
+}
+
+#[test]
+fn the_programs_hear_of_the_daemon() {
+    let Some(loaded) = Loaded::new("beat", 64) else { return };
+    let mut maps = loaded.open();
+    maps.heartbeat(Duration::from_secs(5)).expect("beats");
+    assert_eq!(maps.exits().expect("counters").total().seen, 0);
+}
+
+#[test]
+fn the_engine_works_on_them_and_the_next_one_adopts() {
+    let Some(loaded) = Loaded::new("engine", 64) else { return };
+    let place = |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
+    let (orig, reply) = tuples(1000, false);
+    let connection = Connection { id: 1, zone: 0, orig, reply };
+    let engine = || {
+        let maps = Box::new(loaded.open());
+        OffloadEngine::new(maps, 64, Timeouts::default()).expect("an engine")
+    };
+    let now = Duration::ZERO;
+    let mut first = engine();
+    first.install(connection, [place(1), place(2)], now).expect("taken");
+    first.second(Duration::from_secs(1)).expect("a second");
+    assert_eq!(all(&mut loaded.open()).len(), 2);
+    drop(first);
+    let mut second = engine();
+    second.install(connection, [place(1), place(2)], now).expect("taken");
+    assert_eq!(second.remove_stale(), 0);
+    drop(second);
+    let mut third = engine();
+    assert_eq!(third.remove_stale(), 2, "nobody wanted it");
+    assert!(all(&mut loaded.open()).is_empty());
+}
+
+#[test]
+fn maps_that_are_not_there_are_named() {
+    let Some(loaded) = Loaded::new("gone", 64) else { return };
+    std::fs::remove_file(loaded.0.map("flows6")).expect("unpinned");
+    let error = Pinned::open(&loaded.0, Dsa::None).expect_err("gone");
+    assert!(matches!(&error, OpenError::Open(path, _) if path.ends_with("flows6")), "{error}");
+}
+
+#[test]
+fn programs_of_another_version_are_named() {
+    let Some(loaded) = Loaded::new("version", 64) else { return };
+    drop(loaded.open());
+    // Any other program in its place answers something else.
+    let path = |role| loaded.0.program(Dsa::None, role);
+    std::fs::rename(path(ProgramRole::Tc), path(ProgramRole::Beat)).expect("renamed");
+    let error = Pinned::open(&loaded.0, Dsa::None).expect_err("another version");
+    assert!(matches!(error, OpenError::Layout(at) if at == path(ProgramRole::Beat)));
+}

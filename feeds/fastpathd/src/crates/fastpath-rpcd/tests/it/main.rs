@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The program as rpcd runs it, and the codes of its refusals.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+#[path = "../../../plugin/tests/bus/mod.rs"]
+mod bus;
+mod change;
+mod refusals;
+mod router;

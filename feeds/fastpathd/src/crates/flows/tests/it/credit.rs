@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which path gets the bytes, when flows leave inspection and when counters are set to zero.
+
+use crate::support::{
+    BUDGET, BYPASS, Net, SPENT, at, counted, credited, dump, dump_in, inspecting, inspection,
+    marked, offloaded, only, uncounted, watching, web, with_status,
+};
+use ctnetlink::{Counters, Entry, Event, Status};
+use flows::{InspectionState, Seen, StackCount};
+use model::{Action, Gate};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn done(entry: Entry, mark: u32) -> Entry {
+    offloaded(marked(entry, mark))
+}
+
+#[test]
+fn the_budget_was_inspected_and_the_rest_carried() {
+    let mut table = inspecting();
+    dump(&mut table, 1.0, &[counted(web(1), 100_000, 200_000)]);
+    assert_eq!(credited(&table), [0, 300_000, 0]);
+    dump(&mut table, 2.0, &[done(counted(web(1), 200_000, 50_100_000), SPENT)]);
+    assert_eq!(credited(&table), [0, BUDGET, 49_300_000]);
+    dump(&mut table, 3.0, &[done(counted(web(1), 300_000, 90_000_000), SPENT)]);
+    assert_eq!(credited(&table), [0, BUDGET, 89_300_000], "long since out");
+    // The first reading of all may find it there already.
+    dump(&mut table, 4.0, &[done(counted(web(2), 0, 10_000_000), BYPASS)]);
+    assert_eq!(credited(&table), [0, 2 * BUDGET, 98_300_000]);
+    let top = table.top(&flows::TopQuery { by: flows::Group::Path, limit: 9 });
+    assert!((top.rows[0].ratio - 0.9).abs() < 1e-9, "of the one that is left: {top:?}");
+}
+
+/// What the rules count of the first flow: packets of a thousand bytes from the initiator.
+fn missed(packets: u64) -> StackCount {
+    let counters = Counters { packets, bytes: packets * 1000 };
+    StackCount { id: web(1).id, seen: Seen::Missed(0), counters }
+}
+
+#[test]
+fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
+    let mut table = watching();
+    let there = |up, down| offloaded(counted(web(1), up, down));
+    dump(&mut table, 1.0, &[there(0, 0)]);
+    // A few packets are no slow direction, but their bytes are slow.
+    table.seen_by_stack(&[missed(3)], at(1.5));
+    dump(&mut table, 2.0, &[there(10_000, 900_000)]);
+    assert_eq!(credited(&table), [3000, 0, 907_000]);
+    assert_eq!(only(&table, 2.0)["path"], "flowtable");
+    table.seen_by_stack(&[missed(23)], at(2.5));
+    dump(&mut table, 3.0, &[there(30_000, 1_900_000)]);
+    assert_eq!(credited(&table), [23_000, 0, 1_907_000]);
+    let flow = only(&table, 3.0);
+    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("entry-missed")));
+    // The end of the connection comes without a count.
+    table.event(&Event::Destroy(there(35_000, 1_950_000)), at(3.5), &Net::default());
+    assert_eq!(credited(&table), [28_000, 0, 1_957_000]);
+}
+
+/// The detail of the first flow, with conntrack's bit for hardware and so many bytes, and the bytes
+/// of the paths slow, flowtable, hardware.
+fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
+    let mut table = watching();
+    let entry = with_status(offloaded(counted(web(1), 0, 0)), Status::HW_OFFLOAD);
+    dump_in(&mut table, 1.0, std::slice::from_ref(&entry), net);
+    dump_in(&mut table, 2.0, &[counted(entry, up, down)], net);
+    let id = only(&table, 2.0)["id"].as_u64().expect("an id");
+    let detail = serde_json::to_value(table.flow(id, at(2.0)).expect("there")).expect("JSON");
+    let paths = table.totals().paths;
+    (detail, [paths.slow.bytes, paths.flowtable.bytes, paths.hardware.bytes])
+}
+
+#[test]
+fn hardware_is_said_of_the_directions_that_a_driver_can_forward() {
+    let net = Net::default();
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!(
+        (&detail["flow"]["path"], &detail["hardware"]),
+        (&json!("hardware"), &json!("either"))
+    );
+    assert_eq!(bytes, [0, 0, 10_000]);
+    // Packets from the Internet enter through a device without an entry.
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!((&detail["flow"]["path"], &detail["hardware"]), (&json!("hardware"), &json!("up")));
+    assert_eq!(bytes, [9000, 0, 1000]);
+    let mut net = Net::default();
+    net.lan.in_flowtable = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!(detail["hardware"], "down");
+    assert_eq!(bytes, [1000, 0, 9000]);
+    // The driver of one port alone took a rule that no packet can meet.
+    let mut net = Net::default();
+    net.wan.hardware = false;
+    let (detail, bytes) = in_hardware(&net, 1000, 9000);
+    assert_eq!((&detail["flow"]["path"], &detail["hardware"]), (&json!("flowtable"), &json!("")));
+    assert_eq!(bytes, [0, 10_000, 0]);
+}
+
+#[test]
+fn an_immediate_reading_has_more_than_the_budget() {
+    let mut table = inspecting();
+    let net = Net::default();
+    table.event(&Event::New(uncounted(web(1))), at(1.0), &net);
+    assert_eq!(table.departed(), []);
+    table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.01), &net);
+    table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.01), &net);
+    assert_eq!(table.departed(), [(0, web(1).orig)], "once");
+    assert_eq!(table.departed(), []);
+    table.refresh(
+        &done(counted(web(1), 1000, 4000), BYPASS),
+        table.reading_start(),
+        at(1.02),
+        &net,
+    );
+    assert_eq!(credited(&table), [0, 5000, 0], "however soon");
+    dump(&mut table, 1.05, &[done(counted(web(1), 1000, 500_000), BYPASS)]);
+    dump(&mut table, 2.0, &[done(counted(web(1), 1000, 900_000), BYPASS)]);
+    assert_eq!(credited(&table), [0, 5000, 896_000]);
+    assert_eq!(only(&table, 2.0)["down_bytes"], 900_000);
+}
+
+#[test]
+fn a_look_up_right_after_a_dump_is_taken_too() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[counted(web(1), 0, 4000)]);
+    table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.02), &net);
+    table.refresh(&done(counted(web(1), 0, 6000), BYPASS), table.reading_start(), at(1.03), &net);
+    dump(&mut table, 2.0, &[done(counted(web(1), 0, 900_000), BYPASS)]);
+    assert_eq!(credited(&table), [0, 6000, 894_000]);
+}
+
+#[test]
+fn who_was_not_looked_up_is_read_by_the_dump() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[counted(web(1), 0, 1000)]);
+    table.event(&Event::Update(marked(uncounted(web(1)), SPENT)), at(1.5), &net);
+    dump(&mut table, 2.0, &[done(counted(web(1), 0, 2_000_000), SPENT)]);
+    assert_eq!(table.departed(), []);
+    assert_eq!(credited(&table), [0, BUDGET, BUDGET]);
+}
+
+#[test]
+fn a_budget_of_packets_counts_packets() {
+    let state = InspectionState { budget_packets: 500, ..inspection() };
+    for budget_bytes in [0, BUDGET] {
+        let mut table = watching();
+        table.inspection(InspectionState { budget_bytes, ..state.clone() }, at(0.0));
+        dump(&mut table, 1.0, &[counted(web(1), 0, 100_000)]);
+        // 100 packets were counted, 400 of the next 4000 belong to the budget.
+        dump(&mut table, 2.0, &[done(counted(web(1), 0, 4_100_000), SPENT)]);
+        assert_eq!(credited(&table), [0, 500_000, 3_600_000]);
+        assert_eq!(table.totals().paths.inspect.packets, 500);
+    }
+}
+
+#[test]
+fn without_a_budget_the_stream_depth_is_the_most() {
+    let mut table = watching();
+    table.inspection(InspectionState { budget_bytes: 0, ..inspection() }, at(0.0));
+    dump(&mut table, 1.0, &[done(counted(web(1), 0, 10 << 20), BYPASS)]);
+    assert_eq!(credited(&table), [0, 1 << 20, 9 << 20]);
+}
+
+#[test]
+fn what_leaves_for_the_slow_path_is_slow() {
+    let mut table = inspecting();
+    table.engine(flows::EngineState::default(), at(0.0));
+    dump(&mut table, 1.0, &[marked(counted(web(1), 0, 10_000_000), SPENT)]);
+    assert_eq!(credited(&table), [9 * BUDGET, BUDGET, 0]);
+    let net = Net::default();
+    table.event(&Event::New(uncounted(web(2))), at(1.5), &net);
+    let last = marked(counted(web(2), 0, 3 * BUDGET), SPENT);
+    table.event(&Event::Destroy(last), at(1.6), &net);
+    assert_eq!(credited(&table), [11 * BUDGET, 2 * BUDGET, 0], "its end reports the mark too");
+}
+
+#[test]
+fn always_is_always() {
+    let mut table = watching();
+    table.inspection(InspectionState { default: Action::Always, ..inspection() }, at(0.0));
+    dump(&mut table, 1.0, &[marked(counted(web(1), 0, 10_000_000), SPENT)]);
+    dump(&mut table, 2.0, &[marked(counted(web(1), 0, 90_000_000), BYPASS)]);
+    assert_eq!(credited(&table), [0, 90_000_000, 0]);
+}
+
+#[test]
+fn an_open_gate_inspects_nothing() {
+    let mut table = inspecting();
+    dump(&mut table, 1.0, &[counted(web(1), 0, 1000)]);
+    table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(1.0));
+    dump(&mut table, 2.0, &[counted(web(1), 0, 1000)]);
+    dump(&mut table, 3.0, &[counted(web(1), 0, 51_000)]);
+    assert_eq!(credited(&table), [50_000, 1000, 0]);
+}
+
+#[test]
+fn a_side_that_is_not_listed_is_slow_after_inspection() {
+    let mut table = inspecting();
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    dump_in(&mut table, 1.0, &[done(counted(web(1), 3 * BUDGET, BUDGET), SPENT)], &net);
+    assert_eq!(credited(&table), [750_000, BUDGET, 2_250_000]);
+}
+
+#[test]
+fn sums_go_on_when_somebody_sets_the_counters_to_zero() {
+    let mut table = watching();
+    dump(&mut table, 1.0, &[counted(web(1), 1000, 50_000)]);
+    dump(&mut table, 2.0, &[counted(web(1), 2000, 90_000)]);
+    dump(&mut table, 3.0, &[counted(web(1), 0, 5000)]);
+    let row = only(&table, 3.0);
+    assert_eq!((&row["up_bytes"], &row["down_bytes"]), (&json!(2000), &json!(95_000)));
+    assert_eq!((&row["down_packets"], &row["down_bps"]), (&json!(95), &json!(40_000)));
+    assert_eq!(row["age_s"], 2, "the same connection");
+    dump(&mut table, 4.0, &[counted(web(1), 3000, 6000)]);
+    let row = only(&table, 4.0);
+    assert_eq!((&row["up_bytes"], &row["down_bytes"]), (&json!(5000), &json!(96_000)));
+    assert_eq!(credited(&table), [101_000, 0, 0]);
+}
+
+#[test]
+fn a_number_alone_may_be_zero_already() {
+    let mut table = watching();
+    dump(&mut table, 1.0, &[counted(web(1), 0, 50_000)]);
+    let down = |packets, bytes| Entry {
+        reply_counters: Some(Counters { packets, bytes }),
+        ..counted(web(1), 0, 0)
+    };
+    dump(&mut table, 2.0, &[down(0, 50_000)]);
+    dump(&mut table, 3.0, &[down(1, 1000)]);
+    let row = only(&table, 3.0);
+    assert_eq!((&row["down_bytes"], &row["down_packets"]), (&json!(51_000), &json!(51)));
+}
+
+#[test]
+fn inspected_again_with_a_new_budget() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[done(counted(web(1), 0, 5 * BUDGET), SPENT)]);
+    assert_eq!(credited(&table), [0, BUDGET, 4 * BUDGET]);
+    table.reinspected(&done(counted(web(1), 0, 6 * BUDGET), SPENT), at(1.5), &net);
+    assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "earlier counts are not lost");
+    assert_eq!(only(&table, 1.5)["inspection"], "uninspected", "until the flowtable is flushed");
+    // By the next dump it has outgrown its earlier count.
+    dump(&mut table, 2.0, &[done(counted(web(1), 0, 8 * BUDGET), SPENT)]);
+    assert_eq!(only(&table, 2.0)["down_bytes"], 14 * BUDGET);
+    let [slow, _, carried] = credited(&table);
+    assert_eq!(slow, 0);
+    assert!(carried >= 12 * BUDGET, "{carried}");
+    table.reinspected(&marked(counted(web(9), 0, 1), SPENT), at(3.0), &net);
+    assert_eq!(table.len(), 1, "unknown flows are left to the next dump");
+}
+
+#[test]
+fn a_batch_read_before_the_zero_does_not_count_twice() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);
+    table.dump_begin(at(2.0));
+    let old = marked(counted(web(1), 0, 6 * BUDGET), SPENT);
+    table.reinspected(&old, at(2.0), &net);
+    table.merge(&old, at(2.1), &net);
+    table.dump_end(at(2.2), true);
+    let row = only(&table, 2.2);
+    assert_eq!((&row["down_bytes"], &row["inspection"]), (&json!(6_000_000), &json!("inspecting")));
+    dump(&mut table, 3.0, &[counted(web(1), 0, 1000)]);
+    assert_eq!(only(&table, 3.0)["down_bytes"], 6_001_000);
+    assert_eq!(credited(&table), [5 * BUDGET, BUDGET + 1000, 0]);
+}
+
+#[test]
+fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);
+    table.reinspected(&marked(counted(web(1), 0, 0), SPENT), at(2.0), &net);
+    dump(&mut table, 3.0, &[counted(web(1), 0, 1000)]);
+    assert_eq!(only(&table, 3.0)["down_bytes"], 5_001_000);
+}
+
+/// A change of a connection between two readings.
+#[derive(Debug, Clone)]
+enum Act {
+    Grow(u32, u32),
+    /// Somebody else sets the counters to zero.
+    Zero,
+    /// We do.
+    Reinspect,
+    Mark(u32),
+    Offload(bool),
+    Gate(Option<Gate>),
+    Event,
+    Lookup,
+    Dump,
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (0..3_000_000_u32, 0..3_000_000_u32).prop_map(|(up, down)| Act::Grow(up, down)),
+        1 => Just(Act::Zero),
+        1 => Just(Act::Reinspect),
+        1 => prop::sample::select(vec![0, SPENT, BYPASS, SPENT | BYPASS]).prop_map(Act::Mark),
+        1 => any::<bool>().prop_map(Act::Offload),
+        1 => prop::sample::select(vec![
+            None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed),
+        ])
+            .prop_map(Act::Gate),
+        1 => Just(Act::Event),
+        1 => Just(Act::Lookup),
+        3 => Just(Act::Dump),
+    ]
+}
+
+proptest! {
+    /// Whatever the kernel does, sums grow, by no more than there was, and the parts make the
+    /// whole.
+    #[test]
+    fn sums_only_grow(acts in prop::collection::vec(any_act(), 1..60)) {
+        let net = Net::default();
+        let mut table = inspecting();
+        let (mut up, mut down, mut mark, mut carried) = (0_u64, 0_u64, 0, false);
+        let (mut really, mut shown) = (0_u64, 0_u64);
+        dump(&mut table, 0.5, &[web(1)]);
+        for (act, second) in acts.iter().zip(1_u32..) {
+            let seconds = f64::from(second);
+            let counts = counted(marked(web(1), mark), up, down);
+            let now = if carried { offloaded(counts) } else { counts };
+            match act {
+                Act::Grow(more_up, more_down) => {
+                    up += u64::from(*more_up);
+                    down += u64::from(*more_down);
+                    really += u64::from(*more_up) + u64::from(*more_down);
+                }
+                Act::Zero => (up, down) = (0, 0),
+                Act::Reinspect => {
+                    table.reinspected(&now, at(seconds), &net);
+                    (up, down, mark) = (0, 0, 0);
+                }
+                Act::Mark(bits) => mark = *bits,
+                Act::Offload(on) => carried = *on,
+                Act::Gate(gate) => {
+                    let gate = *gate;
+                    table.inspection(InspectionState { gate, ..inspection() }, at(seconds));
+                }
+                Act::Event => table.event(&Event::Update(uncounted(now)), at(seconds), &net),
+                Act::Lookup => table.refresh(&now, table.reading_start(), at(seconds), &net),
+                Act::Dump => dump(&mut table, seconds, &[now]),
+            }
+            let row = only(&table, seconds);
+            let bytes = |name: &str| row[name].as_u64().expect("a number");
+            let sum = bytes("up_bytes") + bytes("down_bytes");
+            prop_assert!(sum >= shown, "{sum} after {shown}");
+            prop_assert!(sum <= really, "{sum} of {really}");
+            prop_assert_eq!(credited(&table).iter().sum::<u64>(), sum);
+            shown = sum;
+        }
+        // Without zeros by others nothing is lost.
+        if !acts.iter().any(|act| matches!(act, Act::Zero)) {
+            dump(&mut table, 100.0, &[counted(web(1), up, down)]);
+            prop_assert_eq!(credited(&table).iter().sum::<u64>(), really);
+        }
+    }
+}

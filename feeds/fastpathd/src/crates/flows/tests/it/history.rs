@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The time series.
+
+use crate::support::{START_MS, at, counted, dump, offloaded, watching, web};
+use flows::{FlowTable, History, HistoryQuery, Series};
+use serde_json::json;
+
+/// Dumps and samples once a second: one flow slow, one offloaded at 1 Mbit/s.
+fn run(table: &mut FlowTable, seconds: std::ops::Range<u32>) {
+    for second in seconds {
+        let now = f64::from(second) + 0.5;
+        let bytes = u64::from(second) * 125_000;
+        dump(table, now, &[web(1), offloaded(counted(web(2), 0, bytes))]);
+        table.sample(at(now));
+    }
+}
+
+fn ask(table: &FlowTable, series: &str, step_s: u32) -> History {
+    let query = HistoryQuery::parse(&json!({ "series": series, "step_s": step_s }));
+    table.history(&query.expect("a query"))
+}
+
+#[test]
+fn a_second_a_sample() {
+    let mut table = watching();
+    run(&mut table, 1..11);
+    let history = ask(&table, "rate", 1);
+    assert_eq!((history.series, history.step_s), (Series::Rate, 1));
+    assert_eq!(history.cols, ["at_ms", "slow", "inspect", "flowtable", "hardware", "ebpf"]);
+    assert_eq!(history.rows.len(), 9, "the current second is not reported yet");
+    assert_eq!(history.rows[8], [START_MS + 10_000, 0, 0, 1_000_000, 0, 0]);
+    assert_eq!(ask(&table, "flows", 1).rows[8], [START_MS + 10_000, 1, 0, 1, 0, 0]);
+}
+
+#[test]
+fn longer_steps_are_means() {
+    let mut table = watching();
+    run(&mut table, 10..15);
+    // Quiet for the rest of the ten seconds.
+    for second in 15..21 {
+        let now = f64::from(second) + 0.5;
+        dump(&mut table, now, &[web(1), offloaded(counted(web(2), 0, 14 * 125_000))]);
+        table.sample(at(now));
+    }
+    let rows = ask(&table, "rate", 10).rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0][0], START_MS + 20_000);
+    let seconds = ask(&table, "rate", 1).rows;
+    let mean = seconds.iter().map(|row| row[3]).sum::<u64>() / 10;
+    assert!(rows[0][3].abs_diff(mean) <= 1, "{} and {mean}", rows[0][3]);
+    assert!(mean > 400_000);
+}
+
+#[test]
+fn the_rings_are_bounded() {
+    let mut table = watching();
+    for second in 1..100_000 {
+        table.sample(at(f64::from(second)));
+    }
+    assert_eq!(ask(&table, "rate", 1).rows.len(), 300);
+    assert_eq!(ask(&table, "rate", 10).rows.len(), 360);
+    assert_eq!(ask(&table, "rate", 60).rows.len(), 1440);
+    let rows = ask(&table, "flows", 60).rows;
+    assert!(rows.windows(2).all(|pair| pair[1][0] - pair[0][0] == 60_000));
+}
+
+#[test]
+fn only_what_is_new() {
+    let mut table = watching();
+    run(&mut table, 1..11);
+    let from = HistoryQuery::parse(&json!({ "from_ms": START_MS + 8000 })).expect("a query");
+    let rows = table.history(&from).rows;
+    assert_eq!(rows.iter().map(|row| row[0] - START_MS).collect::<Vec<_>>(), [9000, 10_000]);
+}
+
+#[test]
+fn a_clock_set_later_moves_the_past_with_it() {
+    let mut table = watching();
+    run(&mut table, 1..3);
+    let mut now = at(3.5);
+    now.unix_ms += 1_000_000;
+    table.sample(now);
+    let rows = ask(&table, "rate", 1).rows;
+    assert_eq!(rows.iter().map(|row| row[0]).max(), Some(START_MS + 1_000_000 + 3000));
+}
+
+#[test]
+fn bad_requests() {
+    let refused = |request| HistoryQuery::parse(&request).expect_err("refused").to_string();
+    assert_eq!(refused(json!({ "step_s": 5 })), "step_s: expected 1, 10 or 60, not 5");
+    assert_eq!(refused(json!({ "series": "x" })), "series: expected rate or flows, not \"x\"");
+    assert!(refused(json!({ "from_ms": -1 })).starts_with("from_ms: expected an integer from 0"));
+    assert_eq!(refused(json!({ "from": 1 })), "from: unknown field");
+}

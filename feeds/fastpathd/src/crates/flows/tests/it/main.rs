@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The table as the daemon uses it.
+
+#![expect(clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod credit;
+mod ends;
+mod exclude;
+mod history;
+mod inspection;
+mod invariants;
+mod ladder;
+mod life;
+mod offload;
+mod passed;
+mod query;
+mod records;
+mod support;
+mod table;
+mod traffic;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The program, and what the real Suricata makes of the rules.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod alike;
+mod own_rules;
+mod path;
+mod refused;
+mod serve;
+mod support;
+mod talks;
+mod update;

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Scripts, how nft is run, and the effect on packets.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod command;
+mod golden;
+mod kernel;
+mod traffic;

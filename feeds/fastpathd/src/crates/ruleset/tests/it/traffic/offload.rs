@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which flows are offloaded, and when. Needs flowtables (the lab's gateway).
+
+use std::process::Command;
+
+use model::Action;
+use ruleset::{Applied, Candidate, InspectionRules, Nft, Protection, Settings, apply, plan};
+
+use super::{closed, inspection, network, on_a_gateway, refill};
+
+const SEEN: &str = "table inet t {\ncounter seen {\n}\nchain c {\n\
+    type filter hook forward priority filter\ncounter name seen\n}\n}\n";
+
+/// How many packets came to the forward hook.
+fn seen() -> u64 {
+    let list = ["list", "counter", "inet", "t", "seen"];
+    let listing = String::from_utf8(Command::new("nft").args(list).output().unwrap().stdout);
+    let listing = listing.unwrap();
+    let packets = listing.split_once("packets ").unwrap().1.split(' ').next();
+    packets.unwrap().parse().unwrap()
+}
+
+/// How many of ten packets, five in each direction, come to the forward hook.
+fn seen_of_ten(connection: &network::Connection) -> u64 {
+    let before = seen();
+    assert!((0..5).all(|_| connection.there(100) && connection.back(100)));
+    seen() - before
+}
+
+fn candidate(device: &str) -> Candidate {
+    Candidate { device: device.to_owned(), eligible: true, why: config::Cause::default() }
+}
+
+#[test]
+fn only_what_is_done_or_free_is_offloaded() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let excluded = config::parse_uci("config exclude\noption dest_port 3000\n").unwrap();
+        let (settings, _) = Settings::from_uci(&excluded).unwrap();
+        let put = async |inspection: InspectionRules| {
+            let protection = Protection { inspection: Some(inspection), blocks: None };
+            apply(&nft, &plan(&devices, &settings, &protection), None, &[]).await.unwrap()
+        };
+        if let Applied::WithoutFlowtable { why } = put(inspection()).await {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        let connection = network.connection(true, 1000);
+        assert_eq!(seen_of_ten(&connection), 10, "uninspected packets stay on the slow path");
+        refill(&nft, "").await;
+        assert_eq!(seen_of_ten(&connection), 10, "inspection goes on");
+        let excluded = network.connection(true, 3000);
+        for connection in [&connection, &excluded] {
+            assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+        }
+        assert_eq!(seen_of_ten(&connection), 0);
+        assert_eq!(seen_of_ten(&excluded), 10);
+
+        // A new table empties the flowtable; an active flow is in it again with its next packets,
+        // one in each direction.
+        let always = InspectionRules { default: Action::Always, ..inspection() };
+        assert_eq!(put(always).await, Applied::Replaced);
+        refill(&nft, "").await;
+        assert_eq!(seen_of_ten(&connection), 10, "always means always");
+        let free = InspectionRules { default: Action::None, ..closed() };
+        assert_eq!(put(free).await, Applied::Replaced);
+        assert_eq!(seen_of_ten(&connection), 2);
+        let another = network.connection6(false, 2000);
+        assert!(seen_of_ten(&another) < 4, "it is established with its third packet");
+    });
+}
+
+#[test]
+fn an_answer_counts_until_inspection_ends() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let protection = Protection { inspection: Some(inspection()), blocks: None };
+        let plan = plan(&devices, &Settings::default(), &protection);
+        if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        refill(&nft, "").await;
+        let connection = network.connection(true, 1000);
+        assert!(connection.there(100) && connection.back(100));
+        // Longer than the timeout of the notes, and less than the budget.
+        for _ in 0..6 {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            assert!(connection.there(100));
+        }
+        assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+        let before = seen();
+        assert!((0..5).all(|_| connection.there(100)));
+        assert_eq!(seen() - before, 0);
+    });
+}
+
+#[test]
+fn exactly_the_first_packets_take_the_slow_path() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let text = "config fastpath main\noption slow_packets 8\n\
+            config exclude\noption dest_port 3000\noption slow_packets 21\n";
+        let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
+        let devices = [candidate("lan0"), candidate("wan0")];
+        // Blocks are in force without flowtables, too, so that the reason is reported.
+        let protection = Protection { inspection: None, blocks: Some(2) };
+        let plan = plan(&devices, &settings, &protection);
+        if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        for (port, packets) in [(1000, 8), (3000, 21)] {
+            let (connection, before) = (network.connection(true, port), seen());
+            assert!((0..25).all(|_| connection.there(100) && connection.back(100)));
+            assert_eq!(seen() - before, packets, "port {port}");
+        }
+    });
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The model and the routes of the running kernel.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod namespace;
+mod routing;
+mod support;

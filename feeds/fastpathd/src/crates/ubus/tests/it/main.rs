@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The codec and the client against recordings and arbitrary bytes.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
+mod arbitrary;
+mod connection;
+mod recorded;
+mod replay;
+mod serialize;
+mod transcript;
