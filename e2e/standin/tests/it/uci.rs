@@ -238,8 +238,8 @@ fn changes_wait_for_the_apply() {
     bench.web("delete", json!({"config": "test", "section": "three"})).unwrap();
     assert_eq!(bench.web("apply", json!({"rollback": false})), Ok(empty()));
     assert_eq!(bench.uci.take_changed(), ["test"]);
-    let expected = "\nconfig rule 'second'\n\toption name 'two'\n\toption on '1'\n\toption n '5'\n\n\
-        config rule\n\toption name 'one'\n\toption on '1'\n\n";
+    let expected = "\nconfig rule 'second'\n\toption name 'two'\n\toption on '1'\n\
+        \toption n '5'\n\nconfig rule\n\toption name 'one'\n\toption on '1'\n\n";
     assert_eq!(bench.text(), expected);
     assert_eq!(bench.web("changes", json!({})).unwrap(), json!({"changes": {}}));
 }
