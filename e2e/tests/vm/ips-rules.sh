@@ -162,7 +162,7 @@ test_read_only_disk() {
 
 # held_in_test: an update of other rules is at Suricata's test of them, which does not go on.
 held_in_test() {
-    at_the_end test_goes_on
+    at_the_end trial_goes_on
     # @sleep: between two questions on the gateway, whose answer ends in seconds
     gw '(until pkill -STOP -f "[s]uricata -T .*/work/"; do busybox usleep 20000; done) \
         >/dev/null 2>&1 </dev/null &'
@@ -171,7 +171,7 @@ held_in_test() {
     # shellcheck disable=SC2016 # the gateway expands it
     soon 60 gw 'grep -q "^State:.T" "/proc/$(pgrep -o -f "[s]uricata -T .*/work/")/status"'
 }
-test_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }
+trial_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }
 
 # @core
 # @fault:oom-updater
@@ -184,7 +184,7 @@ test_the_updater_is_killed_in_an_update() {
     soon 10 updated failed
     note "$(ips_value .rules.message)"
     [ -n "$(ips_value .rules.message)" ] || fail "no reason"
-    test_goes_on
+    trial_goes_on
     same "the rules in force" "$(rules_digest)" "$digest"
     finds 1 || fail "the good rules are gone"
     ips_is inline || fail "$(ips_value .why)"
@@ -199,11 +199,11 @@ test_suricata_is_killed_in_an_update() {
     with_good_rules
     held_in_test
     hold_suricata
-    at_the_end 'test_goes_on; let_suricata'
+    at_the_end 'trial_goes_on; let_suricata'
     kill_suricata >/dev/null
     soon 3 ips_is failing-open
     good_page "$ISP_4"
-    test_goes_on
+    trial_goes_on
     soon 60 updated good
     let_suricata
     soon 25 ips_is inline
