@@ -180,7 +180,7 @@ diverts() {
     soon 10 on_path "$path" --proto udp --text ":$REVOKED"
     # A packet in each direction for each answer.
     PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
-    between "answers that did not take it" "$PASSED" -2 "$(in_a_second)"
+    between "answers that did not take it" "$PASSED" "-$(in_a_second)" "$(in_a_second)"
     others_go_on
 }
 
