@@ -55,6 +55,13 @@ function casesIn(comments: string[]): Case[] {
   });
 }
 
+/** Throws for a value that the function does not use: its tests would all be the same one. */
+function allUsed(call: string, text: string, values: string[]): void {
+  const [body = ''] = text.slice(text.indexOf(`${call}()`)).split(/\n(?=\w+\(\))/, 1);
+  const unused = values.find((_, at) => !new RegExp(`\\$(@|\\{?!?${at + 1})`).test(body));
+  if (unused) throw new Error(`${call} does not use its value ${unused}`);
+}
+
 /** The tests of one file, in their order. */
 export function testsOf(text: string): ShellTest[] {
   const lines = text.split('\n');
@@ -69,6 +76,7 @@ export function testsOf(text: string): ShellTest[] {
     if (call && name) {
       const each = [casesIn(above), casesIn(head)].find((cases) => cases.length > 0);
       for (const { values, tags: own } of each ?? [{ values: [], tags: [] }]) {
+        allUsed(call, text, values);
         const about = [...head, ...above, ...own].filter((text) => !text.startsWith('# @each '));
         found.push({
           call: [call, ...values],
