@@ -376,7 +376,7 @@ test_image() {
     # the gateway.
     if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
         RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
-            --grep "api login|viewer may|engine off and on|cable of lan2|broken session"
+            --grep "api login|viewer may|engine off and on|cable of lan2|reconnects after KILL"
     fi
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }

@@ -31,12 +31,14 @@ carried() {
 # Nothing was forwarded during the last ten seconds: bytes of other tests are out of that window.
 nothing_recent() { says '.ratio.now == null' status; }
 
-# drunk HOST ADDRESS: 32 MiB from HOST to h10, compared while the connection lives and after.
-drunk() {
-    local port before slow after others flow bytes
+# 32 MiB from a host to h10, compared while the connection lives and after.
+# @each h20
+# @each isp @core
+test_a_file_of() {
+    local port before slow after others flow bytes address=${1^^}_4
     read -r before slow < <(carried)
     begin "$1" pour "exec busybox nc -ll -p $POUR_PORT -e /tmp/e2e/pour"
-    begin h10 drink "exec /tmp/e2e/drink $2 $POUR_PORT $POURED"
+    begin h10 drink "exec /tmp/e2e/drink ${!address} $POUR_PORT $POURED"
     soon 60 received
     port=$(newest --proto tcp --text "$POUR_PORT" | jq -r .sport)
     soon 5 agrees "$port"
@@ -55,10 +57,6 @@ drunk() {
     between "bytes carried by other paths" $((others - slow)) 0 $((POURED * 5 / 100))
     note "$POURED bytes sent, $bytes counted, $((after - before)) of them offloaded"
 }
-
-test_file_between_vlans() { drunk h20 "$H20_4"; }
-# @core
-test_file_over_pppoe() { drunk isp "$ISP_4"; }
 
 # @timed
 test_offload_ratio_of_the_last_ten_seconds() {

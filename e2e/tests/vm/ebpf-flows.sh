@@ -128,9 +128,12 @@ carried_since() {
     done
 }
 
-# kinds_at tcx|auto: all of them at once, both ways. Packets merged by GRO cannot be cut behind the
-# header of PPPoE, and go to the stack where programs get them, which is at TCX.
-kinds_at() {
+# All of them at once, both ways. Packets merged by GRO cannot be cut behind the header of PPPoE,
+# and go to the stack where programs get them, which is at TCX.
+# @core
+# @each tcx
+# @each auto @qemu: no port of a user-mode machine has a driver with XDP
+test_all_kinds() {
     local before line=5
     ebpf_at "$1"
     [ "$1" != tcx ] || line=75
@@ -147,6 +150,9 @@ kinds_at() {
     soon 60 echoed
     carried
     carried_since "$before" "$line" "$line" 5 5 "$line" 5 5
+    [ "$1" != auto ] || says '.devices | all(.hook == "xdp")' ebpf ||
+        fail "the programs are not at the drivers"
+    all_close
 }
 
 # entries: in both maps of the programs.
@@ -174,19 +180,6 @@ all_close() {
     # The same ports again, immediately.
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
-}
-
-# @core
-test_all_kinds() {
-    kinds_at tcx
-    all_close
-}
-
-# @core @qemu: no port of a user-mode machine has a driver with XDP
-test_all_kinds_at_the_drivers() {
-    kinds_at auto
-    says '.devices | all(.hook == "xdp")' ebpf || fail "the programs are not at the drivers"
-    all_close
 }
 
 # ftp NAME OPTIONS…: a file through a server that listens to port 21; its connection has a helper.
@@ -261,8 +254,11 @@ h10 $H20_6 7200"
 
 # A path with a smaller MTU than before: the first packet too large goes to the kernel, which
 # says so to the sender, and all that come after it are carried.
-narrow_at() {
+# @each auto
+# @each tcx @long
+test_a_narrow_way() {
     local before
+    trap mtu_back EXIT
     ebpf_at "$1"
     mtu 1280 br-lan.20
     before=$(exits mtu)
@@ -275,17 +271,6 @@ narrow_at() {
     has "the way to h20" "$(h10 ip route get "$H20_4")" "mtu 1280"
     until_still 5 exits mtu
     between "packets that were too large" $(($(exits mtu) - before)) 2 80
-}
-
-test_narrow_way() {
-    trap mtu_back EXIT
-    narrow_at auto
-}
-
-# @long
-test_narrow_way_behind_gro() {
-    trap mtu_back EXIT
-    narrow_at tcx
 }
 
 test_jumbo_frames() {

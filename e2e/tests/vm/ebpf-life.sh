@@ -250,13 +250,15 @@ goes_on_at() {
     goes_on "$2"
 }
 
-# forged_at ENGINE HOST: forged segments get as far as HOST.
-forged_at() {
+# Forged segments get as far as that host.
+# @fault:blind-rst
+# @each ebpf | h10
+# @each flowtable | gw
+test_a_forged_rst_ends_nothing() {
     local engine=$1 host=$2 port before number=0 batch
     # shellcheck disable=SC2064 # of this host
     trap "$host nft delete table inet e2e_ends; peers rm -f /tmp/e2e/part" EXIT
-    gw fastpathctl engine "$engine" >/dev/null
-    soon 10 engine_is "$engine"
+    use "$engine"
     port=$(fresh_port)
     begin h10 "tcp$port" "exec curl -gsS -o /tmp/e2e/part --limit-rate 50k --local-port $port" \
         "http://$ISP_4/256.bin"
@@ -282,9 +284,3 @@ forged_at() {
     peers "size=\$(stat -c %s /tmp/e2e/part); [ \$size -gt 50000 ] &&
         ip netns exec isp curl -gsS -r 0-\$((size - 1)) http://$ISP_4/256.bin | cmp - /tmp/e2e/part"
 }
-
-# @fault:blind-rst
-test_a_forged_rst_ends_nothing_at_ebpf() { forged_at ebpf h10; }
-
-# @fault:blind-rst
-test_a_forged_rst_ends_nothing_at_the_flowtable() { forged_at flowtable gw; }

@@ -54,22 +54,10 @@ reuse() {
     done | awk '{ complete += $1; stalls += $2 } END { print complete, stalls }'
 }
 
-reused_at() {
-    ebpf_at "$1"
+# @each auto | 40 @core
+# @each flowtable tcx | 1700 @long
+test_a_tuple_is_used_again() {
+    engine_at "$1"
     prepare_ways
     same "connections that were complete, and stalled" "$(reuse "$2")" "$((6 * $2)) 0"
-}
-
-# @core
-test_a_tuple_is_used_again() { reused_at auto 40; }
-
-# @long
-test_a_tuple_is_used_ten_thousand_times_with_ebpf() { reused_at tcx 1700; }
-
-# @long
-test_a_tuple_is_used_ten_thousand_times_with_the_flowtable() {
-    gw fastpathctl engine flowtable >/dev/null
-    soon 5 says '.engine.active == "flowtable"' status
-    prepare_ways
-    same "connections that were complete, and stalled" "$(reuse 1700)" "10200 0"
 }

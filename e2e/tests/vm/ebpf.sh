@@ -13,16 +13,18 @@ counted_all() {
         { echo "$flow"; return 1; }
 }
 
-# fetched SERVER ADDRESS: 200 MB arrive at h10, carried by the programs; the daemon counts all of
-# them: the programs' counters and the stack's, headers of IP and TCP included.
-fetched() {
-    local port flow bytes packets again
+# 200 MB from a server arrive at h10, carried by the programs; the daemon counts all of them: the
+# programs' counters and the stack's, headers of IP and TCP included.
+# @each isp h20 | 4 @core
+# @each isp | 6
+test_a_download_from() {
+    local port flow bytes packets again address=${1^^}_$2
     port=$(fresh_port)
     engine_ebpf
     again=$(retransmitted "$1")
     # No faster than that one can look in between.
     begin h10 fetch "curl -gsSf -o /dev/null --limit-rate 20M --local-port $port" \
-        "http://$(bracketed "$2")/200.bin"
+        "http://$(bracketed "${!address}")/200.bin"
     soon 10 on_path ebpf --proto tcp --text "$port"
     carried_from "$port"
     soon 60 ended fetch
@@ -39,9 +41,3 @@ fetched() {
     between "bytes that the daemon counts, of the file and its headers" "$bytes" \
         "$(least_of "$packets")" $((209716200 + packets * 72 + again * 1500))
 }
-
-# @core
-test_download_over_pppoe() { fetched isp "$ISP_4"; }
-test_download_over_pppoe_ipv6() { fetched isp "$ISP_6"; }
-# @core
-test_download_between_vlans() { fetched h20 "$H20_4"; }

@@ -35,18 +35,23 @@ sends() {
 arrived() { echo $(($(counted_by "$1") - $2)); }
 all_arrived() { [ "$(arrived "$1" "$2")" = "$SENT_EACH" ]; }
 
-# only_to_the_router HOST ADDRESS TARGET TARGET-ADDRESS: raw frames with the tuple of a flow
-# that is offloaded reach the target only if they are addressed to the router.
-only_to_the_router() {
-    local host=$1 address=$2 target=$3 port known mac packet length=100
-    [[ $4 != *:* ]] || length=120
+# Raw frames with the tuple of a flow that is offloaded reach the target only if they are addressed
+# to the router; those of h20 have a tag.
+# @each h10 | h20 | 4 @core
+# @each h10 | h20 | 6
+# @each h10 | isp | 4 6
+# @each h20 | isp | 4
+test_frames_to_others() {
+    local host=$1 from=${1^^}_$3 target=$2 to=${2^^}_$3 port known mac packet length=100
+    from=${!from} to=${!to}
+    [ "$3" = 4 ] || length=120
     knows_macs
-    talk "$host" udp "$4"
-    soon 10 on_path flowtable --proto udp --host "$4"
-    port=$(field sport "$(newest --proto udp --host "$4")")
+    talk "$host" udp "$to"
+    soon 10 on_path flowtable --proto udp --host "$to"
+    port=$(field sport "$(newest --proto udp --host "$to")")
     in_namespace "$target" "chain input { type filter hook input priority -500" \
         "udp dport 53 udp length 80 counter" "}"
-    packet=$(packet udp "$address" "$port" "$4" 53 "$length")
+    packet=$(packet udp "$from" "$port" "$to" 53 "$length")
     known=$(counted_by "$target")
     sends "$host" "${MAC[lan]}" "$packet"
     soon 5 all_arrived "$target" "$known"
@@ -58,18 +63,9 @@ only_to_the_router() {
     known=$(counted_by "$target")
     sends "$host" "${MAC[lan]}" "$packet"
     soon 5 all_arrived "$target" "$known"
-    on_path flowtable --proto udp --host "$4" || fail "the flow has left the flowtable"
+    on_path flowtable --proto udp --host "$to" || fail "the flow has left the flowtable"
 }
 more_arrived() { [ "$(arrived "$1" "$2")" -gt 0 ]; }
-
-test_frames_to_others_pppoe_ipv4() { only_to_the_router h10 10.10.10.10 isp "$ISP_4"; }
-test_frames_to_others_pppoe_ipv6() { only_to_the_router h10 2001:db8:10::10 isp "$ISP_6"; }
-# @core
-test_frames_to_others_between_vlans_ipv4() { only_to_the_router h10 10.10.10.10 h20 "$H20_4"; }
-test_frames_to_others_between_vlans_ipv6() {
-    only_to_the_router h10 2001:db8:10::10 h20 "$H20_6"
-}
-test_frames_to_others_with_a_tag() { only_to_the_router h20 "$H20_4" isp "$ISP_4"; }
 
 # A frame to another station is bridged as it was sent: the chains at ingress restore it.
 test_a_bridged_frame_is_not_changed() {
@@ -194,38 +190,34 @@ test_frames_with_a_priority_are_not_reported_as_offloaded() {
     soon 10 on_path flowtable --proto udp --text "$port"
 }
 
-# smaller ADDRESS SOURCE DEVICE TARGET LENGTH: packets of 1480 bytes that must not be fragmented do
-# not arrive once the MTU of the device is 1400.
-smaller() {
-    local port known
+# Packets of 1480 bytes that must not be fragmented do not arrive once the MTU of the device is
+# 1400, and their sender is told.
+# @each 4 6
+test_a_smaller_mtu_holds_for_offloaded_flows() {
+    local port known from=H10_$1 to=H20_$1 error="icmpv6 type packet-too-big"
+    [ "$1" = 6 ] || error="icmp type destination-unreachable icmp code frag-needed"
+    from=${!from} to=${!to}
     knows_macs
     trap 'gw ip link set br-lan.20 mtu 1500' EXIT
-    talk h10 udp "$1"
-    soon 10 on_path flowtable --proto udp --host "$1"
-    port=$(field sport "$(newest --proto udp --host "$1")")
+    talk h10 udp "$to"
+    soon 10 on_path flowtable --proto udp --host "$to"
+    port=$(field sport "$(newest --proto udp --host "$to")")
     in_namespace h20 "chain input { type filter hook input priority -500" \
         "udp dport 53 udp length > 1400 counter" "}"
     known=$(counted_by h20)
-    sends h10 "${MAC[lan]}" "$(packet udp "$2" "$port" "$1" 53 1480)"
+    sends h10 "${MAC[lan]}" "$(packet udp "$from" "$port" "$to" 53 1480)"
     soon 5 all_arrived h20 "$known"
     gw ip link set br-lan.20 mtu 1400
     soon 3 says '.engine.revocation.cause.code == "mtu"' status
-    soon 10 on_path flowtable --proto udp --host "$1"
-    in_namespace h10 "chain input { type filter hook input priority -500" "$3 counter" "}"
+    soon 10 on_path flowtable --proto udp --host "$to"
+    in_namespace h10 "chain input { type filter hook input priority -500" "$error counter" "}"
     known=$(counted_by h20)
-    sends h10 "${MAC[lan]}" "$(packet udp "$2" "$port" "$1" 53 1480)"
+    sends h10 "${MAC[lan]}" "$(packet udp "$from" "$port" "$to" 53 1480)"
     soon 5 reported
     same "packets above the MTU that arrived" "$(arrived h20 "$known")" 0
 }
 # The kernel limits how many errors it sends to a host.
 reported() { [ "$(counted_by h10)" -gt 0 ]; }
-
-test_a_smaller_mtu_holds_for_offloaded_flows() {
-    smaller "$H20_4" 10.10.10.10 "icmp type destination-unreachable icmp code frag-needed"
-}
-test_a_smaller_mtu_holds_for_offloaded_flows_of_ipv6() {
-    smaller "$H20_6" 2001:db8:10::10 "icmpv6 type packet-too-big"
-}
 
 # h11 answers for its address with two MACs in turn.
 flapping() {

@@ -67,8 +67,9 @@ as_before() {
     gw "$TIMEOUTS"
 }
 
-# half_open NUMBER
-half_open() {
+# @each 80000 @fault:flood-half-open
+# @each 1000000 @long @fault:flood-half-open-million
+test_half_open_connections() {
     keep_unanswered
     begin_flood
     flood tcp "$1" 0
@@ -76,22 +77,9 @@ half_open() {
     flooded "$1"
     soon 5 says '[.health[].code] | index("conntrack-full")' status
     end_flood
-}
-
-# @fault:flood-half-open
-test_half_open_connections() {
-    half_open 80000
     end_connections
     soon 30 is_normal
-}
-
-# @long
-# @fault:flood-half-open-million
-test_a_million_half_open_connections() {
-    half_open 1000000
-    end_connections
-    soon 30 is_normal
-    soon 90 says '.health == []' status
+    [ "$1" = 80000 ] || soon 90 says '.health == []' status
 }
 
 # Through a port forward to a web server, whose answers nobody receives.

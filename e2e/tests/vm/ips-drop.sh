@@ -6,21 +6,10 @@
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
 
 # @core
-test_bad_answer_is_dropped_pppoe_ipv4() {
+test_bad_answer_is_dropped() {
+    local address
     in_line
-    dropped "$ISP_4"
-}
-
-test_bad_answer_is_dropped_pppoe_ipv6() {
-    in_line
-    dropped "$ISP_6"
-}
-
-# @core
-test_bad_answer_is_dropped_between_vlans() {
-    in_line
-    dropped "$H20_4"
-    dropped "$H20_6"
+    for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do dropped "$address"; done
 }
 
 test_alert_tells_what_it_was() {

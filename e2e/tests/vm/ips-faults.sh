@@ -50,8 +50,8 @@ back_in_line() {
     grows 10 "$FAST"
 }
 
-# passes_uninspected COUNTED-BEFORE
-passes_uninspected() {
+# failed_open COUNTED-BEFORE: what is inspected passes.
+failed_open() {
     soon 3 good_page "$ISP_4"
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
     grows 10 "$SLOW"
@@ -61,7 +61,8 @@ passes_uninspected() {
     has "the reason of the state" "$(ips_value .why)" uninspected
 }
 
-stops_what_is_inspected() {
+# What is inspected stops.
+failed_closed() {
     stopped_page "$ISP_4" || fail "a new connection passed"
     stalls "$SLOW"
     soon 5 on_path slow/stopped --proto tcp --text "$SLOW"
@@ -69,60 +70,34 @@ stops_what_is_inspected() {
     has "the reason of the state" "$(ips_value .why)" dropped
 }
 
-# @core
-# @fault:suricata-killed
-test_killed_fail_open() {
+# @core @fault:suricata-killed
+# @each open closed
+test_killed_fail() {
     local at before
-    in_line
+    in_line "	option fail '$1'"
     flows_live
     before=$(uninspected)
     hold_suricata
     at=$(kill_suricata)
-    shows failing-open "$at"
-    passes_uninspected "$before"
+    shows "failing-$1" "$at"
+    "failed_$1" "$before"
     let_suricata
     back_in_line
 }
 
-# @core
-# @fault:suricata-killed
-test_killed_fail_closed() {
-    local at
-    in_line "	option fail 'closed'"
-    flows_live
-    hold_suricata
-    at=$(kill_suricata)
-    shows failing-closed "$at"
-    stops_what_is_inspected
-    let_suricata
-    back_in_line
-}
-
-# @long
 # @fault:suricata-hung
-test_stopped_fail_open() {
+# @each open @long
+# @each closed
+test_stopped_fail() {
     local at before
-    in_line
+    in_line "	option fail '$1'"
     flows_live
     before=$(uninspected)
     at=$(stop_suricata)
     # A hang is detected by waiting packets, or by unanswered requests.
     download h10 $((SLOW + 2)) "$H20_4" 100k
-    shows failing-open "$at"
-    passes_uninspected "$before"
-    go_suricata
-    back_in_line
-}
-
-# @fault:suricata-hung
-test_stopped_fail_closed() {
-    local at
-    in_line "	option fail 'closed'"
-    flows_live
-    at=$(stop_suricata)
-    download h10 $((SLOW + 2)) "$H20_4" 100k
-    shows failing-closed "$at"
-    stops_what_is_inspected
+    shows "failing-$1" "$at"
+    "failed_$1" "$before"
     go_suricata
     back_in_line
 }

@@ -113,14 +113,6 @@ injected() {
     RAW=$(($(seen h10 raw) - before))
 }
 
-# by ENGINE
-by() {
-    case $1 in
-        ebpf) ebpf_at tcx ;;
-        *) gw fastpathctl engine "$1" >/dev/null && soon 10 engine_is "$1" ;;
-    esac
-}
-
 # nothing_in_plain PORT: for three seconds, while data arrives, and no frame gets in.
 nothing_in_plain() {
     local plain
@@ -138,7 +130,7 @@ from_the_start() {
     PORT=$(fresh_port)
     trap site_down EXIT
     knows_macs
-    by "$1"
+    engine_at "${1/ebpf/tcx}"
     site_up
     protect_sites "$2"
     watch_plain "$PORT"
@@ -166,7 +158,7 @@ test_a_policy_for_a_live_flow() {
     port=$(fresh_port)
     trap site_down EXIT
     knows_macs
-    by "$1"
+    engine_at "${1/ebpf/tcx}"
     site_up
     watch_plain "$port"
     download h10 "$port" $SITE_6

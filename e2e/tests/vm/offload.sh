@@ -13,12 +13,14 @@ taken() {
     note "$(field proto "$1") $(field dst "$1"): in the flowtable after $TOOK ms"
 }
 
-# tcp_and_udp ADDRESS OUT-DEVICE VLAN
-tcp_and_udp() {
-    local port flow
+# @core
+# @each H20_4 H20_6 | br-lan.20 | 20
+# @each ISP_4 ISP_6 | pppoe-wan | 35
+test_flows_to() {
+    local port flow address=${!1}
     port=$(fresh_port)
-    download h10 "$port" "$1"
-    talk h10 udp "$1"
+    download h10 "$port" "$address"
+    talk h10 udp "$address"
     soon 10 on_path flowtable --proto tcp --text "$port"
     flow=$(newest --proto tcp --text "$port")
     taken "$flow"
@@ -28,22 +30,13 @@ tcp_and_udp() {
     same "outgoing device" "$(field out_dev "$flow")" "$2"
     same "outgoing VLAN" "$(field out_vlan "$flow")" "$3"
     # Leases name the addresses of IPv4.
-    [[ $1 == *:* ]] || same "host's name" "$(field src_name "$flow")" h10
+    [[ $1 == *_6 ]] || same "host's name" "$(field src_name "$flow")" h10
     soon 3 offloaded "$port"
-    soon 10 on_path flowtable --proto udp --host "$1"
-    flow=$(newest --proto udp --host "$1")
+    soon 10 on_path flowtable --proto udp --host "$address"
+    flow=$(newest --proto udp --host "$address")
     taken "$flow"
     soon 3 offloaded "$(field sport "$flow")"
 }
-
-# @core
-test_between_vlans_ipv4() { tcp_and_udp "$H20_4" br-lan.20 20; }
-# @core
-test_between_vlans_ipv6() { tcp_and_udp "$H20_6" br-lan.20 20; }
-# @core
-test_pppoe_ipv4() { tcp_and_udp "$ISP_4" pppoe-wan 35; }
-# @core
-test_pppoe_ipv6() { tcp_and_udp "$ISP_6" pppoe-wan 35; }
 
 # @timed
 test_flows_are_taken_in_time() {

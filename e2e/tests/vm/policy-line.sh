@@ -56,7 +56,7 @@ set_up() {
     begin isp echo-isp "exec /lab/echo 7300 $address"
     gw "ip route add default via $H20_4 metric $WORSE
         ip -6 route add default via $H20_6 metric $WORSE"
-    if [ "$engine" = flowtable ]; then use flowtable; else ebpf_at tcx; fi
+    engine_at "${engine/ebpf/tcx}"
     soon 30 nothing_reloads
     capture isp.access h20.eth0
     peers rm -f /tmp/e2e/enough
@@ -74,12 +74,13 @@ entries_end() {
     between "milliseconds until the entries were gone" "$(gone_ms)" 0 "$(in_ms $GONE_MS)"
 }
 
-# goes_down ENGINE FAMILY COMMAND…: the command takes the first WAN down.
-goes_down() {
+# The kernel ends masqueraded connections by itself when their device goes down, and the engines'
+# entries end with them. Those of IPv6 go on.
+# @each flowtable ebpf | 4 6 | interface_down port_down
+test_the_first_wan_goes_down() {
     local engine=$1 family=$2 at new_ms late_ms
-    shift 2
     set_up "$engine" "$family"
-    "$@"
+    "$3"
     # The kernel puts a connection that goes on into the flowtable again with its next packet.
     [ "$engine$family" = flowtable6 ] || entries_end
     # More packets than come within NEW_MS.
@@ -90,7 +91,7 @@ goes_down() {
     [ "$(first $NEW h20.eth0)" != 0.000000 ] || fail "no new flow left by the second WAN"
     new_ms=$(after "$at" "$(first $NEW h20.eth0)")
     late_ms=$(after "$at" "$(last $CARRIED isp.access)")
-    note "$engine, IPv$family, $*: the last packet by the first WAN after $late_ms ms," \
+    note "$engine, IPv$family, $3: the last packet by the first WAN after $late_ms ms," \
         "the first new flow by the second after $new_ms ms"
     between "milliseconds until the last packet by the first WAN" "$late_ms" 0 "$(in_ms $GONE_MS)"
     between "milliseconds until a new flow left by the second WAN" "$new_ms" 0 "$(in_ms $NEW_MS)"
@@ -109,8 +110,3 @@ goes_on() {
 
 interface_down() { gw ubus call network.interface.wan down; }
 port_down() { gw ip link set wan down; }
-
-# The kernel ends masqueraded connections by itself when their device goes down, and the engines'
-# entries end with them. Those of IPv6 go on.
-# @each flowtable ebpf | 4 6 | interface_down port_down
-test_the_first_wan_goes_down() { goes_down "$@"; }

@@ -182,60 +182,23 @@ done_with() {
 }
 
 # @long
-test_cut_while_a_change_is_applied() {
+# @each apply confirm expiry
+test_cut_in() {
     ready
-    cuts apply
+    cuts "$1"
     done_with
 }
 
-# @long
-test_cut_while_a_change_is_confirmed() {
-    ready
-    cuts confirm
-    done_with
-}
-
-# @long
-test_cut_while_a_change_expires() {
-    ready
-    cuts expiry
-    done_with
-}
-
-# @long @fault:power-cut-apply
-test_cut_at_each_step_of_an_apply() {
+# Every run has the confirmation as a sample: it has both outcomes.
+# @each confirm | confirmed @fault:power-cut-confirm
+# @each apply | power-cut @long @fault:power-cut-apply
+# @each revert | reverted @long @fault:power-cut-revert
+# @each expiry | expired @long @fault:power-cut-revert
+# @each undo | confirmed @long @fault:power-cut-undo
+# @each boot | power-cut @long @fault:power-cut-boot
+test_cut_at_each_step_of() {
     ready_for_states
-    states apply power-cut
-    done_with
-}
-
-# The sample that every run has: it confirms, and so has both outcomes.
-# @fault:power-cut-confirm
-test_cut_at_each_step_of_a_confirmation() {
-    ready_for_states
-    states confirm confirmed
-    done_with
-}
-
-# @long @fault:power-cut-revert
-test_cut_at_each_step_of_a_revert_and_an_expiry() {
-    ready_for_states
-    states revert reverted
-    states expiry expired
-    done_with
-}
-
-# @long @fault:power-cut-undo
-test_cut_at_each_step_of_an_undo() {
-    ready_for_states
-    states undo confirmed
-    done_with
-}
-
-# @long @fault:power-cut-boot
-test_cut_again_at_each_step_of_the_boot() {
-    ready_for_states
-    states boot power-cut
+    states "$@"
     done_with
 }
 

@@ -14,8 +14,11 @@ reported_until_up() {
     return 0
 }
 
-# reconnects SIGNAL: with an active flow; the flow ends with its session, the next one does not.
-reconnects() {
+# With an active flow: the flow ends with its session, the next one does not.
+# @fault:session-lost
+# @each KILL @core
+# @each TERM
+test_session_reconnects_after() {
     local old new session since devices names
     old=$(fresh_port)
     download h10 "$old" "$ISP_4"
@@ -46,12 +49,6 @@ reconnects() {
     download h10 "$new" "$ISP_6"
     soon 10 on_path flowtable --proto tcp --text "$new"
 }
-
-# @core
-# @fault:session-lost
-test_broken_session_reconnects() { reconnects KILL; }
-# @fault:session-lost
-test_terminated_session_reconnects() { reconnects TERM; }
 
 test_traffic_between_vlans_does_not_care() {
     local port bytes

@@ -56,16 +56,20 @@ move_to() { peers sh "/tmp/e2e/to.$1"; }
 # renewals: how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# moved_often ENGINE TIMES SECONDS: so often, with so long between two moves, under a download, an
-# upload and a steady conversation.
-moved_often() {
-    local engine=$1 times=$2 calm=$((RATE * $3)) port down up ids before slow most=0 all=0 number to
-    local ports limit longest=0 length
+# So often, with so many seconds between two moves, under a download, an upload and a steady
+# conversation. By the flowtable, a host with four moves in a minute would stay on the slow path.
+# @long
+# @each flowtable | 8 | 21
+# @each ebpf | 20 | 5
+# @each ebpf-xdp | 20 | 5 @qemu: no port of a user-mode machine has a driver with XDP
+test_a_host_moves_often() {
+    local engine=${1%-xdp} times=$2 calm=$((RATE * $3)) port down up ids before slow most=0 all=0
+    local number to ports limit longest=0 length
     local least=1
     # Its entries may be renewed between two datagrams, which are 20 ms apart.
     [ "$engine" != ebpf ] || least=0
-    gw fastpathctl engine "$engine" >/dev/null
-    soon 10 engine_is "$engine"
+    use "$engine"
+    [ "$1" = "$engine" ] || soon 15 says '.devices | length > 0 and all(.hook == "xdp")' ebpf
     port=$(fresh_port) down=$(fresh_port) up=$(fresh_port)
     limit=$((SLOW * $(pace) / 100))
     trap home EXIT
@@ -116,18 +120,6 @@ moved_often() {
 }
 uploaded() { peers stat -c %s /tmp/e2e/up; }
 uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
-
-# A host with four moves in a minute would stay on the slow path.
-# @long
-test_a_host_moves_eight_times_on_the_flowtable() { moved_often flowtable 8 21; }
-# @long
-test_a_host_moves_twenty_times_on_ebpf() { moved_often ebpf 20 5; }
-# @long @qemu: no port of a user-mode machine has a driver with XDP
-test_a_host_moves_twenty_times_at_the_drivers() {
-    gw fastpathctl engine ebpf >/dev/null
-    soon 15 says '.devices | length > 0 and all(.hook == "xdp")' ebpf
-    moved_often ebpf 20 5
-}
 
 # moved PORT FILTER: jq's FILTER holds for the last move in the history of that flow.
 moved() {

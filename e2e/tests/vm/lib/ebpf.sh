@@ -21,6 +21,9 @@ END
     [ "$1" = auto ] || soon 5 says ".devices | all(.hook == \"$1\")" ebpf
 }
 
+# engine_at flowtable|auto|tcx: the flowtable, or the programs there.
+engine_at() { if [ "$1" = flowtable ]; then use flowtable; else ebpf_at "$1"; fi; }
+
 # exits NAME: how many packets have left the programs with it; it is read once a second.
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 

@@ -74,6 +74,11 @@ gw_during() { gw "$2 & sleep $1; kill \$! 2>/dev/null || true"; }
 daemon_pid() { instance pid fastpathd; }
 
 engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }
+# use ENGINE: until the next reload.
+use() {
+    gw fastpathctl engine "$1" >/dev/null
+    soon 10 engine_is "$1"
+}
 wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }
 wan_is_up() { wan_says '.up and .session > 0 and (.addresses | length > 0)'; }
 wan_is_down() { wan_says '.up | not'; }

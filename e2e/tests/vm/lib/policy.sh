@@ -52,12 +52,6 @@ more_counted() {
     [ "$now" -gt "$2" ] || { echo "$now"; return 1; }
 }
 
-# use ENGINE: in force.
-use() {
-    gw fastpathctl engine "$1" >/dev/null
-    soon 10 engine_is "$1"
-}
-
 second_wan() {
     gw "ip route add default via $H20_4 table 100
         ip -6 route add default via $H20_6 table 100"

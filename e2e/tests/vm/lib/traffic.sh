@@ -4,6 +4,8 @@
 # shellcheck disable=SC2034 # names are for the tests
 
 # The hosts' addresses by family.
+H10_4=10.10.10.10
+H10_6=2001:db8:10::10
 H20_4=10.10.20.10
 H20_6=2001:db8:20::10
 ISP_4=203.0.113.1
