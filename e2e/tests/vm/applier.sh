@@ -69,7 +69,6 @@ test_what_is_as_wanted_is_left_alone() {
 # as_before STATE: fw4 reloads after netifd has said that an interface is gone.
 as_before() { diff -U 1 <(echo "$1") <(kernel_state); }
 
-# @core
 test_reload_config_tells_what_differs() {
     gw reload_config
     soon 30 nothing_reloads
@@ -197,7 +196,6 @@ ${text/dhcp/static}
     same "addresses of wan" "$(gw ip -4 addr show dev wan)" ""
 }
 
-# @core
 test_port_forward() {
     add_config firewall <<<"
 $WEB_FORWARD"

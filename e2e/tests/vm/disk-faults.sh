@@ -166,7 +166,6 @@ test_a_full_run() {
 }
 new_process() { [ "$(daemon_pid)" != "$1" ] && ask status; }
 
-# @core
 # @fault:disk-read-only
 test_a_read_only_disk() {
     local id said state

@@ -15,8 +15,9 @@ counted_all() {
 
 # 200 MB from a server arrive at h10, carried by the programs; the daemon counts all of them: the
 # programs' counters and the stack's, headers of IP and TCP included.
-# @each isp h20 | 4 @core
+# @each isp | 4 @core
 # @each isp | 6
+# @each h20 | 4
 test_a_download_from() {
     local port flow bytes packets again address=${1^^}_$2
     port=$(fresh_port)

@@ -55,7 +55,6 @@ server_back() {
     peers 'pkill -CONT -x pppoe-server'
 }
 
-# @core
 # @fault:pppoe-discovery
 test_damaged_answers_to_a_dial() {
     local memory
@@ -102,7 +101,6 @@ as_the_kernel_has_it() {
     fi
 }
 
-# @core
 # @fault:pppoe-addresses
 test_addresses_and_mrus_that_cannot_be() {
     copied
