@@ -293,16 +293,6 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_malformed_file_is_an_error_and_stays_as_it_is() {
-    let mut bench = Bench::new("malformed");
-    std::fs::write(bench.folder.join("config/test"), "config a\noption\n").unwrap();
-    assert_eq!(bench.call("get", json!({"config": "test"})), Err(Status::UnknownError));
-    let set = json!({"config": "test", "section": "a", "values": {"b": "c"}});
-    assert_eq!(bench.call("set", set), Err(Status::UnknownError));
-    assert_eq!(bench.text(), "config a\noption\n");
-}
-
-#[test]
 fn sessions_do_not_see_each_others_changes() {
     let mut bench = Bench::new("private");
     let set = json!({"config": "test", "section": "two", "values": {"name": "mine"}});

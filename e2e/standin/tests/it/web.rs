@@ -14,33 +14,6 @@ fn get(router: &Router, path: &str, headers: &str) -> Answer {
     send(&router.address, &request("GET", path, headers, ""))
 }
 
-#[test]
-fn a_hundred_clients_are_answered_or_refused_in_time() {
-    let router = Router::start();
-    let _demo = demo::publish(router.socket.clone(), false);
-    let session = log_in(&router.address, 300);
-    let clients: Vec<_> = (0..150)
-        .map(|_| {
-            let (address, session) = (router.address.clone(), session.clone());
-            std::thread::spawn(move || {
-                let body = json!({"jsonrpc": "2.0", "id": 1, "method": "call",
-                    "params": [session, "fastpath.demo", "echo", {"msg": "x"}]});
-                let answer = send(&address, &request("POST", "/ubus", "", &body.to_string()));
-                match answer.status.as_str() {
-                    "HTTP/1.1 200 OK" => {
-                        assert!(answer.body.contains("\"msg\":\"x\""), "{}", answer.body);
-                        1
-                    }
-                    "HTTP/1.1 503 Service Unavailable" => 0,
-                    other => panic!("{other}"),
-                }
-            })
-        })
-        .collect();
-    let served: u32 = clients.into_iter().map(|client| client.join().unwrap()).sum();
-    assert!(served >= 100, "only {served} were served");
-}
-
 /// As uhttpd 7b1bec4: a page that subscribes and goes takes a connection from the web server.
 #[test]
 fn connections_of_subscribers_that_have_gone_count_for_ever() {
