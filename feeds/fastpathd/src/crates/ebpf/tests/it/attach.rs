@@ -14,6 +14,8 @@ use ebpf::programs::Dsa;
 use ebpf::stripping::{strip, strips};
 use serde_json::{Value, json};
 
+use crate::kernel;
+
 fn shell(command: &str) -> String {
     let output = Command::new("sh").args(["-ec", command]).output().expect("a shell");
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -33,8 +35,7 @@ impl Gateway {
         let thread = unsafe { libc::gettid() };
         let name = format!("attach.{thread}.o");
         let object = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let build = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf/build");
-        assert!(Command::new(build).arg(&object).status().expect("a shell").success());
+        std::fs::write(&object, kernel::object()).expect("written");
         shell(
             "for pair in a b; do
                  ip link add ${pair}0 type veth peer name ${pair}1

@@ -98,6 +98,8 @@ pub(crate) struct Kernel {
     pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
     pub(crate) control: Array<MapData, Control>,
     exits: PerCpuArray<MapData, Exits>,
+    /// The counters after the last packet: reading them takes longer than running a program.
+    counted: Exits,
     hides_tags: bool,
 }
 
@@ -124,7 +126,9 @@ impl Kernel {
         // A program array that only the kernel holds is emptied.
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
-        let mut kernel = Self { programs, harness, flows4, flows6, control, exits, hides_tags };
+        let counted = Exits::default();
+        let mut kernel =
+            Self { programs, harness, flows4, flows6, control, exits, counted, hides_tags };
         kernel.heartbeat(1_000_000);
         kernel
     }
@@ -180,18 +184,27 @@ impl Kernel {
     }
 
     pub(crate) fn run(&mut self, hook: Hook, frame: &[u8], metadata: Metadata) -> Ran {
-        let before = self.exits();
         let (action, frame) = match hook {
-            Hook::Xdp => self.run_xdp(frame),
-            Hook::Tc => self.run_tc(frame, metadata),
+            Hook::Xdp => {
+                let (action, frame) = self.run_xdp(frame);
+                (Some(action), frame)
+            }
+            Hook::Tc => (None, self.run_tc(frame, metadata)),
         };
+        let out = self.verdict();
+        Ran { action: action.unwrap_or_else(|| of_tc(out)), out, frame }
+    }
+
+    /// The only counter that has grown, by one.
+    fn verdict(&mut self) -> Out {
         let after = self.exits();
+        let before = std::mem::replace(&mut self.counted, after);
         assert_eq!(after.seen, before.seen + 1, "one packet is counted once");
         let gone: Vec<usize> =
             (0..OUT_NUMBER).filter(|n| after.out[*n] != before.out[*n]).collect();
         assert_eq!(gone.len(), 1, "by one verdict");
         assert_eq!(after.out[gone[0]], before.out[gone[0]] + 1);
-        Ran { action, out: Out::ALL[gone[0]], frame }
+        Out::ALL[gone[0]]
     }
 
     fn run_xdp(&mut self, frame: &[u8]) -> (Action, Vec<u8>) {
@@ -206,7 +219,7 @@ impl Kernel {
         (action, ran.1)
     }
 
-    fn run_tc(&mut self, frame: &[u8], metadata: Metadata) -> (Action, Vec<u8>) {
+    fn run_tc(&mut self, frame: &[u8], metadata: Metadata) -> Vec<u8> {
         let first: &mut SchedClassifier =
             self.harness.program_mut("harness").expect("there").try_into().expect("of TC");
         let program = first.fd().expect("loaded").as_fd().as_raw_fd();
@@ -214,28 +227,17 @@ impl Kernel {
         mark |= if metadata.verified { 0x40000 } else { 0 };
         let flags = if metadata.complete { 1 << 2 } else { 0 };
         let context = Context { mark, ..Context::of(metadata) };
-        // Twice over the same packet: the second run reports the metadata. Its result is that of
-        // the second, so that the first is known from the counter of its verdict.
-        let before = self.exits().out;
+        // Twice over the same packet: the second run reports the metadata, and its result is the
+        // harness' own.
         let mut bytes = context.bytes();
         let (last, data) = test_run(program, &frame, &mut bytes, 2, flags)
             .unwrap_or_else(|e| panic!("{e}: {frame:02x?}"));
         assert_eq!(last, 0, "the second run is the harness' own");
-        let tag = Context::tag(&bytes);
-        let after = self.exits().out;
-        let left = |out: Out| after[out as usize] != before[out as usize];
-        let action = if left(Out::Forwarded) {
-            Action::Redirect
-        } else if left(Out::Dropped) || left(Out::NoRoom) {
-            Action::Drop
-        } else {
-            Action::Pass
-        };
         let mut wire = data;
-        if let Some((tci, proto)) = tag {
+        if let Some((tci, proto)) = Context::tag(&bytes) {
             wire.splice(12..12, [proto.to_be_bytes(), tci.to_be_bytes()].concat());
         }
-        (action, wire)
+        wire
     }
 
     /// The return value of the TC program for a frame; entries count it.
@@ -243,6 +245,17 @@ impl Kernel {
         let program = self.programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         let fd = program.as_fd().as_raw_fd();
         test_run(fd, frame, &mut [], 1, 0).expect("runs").0
+    }
+}
+
+/// What TC returned, which the harness hides.
+fn of_tc(out: Out) -> Action {
+    if out == Out::Forwarded {
+        Action::Redirect
+    } else if matches!(out, Out::Dropped | Out::NoRoom) {
+        Action::Drop
+    } else {
+        Action::Pass
     }
 }
 

@@ -4,8 +4,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
@@ -19,6 +18,8 @@ use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 use model::Connection;
 
+use crate::kernel::object;
+
 /// A folder of a test's own, with programs loaded; gone when the test ends.
 struct Loaded(Folder);
 
@@ -31,7 +32,7 @@ impl Loaded {
         let path = format!("/sys/fs/bpf/fastpath_test_{name}_{}", std::process::id());
         let folder = Folder::new(path);
         let settings = LoadOptions { flows, dsa: Dsa::None };
-        Programs::load(&object(name), Some(&folder), settings).expect("loaded");
+        Programs::load(object(), Some(&folder), settings).expect("loaded");
         Some(Self(folder))
     }
 
@@ -44,14 +45,6 @@ impl Drop for Loaded {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(self.0.path());
     }
-}
-
-fn object(name: &str) -> Vec<u8> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.o"));
-    let build = Command::new(here.join("../../bpf/build")).arg(&out).status();
-    assert!(build.expect("a shell").success(), "the programs do not compile");
-    std::fs::read(&out).expect("an object")
 }
 
 fn side(device: u32) -> EntrySide {
