@@ -102,7 +102,7 @@ test_inspect_always_drops_it_there_too() {
     local port
     in_line "	option default 'always'"
     port=$(fresh_port)
-    same "bytes of file and page, connections" "$(after_file h10 "$port" "$ISP_4")" \
+    same "bytes of file and page, connections" "$(after_file h10 "$port" "$ISP_4" 3)" \
         "2097152 1 0 0 "
     download h10 $((port + 1)) "$ISP_4" 400k
     soon 5 on_path inspect/always-inspected --proto tcp --text $((port + 1))

@@ -132,12 +132,12 @@ dropped() {
     peers 'rm -f /tmp/e2e/bad.answer'
 }
 
-# after_file HOST PORT ADDRESS: a file of 2 MiB, then the bad page on the same connection; prints
-# how many bytes of both arrived, and the number of connections.
+# after_file HOST PORT ADDRESS [SECONDS]: a file of 2 MiB, then the bad page on the same connection,
+# which has so many seconds; prints how many bytes of both arrived, and the number of connections.
 after_file() {
-    "$1" "curl -gs -m $(patient 5) --local-port $2 -w '%{size_download} %{num_connects} ' \
-        -o /dev/null http://$(bracketed "$3")/2.bin -o /dev/null http://$(bracketed "$3")/id.txt ||
-        true"
+    local each="-gs --local-port $2 -w '%{size_download} %{num_connects} ' -o /dev/null"
+    "$1" "curl $each -m $(patient 5) http://$(bracketed "$3")/2.bin \
+        --next $each -m ${4:-$(patient 5)} http://$(bracketed "$3")/id.txt || true"
 }
 
 # counted PORT: from here on, bytes of that connection that take the slow path are counted, before
