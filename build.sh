@@ -48,7 +48,8 @@ usage: ./build.sh COMMAND
   feed DIR           a signed feed of our packages that routers can add
   image-check [PROFILE|FILE]
                      the size of images against the limit of the device
-  programs [musl]    the gateway's programs alone, as the lab installs them
+  programs [musl|release]
+                     the gateway's programs alone, as the lab installs them, or routers
   page               the page alone, into ui/dist
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
@@ -64,12 +65,14 @@ build_programs() {
     need_build_tools
     need_bpf_tools
     step "programs for the kernel" "$SRC/bpf/build" "$BUILD/fastpath.o"
-    step "fastpath, which is all programs of the gateway" \
-        cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p fastpath
-    step "OpenWrt stand-in" \
-        cargo build --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
-        --target-dir "$BUILD/cargo-standin"
+    step "crates: programs, stand-in, tests" cargo_tests
+}
+
+# The program as a router has it.
+build_release() {
+    build_programs
+    step "fastpath as a release" cargo build --release --locked \
+        --manifest-path "$SRC/Cargo.toml" --target-dir "$BUILD/cargo" -p fastpath
 }
 
 # The same for a lab with PROGRAMS=build/musl: linked with musl, as OpenWrt's are.
@@ -82,9 +85,13 @@ build_musl() {
 build_page() {
     need_node
     npm_ready "$TOP/ui"
+    mkdir -p "$BUILD"
+    exec 8>"$BUILD/page.lock"
+    flock 8
     if stale "$TOP/ui/dist/index.html" "$TOP/ui" node_modules dist; then
         step "page" npm --prefix "$TOP/ui" run --silent build
     fi
+    exec 8>&-
 }
 
 build_all() {
@@ -120,13 +127,14 @@ cmd_lab() {
         esac
         shift
     done
-    # One CPU to forward, one to inspect.
-    [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2}
+    # One CPU to forward, one to inspect; and the program that routers have.
+    [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2} PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
     need_lab_tools
     BUILD_STARTED=$(now)
     # An image brings all of it.
     if [ "${image[0]-}" != --image ]; then
         build_all
+        [ -z "$bench" ] || build_release
         "$TOP/e2e/lab/lab" "${image[@]}" images
     fi
     export BUILD_S=$(($(now) - BUILD_STARTED))
@@ -196,7 +204,8 @@ case ${1-} in
         case ${2-} in
             "") build_programs ;;
             musl) build_musl ;;
-            *) die "programs: for which C library? musl, or none for this machine's" ;;
+            release) build_release ;;
+            *) die "programs: release, musl, or nothing for those of the lab" ;;
         esac
         ;;
     page) build_page ;;

@@ -116,9 +116,9 @@ image_root() {
     printf '%s' "$(cat "$IMAGES/base.stamp") $TOP" >"$IMAGES/root.stamp"
 }
 
-# The programs come from the release build; PROGRAMS and STANDIN may name other folders.
-PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
-STANDIN=${STANDIN:-$BUILD/cargo-standin/debug/fastpath-standin}
+# The programs are those of the tests; PROGRAMS and STANDIN may name others.
+PROGRAMS=${PROGRAMS:-$BUILD/cargo/debug}
+STANDIN=${STANDIN:-$BUILD/cargo/debug/fastpath-standin}
 # The programs for the kernel.
 OBJECT=${OBJECT:-$BUILD/fastpath.o}
 PAGE=${PAGE:-$TOP/ui/dist}
@@ -260,6 +260,7 @@ root() {
     # Not joined by &&: a failure within the first would pass unseen.
     image_base >&2
     image_root >&2
+    [ "$(machine_kind)" != uml ] || image_uml >&2
     exec 9>&-
     echo "$ROOT"
 }

@@ -4,7 +4,6 @@
 # BUILD; e2e/scripts/test has the tiers.
 
 SRC=$TOP/feeds/fastpathd/src
-STANDIN=$TOP/e2e/standin
 # Tests with these tags, a regular expression; all of a kind that is named.
 CHOSEN=${CHOSEN-}
 
@@ -31,38 +30,12 @@ sum() {
 # with_bpffs COMMAND…: where root has not mounted one, for this command only.
 with_bpffs() {
     if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
+        export TOP BUILD
+        export -f cargo_tests
         # shellcheck disable=SC2016 # the inner shell expands it
-        set -- unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh "$@"
+        set -- unshare --mount bash -c 'mount -t bpf bpf /sys/fs/bpf && "$@"' bash "$@"
     fi
     "$@"
-}
-
-# lint_and_build WHAT ARGS…: clippy as the compiler of the tests and their crates. `cargo clippy`
-# would compile all of it again, and every dependency.
-lint_and_build() {
-    local what=$1
-    shift
-    check "$what" with_clippy cargo test --locked --no-run --all-targets "$@"
-}
-with_clippy() {
-    CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER=clippy-driver "$@"
-}
-
-# cargo_tests WHAT ARGS…: cargo test, its own results counted.
-cargo_tests() {
-    local what=$1 status=0 log passed failed
-    shift
-    # Tests print why they skip; cargo shows the output of a passing test only on request.
-    step "$what" with_clippy with_bpffs cargo test --locked --no-fail-fast "$@" -- \
-        --show-output || status=$?
-    log=$(log_of "$what")
-    passed=$(sum "$log" '[0-9]+ passed')
-    failed=$(sum "$log" '[0-9]+ failed')
-    [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
-    # Programs that tests end panic, too.
-    [ "$failed" = 0 ] || grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
-    count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
-    skips "$log"
 }
 
 # skipped_kind WHY: nothing of it can run here.
@@ -128,12 +101,8 @@ test_static() {
     local pid status=0
     lints >"$(log_of lints)" 2>&1 &
     pid=$!
-    local m=(--manifest-path "$SRC/Cargo.toml") s=(--manifest-path "$STANDIN/Cargo.toml")
-    check "format of the daemon" cargo fmt "${m[@]}" --all --check
-    check "format of the stand-in" cargo fmt "${s[@]}" --check
-    check "format of the fuzz targets" cargo fmt --manifest-path "$SRC/fuzz/Cargo.toml" --check
-    lint_and_build "clippy on the daemon" "${m[@]}" --target-dir "$BUILD/cargo" --workspace
-    lint_and_build "clippy on the stand-in" "${s[@]}" --target-dir "$BUILD/cargo-standin"
+    check "format of the crates" cargo fmt --manifest-path "$SRC/Cargo.toml" --all --check
+    [ -n "${ASIDE_OF-}" ] || check "clippy on the crates" cargo_tests
     check "format of the scripts for OpenWrt" "$TOP/e2e/scripts/static" shfmt
     check "licence lines" "$TOP/e2e/scripts/static" licence
     check "length of files and lines" "$TOP/e2e/scripts/static" length
@@ -162,19 +131,23 @@ test_rust() {
     need_lab_tools
     "$TOP/e2e/lab/lab" root >/dev/null
     export FASTPATH_SURICATA=$TOP/e2e/lab/suricata
-    cargo_tests "daemon's crates" --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" --workspace
-    cargo_tests "fuzz targets on their corpora" --manifest-path "$SRC/fuzz/Cargo.toml" \
-        --target-dir "$BUILD/cargo"
+    local what="tests of the crates" status=0 log passed failed
+    # Tests print why they skip; cargo shows the output of a passing test only on request.
+    step "$what" with_bpffs cargo_tests -- --show-output || status=$?
+    log=$(log_of "$what")
+    passed=$(sum "$log" '[0-9]+ passed')
+    failed=$(sum "$log" '[0-9]+ failed')
+    [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+    # Programs that tests end panic, too.
+    [ "$failed" = 0 ] || grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
+    count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
+    skips "$log"
 }
 
 # Made-up inputs; the corpora are read by test_rust, too. @runs ./build.sh fuzz all 60
 test_fuzz() { lab_tests fuzz "$TOP/build.sh" fuzz all 60; }
 
-test_contract() {
-    need_build_tools
-    cargo_tests "stand-in" --manifest-path "$STANDIN/Cargo.toml" \
-        --target-dir "$BUILD/cargo-standin"
+test_init() {
     need_packages "the init scripts' tests" busybox-static make
     npm_ready "$TOP/e2e"
     lab_tests init "$TOP/e2e/tests/run" init
@@ -261,9 +234,12 @@ test_page() {
 }
 
 test_sizes() {
-    "$TOP/build.sh" programs
     "$TOP/build.sh" page
     check "size of the page" npm --prefix "$TOP/ui" run --silent size
+    # Its compilation takes as long as that of all tests.
+    [ "$CHOSEN" != @core ] || return 0
+    # @runs ./build.sh programs release
+    "$TOP/build.sh" programs release
     check "size of the program" "$TOP/e2e/scripts/static" size "$BUILD/cargo/release/fastpath"
 }
 
@@ -462,10 +438,10 @@ on_machines() {
     NEEDING="$kinds
 (?=.*$chosen)(?=.*@qemu)
 $without
-$*" begin_aside emulated
+$*" begin_aside emulated 0
     LAB_MACHINE=uml labs_ready 1 "${labs[@]}"
     on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without|@qemu"
-    end_aside
+    end_aside emulated
 }
 
 # Tests that NEEDING names for an emulated lab, a line each: kinds, which tests, which not, files.

@@ -38,6 +38,15 @@ need_build_tools() {
     fi
 }
 
+# cargo_tests [OPTION…]: every crate, with its programs and tests, by one compilation for tests and
+# machines. Clippy is its compiler: `cargo clippy` would compile all of it again.
+cargo_tests() {
+    CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+        cargo test --locked --workspace --all-targets --no-fail-fast \
+        --manifest-path "$TOP/feeds/fastpathd/src/Cargo.toml" --target-dir "$BUILD/cargo" \
+        "${@:---no-run}"
+}
+
 # Any clang from 16 on works; Debian 12 has 19 besides its own 14.
 need_bpf_tools() {
     local have

@@ -17,12 +17,17 @@ tree() {
     git -C "$TOP" archive --format=tar --prefix="fastpath-$VERSION/" HEAD | tar -x -C "$STAGE"
 }
 
-# The workspace of the daemon and every crate of its Cargo.lock: one hash covers all, and nothing
-# is fetched when it is built.
+# The crates of the daemon and every other that they need, in the versions of Cargo.lock: one hash
+# covers all, and nothing is fetched when it is built.
 daemon_archive() {
     local name=fastpathd-$VERSION
     cp -a "$TREE/feeds/fastpathd/src" "$STAGE/$name"
     rm -rf "$STAGE/$name/fuzz"
+    sed -i 's|^members = .*|members = ["crates/*"]|' "$STAGE/$name/Cargo.toml"
+    # Versions come from the lock file alone, which then loses what only other members need.
+    cargo fetch --quiet --locked --manifest-path "$TREE/feeds/fastpathd/src/Cargo.toml"
+    cargo metadata --quiet --offline --format-version 1 \
+        --manifest-path "$STAGE/$name/Cargo.toml" >/dev/null
     [ -f "$STAGE/$name/LICENSE" ] || cp "$TREE/LICENSE" "$STAGE/$name/"
     mkdir -p "$STAGE/$name/.cargo"
     # Its output is the configuration, with the folder relative to where it is read.

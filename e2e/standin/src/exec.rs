@@ -67,6 +67,7 @@ impl Program {
         Ok(outcome)
     }
 
+    #[expect(unsafe_code, reason = "sets the umask of the child")]
     async fn talk(&self, outcome: &mut Outcome) -> io::Result<()> {
         let mut command = Command::new(&self.path);
         command.args(&self.words).kill_on_drop(true);

@@ -4,6 +4,7 @@
 use std::ffi::CString;
 
 /// Whether `name` matches `pattern` (`*`, `?`, `[…]`; no escapes).
+#[expect(unsafe_code, reason = "calls the C library")]
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (Ok(pattern), Ok(name)) = (CString::new(pattern), CString::new(name)) else {
         return false;

@@ -3,8 +3,10 @@
 # The files in /etc/config that packages bring, and the migration of older ones.
 
 daemon() {
-    FASTPATHD=${FASTPATHD:-$TOP/build/cargo/release/fastpathd}
-    [ -x "$FASTPATHD" ] || skip "there is no fastpathd at $FASTPATHD"
+    local program=$TOP/build/cargo/debug/fastpath
+    [ -x "$program" ] || skip "there is no $program (./build.sh programs)"
+    FASTPATHD=$WORK/fastpathd
+    ln -sf "$program" "$FASTPATHD"
 }
 
 test_uci_reads_them() {

@@ -129,7 +129,7 @@ test_a_feed_is_an_index_its_packages_and_a_key() {
 with_programs() {
     fresh
     [ -e "$TOP/ui/dist/index.html" ] || skip "there is no page (./build.sh page)"
-    cp "$TOP/build/cargo/release/fastpath" "$WORK/built/bin/"
+    cp "$TOP/build/cargo/debug/fastpath" "$WORK/built/bin/"
     cp "$TOP/build/fastpath.o" "$WORK/build/fastpathd/"
     rm -rf "$WORK/page"
     cp -r "$TOP/ui/dist" "$WORK/page"

@@ -4,7 +4,7 @@
 # OPENWRT_ROOT is a folder with OpenWrt's userland, and `./build.sh programs` has run.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
-PROGRAM=$TOP/build/cargo/release/fastpath
+PROGRAM=$TOP/build/cargo/debug/fastpath
 
 # On the router: the countdown of change 8. Its record has the old text, uci was interrupted, and
 # change 7 was confirmed.
