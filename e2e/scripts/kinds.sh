@@ -6,6 +6,9 @@
 SRC=$TOP/feeds/fastpathd/src
 # Tests with these tags, a regular expression; all of a kind that is named.
 CHOSEN=${CHOSEN-}
+# Without the long ones, where all of a kind was not asked for.
+SHORT=()
+[ "$CHOSEN" != @core ] || SHORT=(--grep-invert @long)
 
 # count PASSED FAILED SKIPPED: adds to the closing line.
 count() {
@@ -188,7 +191,7 @@ test_kernels() {
 # Our own part of the bundle: nothing of OpenWrt is needed.
 test_sources() {
     npm_ready "$TOP/e2e"
-    lab_tests sources "$TOP/e2e/tests/run" sources
+    lab_tests sources "$TOP/e2e/tests/run" sources "${SHORT[@]}"
 }
 
 # Dashboards, alert rules, the Ansible collection, two gateways of the fleet bench, and the schema
@@ -245,10 +248,8 @@ test_sizes() {
 
 # Those that boot machines and measure only in the tier `all`, or by name.
 test_commands() {
-    local selection=()
     npm_ready "$TOP/e2e"
-    [ "$CHOSEN" != @core ] || selection=(--grep-invert @long)
-    lab_tests commands "$TOP/e2e/tests/run" commands "${selection[@]}"
+    lab_tests commands "$TOP/e2e/tests/run" commands "${SHORT[@]}"
 }
 
 test_scale() {

@@ -70,13 +70,17 @@ need_node() {
     at_least "$have" 20.19 || die "the page needs Node 20.19 or newer; this one is $have"
 }
 
-# npm_ready FOLDER: its packages as its lock file names them, installed once.
+# npm_ready FOLDER: its packages as its lock file names them, installed once, by one process.
 npm_ready() {
     local stamp=$1/node_modules/.package-lock.json
+    mkdir -p "$BUILD"
+    exec 7>"$BUILD/npm.lock"
+    flock 7
     if [ ! -e "$stamp" ] || [ "$1/package-lock.json" -nt "$stamp" ]; then
         step "npm packages of ${1##*/}" npm --prefix "$1" ci --ignore-scripts --no-audit --no-fund
         touch "$stamp"
     fi
+    exec 7>&-
 }
 
 # need_promtool: only that program, in BUILD. Debian's package would start a server here.

@@ -80,8 +80,8 @@ test_archive_builds() {
 }
 
 # @runs ./build.sh sources --archives DIR
-# @runs ./build.sh sources --archives DIR
 # For the packages: the same archive, and the lines that name it.
+# @long
 test_archives_for_packages() {
     local archive
     first

@@ -31,10 +31,22 @@ fn program(started: &OsStr) -> Option<Program> {
     named.or_else(|| fastpath_rpcd::links().any(|name| link == name).then_some(Program::Rpcd))
 }
 
+/// Ends a build for tests at a panic, as a release does: tokio would catch it and go on.
+#[cfg(panic = "unwind")]
+fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
+}
+
 #[expect(unsafe_code, reason = "sets the environment before any thread starts")]
 fn main() -> ExitCode {
     // SAFETY: this is the first thing done, and only later does anything start a thread.
     unsafe { launch::ensure_path() };
+    #[cfg(panic = "unwind")]
+    abort_on_panic();
     let args: Vec<OsString> = std::env::args_os().collect();
     match args.first().and_then(|started| program(started)) {
         Some(Program::Daemon) => fastpathd::run(args),
