@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   addressOf,
   groupNames,
@@ -54,9 +54,9 @@ it('has each screen in one group of the navigation; the wizard belongs to the se
 const parts = ({ pathname, search }: URL) => ({ pathname, search });
 const BASE = '/cgi-bin/luci/admin/fastpath';
 
-describe('in the hash', () => {
-  beforeEach(() => new FakeWindow('/').route().leave());
+afterEach(() => new FakeWindow('/').route().leave());
 
+describe('in the hash', () => {
   it('reads screen and parameters, the overview otherwise', () => {
     expect(readHash('#/flows?path=slow').screen).toBe('flows');
     expect(readHash('#/flows?path=slow').params.get('path')).toBe('slow');
