@@ -221,7 +221,7 @@ test_fleet() {
 test_page() {
     need_node
     npm_ready "$TOP/ui"
-    local what="unit tests of the page" status=0 log
+    local what="unit tests of the page" status=0 log selection=()
     step "$what" npm --prefix "$TOP/ui" run --silent test || status=$?
     log=$(log_of "$what")
     sed -i 's/\x1b\[[0-9;]*m//g' "$log"
@@ -233,7 +233,8 @@ test_page() {
     need_packages "the pictures of the page" chromium
     npm_ready "$TOP/e2e"
     "$TOP/build.sh" page
-    lab_tests snapshots "$TOP/e2e/tests/snapshots/run"
+    [ "$CHOSEN" != @core ] || selection=(--grep-invert @long)
+    lab_tests snapshots "$TOP/e2e/tests/snapshots/run" "${selection[@]}"
 }
 
 test_sizes() {

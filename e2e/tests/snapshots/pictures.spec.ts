@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
-import { entered, fontLoaded, screens, shown } from './screens';
+import { entered, fontLoaded, long, screens, shown } from './screens';
 
 /** Half of each length: a moved line is still seen, and the pictures stay small. */
 const SCALE = 0.5;
@@ -87,6 +87,7 @@ async function picture(page: Page, name: string): Promise<void> {
 
 for (const { look, locale, colorScheme, width } of looks) {
   test.describe(look, () => {
+    const whole = look === 'light' || look === 'mobile';
     const viewport = { width, height: HEIGHT };
     test.use({ locale, colorScheme, viewport, deviceScaleFactor: SCALE });
 
@@ -97,7 +98,7 @@ for (const { look, locale, colorScheme, width } of looks) {
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
     });
 
-    test('login', async ({ page }) => {
+    test('login', long(whole, 'login'), async ({ page }) => {
       await replay(page);
       await page.goto('');
       await expect(page.locator('form')).toBeVisible();
@@ -106,7 +107,7 @@ for (const { look, locale, colorScheme, width } of looks) {
     });
 
     for (const [screen, address] of Object.entries(screens)) {
-      test(screen, async ({ page }) => {
+      test(screen, long(whole, screen), async ({ page }) => {
         const { unknown, awaited } = await replay(page);
         await entered(page);
         await page.goto(`#/${address}`);

@@ -20,6 +20,14 @@ export const screens: Record<string, string> = {
   wizard: 'wizard',
 };
 
+/** Has more kinds of elements and more colours than any other screen: it shows a look alone. */
+export const REPRESENTATIVE = 'overview';
+
+/** Tag of a screen in a look that the short tier shows by the representative screen alone. */
+export const long = (whole: boolean, screen: string) => ({
+  tag: whole || screen === REPRESENTATIVE ? [] : ['@long'],
+});
+
 const session = JSON.stringify({ session: '1'.repeat(32), user: 'root' });
 
 /** Somebody who has logged in already. */
