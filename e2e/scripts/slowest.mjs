@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The twenty slowest steps and tests of the last ./build.sh test, from build/log/steps and
 // build/reports/results, which is not older than SINCE: slowest.mjs SINCE (Unix time in seconds).
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+// With DURATIONS, the command of the run: writes its minutes into the table of CONTRIBUTING.md.
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -29,4 +30,11 @@ const slowest = [...steps, ...tests].sort((a, b) => b.seconds - a.seconds).slice
 console.log('slowest:');
 for (const { seconds, name } of slowest) {
   console.log(`  ${seconds.toFixed(0).padStart(5)} s  ${name}`);
+}
+
+if (process.env.DURATIONS) {
+  const table = join(build, '../docs/CONTRIBUTING.md');
+  const minutes = Math.ceil((Date.now() - since) / 60_000);
+  const row = new RegExp(`^(\\| \`${process.env.DURATIONS}\` \\|[^|]*\\|)[^|]*\\|`, 'm');
+  writeFileSync(table, readFileSync(table, 'utf8').replace(row, `$1 ${minutes} min |`));
 }
