@@ -130,8 +130,7 @@ carried_since() {
 
 # All of them at once, both ways. Packets merged by GRO cannot be cut behind the header of PPPoE,
 # and go to the stack where programs get them, which is at TCX.
-# @core
-# @each tcx
+# @each tcx @core
 # @each auto @qemu: no port of a user-mode machine has a driver with XDP
 test_all_kinds() {
     local before line=5
