@@ -147,7 +147,11 @@ impl<'a> Changes<'a> {
             }
             Err(Failure::Unwritten(refusal)) => {
                 let running = self.store.running()?;
-                if self.end(pending, running, State::Reverted).await.is_err() {
+                if self.end(pending, running.clone(), State::Reverted).await.is_err() {
+                    // To be reverted as soon as there is room, not when its time has passed.
+                    if let Some(running) = running {
+                        self.store.set_running(&Running { until_up_ms: 0, ..running })?;
+                    }
                     self.store.host().start_settle();
                 }
                 Err(refusal)

@@ -151,6 +151,23 @@ fn a_change_that_rpcd_could_not_write_is_refused() {
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Expired)));
 }
 
+/// rpcd empties a file when it restores it on a full disk; then there is no room for ours either.
+#[test]
+fn a_change_that_a_full_disk_kept_from_being_reverted_ends_with_room() {
+    let mut late = 0;
+    for step in 0..60 {
+        let router = Router::new(Fault::Refused(step));
+        router.full.set(true);
+        let refused = apply(&router, "changed").map(drop).unwrap_err();
+        late += usize::from(refused.cause.code == "file" && state(&router).is_none());
+        router.full.set(false);
+        router.fault.set(Fault::None);
+        assert!(apply(&router, "other").is_ok(), "refused step {step}: {}", refused.cause.text);
+        assert!(router.file().contains("'other'"), "refused step {step}");
+    }
+    assert!(late > 0);
+}
+
 /// rpcd holds one change at a time, for all clients: ours must not end that of a browser.
 #[test]
 fn a_change_made_elsewhere_stays() {
