@@ -460,7 +460,7 @@ on_machines() {
     NEEDING="$kinds
 (?=.*$chosen)(?=.*@qemu)
 $without
-$*" begin_aside emulated 0
+$*" begin_aside emulated
     LAB_MACHINE=uml labs_ready 1 "${labs[@]}"
     on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without|@qemu"
     end_aside emulated
