@@ -31,7 +31,7 @@ const tagsIn = (comments: string[]): string[] =>
 const reasonIn = (comments: string[]): string | undefined =>
   /^# (?:@[a-z]+ )*@qemu: (.+)$/m.exec(comments.join('\n'))?.[1];
 
-/** What a test is run with, and the tags of that alone. */
+/** One combination of a test's values, and its own tags. */
 interface Case {
   values: string[];
   tags: string[];

@@ -20,7 +20,7 @@ const MAX_SIZE: usize = 4096 * 64;
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const PATH: Argument = ("path", PolicyType::String);
 
-/// Those methods of rpcd's object that are used here.
+/// The methods of rpcd's object `file` that the lab uses.
 pub const METHODS: &[Method] = &[
     Method { name: "read", policy: &[PATH, ("base64", PolicyType::Bool), SESSION] },
     Method {

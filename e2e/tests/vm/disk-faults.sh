@@ -69,7 +69,7 @@ test_apply_on_a_full_disk() {
             has "the configuration of an applied change" "$(gw cat /etc/config/network)" 10.10.30.1
             change "$ROOT" revert "{\"id\": $id}" >/dev/null
         }
-        # What could not be reverted then is reverted now that there is room.
+        # A revert that failed on the full disk is repeated.
         soon 5 nothing_waits "$ROOT"
         soon 5 unchanged
     done

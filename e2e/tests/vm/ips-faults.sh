@@ -61,7 +61,7 @@ failed_open() {
     has "the reason of the state" "$(ips_value .why)" uninspected
 }
 
-# What is inspected stops.
+# Inspected connections stop.
 failed_closed() {
     stopped_page "$ISP_4" || fail "a new connection passed"
     stalls "$SLOW"

@@ -56,7 +56,7 @@ move_to() { peers sh "/tmp/e2e/to.$1"; }
 # renewals: how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# So often, with so many seconds between two moves, under a download, an upload and a steady
+# A host moves $2 times, every $3 seconds, under a download, an upload and a steady
 # conversation. By the flowtable, a host with four moves in a minute would stay on the slow path.
 # @long
 # @each flowtable | 8 | 21

@@ -248,7 +248,7 @@ impl Kernel {
     }
 }
 
-/// What TC returned, which the harness hides.
+/// The action that TC returned, which the harness hides.
 fn of_tc(out: Out) -> Action {
     if out == Out::Forwarded {
         Action::Redirect

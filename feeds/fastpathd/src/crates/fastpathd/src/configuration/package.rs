@@ -76,7 +76,7 @@ impl Problem {
         }
     }
 
-    /// Of the `warnings` those about sections that are not used.
+    /// The `warnings` about sections that are not used.
     pub(crate) fn of_sections(warnings: &[config::Problem], values: &Value) -> Vec<Self> {
         let unused = |warning: &&config::Problem| *warning.fault == config::Fault::RedisRemoved;
         warnings.iter().filter(unused).map(|warning| Self::of(warning, values)).collect()

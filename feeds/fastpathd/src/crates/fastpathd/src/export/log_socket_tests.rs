@@ -176,7 +176,7 @@ fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     });
 }
 
-/// As a relay does whose collector is away.
+/// A relay whose collector is away accepts connections and ends them.
 #[test]
 fn a_collector_that_accepts_and_fails_is_never_up() {
     in_loop(async {

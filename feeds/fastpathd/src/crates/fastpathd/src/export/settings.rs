@@ -50,7 +50,7 @@ impl Settings {
         found
     }
 
-    /// None: its kind is unknown or removed, so its options are, too.
+    /// `None` if the kind of the collector is unknown or removed, as its options are then.
     fn of(section: &mut Section<'_>) -> Option<Self> {
         let kind = section.value("kind", |text| match text {
             REDIS => Ok(None),

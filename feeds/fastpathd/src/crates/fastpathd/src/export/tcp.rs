@@ -18,7 +18,7 @@ use crate::export::run::{End, Exporter, SECOND};
 use crate::sys::socket::unacknowledged;
 
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-/// Of data that was sent; the kernel's own limit is some 15 minutes.
+/// The time limit for acknowledging sent data; the kernel's own is some 15 minutes.
 const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
 const ANSWERED_WITHIN: Duration = Duration::from_millis(ACKNOWLEDGED_WITHIN_MS as u64);
 /// Without progress for this time the collector does not read.
