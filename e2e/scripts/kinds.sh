@@ -6,9 +6,6 @@
 SRC=$TOP/feeds/fastpathd/src
 # Tests with these tags, a regular expression; all of a kind that is named.
 CHOSEN=${CHOSEN-}
-# Without the long ones, where all of a kind was not asked for.
-SHORT=()
-[ "$CHOSEN" != @core ] || SHORT=(--grep-invert @long)
 
 # count PASSED FAILED SKIPPED: adds to the closing line.
 count() {
@@ -34,7 +31,7 @@ sum() {
 with_bpffs() {
     if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
         export TOP BUILD
-        export -f cargo_tests
+        export -f cargo_tests with_clippy
         # shellcheck disable=SC2016 # the inner shell expands it
         set -- unshare --mount bash -c 'mount -t bpf bpf /sys/fs/bpf && "$@"' bash "$@"
     fi
@@ -153,7 +150,7 @@ test_fuzz() { lab_tests fuzz "$TOP/build.sh" fuzz all 60; }
 test_init() {
     need_packages "the init scripts' tests" busybox-static make
     npm_ready "$TOP/e2e"
-    lab_tests init "$TOP/e2e/tests/run" init
+    kind_tests init "$TOP/e2e/tests/run" init
 }
 
 test_packages() {
@@ -164,7 +161,7 @@ test_packages() {
     # A router is given the page, where OPENWRT_ROOT names one.
     [ -z "${OPENWRT_ROOT-}" ] || "$TOP/build.sh" page
     npm_ready "$TOP/e2e"
-    lab_tests packages "$TOP/e2e/tests/run" packages
+    kind_tests packages "$TOP/e2e/tests/run" packages
 }
 
 # With OPENWRT_DIR in a real tree, too.
@@ -173,25 +170,25 @@ test_profiles() {
     npm_ready "$TOP/profiles"
     need_packages "the profiles' tests" busybox-static git curl rsync zstd
     npm_ready "$TOP/e2e"
-    lab_tests profiles "$TOP/e2e/tests/run" profiles
+    kind_tests profiles "$TOP/e2e/tests/run" profiles
 }
 
 # Other processors, and musl, in a Debian root of their own.
 test_cross() {
     npm_ready "$TOP/e2e"
-    lab_tests cross "$TOP/e2e/tests/run" cross
+    kind_tests cross "$TOP/e2e/tests/run" cross
 }
 
 # The verdict of each kernel's verifier, and the programs' behaviour there.
 test_kernels() {
     npm_ready "$TOP/e2e"
-    lab_tests kernels "$TOP/e2e/tests/run" kernels
+    kind_tests kernels "$TOP/e2e/tests/run" kernels
 }
 
 # Our own part of the bundle: nothing of OpenWrt is needed.
 test_sources() {
     npm_ready "$TOP/e2e"
-    lab_tests sources "$TOP/e2e/tests/run" sources "${SHORT[@]}"
+    kind_tests sources "$TOP/e2e/tests/run" sources
 }
 
 # branch_keeps PATH…: whether these files are as in BASE, the commit at which the branch left
@@ -241,7 +238,7 @@ test_fleet() {
 test_page() {
     need_node
     npm_ready "$TOP/ui"
-    local what="unit tests of the page" status=0 log selection=()
+    local what="unit tests of the page" status=0 log
     step "$what" npm --prefix "$TOP/ui" run --silent test || status=$?
     log=$(log_of "$what")
     sed -i 's/\x1b\[[0-9;]*m//g' "$log"
@@ -253,8 +250,7 @@ test_page() {
     need_packages "the pictures of the page" chromium
     npm_ready "$TOP/e2e"
     "$TOP/build.sh" page
-    [ "$CHOSEN" != @core ] || selection=(--grep-invert @long)
-    lab_tests snapshots "$TOP/e2e/tests/snapshots/run" "${selection[@]}"
+    kind_tests snapshots "$TOP/e2e/tests/snapshots/run"
 }
 
 test_sizes() {
@@ -269,8 +265,9 @@ test_sizes() {
 
 # Those that boot machines and measure only in the tier `all`, or by name.
 test_commands() {
+    [ "$CHOSEN" = @core ] || need_packages "a disk image that boots" grub-pc-bin e2fsprogs
     npm_ready "$TOP/e2e"
-    lab_tests commands "$TOP/e2e/tests/run" commands "${SHORT[@]}"
+    kind_tests commands "$TOP/e2e/tests/run" commands
 }
 
 test_scale() {
@@ -317,6 +314,12 @@ lab_tests() {
     env -u FAILURES "$@" 2>&1 | tee "$(log_of "$what")" || status=$?
     failures "$(log_of "$what")"
     closing "$(log_of "$what")" "$status"
+}
+
+# kind_tests WHAT COMMAND…: without those tagged @long in the short tier.
+kind_tests() {
+    [ "$CHOSEN" != @core ] || set -- "$@" --grep-invert @long
+    lab_tests "$@"
 }
 
 # Builds the images that labs boot.

@@ -38,11 +38,15 @@ need_build_tools() {
     fi
 }
 
+# with_clippy COMMAND…: clippy is the compiler. `cargo clippy` would compile all of it again.
+with_clippy() {
+    CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER=clippy-driver "$@"
+}
+
 # cargo_tests [OPTION…]: every crate, with its programs and tests, by one compilation for tests and
-# machines. Clippy is its compiler: `cargo clippy` would compile all of it again.
+# machines.
 cargo_tests() {
-    CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER=clippy-driver \
-        cargo test --locked --workspace --all-targets --no-fail-fast \
+    with_clippy cargo test --locked --workspace --all-targets --no-fail-fast \
         --manifest-path "$TOP/feeds/fastpathd/src/Cargo.toml" --target-dir "$BUILD/cargo" \
         "${@:---no-run}"
 }

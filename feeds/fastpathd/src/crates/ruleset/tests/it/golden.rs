@@ -18,6 +18,8 @@
 //! * `rules`: the whole script, or why there is none;
 //! * `differences from FILE`, instead: how the script differs from that of another file.
 //!
+//! `./build.sh bench` loads the rules of 01-defaults and 29-ebpf, which are whole.
+//!
 //! `GOLDEN_UPDATE=1` renews the last parts; review the diff before you commit it.
 //!
 //! nft checks each script too, without flowtables and queues where the kernel has none.
