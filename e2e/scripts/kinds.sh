@@ -149,8 +149,7 @@ test_fuzz() { lab_tests fuzz "$TOP/build.sh" fuzz all 60; }
 
 test_init() {
     need_packages "the init scripts' tests" busybox-static make
-    npm_ready "$TOP/e2e"
-    kind_tests init "$TOP/e2e/tests/run" init
+    kind_tests init
 }
 
 test_packages() {
@@ -160,8 +159,7 @@ test_packages() {
     "$TOP/build.sh" programs
     # A router is given the page, where OPENWRT_ROOT names one.
     [ -z "${OPENWRT_ROOT-}" ] || "$TOP/build.sh" page
-    npm_ready "$TOP/e2e"
-    kind_tests packages "$TOP/e2e/tests/run" packages
+    kind_tests packages
 }
 
 # With OPENWRT_DIR in a real tree, too.
@@ -169,27 +167,17 @@ test_profiles() {
     need_node
     npm_ready "$TOP/profiles"
     need_packages "the profiles' tests" busybox-static git curl rsync zstd
-    npm_ready "$TOP/e2e"
-    kind_tests profiles "$TOP/e2e/tests/run" profiles
+    kind_tests profiles
 }
 
 # Other processors, and musl, in a Debian root of their own.
-test_cross() {
-    npm_ready "$TOP/e2e"
-    kind_tests cross "$TOP/e2e/tests/run" cross
-}
+test_cross() { kind_tests cross; }
 
 # The verdict of each kernel's verifier, and the programs' behaviour there.
-test_kernels() {
-    npm_ready "$TOP/e2e"
-    kind_tests kernels "$TOP/e2e/tests/run" kernels
-}
+test_kernels() { kind_tests kernels; }
 
 # Our own part of the bundle: nothing of OpenWrt is needed.
-test_sources() {
-    npm_ready "$TOP/e2e"
-    kind_tests sources "$TOP/e2e/tests/run" sources
-}
+test_sources() { kind_tests sources; }
 
 # branch_keeps PATH…: whether these files are as in BASE, the commit at which the branch left
 # origin's main, or the parent commit on main itself. A fresh clone has no record of earlier runs.
@@ -248,7 +236,6 @@ test_page() {
     [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
     count "$passed" "$failed" 0
     need_packages "the pictures of the page" chromium
-    npm_ready "$TOP/e2e"
     "$TOP/build.sh" page
     kind_tests snapshots "$TOP/e2e/tests/snapshots/run"
 }
@@ -266,8 +253,7 @@ test_sizes() {
 # Those that boot machines and measure only in the tier `all`, or by name.
 test_commands() {
     [ "$CHOSEN" = @core ] || need_packages "a disk image that boots" grub-pc-bin e2fsprogs
-    npm_ready "$TOP/e2e"
-    kind_tests commands "$TOP/e2e/tests/run" commands
+    kind_tests commands
 }
 
 test_scale() {
@@ -316,10 +302,14 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# kind_tests WHAT COMMAND…: without those tagged @long in the short tier.
+# kind_tests KIND [COMMAND…]: without those tagged @long in the short tier.
 kind_tests() {
+    local kind=$1
+    shift
+    npm_ready "$TOP/e2e"
+    [ $# != 0 ] || set -- "$TOP/e2e/tests/run" "$kind"
     [ "$CHOSEN" != @core ] || set -- "$@" --grep-invert @long
-    lab_tests "$@"
+    lab_tests "$kind" "$@"
 }
 
 # Builds the images that labs boot.
