@@ -70,7 +70,7 @@ export default defineConfig({
         screenshot: 'only-on-failure' as const,
         trace: 'retain-on-failure' as const,
         launchOptions: {
-          executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+          executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',
           args: ['--no-sandbox', '--disable-background-networking'],
         },
       },

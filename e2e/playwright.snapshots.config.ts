@@ -31,7 +31,7 @@ export default defineConfig({
         ...process.env,
         FONTCONFIG_FILE: fileURLToPath(new URL('tests/snapshots/fonts.conf', import.meta.url)),
       },
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',
       args: ['--no-sandbox', '--disable-background-networking', '--font-render-hinting=none'],
     },
   },

@@ -235,7 +235,7 @@ test_page() {
     failed=$(sum <(grep -E '^ *Tests ' "$log" || true) '[0-9]+ failed')
     [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
     count "$passed" "$failed" 0
-    need_packages "the pictures of the page" chromium
+    need_packages "the pictures of the page" chromium-headless-shell
     "$TOP/build.sh" page
     kind_tests snapshots "$TOP/e2e/tests/snapshots/run"
 }
@@ -476,14 +476,14 @@ test_machines() {
     need_packages "printing metrics" lua5.1
     need_promtool
     need_packages "comparing frames, reading flow records" nfdump pmacct tshark
-    need_packages "the browser tests" chromium
+    need_packages "the browser tests" chromium-headless-shell
     npm_ready "$TOP/e2e"
     on_machines "$1" "$CHOSEN"
 }
 
 # Limits in seconds and rates: one after the other, with nothing in parallel.
 test_timed() {
-    need_packages "the browser tests" chromium
+    need_packages "the browser tests" chromium-headless-shell
     npm_ready "$TOP/e2e"
     labs_ready 2 1
     PART=-timed RESULTS=timed lab_tests timed "$TOP/e2e/tests/run" vm,browser --grep @timed
