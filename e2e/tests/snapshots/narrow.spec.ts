@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, test, type Locator, type Page } from '@playwright/test';
+import { fits } from './fit';
 import { replay } from './replay';
 import { entered, screens, shown } from './screens';
 
@@ -105,34 +106,6 @@ test('each screen has a list of its parts', () => {
   expect(Object.keys(content)).toEqual(Object.keys(screens));
 });
 
-for (const [screen, panels] of Object.entries(content)) {
-  test(`${screen} shows its content at 320 px`, async ({ page }) => {
-    await open(page, screen);
-    const main = page.locator('main');
-    for (const name of panels) {
-      const edges = await shownSize(
-        main.getByRole('region', { name, exact: true }),
-        `${name} on ${screen}`,
-      );
-      expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
-      expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
-    }
-    // A table may be broader than its panel, which scrolls it.
-    for (const [role, name] of within[screen] ?? []) {
-      await shownSize(main.getByRole(role, { name }), `${role} ${name} on ${screen}`);
-    }
-    const regions = main.getByRole('region');
-    await expect(regions, `panels of ${screen} at 320 px`).toHaveCount(panels.length);
-    await page.setViewportSize(WIDE);
-    const without = left_out[screen] ?? [];
-    for (const name of without)
-      await expect(main.getByRole('region', { name, exact: true })).toBeVisible();
-    await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
-      panels.length + without.length,
-    );
-  });
-}
-
 /** The element to which a key has moved the focus, and its visible part. */
 interface Stop {
   name: string;
@@ -167,20 +140,47 @@ function lookAtFocus(): Stop | null {
 /** More than any screen has; lines of the log are not Tab stops. */
 const MOST_STOPS = 400;
 
-for (const screen of Object.keys(screens)) {
-  test(`each Tab stop of ${screen} is seen at 320 px`, async ({ page }) => {
-    test.setTimeout(60_000);
+async function eachStopIsSeen(page: Page): Promise<void> {
+  const stops: Stop[] = [];
+  for (let n = 0; n < MOST_STOPS; n += 1) {
+    await page.keyboard.press('Tab');
+    const stop = await page.evaluate(lookAtFocus);
+    if (stop === null) break;
+    stops.push(stop);
+  }
+  expect.soft(stops.length, 'stops of the header alone').toBeGreaterThan(4);
+  expect.soft(stops.length).toBeLessThan(MOST_STOPS);
+  const hidden = stops.filter(({ seen }) => !seen).map(({ name }) => name);
+  expect.soft(hidden, 'stops that nobody sees').toEqual([]);
+}
+
+for (const [screen, panels] of Object.entries(content)) {
+  test(`${screen} at 320 px: content, width, accessibility, focus`, async ({ page }) => {
     await open(page, screen);
-    const stops: Stop[] = [];
-    for (let n = 0; n < MOST_STOPS; n += 1) {
-      await page.keyboard.press('Tab');
-      const stop = await page.evaluate(lookAtFocus);
-      if (stop === null) break;
-      stops.push(stop);
+    const main = page.locator('main');
+    for (const name of panels) {
+      const edges = await shownSize(
+        main.getByRole('region', { name, exact: true }),
+        `${name} on ${screen}`,
+      );
+      expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
+      expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
     }
-    expect(stops.length, 'stops of the header alone').toBeGreaterThan(4);
-    expect(stops.length).toBeLessThan(MOST_STOPS);
-    expect(stops.filter(({ seen }) => !seen).map(({ name }) => name)).toEqual([]);
+    // A table may be broader than its panel, which scrolls it.
+    for (const [role, name] of within[screen] ?? []) {
+      await shownSize(main.getByRole(role, { name }), `${role} ${name} on ${screen}`);
+    }
+    const regions = main.getByRole('region');
+    await expect(regions, `panels of ${screen} at 320 px`).toHaveCount(panels.length);
+    await fits(page, screen, NARROW.width);
+    await eachStopIsSeen(page);
+    await page.setViewportSize(WIDE);
+    const without = left_out[screen] ?? [];
+    for (const name of without)
+      await expect(main.getByRole('region', { name, exact: true })).toBeVisible();
+    await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
+      panels.length + without.length,
+    );
   });
 }
 
