@@ -4,6 +4,8 @@
 # BUILD; e2e/scripts/test has the tiers.
 
 SRC=$TOP/feeds/fastpathd/src
+# shellcheck source=e2e/scripts/inputs.sh
+. "$TOP/e2e/scripts/inputs.sh"
 # Tests with these tags, a regular expression; all of a kind that is named.
 CHOSEN=${CHOSEN-}
 
@@ -51,15 +53,6 @@ skips() {
     [ "$n" = 0 ] && return 0
     grep '^skipped: ' "$1" | sort -u | sed 's/^/    /'
     SKIPPED=$((SKIPPED + n))
-}
-
-# project_files FOLDER…: one hash of the project's files in them: names, modes and contents.
-# Of a link that is where it points to, which need not exist here. A deleted file counts by tar's
-# message, which names it.
-project_files() {
-    (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
-        { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
-            --numeric-owner -cf - 2>&1 || true; } | sha256sum)
 }
 
 # lint WHAT "FOLDER…" COMMAND…: a check that depends on the files in these folders alone. It does
@@ -164,6 +157,9 @@ test_packages() {
 
 # With OPENWRT_DIR in a real tree, too.
 test_profiles() {
+    ! unneeded profiles docs/profiles 'feeds/*/Makefile' 'suricata-pkg/[^f]*' \
+        luci-app-fastpath/Makefile e2e/tests/packages/doubles \
+        feeds/fastpathd/files/fastpath.config || return 0
     need_node
     npm_ready "$TOP/profiles"
     need_packages "the profiles' tests" busybox-static git curl rsync zstd
@@ -177,32 +173,21 @@ test_cross() { kind_tests cross; }
 test_kernels() { kind_tests kernels; }
 
 # Our own part of the bundle: nothing of OpenWrt is needed.
-test_sources() { kind_tests sources; }
-
-# branch_keeps PATH…: whether these files are as in BASE, the commit at which the branch left
-# origin's main, or the parent commit on main itself. A fresh clone has no record of earlier runs.
-branch_keeps() {
-    local head
-    head=$(git -C "$TOP" rev-parse HEAD)
-    BASE=$(git -C "$TOP" merge-base HEAD origin/main 2>/dev/null || true)
-    [ -n "$BASE" ] && [ "$BASE" != "$head" ] ||
-        BASE=$(git -C "$TOP" rev-parse --quiet --verify HEAD^) || return 1
-    git -C "$TOP" diff --quiet "$BASE" -- "$@" &&
-        [ -z "$(git -C "$TOP" ls-files --others --exclude-standard -- "$@")" ]
+test_sources() {
+    local crates=feeds/fastpathd/src
+    ! unneeded sources $crates/Cargo.lock "$crates/*Cargo.toml" ui/package-lock.json \
+        ui/vite.config.ts 'luci-app-fastpath/[Ma]*' LICENSE || return 0
+    kind_tests sources
 }
 
 # Dashboards, alert rules, the Ansible collection, two gateways of the fleet bench, and the schema
 # for flow records in the tier `all`, or with EVERYTHING=1: its engine has 900 MB.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted crates=feeds/fastpathd/src/crates
-    if [ "$CHOSEN" = @core ] && branch_keeps docs/fleet docs/fleet.md docs/ipfix.csv \
-        e2e/bench/fleet e2e/tests/fleet e2e/tests/packages/doubles e2e/scripts/kinds.sh \
-        feeds/fastpath-metrics feeds/fastpathd/files/fastpath.config \
-        $crates/{config,ipfix,logs,metrics} $crates/fastpathd/{examples,src/{bench,export,metrics}}
-    then
-        skipped_kind "fleet: its inputs are unchanged since ${BASE:0:8} (test fleet runs it)"
-        return
-    fi
+    ! unneeded fleet docs/fleet docs/fleet.md docs/ipfix.csv e2e/bench/fleet \
+        e2e/tests/packages/doubles feeds/fastpath-metrics feeds/fastpathd/files/fastpath.config \
+        $crates/{config,ipfix,logs,metrics} \
+        $crates/fastpathd/{examples,src/{bench,export,metrics}} || return 0
     need_node
     npm_ready "$TOP/docs/fleet/dashboards"
     need_promtool

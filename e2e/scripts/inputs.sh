@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Which files tests depend on, and whether these have changed. Needs TOP.
+
+# project_files FOLDER…: one hash of the project's files in them: names, modes and contents.
+# Of a link that is where it points to, which need not exist here. A deleted file counts by tar's
+# message, which names it.
+project_files() {
+    (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
+        { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
+            --numeric-owner -cf - 2>&1 || true; } | sha256sum)
+}
+
+# branch_keeps PATTERN…: whether these files are as in BASE. That is the commit at which the branch
+# left origin's main. On main itself several commits land together: it is the newest that is three
+# hours older than the last. A fresh clone has no record of earlier runs.
+branch_keeps() {
+    local head made
+    head=$(git -C "$TOP" rev-parse HEAD)
+    BASE=$(git -C "$TOP" merge-base HEAD origin/main 2>/dev/null || true)
+    if [ -z "$BASE" ] || [ "$BASE" = "$head" ]; then
+        made=$(git -C "$TOP" log -1 --format=%ct)
+        BASE=$(git -C "$TOP" rev-list -1 --before="$((made - 3 * 3600))" HEAD)
+        [ -n "$BASE" ] || return 1
+    fi
+    git -C "$TOP" diff --quiet "$BASE" -- "$@" &&
+        [ -z "$(git -C "$TOP" ls-files --others --exclude-standard -- "$@")" ]
+}
+
+# unneeded KIND PATTERN…: whether the short tier leaves it out: these inputs, its tests and the
+# scripts of images are unchanged.
+unneeded() {
+    local kind=$1
+    shift
+    [ "$CHOSEN" = @core ] && branch_keeps "e2e/tests/$kind" build.sh e2e/scripts/{steps,tools}.sh \
+        profiles "$@" || return 1
+    skipped_kind "$kind: its inputs are unchanged since ${BASE:0:8} (test $kind runs it)"
+}
