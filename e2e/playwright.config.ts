@@ -68,7 +68,8 @@ export default defineConfig({
         viewport: { width: 1280, height: 800 },
         locale: 'en-GB',
         screenshot: 'only-on-failure' as const,
-        trace: 'retain-on-failure' as const,
+        // Frames of a film take more time than most tests.
+        trace: { mode: 'retain-on-failure' as const, screenshots: false },
         launchOptions: {
           executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',
           args: ['--no-sandbox', '--disable-background-networking'],

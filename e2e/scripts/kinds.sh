@@ -313,7 +313,7 @@ labs_ready() {
     for name; do
         OWN_LABS+=("$BUILD/lab/run.$name")
         LABS+=:$BUILD/lab/run.$name
-        LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up &
+        LAB_CPU=${#OWN_LABS[@]} LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do
@@ -418,11 +418,11 @@ processor_share() {
         awk '{ printf "%d", 100 * $2 / (2 * $1) }'
 }
 
-# on_machines KINDS GREP FILE…: in four user-mode labs, and in parallel those that need it in an
+# on_machines KINDS GREP FILE…: in three user-mode labs, and in parallel those that need it in an
 # emulated one; or in emulated labs alone, of which each takes a processor. On a busy machine in
-# two user-mode labs: the product has limits of its own, in seconds, which four would exceed.
+# two user-mode labs: the product has limits of its own, in seconds, which three would exceed.
 on_machines() {
-    local kinds=$1 chosen=$2 without='@timed|@four' share labs=(1 2 3 5)
+    local kinds=$1 chosen=$2 without='@timed|@four' share labs=(1 2 3)
     shift 2
     if ! user_mode; then
         # One CPU to forward, one to inspect.
@@ -432,7 +432,7 @@ on_machines() {
     fi
     share=$(processor_share)
     if [ "$share" -lt 60 ]; then
-        say "  ! two processes get $share % of two processors: two labs instead of four"
+        say "  ! two processes get $share % of two processors: two labs instead of three"
         labs=(1 2)
     fi
     NEEDING="$kinds

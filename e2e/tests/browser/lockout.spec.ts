@@ -59,7 +59,7 @@ test(
 
 test(
   'a browser closed during the countdown leaves everything unchanged, and the page reports it',
-  { tag: ['@core', '@fault:browser-closed'] },
+  { tag: ['@fault:browser-closed'] },
   async ({ page, router, browser, baseURL }) => {
     const before = await router.run('cat /etc/config/network');
     await openSetup(page, 'network');

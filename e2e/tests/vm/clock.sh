@@ -27,7 +27,6 @@ right_clock() {
 
 left_s() { change "$ROOT" pending '{}' | jq -r '.pending.left_s // "nothing waits"'; }
 
-# @core
 # @fault:clock-countdown
 test_a_countdown_takes_its_time() {
     local id by
@@ -138,7 +137,6 @@ due() {
     says ".rules.next_ms / 1000 | . > $(gw date +%s) - 5 and . < $(gw date +%s) + 26 * 3600" ips
 }
 
-# @core
 # @fault:clock-schedule
 test_updates_of_rules_are_due_within_a_day() {
     local by

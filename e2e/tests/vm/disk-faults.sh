@@ -48,7 +48,6 @@ refused_with() {
     works "after the refusal"
 }
 
-# @core
 # @fault:disk-full-apply
 test_apply_on_a_full_disk() {
     local answer id kib
@@ -87,7 +86,6 @@ pending_without_room() {
     no_room
 }
 
-# @core
 # @fault:disk-full-confirm
 test_confirm_on_a_full_disk() {
     pending_without_room

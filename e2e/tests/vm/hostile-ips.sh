@@ -62,7 +62,6 @@ service_back() {
 begins_reload() { gw '/etc/init.d/suricata reload >/dev/null 2>&1 </dev/null &'; }
 reload_over() { ! gw 'pgrep -f "init.d/[s]uricata reload|rc.common.*[s]uricata reload"'; }
 
-# @core
 # @fault:suricata-files
 test_links_and_pipes_instead_of_its_files() {
     local kind
@@ -105,7 +104,6 @@ answers() {
     soon 5 gw "test -S $FOLDER/command.sock"
 }
 
-# @core
 # @fault:suricata-answers
 test_answers_that_are_huge_endless_or_in_parts() {
     taken_over

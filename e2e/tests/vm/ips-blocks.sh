@@ -53,7 +53,6 @@ test_block_ends_by_itself() {
     soon 3 not_blocked "$ISP_4"
 }
 
-# @core
 test_exempt_sources_are_not_blocked() {
     in_line "	option block '1'
 	list block_exempt '203.0.113.0/24'"

@@ -97,7 +97,6 @@ test_after_enough_was_seen_it_passes() {
     passes_later "$H20_6"
 }
 
-# @core
 test_inspect_always_drops_it_there_too() {
     local port
     in_line "	option default 'always'"

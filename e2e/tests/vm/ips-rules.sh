@@ -138,7 +138,6 @@ no_leftovers() {
 }
 rules_digest() { gw 'md5sum /var/lib/fastpath/rules/current.rules' | cut -d ' ' -f 1; }
 
-# @core
 # @fault:read-only-rules
 test_read_only_disk() {
     local digest
@@ -173,7 +172,6 @@ held_in_test() {
 }
 trial_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }
 
-# @core
 # @fault:oom-updater
 test_the_updater_is_killed_in_an_update() {
     local digest
