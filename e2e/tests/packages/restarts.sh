@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which services the scripts of packages restart: those that are enabled.
+# Which services the scripts of packages restart: those that are enabled. What a removal takes
+# along.
 
 # asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package where the services are
 # enabled, disabled or absent, and prints the commands that it gives them. UPGRADE: in an upgrade.
@@ -50,4 +51,25 @@ test_the_programs_restart_the_daemon_if_it_is_enabled() {
     set -- feeds/fastpathd fastpathd-ebpf postinst
     same <(asked "$@" enabled fastpathd) <(echo "fastpathd restart") "enabled"
     same <(asked "$@" disabled fastpathd) /dev/null "disabled"
+}
+
+test_a_removal_takes_along_what_the_daemon_left() {
+    local program hook=usr/libexec/platform/packet-steering.sh
+    make_root
+    mkdir -p "$ROOT/${hook%/*}"
+    for program in usr/sbin/nft usr/sbin/fastpathd usr/libexec/fastpath-rpcd; do
+        # shellcheck disable=SC2016 # the program expands it
+        echo '#!/bin/sh
+            echo "${0##*/} $*" >>/tmp/asked' >"$ROOT/$program"
+        chmod +x "$ROOT/$program"
+    done
+    ln -s "/usr/libexec/fastpath/${hook##*/}" "$ROOT/$hook"
+    in_folder feeds/fastpathd lab-script PACKAGE=fastpathd SCRIPT=prerm >"$ROOT/tmp/script"
+    in_root PKG_UPGRADE=1 /bin/sh /tmp/script
+    [ ! -e "$ROOT/tmp/asked" ] || fail "an upgrade removes something: $(cat "$ROOT/tmp/asked")"
+    [ -L "$ROOT/$hook" ] || fail "an upgrade removes the hook"
+    in_root /bin/sh /tmp/script
+    same "$ROOT/tmp/asked" <(printf '%s\n' "fastpath-rpcd leave" "fastpath-rpcd login open" \
+        "nft delete table inet fastpath" "fastpathd --remove-queues") "the removal"
+    [ ! -L "$ROOT/$hook" ] || fail "the hook is left"
 }

@@ -111,6 +111,16 @@ for (const [screen, name] of [
     await expect(field).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(field).not.toBeFocused();
+    // On a screen without a filter the key is the browser's.
+    await page.goto('#/health');
+    await expect(field).toHaveCount(0);
+    await page.evaluate(() => {
+      addEventListener('keydown', ({ defaultPrevented }) => {
+        document.documentElement.dataset['taken'] = String(defaultPrevented);
+      });
+    });
+    await page.keyboard.press('/');
+    await expect(page.locator('html')).toHaveAttribute('data-taken', 'false');
   });
 }
 

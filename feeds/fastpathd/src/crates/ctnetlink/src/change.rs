@@ -2,7 +2,7 @@
 //! Changes to conntrack entries (mark bits, timeout, window tracking, deletion): how many messages
 //! go into one datagram, and which kernel errors count as gone or busy.
 
-use netlink::{AsyncSocket, Protocol, RequestError, messages};
+use netlink::{AsyncSocket, Protocol, Refusal, RequestError, messages};
 use rustix::io::Errno;
 
 use crate::entry::Tuple;
@@ -21,6 +21,18 @@ pub struct Changed {
     pub gone: usize,
     /// `EBUSY`: before Linux 6.4 offloaded entries cannot be deleted.
     pub busy: usize,
+}
+
+impl Changed {
+    fn count(&mut self, refusal: Refusal) -> Result<(), RequestError> {
+        match Errno::from_raw_os_error(refusal.errno) {
+            // A dying entry refuses a new timeout.
+            Errno::NOENT | Errno::TIME => self.gone += 1,
+            Errno::BUSY => self.busy += 1,
+            _ => return Err(RequestError::Refused(refusal)),
+        }
+        Ok(())
+    }
 }
 
 /// Why marks were not changed, for example without `CAP_NET_ADMIN` or
@@ -140,17 +152,32 @@ impl Changes {
                 if before_last >= count {
                     continue;
                 }
-                match end.map_err(|refusal| (Errno::from_raw_os_error(refusal.errno), refusal)) {
-                    Ok(()) => {}
-                    // A dying entry refuses a new timeout.
-                    Err((Errno::NOENT | Errno::TIME, _)) => failed.gone += 1,
-                    Err((Errno::BUSY, _)) => failed.busy += 1,
-                    Err((_, refusal)) => return Err(RequestError::Refused(refusal)),
-                }
+                end.or_else(|refusal| failed.count(refusal))?;
                 if before_last == 0 {
                     return Ok(failed);
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_gone_or_busy_leaves_the_others_to_be_changed() {
+        let mut changed = Changed::default();
+        let mut count = |errno: Errno| {
+            let refusal = Refusal { errno: errno.raw_os_error(), text: None };
+            changed.count(refusal).map_err(|error| error.refused().is_some())
+        };
+        for errno in [Errno::NOENT, Errno::TIME, Errno::BUSY] {
+            assert_eq!(count(errno), Ok(()));
+        }
+        for errno in [Errno::PERM, Errno::INVAL, Errno::OPNOTSUPP] {
+            assert_eq!(count(errno), Err(true));
+        }
+        assert_eq!(changed, Changed { done: 0, gone: 2, busy: 1 });
     }
 }

@@ -261,4 +261,18 @@ mod tests {
         drop(store);
         fs::remove_dir_all(&root).unwrap();
     }
+    #[test]
+    fn rules_that_cannot_be_put_in_place_leave_those_in_force() {
+        let root = std::env::temp_dir().join(format!("rules-swap-{}", std::process::id()));
+        let store = Store::take(&root).unwrap();
+        fs::write(current(&root), "old").unwrap();
+        // A folder does not replace a file.
+        let new = root.join("new.rules");
+        fs::create_dir(&new).unwrap();
+        let error = store.swap(&new).unwrap_err();
+        assert!(matches!(error, UpdateReason::Store { what: "replace", .. }), "{error:?}");
+        assert_eq!(fs::read_to_string(current(&root)).unwrap(), "old");
+        drop(store);
+        fs::remove_dir_all(&root).unwrap();
+    }
 }

@@ -323,16 +323,34 @@ async fn a_kernel_without_queues_is_distinguished_from_one_without_flowtables() 
     assert!(matches!(applied, Ok(Applied::WithoutFlowtable { .. })), "an open gate needs no queue");
 }
 
-#[tokio::test]
-async fn the_table_is_replaced_although_it_is_right() {
-    let nft = FakeNft::with(&["lan1", "wan"]);
-    let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
-    let block = BlockElement {
+fn block() -> BlockElement {
+    BlockElement {
         source: config::Network::host([192, 0, 2, 1].into()),
         seconds: 600,
         left: 321,
         comment: "sid 8100001".to_owned(),
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_table_that_is_set_back_has_its_blocks() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    apply(&nft, &plan, None, &[block()]).await.unwrap();
+    nft.lose_a_rule.set(1);
+    let other = Plan { mark_mask: 0x3, ..plan.clone() };
+    let error = apply(&nft, &other, Some(&plan), &[block()]).await.unwrap_err();
+    assert!(matches!(error, ApplyError::Mismatch(_)), "{error:?}");
+    let back = read_back(&nft).await.unwrap().unwrap();
+    assert!(back.matches(&plan));
+    assert_eq!(back.blocks, [block()]);
+}
+
+#[tokio::test]
+async fn the_table_is_replaced_although_it_is_right() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    let block = block();
     assert_eq!(renew(&nft, &plan, std::slice::from_ref(&block)).await, Ok(Applied::Replaced));
     assert_eq!(renew(&nft, &plan, &[]).await, Ok(Applied::Replaced));
     assert_eq!(read_back(&nft).await.unwrap().unwrap().blocks, [block]);
