@@ -68,7 +68,7 @@ export default defineConfig({
         viewport: { width: 1280, height: 800 },
         locale: 'en-GB',
         screenshot: 'only-on-failure' as const,
-        // Frames of a film take more time than most tests.
+        // Chromium would draw and compress a film of each test; only failed tests keep theirs.
         trace: { mode: 'retain-on-failure' as const, screenshots: false },
         launchOptions: {
           executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',

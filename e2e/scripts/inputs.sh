@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which files tests depend on, and whether these have changed. Needs TOP.
 
-# project_files FOLDER…: one hash of the project's files in them: names, modes and contents.
-# Of a link that is where it points to, which need not exist here. A deleted file counts by tar's
-# message, which names it.
+# project_files FOLDER…: one hash of the project's files in them: names, modes and contents. The
+# content of a link is its target's name. A deleted file is in the hash by tar's message, which
+# names it.
 project_files() {
     (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
         { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
             --numeric-owner -cf - 2>&1 || true; } | sha256sum)
 }
 
-# branch_keeps PATTERN…: whether these files are as in BASE. That is the commit at which the branch
-# left origin's main. On main itself several commits land together: it is the newest that is three
-# hours older than the last. A fresh clone has no record of earlier runs.
+# branch_keeps PATTERN…: whether these files are as in BASE, the commit at which the branch left
+# origin's main. On main, where several commits land together, BASE is the newest commit that is
+# three hours older than HEAD. A fresh clone has no record of earlier runs.
 branch_keeps() {
     local head made
     head=$(git -C "$TOP" rev-parse HEAD)

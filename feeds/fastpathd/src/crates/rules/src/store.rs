@@ -261,6 +261,7 @@ mod tests {
         drop(store);
         fs::remove_dir_all(&root).unwrap();
     }
+
     #[test]
     fn rules_that_cannot_be_put_in_place_leave_those_in_force() {
         let root = std::env::temp_dir().join(format!("rules-swap-{}", std::process::id()));
