@@ -69,6 +69,14 @@ test_unchanged_overlay_means_no_restart() {
     [ "$(rehearsals)" = 1 ] || fail "tested for nothing"
 }
 
+test_a_start_is_tested_though_the_overlay_is_the_same() {
+    running_with one
+    "$SERVICE" stop
+    rm -f /tmp/running
+    running_with one
+    [ "$(rehearsals)" = 2 ] || fail "rules may have changed: $(rehearsals) tests for two starts"
+}
+
 test_changed_overlay_restarts() {
     running_with one
     before=$(pid)

@@ -113,3 +113,17 @@ test_a_change_that_waits_is_kept_by_an_upgrade_and_by_no_backup() {
             fail "$option: $(upgrade_list "$option")"
     done
 }
+
+# The change that waited becomes the newest of the ended ones; the oldest goes.
+test_an_upgrade_keeps_the_record_of_the_change_it_ended() {
+    local changes=/etc/fastpath/changes kept
+    make_root
+    install_into_root feeds/fastpathd
+    mkdir -p "$ROOT$changes"
+    touch "$ROOT$changes/7.json" "$ROOT$changes/8.json" "$ROOT$changes/pending.json"
+    printf '#!/bin/sh\n[ "$1" = leave ] && cd %s && mv pending.json 9.json && rm 7.json\n' \
+        "$changes" >"$ROOT/usr/libexec/fastpath-rpcd"
+    chmod +x "$ROOT/usr/libexec/fastpath-rpcd"
+    kept=$(upgrade_list A=1 | xargs)
+    [ "$kept" = "$changes/8.json $changes/9.json" ] || fail "kept: $kept"
+}

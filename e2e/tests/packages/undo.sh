@@ -73,9 +73,9 @@ test_an_option_reset_manually_is_not_set_again() {
     done
 }
 
-test_uncommitted_changes_are_nobody_s_but_their_owner_s() {
+uncommitted() {
     booted
-    uci set network.wan.proto=pppoe
+    uci set "$1"
     cp -r "$ROOT/etc" "$WORK/etc.before"
     ! in_root /usr/sbin/fastpath-base undo 2>"$WORK/said" || fail "undone"
     grep -q 'uci changes' "$WORK/said" || fail "no reason: $(cat "$WORK/said")"
@@ -83,6 +83,11 @@ test_uncommitted_changes_are_nobody_s_but_their_owner_s() {
     remove_package 2>/dev/null
     diff -r "$ROOT/etc" "$WORK/etc.before" || fail "something was changed"
     rm -rf "$WORK/etc.before"
+}
+
+test_uncommitted_changes_are_nobody_s_but_their_owner_s() {
+    uncommitted network.wan.proto=pppoe
+    uncommitted firewall.@defaults[0].input=DROP
 }
 
 # Power fails between the files: the network is written, the firewall and the record are not.

@@ -57,6 +57,15 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await expect(lan3).toBeFocused();
   await page.keyboard.press('ArrowLeft');
   await expect(lan3).toHaveAttribute('data-member', 'u*');
+  // Keys with Alt are the browser's own.
+  for (const key of ['ArrowRight', 't', 'Delete']) {
+    const left = await lan3.evaluate((cell, key) => {
+      const down = { key, altKey: true, bubbles: true, cancelable: true };
+      return cell.dispatchEvent(new KeyboardEvent('keydown', down));
+    }, key);
+    expect(left, key).toBe(true);
+  }
+  await expect(lan3).toHaveAttribute('data-member', 'u*');
   await page.keyboard.press('ArrowRight');
   await expect(lan3).toHaveAttribute('data-member', '');
   await page.keyboard.press('t');
