@@ -44,15 +44,23 @@ test_fastpathd_finds_programs_in_its_jail() {
 container=ujail" ] || fail "$(environment "$(daemon_pid)")"
 }
 
-test_fastpathd_without_ujail_runs_all_the_same() {
-    mv /sbin/ujail /sbin/ujail.away
-    rm -f /tmp/ujail
-    "$DAEMON" start 2>/dev/null
-    soon 3 noted "fastpathd "
-    status=$?
-    mv /sbin/ujail.away /sbin/ujail
-    [ $status = 0 ] || fail "not started"
-    [ ! -e /tmp/ujail ] || fail "$(cat /tmp/ujail)"
+test_fastpathd_without_a_jail_runs_all_the_same() {
+    for file in /sbin/ujail /etc/capabilities/fastpathd.json; do
+        : >/tmp/programs
+        rm -f /tmp/ujail
+        without "$file" started
+        [ ! -e /tmp/ujail ] || fail "without $file: $(cat /tmp/ujail)"
+        "$DAEMON" stop
+    done
+}
+
+another_daemon() { [ -n "$(daemon_pid)" ] && [ "$(daemon_pid)" != "$1" ]; }
+
+test_fastpathd_comes_back() {
+    started
+    before=$(daemon_pid)
+    kill -9 "$before"
+    soon 4 another_daemon "$before" || fail "it did not come back within 4 s"
 }
 
 test_fastpathd_owns_its_folders() {
@@ -97,8 +105,10 @@ test_rule_updates_run_as_a_user_of_their_own() {
     local command=/run/supervise/fastpath-rules.command
     "$UPDATES" start
     # BusyBox's setpriv cannot change the user: the command is all that is seen here.
-    grep -q -- "setpriv --reuid=fastpath-rules .* '/usr/libexec/fastpath-rules' 'serve'" $command ||
-        fail "$(cat $command)"
+    grep -q -- "setpriv --reuid=fastpath-rules .* '/usr/libexec/fastpath-rules' 'serve'\
+ '/var/run/fastpath-rules/update.sock' '/var/lib/fastpath/rules'\
+ '/usr/share/fastpath/rules/fastpath.rules'$" $command || fail "$(cat $command)"
+    grep -qx "config fastpath" /run/triggers/fastpath-rules || fail "no trigger"
     [ "$(stat -c '%u %g %a' /var/run/fastpath-rules)" = \
         "$(id -u fastpath) $(id -g fastpath-rules) 770" ] ||
         fail "$(ls -ld /var/run/fastpath-rules)"
@@ -118,15 +128,33 @@ test_the_store_of_an_earlier_version_changes_its_owner() {
     [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "the folder above"
 }
 
+# The option may name a folder of anybody's.
+test_only_the_daemon_s_store_changes_its_owner() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
+    printf "\nconfig update 'update'\n\toption store '/srv/rules'\n" >>/etc/config/fastpath
+    mkdir -p /srv/rules
+    "$UPDATES" start
+    grep -q "'/srv/rules'" /run/supervise/fastpath-rules.command || fail "another store"
+    [ "$(stat -c %u /srv/rules)" = 0 ] || fail "root's folder was given away"
+    "$UPDATES" stop
+    chown fastpath /srv/rules
+    "$UPDATES" start
+    [ "$(stat -c %u /srv/rules)" = "$(id -u fastpath-rules)" ] || fail "the daemon's was not"
+    [ "$(stat -c %u /srv)" = 0 ] || fail "the folder above was given away"
+    rm -r /srv
+}
+
 test_programs_are_loaded_before_the_daemon() {
     with_loader
-    started
     local most=32768 ids
     ids="$(id -u fastpath):$(id -g fastpath)"
     ! [ -r /proc/sys/net/netfilter/nf_conntrack_max ] ||
         most=$(cat /proc/sys/net/netfilter/nf_conntrack_max)
+    chmod 700 /sys/fs/bpf
+    started
     [ "$(head -n 1 /tmp/programs)" = "fastpath-bpf load --flows $((2 * most)) --owner $ids" ] ||
         fail "$(cat /tmp/programs)"
+    [ "$(stat -c %a /sys/fs/bpf)" = 711 ] || fail "the daemon does not reach them"
 }
 
 test_a_changed_configuration_is_a_signal() {
@@ -221,6 +249,10 @@ test_a_target_s_own_hook_is_left() {
     echo own >"$HOOK"
     started
     [ "$(cat "$HOOK")" = own ] || fail "the target's hook is gone"
+    "$DAEMON" stop
+    ln -sf /nowhere "$HOOK"
+    started
+    [ "$(readlink "$HOOK")" = /nowhere ] || fail "the target's link is gone"
 }
 
 # rcS runs the scripts in the order of their numbers; 19 reads the firewall's configuration.

@@ -26,30 +26,58 @@ test_runs_by_the_overlay_in_a_jail() {
     [ "$(cat "/proc/$(pid)/oom_score_adj")" = 500 ] || fail "not the first to go"
 }
 
-test_without_ujail_suricata_leaves_root_by_itself() {
-    mv /sbin/ujail /sbin/ujail.away
-    overlay one
-    "$SERVICE" start
-    soon 3 runs
-    status=$?
-    mv /sbin/ujail.away /sbin/ujail
-    [ $status = 0 ] || fail "not started"
-    [ ! -e /tmp/ujail ] || fail "$(cat /tmp/ujail)"
-    case $(cat /tmp/running) in
-        *" --user suricata --group "*) ;;
-        *) fail "arguments: $(cat /tmp/running)" ;;
-    esac
+# without FILE COMMAND…
+without() {
+    local file=$1 status=0
+    shift
+    mv "$file" "$file.away"
+    "$@" || status=$?
+    mv "$file.away" "$file"
+    return $status
 }
 
-test_memory_is_limited_in_mib() {
+test_without_a_jail_suricata_leaves_root_by_itself() {
+    for file in /sbin/ujail /etc/capabilities/suricata.json; do
+        rm -f /tmp/running
+        without "$file" running_with one
+        [ ! -e /tmp/ujail ] || fail "$(cat /tmp/ujail)"
+        case $(cat /tmp/running) in
+            *" --user suricata --group fastpath"*) ;;
+            *) fail "without $file: $(cat /tmp/running)" ;;
+        esac
+        "$SERVICE" stop
+    done
+}
+
+test_its_options_are_applied() {
     running_with one
     ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"
+    grep -q -- --memlock=unlimited /tmp/limits || fail "limits: $(cat /tmp/limits)"
     "$SERVICE" stop
     # The previous process may end late: its output must not be mistaken for the next one's.
     rm -f /tmp/running
-    sed -i "s/option memory_limit '0'/option memory_limit '512'/" /etc/config/suricata
+    sed -i "s/option memory_limit '0'/option memory_limit '512'/
+        s/option oom_score '500'/option oom_score '300'/" /etc/config/suricata
+    printf "\toption log_dir '/tmp/events'\n" >>/etc/config/suricata
     running_with one
     grep -qx -- --as=536870912:536870912 /tmp/limits || fail "limits: $(cat /tmp/limits)"
+    [ "$(cat "/proc/$(pid)/oom_score_adj")" = 300 ] || fail "another score"
+    grep -q -- '-l /tmp/events ' /tmp/running || fail "arguments: $(cat /tmp/running)"
+    grep -q -- '-T .*-l /tmp/events$' /tmp/calls || fail "the test: $(cat /tmp/calls)"
+    closed_folder /tmp/events "$(id -u suricata)" 750
+}
+
+# closed_folder FOLDER OWNER MODE
+closed_folder() {
+    [ "$(stat -c '%u %a' "$1")" = "$2 $3" ] || fail "$1: $(stat -c '%u %a' "$1")"
+}
+
+test_its_folders_are_for_those_who_need_them() {
+    running_with one
+    closed_folder /var/run/suricata "$(id -u suricata)" 750
+    closed_folder /var/etc/suricata 0 755
+    closed_folder /var/log/suricata "$(id -u suricata)" 750
+    [ "$(stat -c %g /var/run/suricata)" = "$(id -g fastpath)" ] || fail "the group of the socket"
 }
 
 test_programs_are_found_in_the_jail() {
@@ -86,6 +114,16 @@ test_changed_overlay_restarts() {
     grep -q two /var/etc/suricata/accepted.yaml || fail "it runs by the old overlay"
 }
 
+test_a_changed_main_configuration_restarts() {
+    running_with one
+    before=$(pid)
+    echo "# changed" >>/etc/suricata/suricata.yaml
+    "$SERVICE" reload
+    sed -i '$ d' /etc/suricata/suricata.yaml
+    soon 4 another "$before" || fail "the old instance stayed"
+    [ "$(rehearsals)" = 2 ] || fail "not tested"
+}
+
 test_changed_arguments_restart() {
     running_with one
     before=$(pid)
@@ -101,6 +139,15 @@ test_all_threads_get_the_cpus_of_the_plan() {
     echo 1 >"$CPUS"
     running_with one
     soon 3 pinned || fail "$(grep Cpus_allowed "/proc/$(pid)/status")"
+    before=$(pid)
+    echo 3 >"$CPUS"
+    "$SERVICE" reload
+    soon 4 another "$before" || fail "the old instance stayed"
+    grep -q "taskset 3" /tmp/ujail || fail "$(cat /tmp/ujail)"
+    "$SERVICE" stop
+    rm -f /tmp/running
+    without /usr/bin/taskset running_with two
+    ! grep -q taskset /tmp/ujail || fail "$(cat /tmp/ujail)"
 }
 
 test_what_is_no_mask_pins_nothing() {
@@ -134,6 +181,27 @@ END
     tail -n 1 /var/run/fastpath-cpu.refused |
         grep -qx "/sys/class/net/lan1/queues/rx-0/rps_cpus f" ||
         fail "$(tail -n 2 /var/run/fastpath-cpu.refused)"
+}
+
+cpus_of() { sed -n 's/^Cpus_allowed_list:.//p' "/proc/$1/status"; }
+
+# A polling thread of the kernel has such a name.
+test_a_cpu_plan_pins_the_thread_that_it_names() {
+    # @sleep: the work of a thread that is not there
+    sh -c 'printf napi/lan1-5 >/proc/$$/comm; while :; do sleep 1000 & wait; done' &
+    thread=$!
+    soon 3 grep -q napi "/proc/$thread/comm" || fail "no thread"
+    mkdir -p /var/run/fastpath
+    all=$(cpus_of "$thread")
+    echo "/proc/$thread/napi/lan2-5 1" >/var/run/fastpath/cpu.plan
+    /etc/init.d/fastpath-cpu start
+    [ "$(cpus_of "$thread")" = "$all" ] || fail "another thread is pinned"
+    [ -s /var/run/fastpath-cpu.refused ] || fail "not refused"
+    echo "/proc/$thread/napi/lan1-5 00000000,00000001" >/var/run/fastpath/cpu.plan
+    /etc/init.d/fastpath-cpu reload
+    [ "$(cpus_of "$thread")" = 0 ] || fail "on CPUs $(cpus_of "$thread")"
+    [ ! -s /var/run/fastpath-cpu.refused ] || fail "$(cat /var/run/fastpath-cpu.refused)"
+    kill "$thread"
 }
 
 test_a_link_shows_root_s_files_to_nobody() {
@@ -234,6 +302,25 @@ test_what_is_no_yaml_is_refused() {
     grep -q 'Failed to parse' "$REFUSED" || fail "no reason"
 }
 
+# refused_for OVERLAY REASON
+refused_for() {
+    overlay "$1"
+    "$SERVICE" reload
+    [ "$(cat "$REFUSED")" = "$2" ] || fail "$1: $(cat "$REFUSED")"
+}
+
+test_the_end_of_a_test_is_explained() {
+    running_with one
+    before=$(pid)
+    refused_for "signal 6" "suricata -T aborted (SIGABRT), perhaps for lack of memory"
+    refused_for "signal 9" "suricata -T was killed (SIGKILL): the router ran out of memory"
+    refused_for "signal 11" "suricata -T crashed (SIGSEGV)"
+    refused_for "signal 24" "suricata -T reached its limit of CPU time (SIGXCPU)"
+    refused_for "signal 15" "suricata -T was ended by signal 15"
+    refused_for silent "suricata -T ended without a word"
+    [ "$(pid)" = "$before" ] || fail "the old instance is gone"
+}
+
 test_refused_from_the_start() {
     overlay broken
     "$SERVICE" start
@@ -256,11 +343,15 @@ test_restart_tests_again_and_keeps() {
     [ "$(pid)" = "$before" ] || fail "stopped because of the refused one"
 }
 
-test_overlay_taken_away_stops() {
-    running_with one
-    rm "$OVERLAY"
-    "$SERVICE" reload
-    soon 3 stopped || fail "runs without an overlay"
+test_files_taken_away_stop_it() {
+    for file in "$OVERLAY" "$ARGUMENTS"; do
+        rm -f /tmp/running
+        running_with one
+        rm "$file"
+        "$SERVICE" reload
+        soon 3 stopped || fail "runs without $file"
+        [ ! -e "$REFUSED" ] || fail "refused: $(cat "$REFUSED")"
+    done
 }
 
 test_switched_off_stops() {

@@ -4,11 +4,20 @@
 # made of it, or that somebody has changed since; expected/ has our results, the whole files.
 # Without expected/ nothing may change. `said` has the lines for the kernel's log.
 
+uci() { in_root /sbin/uci "$@"; }
+
 # set_up BOARD: a root that has not booted yet.
 set_up() {
-    local board=$HERE/boards/$1
     make_root
     install_into_root feeds/fastpathd feeds/fastpath-base
+    factory "$1"
+}
+
+# factory BOARD: its configuration, in a root that has the packages.
+factory() {
+    local board=$HERE/boards/$1
+    rm -rf "$ROOT/etc/fastpath"
+    : >"$ROOT/dev/kmsg"
     cp "$board/board.json" "$ROOT/etc/"
     cp "$board/network" "$ROOT/etc/config/"
     cp "$HERE/boards/firewall" "$ROOT/etc/config/"
@@ -78,6 +87,75 @@ test_own_address() { board own-address; }
 test_own_ports() { board own-ports; }
 test_swconfig() { board swconfig; }
 test_old_vlans() { board old-vlans; }
+
+# changed CHANGE…: the first boot of a router with such changes, each a line of uci's batch.
+changed() {
+    factory dsa
+    printf '%s\n' "$@" | uci batch
+    uci commit
+    rm -rf "$WORK/config.before"
+    cp -r "$ROOT/etc/config" "$WORK/config.before"
+    in_root /usr/sbin/fastpath-base first-boot
+}
+
+# is_left REASON CHANGE…
+is_left() {
+    local reason=$1
+    shift
+    changed "$@"
+    diff -r "$WORK/config.before" "$ROOT/etc/config" || fail "$*: the configuration is changed"
+    grep -qF "configuration not changed: $reason" "$ROOT/dev/kmsg" ||
+        fail "$*: $(cat "$ROOT/dev/kmsg")"
+}
+
+test_what_an_owner_changed_is_left() {
+    set_up dsa
+    is_left "there is not exactly one bridge br-lan" "set network.@device[1].name=br-lan"
+    is_left "there is not exactly one bridge br-lan" "set network.@device[0].name=br-home"
+    is_left "bridge br-lan has custom options" "set network.@device[0].stp=1"
+    is_left "bridge br-lan has custom options" "set network.@device[0].type=macvlan"
+    is_left "interface lan is not on br-lan" "set network.lan.device=lan1"
+    is_left "interface lan has been customized" "set network.lan.dns=192.0.2.1"
+    is_left "interface lan has been customized" "set network.lan.proto=dhcp"
+    is_left "interface lan has been customized" "set network.lan.ipaddr=192.168.1.1/25"
+    is_left "interface lan has been customized" "add_list network.lan.ipaddr=192.168.2.1/24"
+    is_left "br-lan is also used by: network.iot.device network.old.ifname" \
+        "set network.iot=interface" "set network.iot.device=br-lan.7" \
+        "set network.old=interface" "set network.old.ifname=br-lan"
+    is_left "the ports of br-lan differ from the board's: lan1 lan2 lan3 lan4 lan5" \
+        "add_list network.@device[0].ports=lan5"
+}
+
+test_a_board_s_own_address_is_no_change() {
+    local lan address
+    set_up dsa
+    for lan in '"ipaddr":"10.0.0.1" 10.0.0.1/24' \
+        '"ipaddr":"10.0.0.1","netmask":"255.255.0.0" 10.0.0.1/16'; do
+        factory dsa
+        address=${lan#* }
+        sed -i "s|\"lan\": {|&${lan% *},|" "$ROOT/etc/board.json"
+        uci set network.lan.ipaddr="$address"
+        uci commit
+        in_root /usr/sbin/fastpath-base first-boot
+        [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "$lan: $(cat "$ROOT/dev/kmsg")"
+    done
+}
+
+test_without_a_description_of_the_board_nothing_is_changed() {
+    set_up dsa
+    rm "$ROOT/etc/board.json"
+    boot
+    unconfigured dsa
+    grep -q 'the ports are unknown' "$ROOT/dev/kmsg" || fail "nothing is said"
+}
+
+test_options_without_a_section_are_left() {
+    set_up dsa
+    changed "delete network.globals" "delete firewall.@defaults[0]"
+    [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "the bridge is not changed"
+    ! grep -rE 'steering|offloading|auto_helper' "$ROOT/etc/config/" || fail "options of no section"
+    grep -q 'has no section defaults' "$ROOT/dev/kmsg" || fail "nothing is said"
+}
 
 # A package manager runs uci-defaults too.
 test_running_router_is_left() {

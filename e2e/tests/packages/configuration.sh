@@ -77,9 +77,28 @@ test_a_file_with_the_former_mark_still_takes_ebpf() {
     migrate
     "$FASTPATHD" --check "$WORK/config" || fail "the daemon does not take it"
     grep -qF "option mark_mask '0x78000000'" "$WORK/config" || fail "$(cat "$WORK/config")"
-    sed -i 's/0x78000000/0xf00/' "$WORK/config"
+    sed -i "s/0x78000000/0xf00/; s/option engine.*/&\n\toption hook 'tcx'/" "$WORK/config"
     migrate
     grep -qF "option mark_mask '0xf00'" "$WORK/config" || fail "the owner's own mask is lost"
+    grep -qF "option hook 'tcx'" "$WORK/config" || fail "the owner's own hook is lost"
+}
+
+test_a_file_that_was_removed_stays_so() {
+    make_root
+    install_into_root feeds/fastpathd
+    rm "$ROOT/etc/config/fastpath"
+    boot
+    [ ! -e "$ROOT/etc/config/fastpath" ] || fail "$(cat "$ROOT/etc/config/fastpath")"
+}
+
+test_a_first_boot_closes_rpcd_s_own_login() {
+    local login=usr/libexec/fastpath/session-login.sh
+    make_root
+    install_into_root feeds/fastpathd luci-app-fastpath
+    printf '#!/bin/sh\necho closed >>/tmp/asked\nexit 1\n' >"$ROOT/$login"
+    boot
+    same "$ROOT/tmp/asked" <(echo closed) "the login"
+    [ ! -e "$ROOT/etc/uci-defaults/81-fastpath-access" ] || fail "the script asks to be run again"
 }
 
 test_today_s_file_is_left_alone() {
@@ -94,7 +113,7 @@ test_today_s_file_is_left_alone() {
 # upgrade_list VARIABLE=VALUE…: the files that sysupgrade would keep, with its hooks run as it does.
 upgrade_list() {
     # shellcheck disable=SC2016 # for the inner shell
-    in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) -type f >/tmp/conffiles 2>/dev/null
+    in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) /etc/config -type f >/tmp/conffiles
         . /lib/upgrade/fastpath.sh
         for hook in $sysupgrade_init_conffiles; do $hook /tmp/conffiles; done
         sort /tmp/conffiles'
@@ -106,7 +125,8 @@ test_a_change_that_waits_is_kept_by_an_upgrade_and_by_no_backup() {
     install_into_root feeds/fastpathd
     mkdir -p "$ROOT$changes"
     touch "$ROOT$changes/7.json" "$ROOT$changes/pending.json" "$ROOT/etc/fastpath/base"
-    all="/etc/fastpath/base $changes/7.json $changes/pending.json"
+    touch "$ROOT$changes/.pending.json.new" "$ROOT"/etc/config/{.network.new,.network.uci-Ab1}
+    all="/etc/config/fastpath /etc/fastpath/base $changes/7.json $changes/pending.json"
     [ "$(upgrade_list A=1 | xargs)" = "$all" ] || fail "upgrade: $(upgrade_list A=1)"
     for option in CONF_BACKUP=/tmp/backup.tgz CONF_BACKUP=- CONF_BACKUP_LIST=1; do
         [ "$(upgrade_list "$option" | xargs)" = "${all% *}" ] ||
@@ -126,5 +146,5 @@ test_an_upgrade_keeps_the_record_of_the_change_it_ended() {
         "$changes" >"$ROOT/usr/libexec/fastpath-rpcd"
     chmod +x "$ROOT/usr/libexec/fastpath-rpcd"
     kept=$(upgrade_list A=1 | xargs)
-    [ "$kept" = "$changes/8.json $changes/9.json" ] || fail "kept: $kept"
+    [ "$kept" = "/etc/config/fastpath $changes/8.json $changes/9.json" ] || fail "kept: $kept"
 }

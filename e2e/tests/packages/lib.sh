@@ -53,13 +53,10 @@ provide() {
 
 # make_root: BusyBox's shell and tools, as on OpenWrt, uci, jsonfilter, and no network.
 make_root() {
-    local applet
     rm -rf "$ROOT"
     mkdir -p "$ROOT"/{bin,sbin,dev,etc/config,lib,tmp,usr/bin,usr/sbin}
     cp "$(command -v busybox)" "$ROOT/bin/busybox"
-    for applet in $(busybox --list | grep -vx busybox); do
-        ln -s busybox "$ROOT/bin/$applet"
-    done
+    rooted /bin/busybox --install -s /bin
     : >"$ROOT/dev/null"
     : >"$ROOT/dev/kmsg"
     cp "$HERE/doubles/ubus" "$ROOT/usr/bin/"
@@ -80,12 +77,15 @@ make_root() {
     fi
 }
 
-# in_root COMMAND…
-in_root() {
+# rooted COMMAND…
+rooted() {
     local isolate=()
     [ "$(id -u)" = 0 ] || isolate=(unshare --map-root-user)
-    "${isolate[@]}" chroot "$ROOT" /bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+    "${isolate[@]}" chroot "$ROOT" "$@"
 }
+
+# in_root COMMAND…: with the environment of a router.
+in_root() { rooted /bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
 # install_into_root FOLDER…
 install_into_root() {

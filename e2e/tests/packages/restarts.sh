@@ -4,10 +4,13 @@
 # along.
 
 # asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package where the services are
-# enabled, disabled or absent, and prints the commands that it gives them. UPGRADE: in an upgrade.
+# enabled and running, disabled or absent, and prints the commands that it gives them. UPGRADE: in
+# an upgrade; IMAGE: while an image is made.
 asked() {
     local folder=$1 package=$2 script=$3 state=$4 service
     shift 4
+    in_folder "$folder" lab-script PACKAGE="$package" SCRIPT="$script" >"$WORK/script"
+    [ -s "$WORK/script" ] || return 0
     make_root
     mkdir -p "$ROOT/etc/init.d"
     : >"$ROOT/tmp/asked"
@@ -15,13 +18,16 @@ asked() {
         [ "$state" != absent ] || break
         cat >"$ROOT/etc/init.d/$service" <<END
 #!/bin/sh
-[ "\$1" != enabled ] || [ $state = enabled ] || exit 1
-[ "\$1" = enabled ] || echo "$service \$1" >>/tmp/asked
+case \$1 in
+enabled | running) [ $state = enabled ] ;;
+*) echo "$service \$1" >>/tmp/asked ;;
+esac
 END
         chmod +x "$ROOT/etc/init.d/$service"
     done
-    in_folder "$folder" lab-script PACKAGE="$package" SCRIPT="$script" >"$ROOT/tmp/script"
-    in_root /bin/env ${UPGRADE:+PKG_UPGRADE=1} /bin/sh /tmp/script 2>/dev/null ||
+    cp "$WORK/script" "$ROOT/tmp/"
+    in_root /bin/env ${UPGRADE:+PKG_UPGRADE=1} ${IMAGE:+IPKG_INSTROOT=/tmp/image} \
+        /bin/sh /tmp/script 2>/dev/null ||
         fail "$script of $package ends with $? where the services are $state"
     cat "$ROOT/tmp/asked"
 }
@@ -44,6 +50,36 @@ test_an_upgrade_restarts_the_daemon_if_it_is_enabled() {
         <(printf '%s restart\n' "${both[@]}") "an upgrade, enabled"
     same <(UPGRADE=1 asked "$@" disabled "${both[@]}") /dev/null "an upgrade, disabled"
     same <(asked "$@" enabled "${both[@]}") /dev/null "the first installation"
+}
+
+# rpcd reads its objects and rights when it starts, and on a reload.
+test_rpcd_learns_what_came_and_what_went() {
+    set -- feeds/fastpathd fastpathd
+    same <(asked "$@" postinst enabled rpcd) <(echo "rpcd reload") "the installation"
+    same <(asked "$@" postrm enabled rpcd) <(echo "rpcd reload") "the removal"
+    same <(asked "$@" postrm absent rpcd) /dev/null "the removal without rpcd"
+    set -- luci-app-fastpath luci-app-fastpath
+    same <(asked "$@" postrm enabled rpcd) <(echo "rpcd reload") "the page's removal"
+}
+
+# The daemon looks up Suricata's user when it starts.
+test_suricata_restarts_a_daemon_that_runs() {
+    set -- suricata-pkg suricata postinst
+    same <(asked "$@" enabled fastpathd) <(echo "fastpathd restart") "running"
+    same <(asked "$@" disabled fastpathd) /dev/null "not running"
+    same <(asked "$@" absent fastpathd) /dev/null "absent"
+}
+
+test_an_image_is_made_without_the_services_of_its_builder() {
+    local folder package script
+    for folder in $FOLDERS; do
+        for package in $(packages_of "$folder"); do
+            for script in postinst prerm postrm; do
+                same <(IMAGE=1 asked "$folder" "$package" "$script" enabled rpcd fastpathd \
+                    fastpath-rules prometheus-node-exporter-lua) /dev/null "$script of $package"
+            done
+        done
+    done
 }
 
 # The daemon looks for its programs when it starts.
@@ -72,4 +108,20 @@ test_a_removal_takes_along_what_the_daemon_left() {
     same "$ROOT/tmp/asked" <(printf '%s\n' "fastpath-rpcd leave" "fastpath-rpcd login open" \
         "nft delete table inet fastpath" "fastpathd --remove-queues") "the removal"
     [ ! -L "$ROOT/$hook" ] || fail "the hook is left"
+    echo own >"$ROOT/$hook"
+    in_root /bin/sh /tmp/script
+    [ "$(cat "$ROOT/$hook")" = own ] || fail "the hook of the target is gone"
+}
+
+test_a_removal_of_the_programs_unloads_them() {
+    make_root
+    mkdir -p "$ROOT/usr/libexec"
+    # shellcheck disable=SC2016 # the program expands it
+    printf '#!/bin/sh\necho "$*" >>/tmp/asked\n' >"$ROOT/usr/libexec/fastpath-bpf"
+    chmod +x "$ROOT/usr/libexec/fastpath-bpf"
+    in_folder feeds/fastpathd lab-script PACKAGE=fastpathd-ebpf SCRIPT=prerm >"$ROOT/tmp/script"
+    in_root PKG_UPGRADE=1 /bin/sh /tmp/script
+    [ ! -e "$ROOT/tmp/asked" ] || fail "an upgrade unloads them"
+    in_root /bin/sh /tmp/script
+    same "$ROOT/tmp/asked" <(echo unload) "the removal"
 }

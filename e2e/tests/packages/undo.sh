@@ -10,8 +10,6 @@ booted() {
     configured dsa
 }
 
-uci() { in_root /sbin/uci "$@"; }
-
 test_an_option_changed_since_stays() {
     booted
     uci set network.globals.packet_steering=2
@@ -35,6 +33,20 @@ test_a_bridge_with_more_vlans_stays() {
     [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "lan has lost its VLAN"
     [ "$(uci get network.lan_vlan.vlan)" = 1 ] || fail "the VLAN of lan is gone"
     ! uci -q get network.globals.packet_steering || fail "the options are not restored"
+}
+
+test_a_bridge_changed_since_stays() {
+    local change
+    for change in "del_list network.lan_vlan.ports=lan4:u*" "set network.lan_vlan.local=0" \
+        "set network.lan.device=br-lan.2"; do
+        booted
+        uci batch <<<"$change"
+        uci commit
+        remove_package >"$WORK/said"
+        grep -q 'the VLANs of br-lan are kept' "$WORK/said" || fail "$change: $(cat "$WORK/said")"
+        [ "$(uci get network.lan_vlan.vlan)" = 1 ] || fail "$change: the VLAN of lan is gone"
+        [ "$(uci get network.lan.device)" != br-lan ] || fail "$change: lan has lost its VLAN"
+    done
 }
 
 test_an_interface_on_the_bridge_keeps_it() {
@@ -102,6 +114,19 @@ test_a_boot_cut_short_is_made_good() {
     unconfigured dsa
 }
 
+# Power fails while the bridge follows the options of an earlier boot.
+test_an_earlier_change_survives_one_cut_short() {
+    local record=$ROOT/etc/fastpath/base
+    booted
+    cp "$record" "$record.new"
+    sed -i '/^network\.lan/d' "$record"
+    unpack_again
+    boot
+    configured dsa
+    remove_package
+    unconfigured dsa
+}
+
 test_upgrade_and_image_change_nothing() {
     booted
     in_folder feeds/fastpath-base lab-script PACKAGE=fastpath-base SCRIPT=prerm >"$ROOT/tmp/prerm"
@@ -111,16 +136,26 @@ test_upgrade_and_image_change_nothing() {
     [ -s "$ROOT/etc/fastpath/base" ] || fail "the record is gone"
 }
 
+# told LINE: the first line of the status.
+told() {
+    in_root /usr/sbin/fastpath-base status >"$WORK/said"
+    [ "$(head -n 1 "$WORK/said")" = "$1" ] || fail "$(cat "$WORK/said")"
+}
+
 test_status_tells_what_was_changed() {
     set_up own-vlans
-    in_root /usr/sbin/fastpath-base status >"$WORK/said"
-    grep -q 'a bridge already has VLANs' "$WORK/said" || fail "$(cat "$WORK/said")"
-    booted
-    in_root /usr/sbin/fastpath-base status >"$WORK/said"
+    told "br-lan: a bridge already has VLANs"
+    set_up dsa
+    told "br-lan: fastpath-base apply makes it VLAN-aware"
+    unconfigured dsa
+    boot
+    told "br-lan is VLAN-aware, lan is VLAN 1 on it"
     grep -qx 'network.globals.packet_steering: was not set, changed to 0' "$WORK/said" ||
         fail "$(cat "$WORK/said")"
     grep -qx 'network.lan.device: was br-lan, changed to br-lan.1' "$WORK/said" ||
         fail "$(cat "$WORK/said")"
+    in_root /usr/sbin/fastpath-base undo >/dev/null
+    told "undone manually: no changes at boot"
 }
 
 test_an_unknown_word_changes_nothing() {
