@@ -39,7 +39,8 @@ always int is_stale(__u64 now)
 /* note_position: how far this direction is, by which FIN and RST of the other one are judged. */
 always void note_position(struct entry *to, const struct packet *p, const void *l4)
 {
-	if (p->l4 != IPPROTO_TCP)
+	/* Not by the protocol, which the verifier of 6.1 does not connect with the length. */
+	if (p->least != TCP_LEN)
 		return;
 	to->seq_high = *(__be16 *)(l4 + TCP_SEQ_AT);
 	to->ack = *(__be32 *)(l4 + TCP_ACK_AT);
