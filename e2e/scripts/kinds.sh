@@ -287,13 +287,14 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# kind_tests KIND [COMMAND…]: without those tagged @long in the short tier.
+# kind_tests KIND [COMMAND…]: without those tagged @timed, and in the short tier @long.
 kind_tests() {
     local kind=$1
     shift
     npm_ready "$TOP/e2e"
     [ $# != 0 ] || set -- "$TOP/e2e/tests/run" "$kind"
-    [ "$CHOSEN" != @core ] || set -- "$@" --grep-invert @long
+    if [ "$CHOSEN" = @core ]; then set -- "$@" --grep-invert '@long|@timed'
+    else set -- "$@" --grep-invert @timed; fi
     lab_tests "$kind" "$@"
 }
 
@@ -470,6 +471,7 @@ test_machines() {
 test_timed() {
     need_packages "the browser tests" chromium-headless-shell
     npm_ready "$TOP/e2e"
+    RESULTS=timed-commands lab_tests commands "$TOP/e2e/tests/run" commands --grep @timed
     labs_ready 2 1
     PART=-timed RESULTS=timed lab_tests timed "$TOP/e2e/tests/run" vm,browser --grep @timed
     labs_end

@@ -15,6 +15,7 @@ test_the_engines_are_compared() { table "$(BENCH_SECONDS=1 build lab --once --ma
 # @runs ./build.sh lab
 test_the_emulated_lab_compares_the_engines() { table "$(BENCH_SECONDS=1 build lab)"; }
 
+# @timed
 # @runs ./build.sh lab --once --ips
 # Beside other work a limit may be missed, which is no fault of the command.
 test_inspection_is_measured() {
@@ -35,14 +36,17 @@ test_openwrt_s_userland_is_a_lab() {
     table "$(BENCH_SECONDS=1 build lab --once --machine uml --root "$OPENWRT_ROOT")"
 }
 
+# @timed
 # @runs ./build.sh bench --time
 test_instructions_are_counted() {
     has "$(build bench --time virtual)" "report:" "bench.svg"
 }
 
+# @timed
 # @runs ./build.sh bench shape
 test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
+# @timed
 # @runs ./build.sh bench fleet
 test_gateways_are_measured_against_stores() {
     apt-cache show victoria-metrics >/dev/null 2>&1 || skip "apt has no package victoria-metrics"

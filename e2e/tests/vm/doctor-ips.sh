@@ -122,7 +122,7 @@ END
     gw "sed -i '/^config rules .gone/,\$d' /etc/config/fastpath; /etc/init.d/fastpathd reload"
     soon 10 says '.rules.sources | length == 0' ips
     gw fastpathctl update-rules
-    soon 30 well ips-rules
+    soon 30 finds ips-rules warning builtin
 }
 
 # in_days NUMBER: the doctor's word on the rules, so much later by the clock; little else sees it.
