@@ -7,10 +7,11 @@
 
 GARBAGE=1000000
 
-# our_sockets: sockets on which our processes listen, a line each.
+# our_sockets: sockets on which our processes listen, a line each. A datagram socket that only sends
+# has the name *.
 our_sockets() {
     gw 'ss -Hxlp; ss -Hltnup' | grep -E '"(fastpath|uhttpd|rpcd|ubusd)' |
-        awk '{ print $1 ~ /^u_/ ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
+        awk '$5 != "*" { print $1 ~ /^u_/ ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
 }
 
 # garbage_to SOCKET: the outcome of the sender is of no interest.

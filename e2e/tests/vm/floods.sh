@@ -67,6 +67,7 @@ as_before() {
     gw "$TIMEOUTS"
 }
 
+# @timed
 # @each 80000 @fault:flood-half-open
 # @each 1000000 @long @fault:flood-half-open-million
 test_half_open_connections() {
@@ -83,7 +84,7 @@ test_half_open_connections() {
 }
 
 # Through a port forward to a web server, whose answers nobody receives.
-# @fault:flood-port-forward
+# @timed @fault:flood-port-forward
 test_half_open_connections_from_the_internet() {
     keep_unanswered
     # The sources do not exist, and no host or router reports that.
@@ -104,7 +105,7 @@ $WEB_FORWARD"
 }
 
 # 20,000 a second, or as many as this machine makes.
-# @fault:flood-udp-flows
+# @timed @fault:flood-udp-flows
 test_new_udp_flows() {
     keep_unanswered
     begin_flood

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # "Keep latency low" under load, over VLAN and PPPoE: rates, round trips, the part on the fast path,
 # and how hosts share the line.
+# @timed
 
 # Bytes of the WAN that take the stack, in a table that is removed after each test. Before the load:
 # its connections would leave the fast path until the daemon has read the rules.
@@ -127,13 +128,11 @@ both_ways() {
 }
 engine_is_off() { says '.engine.active == "off"' status; }
 
-# @long
 test_both_directions_are_limited_and_short() {
     serve 5301
     both_ways 50000 10000
 }
 
-# @long
 test_both_directions_of_a_faster_line() {
     local down up
     serve 5301
@@ -160,7 +159,6 @@ END
 }
 
 # TC redirects packets to the egress of a port, where they are taken to CAKE.
-# @long
 test_programs_at_tc_send_through_cake() {
     local median
     serve 5301
@@ -174,7 +172,6 @@ test_programs_at_tc_send_through_cake() {
 }
 
 # XDP sends past every queue, so flows of the WAN stay on the slow path.
-# @long
 test_programs_at_xdp_leave_the_wan_to_cake() {
     local port before
     ebpf_and_latency xdp-generic
@@ -213,7 +210,6 @@ fair() {
 }
 
 # The rate is one at which this machine is not the limit.
-# @long
 test_hosts_share_the_download_whatever_their_number_of_flows() {
     local before
     latency_on 10000 10000
