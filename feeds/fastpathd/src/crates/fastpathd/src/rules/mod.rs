@@ -412,6 +412,20 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_update_is_retried_only_where_updates_are_scheduled() {
+        for (hour, next) in [(Hour::Manual, 0), (Hour::Daily(4), 9000 + RETRY)] {
+            let source = SourceRequest { name: "et".into(), ..SourceRequest::default() };
+            let settings =
+                rules::Settings { hour, sources: vec![source], ..rules::Settings::default() };
+            let mut updates = Updates::default();
+            updates.configure(&settings, true, 1000);
+            updates.start(Path::new("/own"), 5000).unwrap();
+            updates.done(Err(no_updater()), 9000);
+            assert_eq!(updates.next_ms, next, "{hour:?}");
+        }
+    }
+
+    #[test]
     fn rules_of_a_source_removed_while_no_daemon_ran_are_replaced() {
         let report = |name: &str| SourceReport { name: name.into(), ..SourceReport::default() };
         let state = State {
