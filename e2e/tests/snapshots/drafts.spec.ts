@@ -64,3 +64,21 @@ test('the setup does not drop a password that was typed', async ({ page }) => {
   await expect(step(page, 'Internet')).toBeFocused();
   expect(asked).toEqual(['password_set {"user":"root","password":"long enough"}']);
 });
+
+test('installs no firmware image but the one that was checked last', async ({ page }) => {
+  const asked = await open(page, 'system');
+  let received = 4;
+  await page.route('**/cgi-bin/cgi-upload', (route) =>
+    route.fulfill({ json: { size: received } }),
+  );
+  const image = (name: string) => ({ name, mimeType: '', buffer: Buffer.from('bits') });
+  const file = page.getByLabel('Choose firmware image …');
+  const install = page.getByRole('button', { name: 'Flash and reboot' });
+  await file.setInputFiles(image('good.bin'));
+  await expect(install).toBeVisible();
+  received = 2;
+  await file.setInputFiles(image('cut.bin'));
+  await expect(page.getByText('2 of 4 bytes received')).toBeVisible();
+  await expect(install).toHaveCount(0);
+  expect(asked).toEqual(['upgrade_test {}']);
+});

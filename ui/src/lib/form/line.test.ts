@@ -83,6 +83,14 @@ describe('a change that may cost the Internet connection', () => {
     expect(storage.size).toBe(0);
   });
 
+  it('does not name the lines of an earlier change', async () => {
+    await change.apply(password);
+    router.wan = line(false);
+    await followed(null, 20_000, 5);
+    await change.apply({ edits: [{ config: 'firewall', op: 'delete', section: 'old' }] });
+    expect(change.down).toEqual([]);
+  });
+
   it('waits for the line after a reload of the page, too', async () => {
     await change.apply(password);
     router.wan = line(false);
