@@ -68,9 +68,7 @@ test('the setup does not drop a password that was typed', async ({ page }) => {
 test('installs no firmware image but the one that was checked last', async ({ page }) => {
   const asked = await open(page, 'system');
   let received = 4;
-  await page.route('**/cgi-bin/cgi-upload', (route) =>
-    route.fulfill({ json: { size: received } }),
-  );
+  await page.route('**/cgi-bin/cgi-upload', (route) => route.fulfill({ json: { size: received } }));
   const image = (name: string) => ({ name, mimeType: '', buffer: Buffer.from('bits') });
   const file = page.getByLabel('Choose firmware image …');
   const install = page.getByRole('button', { name: 'Flash and reboot' });
