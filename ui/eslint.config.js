@@ -11,8 +11,8 @@ const effect =
   "CallExpression:matches([callee.name='$effect'], [callee.object.name='$effect'][callee.property.name='pre'])";
 
 /**
- * A store may be kept when the component that first asked for it is gone. State that this
- * component owned keeps its last value from then on (Svelte warns `derived_inert`).
+ * A store may outlive the component that first requested it. Derived values owned by that component
+ * then keep their last value (Svelte warns `derived_inert`).
  */
 const outliving = {
   derived: 'may outlive the component that owns it: a getter',
@@ -31,7 +31,7 @@ export default ts.config(
     rules: {
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'no-console': 'error',
-      // TypeScript checks names, and knows the browser's types that eslint does not.
+      // TypeScript checks names, and knows browser types that ESLint does not.
       'no-undef': 'off',
     },
   },
@@ -42,7 +42,7 @@ export default ts.config(
     },
     rules: {
       'svelte/no-at-html-tags': 'error',
-      // A style attribute is markup, which the content security policy refuses; `style:` is not.
+      // The content security policy refuses style attributes but not the directive `style:`.
       'no-restricted-syntax': [
         'error',
         {
@@ -56,7 +56,7 @@ export default ts.config(
         { selector: `ClassBody ${derived}`, message: outliving.derived },
         { selector: `ClassBody ${effect}`, message: outliving.effect },
       ],
-      // Parameters are replaced as a whole, never changed in place.
+      // URLSearchParams are replaced as a whole and never mutated.
       'svelte/prefer-svelte-reactivity': 'off',
       'svelte/no-target-blank': 'error',
       'svelte/button-has-type': 'error',

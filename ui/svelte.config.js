@@ -10,13 +10,13 @@ const components = files.filter((file) => file.endsWith('.svelte'));
 export default {
   compilerOptions: {
     runes: true,
-    // Classes are written with every element and rule: a short name is some kilobytes of flash.
+    // Each element and rule repeats its class, so short names save kilobytes of flash.
     cssHash: ({ hash, css, filename }) => {
       const number = components.findIndex((each) => filename.endsWith(`/${each}`));
       return `s${number < 0 ? `-${hash(css)}` : number.toString(36)}`;
     },
-    // Build nodes one by one instead of parsing HTML: the content security policy
-    // asks for Trusted Types, and a router's page has no need to parse markup at run time.
+    // Build nodes one by one, because the content security policy requires Trusted Types and the
+    // page never needs to parse HTML at run time.
     fragments: 'tree',
   },
 };

@@ -6,12 +6,12 @@ import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
 import { staticIcons } from './build/static-icons.ts';
 
-// The page's address: only its origin counts.
+// The router's address, of which only the origin is used.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
 
 /**
- * The policy goes into a meta tag because uhttpd cannot add headers. It is left out of the
- * development server, whose live reload needs inline styles and a web socket.
+ * The policy is in a meta tag because uhttpd cannot add headers. The development server omits it:
+ * live reload needs inline styles and a WebSocket.
  */
 const policy = [
   "default-src 'none'",
@@ -40,7 +40,7 @@ function contentSecurityPolicy(): Plugin {
   };
 }
 
-/** `src/app.ts` fetches the style, for a shadow root as well: no link in the document. */
+/** Removes the style link: `src/app.ts` fetches the sheet, which a shadow root needs, too. */
 function adoptedStyle(): Plugin {
   return {
     name: 'adopted-style',
@@ -52,7 +52,7 @@ function adoptedStyle(): Plugin {
   };
 }
 
-/** The font's licence goes with it. */
+/** Ships the font's licence with the font. */
 function fontLicence(): Plugin {
   const file = new URL('node_modules/@fontsource-variable/inter/LICENSE', import.meta.url);
   return {
@@ -65,19 +65,19 @@ function fontLicence(): Plugin {
   };
 }
 
-/** Loaded at once; what only some parts use is in their own files. */
+/** Modules that every screen loads at once. */
 const shared = [
   /node_modules\/(svelte|esm-env|clsx|@lucide)\//,
   /src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
 ];
 
-/** Health and protection at a glance: for the head of the page, the Overview, their screens. */
+/** Summary of health and protection in the page's header, the Overview and their own screens. */
 const glance = [
   /src\/lib\/health\/(verdict|Sign|Watch|health|live|report)/,
   /src\/lib\/protection\/(StateTag|view)/,
 ];
 
-/** Forms and charts: for most screens but Flows. */
+/** Forms and charts, which most screens but Flows use. */
 const parts = [
   /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/,
   /src\/lib\/(protection\/(setup\/(OnOff|StatusSwitch)|RulesNote)|overview\/engine|help\/Keys)/,
@@ -96,27 +96,27 @@ export default defineConfig({
   ],
   build: {
     target: 'es2022',
-    // These know light-dark(); for older ones each colour would be written twice.
+    // Versions that know light-dark(); for older ones each colour would be written twice.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     sourcemap: false,
-    // Screens are fetched one by one: the loader that names their parts was kilobytes.
+    // Screens are fetched one by one, and the preload list of their parts would cost kilobytes.
     modulePreload: false,
-    // For all screens: app.js fetches it, see there.
+    // One sheet for all screens, which app.js fetches.
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     rolldownOptions: {
-      // app.js keeps its name and its export for a host page that mounts the app itself.
+      // app.js keeps its name and export because host pages mount the app with it.
       input: { index: 'index.html', app: 'src/app.ts' },
       preserveEntrySignatures: 'exports-only',
       output: {
         entryFileNames: (chunk) => (chunk.name === 'app' ? 'app.js' : 'assets/[name]-[hash].js'),
         chunkFileNames: 'assets/[name]-[hash].js',
         codeSplitting: {
-          // Code that several screens share, as one file instead of a dozen with a head each.
+          // Puts shared code into one file instead of a dozen small ones.
           groups: [
             {
               name: 'base',
-              // The common style too: the order of scripts is that of the rules.
+              // Includes the common style, because the order of scripts is the order of CSS rules.
               test: (id) => shared.some((each) => each.test(id)),
               priority: 1,
             },
@@ -136,9 +136,9 @@ export default defineConfig({
   server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
   test: {
     setupFiles: ['src/lib/i18n/setup.ts'],
-    // On a busy machine a test takes many times as long as here.
+    // Tests take many times as long on a busy machine.
     testTimeout: 60_000,
-    // Loading the modules again for each file took two thirds of the time.
+    // Isolation reloads the modules for each file, which takes two thirds of the time.
     isolate: false,
     reporters: ['default', ['junit', { outputFile: '../build/reports/junit/page.xml' }]],
     projects: [
@@ -153,7 +153,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Of a package's files those for browsers: on a server `untrack` of Svelte tracks.
+        // Selects browser builds of packages: in Svelte's server build, `untrack` tracks.
         resolve: { conditions: ['browser'] },
         test: {
           name: 'runes',

@@ -2,9 +2,9 @@
 import type { Environment } from 'vitest/runtime';
 
 /**
- * Runes as in the browser. Compiled for a server, a derived value is recomputed at each read and
- * an effect never runs, so a test could not see what outlives its component. There is no
- * document: unit tests draw nothing.
+ * Vitest environment with browser runes. In a server build, derived values are recomputed at each
+ * read and effects never run, which hides state that outlives its component. There is no document
+ * because unit tests render nothing.
  */
 const environment: Environment = {
   name: 'browser',

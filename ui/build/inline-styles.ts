@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Plugin } from 'vite';
 
-/** `style="a: b; c: d"` of an element; a value with `{` is set by a script already. */
+/** Matches the attribute `style="a: b; c: d"`; Svelte already sets values with `{` by script. */
 const INLINE = /\sstyle="([^"{}]*)"/g;
 
-/** Inline styles as style directives, which set properties by script. */
+/** Converts inline styles to style directives, which set properties by script. */
 export function withoutInlineStyles(markup: string): string {
   return markup.replaceAll(INLINE, (_, list: string) =>
     list
@@ -16,8 +16,8 @@ export function withoutInlineStyles(markup: string): string {
 }
 
 /**
- * The page's policy forbids the attribute `style`, but not a property that a script sets: markup of
- * libraries is changed before it is compiled. Our own has no inline styles.
+ * Rewrites inline styles in the markup of libraries, because the page's policy forbids the
+ * attribute `style` but not properties set by script. Our own markup has no inline styles.
  */
 export function inlineStyles(): Plugin {
   return {

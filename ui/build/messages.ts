@@ -6,7 +6,7 @@ import type { Plugin } from 'vite';
 const id = 'virtual:messages';
 const source = join(import.meta.dirname, '../src/lib');
 
-/** The catalogues of each language by the folder they are in: `{de: {overview: '…/de.json'}}`. */
+/** Returns the catalogues by language and folder: `{de: {overview: '…/de.json'}}`. */
 export function catalogues(): Record<string, Record<string, string>> {
   const found: Record<string, Record<string, string>> = {};
   const files = readdirSync(source, { recursive: true }).map(String).sort();
@@ -18,7 +18,7 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
-/** Parts whose English text the router sends: its file has the keys, as nested objects. */
+/** Parts whose English text the router sends, with their source files of nested keys. */
 export const sentByRouter: Readonly<Record<string, string>> = {
   'health/findings': join(
     import.meta.dirname,
@@ -28,16 +28,16 @@ export const sentByRouter: Readonly<Record<string, string>> = {
 
 const isLate = (part: string): boolean => Object.hasOwn(sentByRouter, part);
 
-/** All messages of one language, by their parts. */
+/** Returns the messages of one language by part. */
 function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;
   return Object.fromEntries(Object.entries(parts).map(([part, file]) => [part, read(file)]));
 }
 
 /**
- * `virtual:messages` exports how to import each language. In the built page a language is one
- * script, and a browser fetches only the one it shows. Parts whose English text the router sends
- * are a second one, which the first screen does not wait for.
+ * Provides `virtual:messages`, which exports an import function per language. In the built page
+ * each language is one script, and a browser fetches only the one it shows. Parts sent by the
+ * router in English are a second script, which the first screen does not wait for.
  */
 export function messages(): Plugin {
   return {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Plugin } from 'vite';
 
-/** An icon of `@lucide/svelte` 1.48: its name, and an element for each line of the drawing. */
+/** Icon data of `@lucide/svelte` 1.48: `node` has one element per line of the drawing. */
 interface IconData {
   name: string;
   size: number;
@@ -15,7 +15,7 @@ const attributesOf = (all: Record<string, string>) =>
     .map(([name, value]) => ` ${name}="${value}"`)
     .join('');
 
-/** The component of an icon as fixed markup with `size` as its only property. */
+/** Returns an icon's component as fixed markup with `size` as its only property. */
 export function staticIcon(component: string): string {
   const data = DATA.exec(component)?.[1];
   if (data === undefined) throw new Error('this icon of @lucide/svelte has no iconData');
@@ -40,8 +40,8 @@ export function staticIcon(component: string): string {
 }
 
 /**
- * A component of `@lucide/svelte` builds its attributes and elements one by one when it is mounted:
- * that took half of the time before the first paint. Fixed markup is copied from a template.
+ * Replaces the components of `@lucide/svelte`, which build their elements one by one at mount and
+ * took half of the time to the first paint. Fixed markup is cloned from a template.
  */
 export function staticIcons(): Plugin {
   return {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Fails when the built page is over its budget. uhttpd does not compress, so raw bytes count.
+// Fails if the built page exceeds its budget. uhttpd does not compress, so raw bytes count.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
-/** Left there by `npm run build`: the page is delivered without it. */
+/** `npm run build` moves the manifest here because the page is delivered without it. */
 const manifest = new URL('../../build/page-manifest.json', import.meta.url);
 const limits = { first: 350_000, total: 1_500_000, files: 30 };
 
@@ -21,8 +21,8 @@ async function filesBelow(folder) {
 }
 
 /**
- * Files that a browser fetches before the page shows: those of a fixed name (document, icon, style,
- * app.js), the chunks that these import, one language, the font. A screen comes later.
+ * Returns the files fetched before the page shows: files with a fixed name (document, icon, style,
+ * app.js), the chunks they import, one language and the font. Screens load later.
  */
 async function firstLoad(files) {
   const chunks = JSON.parse(await readFile(manifest, 'utf8'));
@@ -32,7 +32,7 @@ async function firstLoad(files) {
   const keys = new Set(['index.html', language]);
   for (const key of keys) {
     const { isEntry, imports = [], dynamicImports = [] } = chunks[key];
-    // The document's script and app.js ask for the app at once, others for a screen.
+    // Entries import the app dynamically at once; dynamic imports of other chunks are screens.
     for (const each of [...imports, ...(isEntry ? dynamicImports : [])]) keys.add(each);
   }
   const names = new Set([...keys].map((key) => chunks[key].file));

@@ -8,12 +8,12 @@ import { loadFont } from './lib/shell/font';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
-// All style is built into one file next to this one; the common rules come first, since those of
-// components are meant to prevail. Not in one expression, which Vite would take as a source.
+// The build puts all styles into one file next to this one, with the common rules first because
+// components override them. Vite would treat `new URL(…, import.meta.url)` as an asset.
 const here = import.meta.url;
 type Arguments = Parameters<typeof mountApp>;
 
-/** The interface for a host page; see `mount.ts`. */
+/** Mounts the app for a host page; see `mount.ts`. */
 export async function mount(
   target: Arguments[0],
   options?: Arguments[2],

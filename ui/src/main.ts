@@ -3,7 +3,7 @@ import { mount } from './app';
 
 const target = document.getElementById('fastpath');
 if (target) {
-  // Without a catalogue the page can show only this, in the default language.
+  // Without a catalogue there are no messages, so this text is fixed.
   const broken = 'This page could not be loaded from the router. Reload it.';
   mount(target).catch(() => (target.textContent = broken));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Mounts the app in a document or in the shadow root of a host page: language, style sheet,
- * unmounting. */
+/** Mounts and unmounts the app in a document or in the shadow root of a host page. */
 
 import { mount as mountComponent, unmount } from 'svelte';
 import AppView from './App.svelte';
@@ -11,15 +10,15 @@ import { wear } from './lib/shell/sheets';
 export type { AppOptions };
 
 export interface Mounted {
-  /** Takes the app out again, with its requests, listeners and style sheets. */
+  /** Removes the app with its requests, listeners and style sheets. */
   unmount(): Promise<void>;
-  /** The host page has become dark or light. */
+  /** Applies the host page's dark or light scheme. */
   dress(dark: boolean): void;
 }
 
 /**
- * Mounts the app with its style in `target`, once its messages are loaded. A host page passes a
- * shadow root, so that neither page's style affects the other. @throws when they cannot be fetched
+ * Mounts the app with its style in `target` once its messages are loaded. A host page passes a
+ * shadow root, so that neither page's style affects the other. @throws if they cannot be fetched
  */
 export async function mount(
   target: HTMLElement | ShadowRoot,

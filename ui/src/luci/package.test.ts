@@ -9,7 +9,7 @@ const read = (file: string) => readFileSync(join(app, file), 'utf8');
 const json = (file: string) => JSON.parse(read(file)) as unknown;
 
 interface Entry {
-  /** A screen without one is not in the menu, but has an address. */
+  /** Absent for a screen that has an address but no menu entry. */
   title?: string;
   order: number;
   action: { type: string; path?: string };
@@ -32,7 +32,7 @@ describe('the menu', () => {
     expect(menu['admin/fastpath']?.action).toEqual({ type: 'firstchild' });
   });
 
-  it('names views that are there and rights that there are', () => {
+  it('references only existing views and rights', () => {
     for (const [path, entry] of Object.entries(menu)) {
       expect(Object.keys(entry).sort(), path).toEqual(
         [
@@ -51,7 +51,7 @@ describe('the menu', () => {
   });
 });
 
-/** msgid → msgstr of a PO file as LuCI writes them, each on one line. */
+/** Returns msgid → msgstr of a PO file with one line per message, as LuCI writes them. */
 function messages(file: string): Map<string, string> {
   const found = read(file).matchAll(/^msgid "(.+)"\nmsgstr "(.*)"$/gm);
   return new Map([...found].map((match) => [match[1] ?? '', match[2] ?? '']));
@@ -61,7 +61,7 @@ describe('the texts that LuCI shows', () => {
   const views = readdirSync(join(app, 'htdocs'), { recursive: true })
     .map((file) => join('htdocs', String(file)))
     .filter((file) => file.endsWith('.js'));
-  // As LuCI's build/i18n-scan.pl extracts them: titles, descriptions, and strings in _('…').
+  // The same texts as LuCI's build/i18n-scan.pl: titles, descriptions, and strings in _('…').
   const used = [
     ...Object.values(menu).flatMap((entry) => entry.title ?? []),
     ...Object.values(acl).map((group) => group.description),
@@ -70,14 +70,14 @@ describe('the texts that LuCI shows', () => {
     ),
   ];
 
-  it('are in the template, and nothing else is', () => {
+  it('are exactly the texts of the template', () => {
     expect(used.length).toBeGreaterThan(6);
     expect([...messages('po/templates/fastpath.pot').keys()].sort()).toEqual([
       ...new Set(used.sort()),
     ]);
   });
 
-  it('are all in German, with the same parameters', () => {
+  it('are translated into German with the same parameters', () => {
     const german = messages('po/de/fastpath.po');
     expect([...german.keys()].sort()).toEqual([...new Set(used)].sort());
     for (const [id, text] of german) {
@@ -87,7 +87,7 @@ describe('the texts that LuCI shows', () => {
   });
 });
 
-it('is left as it is by LuCI, whose minifiers break it', () => {
+it('turns off LuCI’s minifiers, which break the page', () => {
   const makefile = read('Makefile');
   expect(makefile).toMatch(/^LUCI_MINIFY_JS:=0$/m);
   expect(makefile).toMatch(/^LUCI_MINIFY_CSS:=0$/m);

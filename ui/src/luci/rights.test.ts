@@ -15,14 +15,14 @@ const acl = JSON.parse(readFileSync(aclFile, 'utf8')) as Record<
   { description: string; read: Group; write: Group }
 >;
 
-/** Calls that change something on the router; all others only read. */
+/** Calls that change something on the router; all other calls only read. */
 const writes = [
   ...['engine', 'flush', 'block_release', 'reinspect', 'rules_update'].map(
     (each) => `fastpath ${each}`,
   ),
   'fastpath.access hash',
   'fastpath.doctor fix',
-  // Has the router send packets to any address.
+  // Makes the router send packets to any address.
   'fastpath.doctor pmtu',
   'file exec',
   ...['reboot', 'upgrade_clean', 'upgrade_start', 'upgrade_test'].map((each) => `rpc-sys ${each}`),
@@ -31,21 +31,21 @@ const writes = [
   'rpc-sys password_set',
 ];
 
-/** Anybody may, before there is a session. */
+/** Calls allowed without a session. */
 const open = ['session login', 'fastpath.access begin', 'fastpath.access login'];
 
 const files = readdirSync(source, { recursive: true })
   .map(String)
   .filter((file) => /\.(svelte|ts)$/.test(file) && !/\.test\.ts$/.test(file));
 
-/** The forms in which the page calls a method, each with how to read object and method. */
+/** Forms in which the page calls a method, each with a function that returns object and method. */
 const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
   [/\bapi\s*\.call\(\s*'(\w+)'/g, ([method]) => `fastpath ${method}`],
   [/\bubus\s*\.call\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
   [/\bapi\s*\.request\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
 ];
 
-/** Where a method's name is a parameter: in the functions that everything above goes through. */
+/** Number of calls whose method is a parameter, by file: all calls above go through them. */
 const passages: Record<string, number> = {
   'lib/api/fastpath.ts': 2,
   'lib/form/change.svelte.ts': 1,
@@ -67,15 +67,15 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
-/** Methods of the daemon that monitoring calls with a reader's rights, and the page does not. */
+/** Read-only methods that monitoring calls and the page does not. */
 const monitoring = ['fastpath metrics'];
 
-/** Objects that are whole interfaces: scripts of the same rights use more of them than the page. */
+/** Scripts with the same rights use more methods of these objects than the page. */
 const whole = (call: string) => call.startsWith('fastpath.');
 
 describe('luci-app-fastpath.json', () => {
-  /** Its files have passwords: a rule source's URL for example. */
-  it('names rpcd’s object uci nowhere', () => {
+  /** Configuration files contain passwords, for example in the URL of a rule source. */
+  it('never grants access to rpcd’s uci object', () => {
     for (const { read, write } of Object.values(acl)) {
       expect([...Object.keys(read.ubus), ...Object.keys(write.ubus)]).not.toContain('uci');
       expect(read.uci).toBeUndefined();
@@ -85,16 +85,16 @@ describe('luci-app-fastpath.json', () => {
   const group = acl['luci-app-fastpath'];
   if (!group) throw new Error(`${aclFile} has no group luci-app-fastpath`);
 
-  it('has one group, described, with rights to read and to write', () => {
+  it('has one group with a description, read rights and write rights', () => {
     expect(Object.keys(acl)).toEqual(['luci-app-fastpath']);
     expect(Object.keys(group)).toEqual(['description', 'read', 'write']);
     expect(group.description).not.toBe('');
-    // Files have passwords: everybody reads them through fastpath.change, which masks those.
+    // Reads go through fastpath.change, which masks the passwords in configuration files.
     expect(Object.keys(group.read)).toEqual(['ubus']);
     expect(Object.keys(group.write)).toEqual(['cgi-io', 'file', 'ubus', 'uci']);
   });
 
-  it('lets a writer have one program run, and two files written', () => {
+  it('lets a writer run one program and write two files', () => {
     const restore = '/sbin/sysupgrade --restore-backup /tmp/backup.tar.gz';
     expect(group.write).toMatchObject({
       'cgi-io': { backup: ['read'], upload: ['write'] },
@@ -106,7 +106,7 @@ describe('luci-app-fastpath.json', () => {
     });
   });
 
-  it('lets a reader make the calls that only read, and no others', () => {
+  it('grants a reader exactly the calls that only read', () => {
     const reads = [...called].filter((call) => !writes.includes(call) && !open.includes(call));
     expect(granted(group.read)).toEqual(expect.arrayContaining(reads));
     expect(
@@ -119,7 +119,7 @@ describe('luci-app-fastpath.json', () => {
     expect(more.filter((call) => !whole(call) || writes.includes(call))).toEqual([]);
   });
 
-  it('lets a writer make the calls that change something, and no others', () => {
+  it('grants a writer exactly the calls that change something', () => {
     const changes = [...called].filter((call) => writes.includes(call));
     expect(granted(group.write)).toEqual(expect.arrayContaining(changes));
     const more = granted(group.write).filter((call) => !changes.includes(call));
@@ -127,7 +127,7 @@ describe('luci-app-fastpath.json', () => {
   });
 });
 
-it('knows every call in the sources', () => {
+it('recognises every call in the sources', () => {
   for (const file of files) {
     const text = readFileSync(join(source, file), 'utf8');
     const all = [...text.matchAll(/\.(call|request)\(/g)].length;
@@ -137,7 +137,7 @@ it('knows every call in the sources', () => {
   }
 });
 
-it('lets somebody without a session log in, and nothing else', () => {
+it('grants only the login without a session', () => {
   const file = join(aclFile, '../fastpath-access.json');
   const access = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { read: Group }>;
   expect(Object.keys(access)).toEqual(['unauthenticated']);

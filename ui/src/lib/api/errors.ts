@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which ubus status and which JSON-RPC error of uhttpd becomes which fault (unreachable, session,
- * denied, absent, gone, slowed, failed). */
+/** Maps ubus status codes and uhttpd's JSON-RPC errors to faults. */
 
 /**
- * Why a call failed, by the reaction of the page:
+ * Kinds of faults, by the reaction of the page:
  *
- * - `unreachable`: no answer, or not one from the router; keep the known state and retry.
+ * - `unreachable`: no answer, or none from the router; keep the known state and retry.
  * - `session`: the session is unknown or has expired; log in again.
- * - `denied`: the session lives, but may not make this call.
- * - `absent`: the router answers, the daemon does not run.
+ * - `denied`: the session is valid, but may not make this call.
+ * - `absent`: the router answers, but the daemon does not run.
  * - `gone`: the object does not exist any more.
- * - `slowed`: too many wrong passwords; refused unread for so many seconds.
- * - `failed`: the daemon refused or could not.
+ * - `slowed`: too many wrong passwords; logins are refused for `seconds`.
+ * - `failed`: the daemon refused the call or failed.
  */
 export type FaultKind =
   'unreachable' | 'session' | 'denied' | 'absent' | 'gone' | 'slowed' | 'failed';
 
-/** A call that did not give an answer. */
 export class Fault extends Error {
-  /** Before it makes sense to try again; 0: at once. */
+  /** Seconds until a retry makes sense; 0 for an immediate retry. */
   readonly seconds: number;
 
   constructor(
@@ -36,7 +34,7 @@ export class Fault extends Error {
 const RPC_OBJECT_NOT_FOUND = -32000;
 const RPC_ACCESS_DENIED = -32002;
 
-/** Names of the ubus status codes, as `ubus_strerror` has them. */
+/** Names of the ubus status codes, from `ubus_strerror`. */
 const statusNames = [
   'Success',
   'Invalid command',
@@ -55,17 +53,17 @@ function statusName(status: number): string {
   return statusNames[status] ?? `status ${status}`;
 }
 
-/** The fault a non-zero ubus status stands for. */
+/** Returns the fault for a non-zero ubus status. */
 export function faultOfStatus(status: number, what: string): Fault {
   const text = `${what}: ${statusName(status)}`;
   if (status === 4) return new Fault('gone', text);
   if (status === 6) return new Fault('denied', text);
-  // Timed out or lost before it reached the daemon: it hangs or has just died.
+  // The call timed out or was lost because the daemon hangs or has just died.
   if (status === 7 || status === 10 || status === 3) return new Fault('absent', text);
   return new Fault('failed', text);
 }
 
-/** The fault a JSON-RPC error stands for. */
+/** Returns the fault for a JSON-RPC error. */
 export function faultOfRpc(code: number, message: string, what: string): Fault {
   const text = `${what}: ${message}`;
   if (code === RPC_ACCESS_DENIED) return new Fault('session', text);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Typed calls of the object `fastpath` and others; whether a refusal means a missing right or a
- * dead session; the login, and how long a session lives (an hour). */
+/** Typed calls of the object `fastpath` and others, and the login. */
 
 import { reasonOf, type Refused } from '../cause/cause';
 import { Fault, type FaultKind } from './errors';
@@ -9,11 +8,11 @@ import { NULL_SESSION, type Ubus } from './ubus';
 
 type Method = Exclude<keyof FastpathApi, 'tick' | 'alert'>;
 
-/** The methods of the ubus object `fastpath`, typed by their schemas. */
+/** Methods of the ubus object `fastpath`, typed by their schemas. */
 export class Fastpath {
   constructor(readonly ubus: Ubus) {}
 
-  /** Calls one of its methods; fails as `request` does. */
+  /** Calls a method of `fastpath`; fails like `request`. */
   async call<M extends Method>(
     method: M,
     args: FastpathApi[M]['request'],
@@ -24,10 +23,10 @@ export class Fastpath {
   }
 
   /**
-   * Calls a method of any object. uhttpd answers a missing grant and a dead session alike, so
-   * after a refusal it is asked which of the two it was: `denied` or `session`.
+   * Calls a method of any object. uhttpd reports a missing grant and a dead session alike, so after
+   * a refusal a second call distinguishes `denied` from `session`.
    *
-   * @param limit how long its answer may take, in milliseconds
+   * @param limit timeout of the answer in milliseconds
    */
   async request(
     object: string,
@@ -45,7 +44,7 @@ export class Fastpath {
     }
   }
 
-  /** Whatever it answers, it only answers to a session that lives. */
+  /** Reports whether the session is valid: rpcd answers no other session. */
   private async sessionLives(): Promise<boolean> {
     const args = { scope: 'ubus', object: 'fastpath', function: 'status' };
     try {
@@ -58,20 +57,20 @@ export class Fastpath {
   }
 }
 
-/** An hour, like LuCI's: long enough to come back to a hidden tab. */
+/** Session timeout in seconds: an hour, as in LuCI, so that a hidden tab stays logged in. */
 const SESSION_S = 3600;
 
-/** A login: the session, and the router's token for the next login of that name here. */
+/** A session, and the router's token for the user's next login in this browser. */
 export interface Login {
   session: string;
-  /** The router throttles attempts with it apart from everybody else's; older ones have none. */
+  /** Logins with a token are throttled separately. `undefined` on older routers. */
   browser: string | undefined;
 }
 
 /**
- * Logs in, makes the new session the one of later calls, and answers it.
+ * Logs in, uses the new session for later calls and returns it.
  *
- * @param browser the token of an earlier login of that name in this browser
+ * @param browser the token of this user's last login in this browser
  * @throws {Fault} `denied` for a wrong name or password, `slowed` after too many of them
  */
 export async function logIn(
@@ -90,19 +89,19 @@ export async function logIn(
   return { session, browser: typeof token === 'string' ? token : undefined };
 }
 
-/** The login that counts wrong passwords; rpcd's own on a router that does not have it. */
+/** Uses the login that counts wrong passwords, or rpcd's login if the router lacks it. */
 async function ask(
   ubus: Ubus,
   args: object,
   browser: string | undefined,
 ): Promise<Record<string, unknown>> {
   try {
-    // Only a page of the router's own origin can read the nonce.
+    // Only a page from the router's own origin can read the nonce.
     const { nonce } = admitted(await ubus.call('fastpath.access', 'begin', {}));
     const own = { ...args, nonce, ...(browser !== undefined && { browser }) };
     return admitted(await ubus.call('fastpath.access', 'login', own));
   } catch (fault) {
-    // Not there, or (to uhttpd the same as no session) granted to nobody.
+    // The object is missing, or granted to nobody, which uhttpd reports as a missing session.
     const missing = fault instanceof Fault && ['absent', 'session', 'gone'].includes(fault.kind);
     if (!missing) throw fault;
     return ubus.call('session', 'login', args);

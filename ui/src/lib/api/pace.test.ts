@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { RequestPace } from './pace';
 
-/** A clock that only moves when somebody sleeps. */
+/** A clock that advances only during `sleep`. */
 function paced() {
   let now = 0;
   const sleep = (ms: number) => {
@@ -16,7 +16,7 @@ function paced() {
   };
 }
 
-it('lets a burst through and then three a second', async () => {
+it('allows a burst and then three requests a second', async () => {
   const { pace, time } = paced();
   for (let i = 0; i < 6; i++) await pace.turn();
   expect(time()).toBe(0);
@@ -24,14 +24,14 @@ it('lets a burst through and then three a second', async () => {
   expect(time()).toBeCloseTo(20_000 / 3, 0);
 });
 
-it('never saves up more than the burst', async () => {
+it('accumulates no more than one burst', async () => {
   const { pace, time, advance } = paced();
   advance(60_000);
   for (let i = 0; i < 8; i++) await pace.turn();
   expect(time() - 60_000).toBeCloseTo(2000 / 3, 0);
 });
 
-it('gives the place of an aborted turn to the next one', async () => {
+it('lets the next turn take the place of an aborted one', async () => {
   const { pace, time } = paced();
   for (let i = 0; i < 6; i++) await pace.turn();
   const stop = new AbortController();

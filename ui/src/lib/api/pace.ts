@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** How many requests may leave the page: 3 a second, 6 at once. */
+/** Rate limit of the page's requests. */
 
-/** The page's limit of requests a second; a short burst may open a screen at once. */
+/** Requests per second; a burst opens a screen without delay. */
 const PER_SECOND = 3;
 const BURST = 6;
 
 /**
- * A token bucket: `turn()` resolves when the next request may leave. Waiting turns whose signal
- * is aborted give their place back, so scrolling through a table does not queue up old requests.
+ * A token bucket: `turn()` resolves when the next request may leave. Aborted turns take no token,
+ * so scrolling through a table does not queue outdated requests.
  */
 export class RequestPace {
   private tokens = BURST;

@@ -5,7 +5,7 @@ import { Fault, type FaultKind } from './errors';
 import { Fastpath, logIn } from './fastpath';
 import { NULL_SESSION, Ubus } from './ubus';
 
-/** A router that gives the same answer to every call, and records its requests. */
+/** A router that gives every call the same answer and records its requests. */
 function router(answer: string | (() => Promise<Response>)) {
   const asked: { params: [string, string, string, object] }[] = [];
   const fetch = (_: unknown, init?: RequestInit) => {
@@ -24,21 +24,21 @@ async function kindOf(call: Promise<unknown>): Promise<FaultKind> {
   return (fault as Fault).kind;
 }
 
-// Answers as uhttpd gave them.
+// Answers recorded from uhttpd.
 const login =
   '{"jsonrpc":"2.0","id":1,"result":[0,{"ubus_rpc_session":"aac174533f5a3989995e0ea5e1a09813",' +
   '"timeout":300,"expires":300,"acls":{},"data":{"username":"root"}}]}';
 const accessDenied = '{"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Access denied"}}';
 
 describe('call', () => {
-  it('answers the data of a call', async () => {
+  it('returns the data of a call', async () => {
     const { ubus, asked } = router('{"jsonrpc":"2.0","id":1,"result":[0,{"x":[1,null]}]}');
     ubus.session = 'abc';
     expect(await ubus.call('fastpath', 'status', { a: 1 })).toEqual({ x: [1, null] });
     expect(asked[0]).toMatchObject({ params: ['abc', 'fastpath', 'status', { a: 1 }] });
   });
 
-  it('answers nothing as an empty table', async () => {
+  it('returns an empty object for an empty answer', async () => {
     const { ubus } = router('{"jsonrpc":"2.0","id":12,"result":[0]}');
     expect(await ubus.call('fastpath', 'empty', {})).toEqual({});
   });
@@ -58,7 +58,7 @@ describe('call', () => {
     expect(await kindOf(router(answer).ubus.call('fastpath', 'status', {}))).toBe(kind);
   });
 
-  it('repeats a call whose answer rpcd has lost, once, and only if it reads', async () => {
+  it('repeats a read-only call once if rpcd lost the answer', async () => {
     const lost = '{"jsonrpc":"2.0","id":1,"result":[5]}';
     const calls = async (method: string, answers: string[]) => {
       const { ubus, asked } = router(() => Promise.resolve(new Response(answers.shift())));
@@ -73,7 +73,7 @@ describe('call', () => {
     expect((await calls('apply', [lost, good])).asked).toBe(1);
   });
 
-  it('is unreachable without an answer, and with another server’s', async () => {
+  it('reports `unreachable` without an answer and for another server', async () => {
     const silent = router(() => Promise.reject(new TypeError('Failed to fetch')));
     expect(await kindOf(silent.ubus.call('fastpath', 'status', {}))).toBe('unreachable');
     const other = router(() => Promise.resolve(new Response('', { status: 502 })));
@@ -94,7 +94,7 @@ describe('call', () => {
 const answers = (data: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: [0, data] });
 
 describe('logIn', () => {
-  it('asks without a session and keeps the new one', async () => {
+  it('logs in without a session and keeps the new one', async () => {
     const { ubus, asked } = router(login);
     ubus.session = 'old';
     const { session, browser } = await logIn(ubus, 'root', 'secret');
@@ -112,7 +112,7 @@ describe('logIn', () => {
     expect(ubus.session).toBe(NULL_SESSION);
   });
 
-  it('says why an empty password is not accepted any more', async () => {
+  it('explains why an empty password is no longer accepted', async () => {
     const cause = { code: 'empty-password', params: { minutes: 15 } };
     const refused = { code: 'denied', text: 'late', cause, wait_s: 0 };
     const message = /^without a password, .* first 15 minutes/;
@@ -127,7 +127,7 @@ describe('logIn', () => {
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject(refused);
   });
 
-  it('says in the language of the page why it failed', async () => {
+  it('explains a failure in the language of the page', async () => {
     await setLanguage('de');
     const path = '/var/run/fastpath-access.json';
     const cause = { code: 'file', params: { what: 'opening', path, said: 'No space left' } };
@@ -142,7 +142,7 @@ describe('logIn', () => {
   it.each([
     ['has no such object', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"none"}}'],
     ['grants it to nobody', accessDenied],
-  ])('asks rpcd itself where the router %s', async (_, refusal) => {
+  ])('falls back to rpcd’s login if the router %s', async (_, refusal) => {
     const asked: string[] = [];
     const fetch = (_url: unknown, init?: RequestInit) => {
       const object = (JSON.parse(String(init?.body)) as { params: string[] }).params[1] ?? '';
@@ -154,7 +154,7 @@ describe('logIn', () => {
     expect(asked).toEqual(['fastpath.access', 'session']);
   });
 
-  it('is denied by rpcd itself, too', async () => {
+  it('reports a refusal by rpcd’s login', async () => {
     const denied = '{"jsonrpc":"2.0","id":2,"result":[6]}';
     const { ubus } = router(denied);
     expect(await kindOf(logIn(ubus, 'root', 'no'))).toBe('denied');
@@ -162,7 +162,7 @@ describe('logIn', () => {
 });
 
 describe('a refused call', () => {
-  /** Refuses every method; the session itself lives or not. */
+  /** Refuses every method; `sessionLives` decides whether the session is valid. */
   function refusing(sessionLives: boolean): Fastpath {
     const fetch = (_: unknown, init?: RequestInit) => {
       const asks = (JSON.parse(String(init?.body)) as { params: string[] }).params[1];

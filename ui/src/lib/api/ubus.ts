@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** ubus calls through uhttpd: 8 s for an answer unless stated; which calls are repeated (once,
- * without a pause) because rpcd lost the answer. Pauses while the router is away:
- * `live/live.svelte.ts`. */
+/** Calls ubus methods through uhttpd, and repeats some calls once if rpcd lost the answer. */
 
 import { Fault, faultOfRpc, faultOfStatus } from './errors';
 import type { RequestPace } from './pace';
 
-/** The session of somebody who has not logged in. */
+/** Session of a client that has not logged in. */
 export const NULL_SESSION = '0'.repeat(32);
 
 /**
- * Calls that only read, of the objects that rpcd runs a program for. rpcd occasionally loses such
- * an answer when two callers ask at once (since March 2026 it closes a program's pipes twice).
+ * Calls that are safe to repeat, of objects for which rpcd runs a program. rpcd may lose such an
+ * answer if two callers ask at once (since March 2026 it closes a program's pipes twice).
  */
 const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|login)$/;
 
-/** A router silent for this long is taken as unreachable; few calls may take longer. */
+/** Timeout of an answer in milliseconds; a few calls pass a longer one. */
 const ANSWER_MS = 8000;
 
 export interface UbusOptions {
-  /** Where uhttpd answers, such as `/ubus`. */
+  /** Address of uhttpd's ubus interface, such as `/ubus`. */
   url: string;
   fetch?: typeof fetch;
-  /** Holds requests back so that a busy page stays below its limit. */
+  /** Delays requests so that a busy page stays below its rate limit. */
   pace?: RequestPace;
 }
 
-/** Calls ubus methods through uhttpd. */
 export class Ubus {
   readonly url: string;
   session = NULL_SESSION;
@@ -41,9 +38,9 @@ export class Ubus {
   }
 
   /**
-   * The data a method answers, `{}` for a method that answers nothing.
+   * Returns the data of an answer, `{}` for an empty one.
    *
-   * @throws {Fault} for every call without an answer; an aborted one throws the signal's reason.
+   * @throws {Fault} without an answer; an aborted call throws the signal's reason
    */
   async call(
     object: string,
@@ -82,13 +79,13 @@ export class Ubus {
   }
 }
 
-/** Whether the object gave no answer: status 5, `No response`. */
+/** Reports whether the answer was lost: status 5, `No response`. */
 function isLost(reply: unknown): boolean {
   if (typeof reply !== 'object' || reply === null || !('result' in reply)) return false;
   return Array.isArray(reply.result) && reply.result[0] === 5;
 }
 
-/** Takes a JSON-RPC reply apart; `what` names the call in a fault's text. */
+/** Returns the data of a JSON-RPC reply; `what` names the call in a fault's text. */
 function readReply(reply: unknown, what: string): Record<string, unknown> {
   if (typeof reply !== 'object' || reply === null) {
     throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);

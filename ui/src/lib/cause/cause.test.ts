@@ -12,7 +12,7 @@ interface Cause {
   properties?: { code?: { enum: string[] } };
 }
 
-/** The codes of a cause, wherever it is defined in the file. */
+/** Returns the codes of a cause, wherever the file defines it. */
 function codes(file: string, title: string): string[] {
   const found: string[] = [];
   JSON.parse(readFileSync(new URL(file, schema), 'utf8'), (_, value: Cause | null) => {
@@ -41,7 +41,7 @@ const listed: Record<Kind, string[]> = {
 };
 
 describe.each(Object.entries({ english, german }))('the reasons in %s', (_, catalogue) => {
-  it.each(Object.entries(listed))('are those of the schema: %s', (kind, wanted) => {
+  it.each(Object.entries(listed))('match the schema: %s', (kind, wanted) => {
     expect(wanted.length).toBeGreaterThan(1);
     const keys = Object.keys(catalogue).filter((key) => key.startsWith(`${kind}.`));
     expect(keys.sort()).toEqual(wanted.map((code) => `${kind}.${code}`).sort());
@@ -67,7 +67,7 @@ describe('a reason', () => {
     );
   });
 
-  it('may contain another one, with its values', async () => {
+  it('may contain another reason with its values', async () => {
     await setLanguage('de');
     const params = { inner: 'underlying', devices: 'pppoe-wan' };
     expect(reason('link', { why: '', cause: { code: 'engine-off', params } })).toBe(
@@ -75,7 +75,7 @@ describe('a reason', () => {
     );
   });
 
-  it('may contain several, each in the one before it', async () => {
+  it('may contain several nested reasons', async () => {
     await setLanguage('de');
     const params = { inner: 'device no-xdp', device: 'wan' };
     expect(reason('engine', { why: '', cause: { code: 'no-program', params } })).toBe(
@@ -83,7 +83,7 @@ describe('a reason', () => {
     );
   });
 
-  it('of a difference may have a refusal and a hint around it', async () => {
+  it('of a difference may be wrapped in a refusal and a hint', async () => {
     await setLanguage('de');
     const params = { inner: 'ignored irq-unnamed', irq: '45', have: '0-3', wanted: '1' };
     expect(reason('difference', { why: '', cause: { code: 'irq-fixed', params } })).toMatch(
@@ -91,7 +91,7 @@ describe('a reason', () => {
     );
   });
 
-  it('of a refusal keeps its own values next to those of the one within it', async () => {
+  it('of a refusal keeps its values next to the values of the nested reason', async () => {
     await setLanguage('de');
     const params = { inner: 'feature-on', said: 'no', feature: 'rx-gro', device: 'lan1' };
     expect(reason('refusal', { why: '', cause: { code: 'step', params } })).toBe(
@@ -99,7 +99,7 @@ describe('a reason', () => {
     );
   });
 
-  it('that this page does not know is as the router sends it', () => {
+  it('unknown to this page is shown as the router sends it', () => {
     const why = 'something new';
     for (const params of [{}, { inner: 'newer' }, { consequence: 'newer' }])
       expect(reason('link', { why, cause: { code: 'newer', params } })).toBe(why);

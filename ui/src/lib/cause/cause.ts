@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Text of a reason that the router sends as a code, for states of engine, inspection, devices and
- * CPUs. */
+/** Texts of reasons that the router sends as codes. */
 
 import { translated, type Params } from '../i18n/t';
 
-/** States that have a reason, faults of a rule source, and refusals; each has its keys in the
- * catalogues of this folder. */
+/** Kinds of reasons; each kind has its own keys in the catalogues of this folder. */
 export type Kind =
   | 'engine'
   | 'revocation'
@@ -23,23 +21,23 @@ export type Kind =
   | 'fault'
   | 'refusal';
 
-/** A reason as the router sends it; an older one sends no `cause`. */
+/** A reason as the router sends it; older routers send no `cause`. */
 export interface Reason {
   why: string;
   cause?: { code: string; params: Params } | undefined;
 }
 
-/** A refusal in the answer of an object: the field `error`. An older router sends no `cause`. */
+/** The field `error` of an answer; older routers send no `cause`. */
 export interface Refused {
   code: string;
   text: string;
   cause?: Reason['cause'];
 }
 
-/** Of reasons within others of another kind: their kind. */
+/** Kinds of nested reasons where they differ from the outer kind. */
 const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf', source: 'fault' };
 
-/** The reason in the language of the page; as the router sends it where the page has no text. */
+/** Returns the reason in the page's language, or the router's text if a code is unknown. */
 export function reason(kind: Kind, { why, cause }: Reason): string {
   if (!cause?.code) return why;
   const { inner = '', consequence, ...params } = cause.params;
@@ -55,7 +53,7 @@ export function reason(kind: Kind, { why, cause }: Reason): string {
   return [whole, then].filter(Boolean).join(' ');
 }
 
-/** The same where the router calls the reason `text`. */
+/** Same as `reason`, for answers with the field `text`. */
 export const reasonOf = (
   kind: Kind,
   { text: why, cause }: { text: string; cause?: Reason['cause'] },

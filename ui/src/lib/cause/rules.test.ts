@@ -15,7 +15,7 @@ describe('the message of an update', () => {
   const of = (code: RulesCause['code'], params = {}, message = 'in English') =>
     updateMessage({ message, cause: { code, params }, sources });
 
-  it('has those of the sources, in the language of the page', async () => {
+  it('contains the messages of the sources in the language of the page', async () => {
     await setLanguage('de');
     const each = `et: Download von ${url} fehlgeschlagen: Der Server antwortete mit einem Fehler`;
     expect(of('sources', { said: 'et: in English' })).toBe(each);
@@ -25,13 +25,13 @@ describe('the message of an update', () => {
     expect(messageOf(et)).toBe(each.slice('et: '.length));
   });
 
-  it('is a step, or a reason of its own', async () => {
+  it('is the present step or a reason', async () => {
     await setLanguage('de');
     expect(of('download', { source: 'et' })).toBe('et wird heruntergeladen');
     expect(of('busy')).toBe('eine andere Aktualisierung läuft');
   });
 
-  it('of a line that is not a rule is in the language of the page, too', async () => {
+  it('names an invalid rule line in the language of the page', async () => {
     await setLanguage('de');
     const params = { file: 'b.rules', line: '3', inner: 'twice', option: 'sid' };
     const cause: SourceCause = { code: 'rule-line', params };
@@ -40,7 +40,7 @@ describe('the message of an update', () => {
     );
   });
 
-  it('is as the router sends it where a source has no code, or none is listed', () => {
+  it('is the router’s text if a source has no code or no source is listed', () => {
     expect(of('', {})).toBe('in English');
     expect(updateMessage({ message: 'older', sources: [] })).toBe('older');
     expect(messageOf({ message: 'older' })).toBe('older');

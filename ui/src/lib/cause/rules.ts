@@ -3,11 +3,11 @@ import type { IpsSource } from '../api/types';
 import type { Params } from '../i18n/t';
 import { reason } from './cause';
 
-/** With its reason, which an older router does not send. */
+/** A message with an optional reason, because older routers send none. */
 type Reported<T extends { message: string; cause: unknown }> = Pick<T, 'message'> &
   Partial<Pick<T, 'cause'>>;
 
-/** Why a source is not used, or not as it is now; empty: it is. */
+/** Returns why a source is unused or outdated; empty if it is neither. */
 export function messageOf({ message: why, cause }: Reported<IpsSource>): string {
   return reason('source', { why, cause });
 }
@@ -18,7 +18,7 @@ type Rules = {
   sources: readonly (Reported<IpsSource> & Pick<IpsSource, 'name'>)[];
 };
 
-/** The step of an update, or its message; it may repeat the messages of the sources. */
+/** Returns the step or message of an update, which may repeat the messages of the sources. */
 export function updateMessage({ message: why, cause, sources }: Rules): string {
   if (cause?.code !== 'sources' && cause?.code !== 'no-rules')
     return reason('rules', { why, cause });

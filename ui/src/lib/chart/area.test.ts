@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { outline, spans, topOf } from './area';
 
 describe('an area', () => {
-  it('is nowhere where the row has no height over the one below', () => {
+  it('is empty where the row is no higher than the row below', () => {
     expect(spans([1, 1, 1], [1, 1, 1], 0, 2)).toEqual([]);
     expect(spans([0, 0], null, 0, 1)).toEqual([]);
     expect(spans([], null, 0, -1)).toEqual([]);
   });
 
-  it('begins and ends at the samples next to it, where its edge rises and falls', () => {
+  it('includes the adjacent samples, where its edge rises and falls', () => {
     expect(spans([1, 1, 1, 2], [1, 1, 1, 1], 0, 3)).toEqual([[2, 3]]);
     expect(spans([2, 0, 0, 0, 2, 2], null, 0, 5)).toEqual([
       [0, 1],
@@ -21,12 +21,12 @@ describe('an area', () => {
     ]);
   });
 
-  it('is only looked for among the samples in view', () => {
+  it('is limited to the samples in view', () => {
     expect(spans([2, 2, 2, 2], null, 1, 2)).toEqual([[1, 2]]);
     expect(spans([2, 0, 0], null, 1, 2)).toEqual([]);
   });
 
-  it('goes forth along its row and back along the one below', () => {
+  it('is outlined along its row and back along the row below', () => {
     const drawn: string[] = [];
     const pen = {
       moveTo: (x: number, y: number) => drawn.push(`M${x} ${y}`),
@@ -43,7 +43,7 @@ describe('an area', () => {
   });
 });
 
-it('shows at least a megabit, and room above the highest', () => {
+it('scales the axis to at least a megabit, with space above the peak', () => {
   expect(topOf(null)).toBe(1e6);
   expect(topOf(5)).toBe(1e6);
   expect(topOf(1e8)).toBe(1.08e8);

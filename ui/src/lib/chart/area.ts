@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Geometry of the stacked areas: where a row has a height, the outline of each such piece, top of
- * the axis (at least 1 Mbit/s). */
+/** Geometry of the stacked areas, and the top of their axis. */
 
 type Row = ArrayLike<number | null | undefined>;
 
-/** A small line's axis should not show its noise full size. */
+/** Minimum top of the axis in bit/s, so that the noise of an idle line stays small. */
 const SMALLEST_TOP = 1e6;
 
 export function topOf(highest: number | null): number {
@@ -12,8 +11,8 @@ export function topOf(highest: number | null): number {
 }
 
 /**
- * The ranges in which a row has a height, as pairs of indexes between `first` and `last`. A range
- * includes the samples next to it, where its edge starts to rise and ends its fall.
+ * Returns the ranges in which `row` is higher than `below`, as pairs of indexes between `first` and
+ * `last`. A range includes the adjacent samples, where its edge begins to rise and ends its fall.
  */
 export function spans(row: Row, below: Row | null, first: number, last: number) {
   const found: [number, number][] = [];
@@ -29,14 +28,14 @@ export function spans(row: Row, below: Row | null, first: number, last: number) 
   return found;
 }
 
-/** Draws an outline: a `Path2D`, or a record in a test. */
+/** Receiver of an outline: a `Path2D`, or a recorder in a test. */
 export interface Pen {
   moveTo: (x: number, y: number) => void;
   lineTo: (x: number, y: number) => void;
   closePath: () => void;
 }
 
-/** One row between two samples, and where values are on the chart. */
+/** A row, the row below it, and the mapping of times and values to the chart. */
 export interface Piece {
   times: Row;
   row: Row;
@@ -45,7 +44,7 @@ export interface Piece {
   y: (value: number) => number;
 }
 
-/** Draws the outline from sample `from` to `to`: forth along the row, back along the one below. */
+/** Draws the outline from sample `from` to `to`, along the row and back along the row below. */
 export function outline(pen: Pen, piece: Piece, [from, to]: [number, number]): void {
   const { times, row, below, x, y } = piece;
   for (let i = from; i <= to; i += 1) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The sample that is pointed at, the zoomed view, and the samples that stay in place meanwhile. */
+/** Cursor and zoom of one chart, and the samples that are frozen meanwhile. */
 
 import type { Sample } from '../live/ring';
 import { spans, type Span } from './series.svelte';
 import { shifted, stretched, within, type Act, type View } from './view';
 
-/** Cursor and zoom of one chart, moved by pointer and keys alike. */
 export class Cursor {
-  /** The place of the sample in `samples`; null when none is pointed at. */
+  /** Index in `samples`; `null` without a cursor. */
   index = $state<number | null>(null);
   zoom = $state.raw<View | null>(null);
-  /** Nothing moves under the cursor: new samples are shown when it has gone. */
+  /** Frozen samples, so that nothing moves under the cursor; `null` while the chart moves. */
   private held = $state.raw<readonly Sample[] | null>(null);
 
   constructor(
@@ -36,13 +35,13 @@ export class Cursor {
     return this.zoom ?? this.whole;
   }
 
-  /** The pointer is over a sample; the chart goes on. */
+  /** Points at a sample while the chart keeps moving. */
   point(index: number | null): void {
     this.index = index;
     if (index === null && !this.zoom) this.held = null;
   }
 
-  /** The sample that was pointed at stays. */
+  /** Freezes the samples so that the cursor stays at its sample. */
   hold(): void {
     if (this.index !== null) this.held ??= this.newest();
   }
@@ -60,7 +59,7 @@ export class Cursor {
     this.held = null;
   }
 
-  /** Does what a key says; false when there was nothing to do. */
+  /** Performs the act of a key; returns `false` if there was nothing to do. */
   act(act: Act): boolean {
     switch (act.kind) {
       case 'move':
@@ -99,7 +98,7 @@ export class Cursor {
     return Math.max(last, 0);
   }
 
-  /** Where zooming keeps the chart in place: the cursor if it is seen. */
+  /** Returns the fixed point of a zoom: the cursor if it is in view, else the middle. */
   private middle(): number {
     const { from, to } = this.view;
     const at = this.index === null ? 0 : (this.samples[this.index]?.at_ms ?? 0) / 1000;

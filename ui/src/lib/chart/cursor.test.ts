@@ -21,7 +21,7 @@ beforeEach(() => {
   );
 });
 
-/** One second later. */
+/** Advances the samples by one second. */
 function tick() {
   live = seconds((live[0]?.at_ms ?? 0) / 1000 + 1, (live.at(-1)?.at_ms ?? 0) / 1000 + 1);
 }
@@ -36,15 +36,15 @@ it('shows the newest sample and follows it', () => {
   expect(cursor.view).toEqual({ from: 1001, to: 1301 });
 });
 
-it('goes on under the pointer', () => {
+it('keeps moving under the pointer', () => {
   cursor.point(100);
   expect(cursor.shown?.at_ms).toBe(1_101_000);
   tick();
   expect(cursor.view.to).toBe(1301);
 });
 
-describe('the cursor of the keys', () => {
-  it('moves by samples and stays at its moment', () => {
+describe('the keyboard cursor', () => {
+  it('moves by samples and stays at its time', () => {
     move(-1);
     expect(cursor.shown?.at_ms).toBe(1_299_000);
     tick();
@@ -58,14 +58,14 @@ describe('the cursor of the keys', () => {
     expect(cursor.shown?.at_ms).toBe(1_001_000);
   });
 
-  it('lets the chart go on when it has gone', () => {
+  it('lets the chart move again when it is gone', () => {
     move(-1);
     tick();
     cursor.point(null);
     expect(cursor.shown?.at_ms).toBe(1_301_000);
   });
 
-  it('has nowhere to go without samples', () => {
+  it('does not move without samples', () => {
     live = [];
     expect(move(-1)).toBe(false);
     expect(cursor.shown).toBeUndefined();
@@ -77,7 +77,7 @@ describe('the cursor of the keys', () => {
   });
 });
 
-it('keeps the sample of a finger that was lifted', () => {
+it('keeps the sample under a lifted finger', () => {
   cursor.point(100);
   cursor.hold();
   tick();
@@ -97,7 +97,7 @@ describe('the zoom', () => {
     expect(cursor.act({ kind: 'reset' })).toBe(false);
   });
 
-  it('keeps the cursor of the keys within', () => {
+  it('keeps the keyboard cursor in view', () => {
     cursor.select({ from: 1100, to: 1150 });
     cursor.act({ kind: 'end', newest: true });
     expect(cursor.shown?.at_ms).toBe(1_150_000);
@@ -107,7 +107,7 @@ describe('the zoom', () => {
     expect(cursor.shown?.at_ms).toBe(1_100_000);
   });
 
-  it('is around the cursor, and ends where the whole is shown again', () => {
+  it('keeps the cursor in place and ends at the whole span', () => {
     cursor.point(99);
     cursor.act({ kind: 'stretch', times: 1 / 2 });
     expect(cursor.view).toEqual({ from: 1050, to: 1200 });
@@ -117,7 +117,7 @@ describe('the zoom', () => {
     expect(cursor.zoom).toBeNull();
   });
 
-  it('is not moved when there is none', () => {
+  it('does not shift the whole span', () => {
     expect(cursor.act({ kind: 'shift', share: 1 / 4 })).toBe(false);
   });
 });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Options of uPlot: axes, areas and their patterns, selection by pointer, colours of the
- * tokens. */
+/** uPlot options: axes, patterned areas, selection by pointer and colours of the page. */
 
 import type uPlot from 'uplot';
 import type { LivePath } from '../path/path';
@@ -10,27 +9,27 @@ import { timeMarks } from './marks';
 import { tileOf } from './texture';
 import type { View } from './view';
 
-/** Colours and type of the page, as a canvas takes them. */
+/** Colours and font of the page in a form that a canvas accepts. */
 export interface Look {
   ink: string;
   line: string;
   surface: string;
   areas: Record<string, string>;
   font: string;
-  /** Pixels of a rem: labels grow with the browser's font size, and so does their space. */
+  /** Pixels per rem: labels and their space grow with the browser's font size. */
   rem: number;
 }
 
 export interface Wanted {
   used: readonly LivePath[];
   look: () => Look;
-  /** Up to when the chart goes, in seconds. */
+  /** Returns the end of the chart in Unix seconds. */
   newest: () => number;
   onselect: (view: View) => void;
   onreset: () => void;
 }
 
-/** The colour of an element marked by `data-colour`: a canvas does not resolve tokens. */
+/** Reads the colours of elements marked `data-colour`: a canvas does not resolve tokens. */
 export function lookOf(figure: HTMLElement): Look {
   const colours: Record<string, string> = {};
   for (const probe of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
@@ -43,12 +42,12 @@ export function lookOf(figure: HTMLElement): Look {
 
 /** Space above the highest mark, in pixels. */
 const EDGE = 8;
-/** Space right of the newest sample, in rem: half of the label of a mark there, with its date. */
+/** Space right of the newest sample in rem: half of a label with its date. */
 const HALF_LABEL = 1.5;
-/** Room between two marks of an axis, in pixels of a font of 16. */
+/** Minimum space between two marks of an axis, in pixels at a font size of 16. */
 const BETWEEN_ROWS = 40;
 const BETWEEN_TIMES = 80;
-/** A shorter drag is a click. */
+/** Minimum drag in pixels; a shorter one is a click. */
 const SHORTEST_DRAG = 6;
 
 export function optionsOf(wanted: Wanted, size: { width: number; height: number }): uPlot.Options {
@@ -90,7 +89,7 @@ function axis(look: () => Look): uPlot.Axis {
   const { rem, font } = look();
   return {
     stroke: () => look().ink,
-    // uPlot reads whole pixels.
+    // uPlot parses only whole pixels.
     font: `${Math.round(0.75 * rem)}px ${font}`,
     grid: { stroke: () => look().line, width: 1 },
     ticks: { show: false },
@@ -144,7 +143,7 @@ function area(
   };
 }
 
-/** A row without height has no area: its edge would be a line in the colour of an idle path. */
+/** Outlines a row where it has height; elsewhere its edge would show as a line of an idle path. */
 function shapeOf(plot: uPlot, number: number, first: number, last: number): Path2D {
   const shape = new Path2D();
   const [times, ...rows] = plot.data;

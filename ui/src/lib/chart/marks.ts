@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of the marks on the axis of time: seconds only when zoomed, the day when it changes. */
+/** Labels of the time axis. */
 
 import { clock, dayOf, minute, sameDay } from '../format/time';
 
 /**
- * A label for each mark. The first mark of each day has the date on a second line, unless all marks
- * are from the day of `now`.
+ * Returns a label for each mark. The first mark of each day has the date on a second line, unless
+ * all marks are from the day of `now`.
  *
  * @param marks Unix seconds, ascending
- * @param step seconds between two of them
+ * @param step seconds between two marks
  */
 export function timeMarks(marks: readonly number[], step: number, now: number): string[] {
   const today = marks.every((at) => sameDay(at * 1000, now * 1000));

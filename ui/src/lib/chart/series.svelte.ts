@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The samples of the chosen span: 5 minutes from the live loop; an hour in steps of 10 s and a day
- * in steps of a minute from the router's history. */
+/** Samples of the chosen span, from the live loop or from the router's history. */
 
 import type { Fastpath } from '../api/fastpath';
 import { Question } from '../live/answer.svelte';
@@ -8,7 +7,7 @@ import type { Live } from '../live/live.svelte';
 import { poll } from '../live/poll.svelte';
 import { samplesOf, SPAN_MS, type Sample } from '../live/ring';
 
-/** How far back a chart looks, and how far its samples are apart. */
+/** Length and step of each span, in seconds. */
 export const spans = {
   minutes: { length_s: SPAN_MS / 1000, step_s: 1 },
   hour: { length_s: 3600, step_s: 10 },
@@ -17,10 +16,9 @@ export const spans = {
 export type Span = keyof typeof spans;
 export const spanNames = Object.keys(spans) as Span[];
 
-/** The samples of a chart, and the choice of its span. */
 export class Series {
   span = $state<Span>('minutes');
-  /** Of the longer spans. */
+  /** Question for the history of a longer span. */
   private older = $state.raw<Question<readonly Sample[]> | null>(null);
 
   constructor(
@@ -32,12 +30,12 @@ export class Series {
     return this.span === 'minutes' ? this.live.samples : (this.older?.answer ?? []);
   }
 
-  /** Whether the router has not answered yet for this span. */
+  /** True until the router has answered for this span. */
   get loading(): boolean {
     return this.span !== 'minutes' && this.older?.answer === null;
   }
 
-  /** In place of the chart while it is loading. */
+  /** Returns the text in place of a chart that is loading. */
   awaiting(loading: string): string {
     return this.live.awaiting(loading);
   }
@@ -47,7 +45,7 @@ export class Series {
     return this.loading ? (this.older?.trouble ?? '') : '';
   }
 
-  /** Samples in steps of 10 or 60 s; those of the last span are dropped. */
+  /** Starts a question for samples in steps of 10 or 60 s; drops the previous span's samples. */
   follow(step_s: 10 | 60): Question<readonly Sample[]> {
     const read = async (signal?: AbortSignal) =>
       samplesOf(await this.api.call('history', { series: 'rate', step_s }, signal));
@@ -57,7 +55,7 @@ export class Series {
   }
 }
 
-/** The samples of a chart, asked for while its component is there. */
+/** Returns the samples of a chart, and polls the router while the calling component exists. */
 export function series(live: Live, api: Fastpath): Series {
   const made = new Series(live, api);
   $effect(() => {

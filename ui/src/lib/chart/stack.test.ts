@@ -20,24 +20,24 @@ describe('stack', () => {
     ]);
   });
 
-  it('has a row for a path as soon as it carried something', () => {
+  it('has a row for each path that carried traffic', () => {
     expect(usedPaths([sample(1, 0, 0, 5)])).toEqual(['slow', 'flowtable', 'hardware']);
   });
 });
 
 describe('digest', () => {
-  it('shows the current rate, the peak and the offloaded share', () => {
+  it('returns the peak, its time and the offloaded share', () => {
     const result = digest([sample(1, 10, 90), sample(2, 50, 350), sample(3, 0, 100)]);
     expect(result).toEqual({ peak: 400, peakAt_ms: 2, offloaded: 0.9 });
   });
 
-  it('has nothing to say of an idle line', () => {
+  it('is null for an idle line', () => {
     expect(digest([])).toBeNull();
     expect(digest([sample(1, 0, 0)])).toBeNull();
   });
 });
 
-it('thins to newest first, the newest always among them', () => {
+it('thins the samples, newest first, and keeps the newest', () => {
   const samples = Array.from({ length: 300 }, (_, i) => sample(i, 1, 1));
   const few = thinned(samples, 10);
   expect(few).toHaveLength(10);

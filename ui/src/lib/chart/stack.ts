@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Order of the stacked paths, which paths are always shown, sums, figures of the summary, rows of
- * the table. */
+/** Order and sums of the stacked paths, and figures and table of the chart. */
 
 import type { LivePath } from '../path/path';
 import { totalOf, type Sample } from '../live/ring';
 import { paths } from '../path/path';
 
-/** Times in seconds, then one row a path of sums from the bottom up to and with that path. */
+/** Unix seconds, then one row per path with the sums of all paths up to this one. */
 export type Stack = number[][];
 
-/** The slow path lies at the bottom, where its height can be read off the axis. */
+/** The slow path is at the bottom, where its height can be read off the axis. */
 export const stackOrder: readonly LivePath[] = [...paths].reverse();
 
-/** Paths that carried something in the samples; the two everybody has are always there. */
+/** Returns the paths that carried traffic; the slow path and the flowtable are always included. */
 export function usedPaths(samples: readonly Sample[]): LivePath[] {
   const always: readonly LivePath[] = ['slow', 'flowtable'];
   return stackOrder.filter(
@@ -37,7 +36,7 @@ export interface Digest {
   offloaded: number;
 }
 
-/** The chart in three numbers; null when nothing was carried. */
+/** Returns the chart's figures; `null` without traffic. */
 export function digest(samples: readonly Sample[]): Digest | null {
   let peak = 0;
   let peakAt_ms = 0;
@@ -56,7 +55,7 @@ export function digest(samples: readonly Sample[]): Digest | null {
   return { peak, peakAt_ms, offloaded: 1 - slow / sum };
 }
 
-/** About `rows` samples evenly spread, newest first: the chart as a table. */
+/** Returns at most `rows` evenly spread samples, newest first, for the table. */
 export function thinned(samples: readonly Sample[], rows: number): Sample[] {
   const step = Math.max(1, Math.ceil(samples.length / rows));
   return samples.filter((_, i) => (samples.length - 1 - i) % step === 0).reverse();

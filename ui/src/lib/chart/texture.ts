@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Lines over the areas of a chart, so that colour is never the only difference. */
+/** Line patterns of a chart's areas, so that paths differ without colour. */
 
 import type { LivePath } from '../path/path';
 
 /** Side of a tile, in pixels. */
 export const TILE = 8;
-/** Opacity of the areas, and of their lines. */
+/** Opacity of the areas and of their lines. */
 export const AREA_ALPHA = 0.72;
 const LINE_ALPHA = 0.75;
 const LINE_WIDTH = 1.4;
 
-/** The lines in a tile: none, dots, slanted, level and crossing ones. */
+/** Lines in a tile: none, dots, diagonal, horizontal and crossing lines. */
 export const textures: Record<LivePath, string> = {
   slow: '',
   inspect: 'M2 2h.01M6 6h.01',
@@ -19,12 +19,12 @@ export const textures: Record<LivePath, string> = {
   ebpf: 'M0 0 8 8M0 8 8 0',
 };
 
-/** Pixels of a tile's side on a canvas: at least one, for a whole pattern. */
+/** Returns the side of a tile in device pixels, at least one. */
 export function sideOf(pixelRatio: number): number {
   return Math.max(1, Math.round(TILE * pixelRatio));
 }
 
-/** The tile of a path, to fill an area of a canvas with. */
+/** Returns the tile with which a canvas fills a path's area. */
 export function tileOf(
   path: LivePath,
   colours: { area: string; lines: string },

@@ -5,13 +5,13 @@ import { actOf, shifted, stretched, within } from './view';
 const whole = { from: 1000, to: 1300 };
 
 describe('a zoomed view', () => {
-  it('is a part of the whole', () => {
+  it('stays within the whole span', () => {
     expect(within({ from: 1100, to: 1200 }, whole, 1)).toEqual({ from: 1100, to: 1200 });
     expect(within({ from: 900, to: 1000 }, whole, 1)).toEqual({ from: 1000, to: 1100 });
     expect(within({ from: 1290, to: 1390 }, whole, 1)).toEqual({ from: 1200, to: 1300 });
   });
 
-  it('does not exist where the whole is shown', () => {
+  it('is null if it covers the whole span', () => {
     expect(within({ from: 900, to: 1400 }, whole, 1)).toBeNull();
     expect(within(whole, whole, 1)).toBeNull();
     expect(within({ from: 1100, to: 1101 }, { from: 1099, to: 1102 }, 1)).toBeNull();
@@ -21,7 +21,7 @@ describe('a zoomed view', () => {
     expect(within({ from: 1100, to: 1100 }, whole, 10)).toEqual({ from: 1075, to: 1125 });
   });
 
-  it('keeps the moment in its place when it is stretched', () => {
+  it('keeps the given time in place when stretched', () => {
     expect(stretched(whole, 1100, 1 / 2)).toEqual({ from: 1050, to: 1200 });
     expect(stretched({ from: 1050, to: 1200 }, 1100, 2)).toEqual(whole);
   });
@@ -44,7 +44,7 @@ describe('keys', () => {
     expect(actOf({ ...event, key })).toEqual(act);
   });
 
-  it('with Shift move the view, and with Ctrl are the browser’s', () => {
+  it('move the view with Shift and are left to the browser with Ctrl', () => {
     const shift = { ...event, shiftKey: true };
     expect(actOf({ ...shift, key: 'ArrowLeft' })).toEqual({ kind: 'shift', share: -0.25 });
     expect(actOf({ ...shift, key: 'ArrowRight' })).toEqual({ kind: 'shift', share: 0.25 });

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The span of time that a chart shows: zoom, shift, and what each key does. */
+/** Zoom and shift of a chart's time span, and the keys for them. */
 
-/** A span in seconds. */
+/** A span in Unix seconds. */
 export interface View {
   from: number;
   to: number;
 }
 
-/** So many samples are seen at least. */
+/** Minimum number of samples in view. */
 const FEWEST = 5;
 
-/** A span within the whole one, and not shorter than a few samples; null where it is the whole. */
+/** Limits a view to the whole span and to a minimum length; `null` if it covers the whole. */
 export function within(view: View, whole: View, step_s: number): View | null {
   const full = whole.to - whole.from;
   const length = Math.max(view.to - view.from, FEWEST * step_s);
@@ -20,18 +20,18 @@ export function within(view: View, whole: View, step_s: number): View | null {
   return { from, to: from + length };
 }
 
-/** The span `times` as long around a moment, which keeps its place. */
+/** Scales the view by `times` around the moment `at`, which keeps its place. */
 export function stretched(view: View, at: number, times: number): View {
   return { from: at - (at - view.from) * times, to: at + (view.to - at) * times };
 }
 
-/** The span moved by a share of its length. */
+/** Moves the view by a share of its length. */
 export function shifted({ from, to }: View, share: number): View {
   const by = (to - from) * share;
   return { from: from + by, to: to + by };
 }
 
-/** The effect of a key; the cursor moves by samples, or to one end. */
+/** Effect of a key. The cursor moves by samples, or to one end of the view. */
 export type Act =
   | { kind: 'move'; by: number }
   | { kind: 'end'; newest: boolean }
@@ -53,7 +53,7 @@ const acts: Record<string, Act> = {
   Escape: { kind: 'reset' },
 };
 
-/** The act of a key; null for one that is not the chart's, such as those with Ctrl. */
+/** Returns the act of a key; `null` for keys without one and keys with Ctrl, Alt or Meta. */
 export function actOf(
   event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'altKey' | 'metaKey'>,
 ): Act | null {

@@ -50,12 +50,12 @@ it('reads lists of CPUs as the kernel writes them', () => {
   expect(has('', 0)).toBe(false);
 });
 
-it('puts pinned tasks on their CPU, and all others on none', () => {
+it('shows pinned tasks on their CPU and omits all others', () => {
   expect(residents(plan, 0)).toEqual([{ kind: 'irq', name: 'lan1-input.0', astray: false }]);
   expect(residents(plan, 2)).toEqual([{ kind: 'management', name: 'Suricata', astray: false }]);
 });
 
-it('marks tasks that are not where the plan has them', () => {
+it('marks tasks on a CPU that the plan does not assign', () => {
   expect(residents(plan, 1)).toEqual([
     { kind: 'irq', name: 'lan1 virtio-output', astray: true },
     { kind: 'queue', name: '0', astray: false },
@@ -63,7 +63,7 @@ it('marks tasks that are not where the plan has them', () => {
   ]);
 });
 
-it('says a kind once for all that is of it', () => {
+it('groups tasks by kind', () => {
   expect(groupsOf(residents(plan, 1)).map(({ kind }) => kind)).toEqual(['irq', 'queue', 'worker']);
 });
 
@@ -71,6 +71,6 @@ it('splits the load into softirq, programs and the rest of the kernel', () => {
   const parts = (busy: number, softirq: number, user: number) =>
     shares({ cpu: 0, busy, softirq, user }).map(({ share }) => Math.round(share * 10));
   expect(parts(0.9, 0.5, 0.3)).toEqual([5, 3, 1]);
-  // Rounding of the three does not leave less than nothing.
+  // The rest is 0 if the rounded parts exceed `busy`.
   expect(parts(0.7, 0.5, 0.3)).toEqual([5, 3, 0]);
 });

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the screen Processors. */
+/** Messages of the screen Processors. */
 export const c = translator<keyof typeof en>('cpu');

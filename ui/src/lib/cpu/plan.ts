@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Interrupts, queues and threads on each CPU, which of them are not as planned, and parts of a
- * CPU's load. */
+/** The work on each CPU, deviations from the plan, and the parts of a CPU's load. */
 
 import type { Cpu, CpuPlan } from '../api/types';
 
-/** Something that runs on a CPU, as the drawing names it. */
+/** A task on a CPU, as the drawing names it. */
 export interface Resident {
   kind: 'irq' | 'rps' | 'thread' | 'queue' | 'worker' | 'management';
-  /** Device, queue or name. */
+  /** Name of the interrupt, queue, thread or program. */
   name: string;
-  /** Where the plan does not have it. */
+  /** The plan assigns another CPU. */
   astray: boolean;
 }
 
-/** Whether a list of CPUs as the kernel writes it (`0-3,8`) has this one. */
+/** Reports whether a CPU list of the kernel (`0-3,8`) contains this CPU. */
 export function has(list: string, cpu: number): boolean {
   return list.split(',').some((run) => {
     const [from = '', to = from] = run.trim().split('-');
@@ -21,7 +20,7 @@ export function has(list: string, cpu: number): boolean {
   });
 }
 
-/** The work on a CPU now, without work that may run on any CPU. */
+/** Returns the work that runs on a CPU now, without work that may run on any CPU. */
 export function residents(plan: CpuPlan, cpu: number): Resident[] {
   const all = plan.cpus.filter(({ online }) => online).map((each) => each.cpu);
   const anywhere = (list: string) => all.length > 1 && all.every((each) => has(list, each));
@@ -51,7 +50,6 @@ export function residents(plan: CpuPlan, cpu: number): Resident[] {
   return found;
 }
 
-/** The work on a CPU, by kind. */
 export function groupsOf(
   found: readonly Resident[],
 ): { kind: Resident['kind']; members: Resident[] }[] {
@@ -59,7 +57,7 @@ export function groupsOf(
   return kinds.map((kind) => ({ kind, members: found.filter((each) => each.kind === kind) }));
 }
 
-/** How a CPU's busy time is divided. */
+/** Splits a CPU's busy time into softirq, programs and the rest of the kernel. */
 export function shares({ busy, softirq, user }: Cpu): { part: Part; share: number }[] {
   const system = Math.max(0, busy - softirq - user);
   return [

@@ -53,14 +53,14 @@ describe('options and defaults', () => {
   const specs = [...main, ...advanced];
 
   it.each(specs.map((spec) => [spec.option, spec] as const))(
-    'are those of the documentation: %s',
+    'match the documentation: %s',
     (option, { range }) => {
       const [, given = '', text = ''] = row(option).exec(setup) ?? [];
       expect(text).not.toBe('');
       const known: Record<string, string> = defaults.export;
       if (option in known) expect(given.trim()).toBe(`\`${known[option]}\``);
       const documented = /(\d+) to (\d+)/.exec(text)?.slice(1).map(Number);
-      // Numbers of 32 bits have no range there.
+      // The documentation gives no range for 32-bit numbers.
       if (documented || range?.[0] !== 0) expect(documented).toEqual(range);
     },
   );
@@ -87,7 +87,7 @@ describe('an address of a collector', () => {
 describe('the enterprise number', () => {
   const { check, range } = advanced.find(({ option }) => option === 'enterprise') ?? {};
 
-  it('is neither that of IANA nor that of reverse elements', () => {
+  it('is neither IANA’s nor the number of reverse elements', () => {
     expect(range).toEqual([1, 2 ** 32 - 1]);
     expect(['29305', '029305'].map((number) => check?.(number))).not.toContain('');
     expect(['1', '32473', '29304'].map((number) => check?.(number))).toEqual(['', '', '']);
@@ -95,7 +95,7 @@ describe('the enterprise number', () => {
 });
 
 describe('a row', () => {
-  it('has the address with its port, and the transport', () => {
+  it('shows the address with its port, and the transport', () => {
     expect(addressOf(section('a', { host: '192.0.2.10' }))).toBe('192.0.2.10:4739');
     expect(addressOf(section('a', { host: '2001:db8::1', port: '2055' }))).toBe(
       '[2001:db8::1]:2055',
@@ -105,7 +105,7 @@ describe('a row', () => {
     expect(transportOf(section('a', { protocol: 'tcp' }))).toBe('IPFIX, TCP');
   });
 
-  it('of another kind is shown without the defaults of IPFIX, and is not edited', () => {
+  it('of another kind has no IPFIX defaults and no form', () => {
     const syslog = section('log', { kind: 'syslog', host: '192.0.2.10' });
     expect(isEditable(syslog)).toBe(false);
     expect(isEditable(section('a', { kind: 'ipfix' }))).toBe(true);
@@ -113,19 +113,19 @@ describe('a row', () => {
     expect([addressOf(syslog), transportOf(syslog)]).toEqual(['192.0.2.10', 'SYSLOG']);
   });
 
-  it('of another kind has the port that the router reports, if it gives none', () => {
+  it('of another kind falls back to the port that the router reports', () => {
     const syslog = section('log', { kind: 'syslog', host: '192.0.2.10' });
     const now = report('log', { kind: 'syslog', port: 514 });
     expect(addressOf(syslog, now)).toBe('192.0.2.10:514');
     expect(addressOf({ ...syslog, values: { ...syslog.values, port: '6514' } }, now)).toBe(
       '192.0.2.10:6514',
     );
-    // The kind has changed since, and with it the default.
+    // The kind has changed since the report, and the default port with it.
     expect(addressOf(syslog, report('log'))).toBe('192.0.2.10');
     expect(addressOf(section('a', { host: '192.0.2.10' }), now)).toBe('192.0.2.10:4739');
   });
 
-  it('has a name by option, section or place', () => {
+  it('is named by its option, section or position', () => {
     expect(nameOf(section('store', {}))).toBe('store');
     expect(nameOf(section('store', { name: 'Flow store' }))).toBe('Flow store');
     expect(nameOf(section('cfg12', {}, '@export[1]'))).toBe('@export[1]');
@@ -135,7 +135,7 @@ describe('a row', () => {
     expect(freeName(['collector', 'collector-2'])).toBe('collector-3');
   });
 
-  it('has a state, each with a sign of its own', () => {
+  it('shows each state with its own sign', () => {
     expect(stateOf(undefined, false)).toBe('new');
     expect(stateOf(undefined, true)).toBe('unknown');
     const stalled = { code: 'stalled', params: {} } as const;
@@ -174,7 +174,7 @@ describe('in the draft', () => {
     return reportOf(reports, draft, found);
   };
 
-  it('a section has the report under its name on the router', () => {
+  it('a section has the report of its name on the router', () => {
     expect(of('store')).toBe(reports[0]);
     expect(of('cfg12')?.sent).toBe(7);
     expect(of('late')).toBeUndefined();
@@ -186,7 +186,7 @@ describe('in the draft', () => {
     expect(of(added)).toBeUndefined();
   });
 
-  it('a problem of any option or of the section makes it refused', () => {
+  it('a section with any problem is refused', () => {
     const [store] = draft.all('fastpath', 'export');
     if (!store) throw new Error('no collector');
     expect(isRefused(draft, store)).toBe(false);
@@ -200,7 +200,7 @@ describe('in the draft', () => {
     expect(isRefused(draft, { ...store, values: { ...store.values, hots: '1' } })).toBe(true);
   });
 
-  it('a section without a form has the problems that the router reports', () => {
+  it('a section without a form shows the problems that the router reports', () => {
     const log = draft.get('fastpath', 'log');
     const store = draft.get('fastpath', 'store');
     if (!log || !store) throw new Error('no collector');
@@ -217,9 +217,9 @@ describe('in the draft', () => {
       ['prot', 'This option does not belong to this section.'],
       ['', 'in English'],
     ]);
-    // Its form has them.
+    // The form of this section shows its problems.
     expect(problemsOf(draft, store)).toEqual([]);
-    // Those of a check come first, and each option has one.
+    // Problems of a check come first, and each option has one.
     draft.problems = [{ ...at, option: 'prot', code: 'newer', text: 'checked' }];
     expect(problemsOf(draft, log)[0]).toEqual(['prot', 'checked']);
     expect(problemsOf(draft, log)).toHaveLength(3);

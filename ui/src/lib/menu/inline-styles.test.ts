@@ -9,7 +9,7 @@ it('sets inline styles of libraries by script', () => {
   );
 });
 
-it('leaves styles that are set by script already', () => {
+it('keeps styles that are already set by script', () => {
   const markup = '<div style="width: {width}px" {style}><p style:color="red"></p></div>';
   expect(withoutInlineStyles(markup)).toBe(markup);
 });

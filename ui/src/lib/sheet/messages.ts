@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages that screens over configuration files share. */
+/** Messages shared by the screens for configuration files. */
 export const s = translator<keyof typeof en>('sheet');
