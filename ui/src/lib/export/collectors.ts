@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Sections `export` and the router's report on each: names, shown states with level and sign, the
- * options of an IPFIX collector with their ranges, and which addresses a collector may have. */
+/** Collectors: names, addresses, states, options of an IPFIX collector and their ranges. */
 
 import type { Export, Level } from '../api/types';
 import { defaultOf } from '../form/defaults';
@@ -12,12 +11,12 @@ import { text, type Section } from '../form/sections';
 export const FILE = 'fastpath';
 export const TYPE = 'export';
 
-/** The kind of collector that this screen edits. */
+/** The kind of collector that this screen can edit. */
 const IPFIX = 'ipfix';
 
 const TIMEOUTS = [1, 3600] as const;
 const NUMBERS = [0, 2 ** 32 - 1] as const;
-/** The enterprise number of reverse elements (RFC 5103). */
+/** Enterprise number of reverse elements (RFC 5103). */
 const REVERSE = 29_305;
 
 /** Options of every collector. */
@@ -33,7 +32,7 @@ export const main: readonly Spec[] = [
   { option: 'enabled', kind: 'switch' },
 ];
 
-/** Options that most collectors do not need. */
+/** Options that few collectors need. */
 export const advanced: readonly Spec[] = [
   { option: 'active_timeout', range: TIMEOUTS },
   { option: 'idle_timeout', range: TIMEOUTS },
@@ -52,27 +51,27 @@ export const advanced: readonly Spec[] = [
 
 const known = [...main, ...advanced].map(({ option }) => option);
 
-/** Options of a collector that this screen does not have. */
+/** Returns the options of a collector that the form does not know. */
 export const othersOf = (section: Section): string[] =>
   Object.keys(section.values).filter((option) => option !== 'kind' && !known.includes(option));
 
 export const kindOf = (section: Section): string => text(section, 'kind', IPFIX);
 export const isEditable = (section: Section): boolean => kindOf(section) === IPFIX;
 
-/** The options as the form shows them: an absent name is that of the section. */
+/** Returns the options of the form; the section's name is the default name. */
 export const mainOf = (section: Section): Spec[] =>
   main.map((each) => (each.option === 'name' ? { ...each, otherwise: ownName(section) } : each));
 
 const ownName = ({ section, label, anonymous }: Section) => label ?? (anonymous ? '' : section);
 
-/** The name of a collector, by which the router reports on it; empty: a new one without. */
+/** Returns the name in the router's report; empty for a new collector without a name. */
 export const nameOf = (section: Section): string => text(section, 'name', ownName(section));
 
-/** An IPv6 address is in brackets where a port follows. */
+/** Appends a port; an IPv6 address is put in brackets. */
 const withPort = (host: string, port: string) =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Address and port, with the default where the section has none; of other kinds the router's. */
+/** Returns address and port. The default port is IPFIX's, or for other kinds the reported one. */
 export function addressOf(section: Section, now?: Export): string {
   const host = text(section, 'host');
   const reported = now?.kind === kindOf(section) ? String(now.port) : '';
@@ -80,13 +79,13 @@ export function addressOf(section: Section, now?: Export): string {
   return host && port ? withPort(host, port) : host;
 }
 
-/** Kind and transport: "IPFIX, UDP". */
+/** Returns kind and transport, such as "IPFIX, UDP". */
 export function transportOf(section: Section): string {
   const transport = text(section, 'protocol', isEditable(section) ? 'udp' : '');
   return [kindOf(section), transport].filter(Boolean).join(', ').toUpperCase();
 }
 
-/** Whether an address can be that of a collector; the daemon resolves no names. */
+/** Reports whether an address can be a collector's; the daemon does not resolve names. */
 export function isHost(host: string): boolean {
   if (host.includes(':')) {
     return URL.canParse(`http://[${host}]`) && !/^ff/i.test(host) && !isUnspecified(host);
@@ -106,7 +105,7 @@ export function isHost(host: string): boolean {
 
 const isUnspecified = (host: string) => new URL(`http://[${host}]`).hostname === '[::]';
 
-/** A name that no collector has. */
+/** Returns a name that no collector has. */
 export function freeName(taken: readonly string[], wanted = 'collector'): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}-${number}`;
@@ -114,8 +113,8 @@ export function freeName(taken: readonly string[], wanted = 'collector'): string
   }
 }
 
-/** `stalled`: the collector does not read; `new`: not written yet; `unknown`: the router does not
- * use the section, since the configuration before it is in force. */
+/** States of a collector. `stalled`: it does not read; `new`: not written yet; `unknown`: the
+ * router still runs a configuration without the section. */
 export type ShownState = Export['state'] | 'stalled' | 'new' | 'unknown';
 
 export function stateOf(now: Export | undefined, written: boolean): ShownState {
@@ -123,7 +122,7 @@ export function stateOf(now: Export | undefined, written: boolean): ShownState {
   return now.state === 'up' && now.cause.code === 'stalled' ? 'stalled' : now.state;
 }
 
-/** How bad each state is, and a sign of its own: colour is never the only difference. */
+/** Level and sign of each state; every sign differs, so that colour is not the only difference. */
 export const looks: Record<ShownState, readonly [Level, string]> = {
   off: ['notice', '–'],
   connecting: ['notice', '…'],
@@ -135,7 +134,7 @@ export const looks: Record<ShownState, readonly [Level, string]> = {
   unknown: ['warning', '?'],
 };
 
-/** The router's report on a section as it is written; undefined: there is none. */
+/** Returns the router's report on a written section; `undefined` without one. */
 export function reportOf(
   reports: readonly Export[],
   draft: Pick<Draft, 'original'>,
@@ -145,17 +144,17 @@ export function reportOf(
   return written && reports.find(({ name }) => name === nameOf(written));
 }
 
-/** The problems of a section whose kind has no form here: option and message. */
+/** Returns option and problem of a section that has no form here. */
 export const problemsOf = (
   draft: Pick<Draft, 'problemsOf'>,
   section: Section,
 ): (readonly [option: string, problem: string])[] =>
   isEditable(section) ? [] : [...draft.problemsOf(FILE, section.section)];
 
-/** Where the form of a section is in the document. */
+/** Returns the id of a section's form in the document. */
 export const formId = (section: Section): string => `fastpath-collector-${section.section}`;
 
-/** Whether the router has refused the section or one of its options. */
+/** Reports whether the section or one of its options has a problem. */
 export const isRefused = (draft: Pick<Draft, 'problem'>, section: Section): boolean =>
   ['', ...known, ...othersOf(section)].some(
     (option) => draft.problem(FILE, section.section, option) !== '',

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the screen Export. */
+/** Messages of the screen Export. */
 export const e = translator<keyof typeof en>('export');

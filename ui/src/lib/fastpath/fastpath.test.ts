@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 describe('ports', () => {
-  it('are kept out and let in again', () => {
+  it('are excluded and included again', () => {
     expect(features.ignored(draft, 'lan4')).toBe(true);
     features.use(draft, 'lan1', false);
     features.use(draft, 'lan4', true);
@@ -45,7 +45,7 @@ describe('ports', () => {
 });
 
 describe('IPv6', () => {
-  it('is kept on the slow path by exactly one exclusion', () => {
+  it('stays on the slow path with exactly one exclusion', () => {
     expect(features.carriesIpv6(draft)).toBe(true);
     features.carryIpv6(draft, false);
     features.carryIpv6(draft, false);
@@ -58,26 +58,26 @@ describe('IPv6', () => {
     expect(draft.edits).toEqual([]);
   });
 
-  it.each(['src_port', 'slow_packets'])('is carried with an exclusion by %s', (option) => {
+  it.each(['src_port', 'slow_packets'])('may be offloaded despite an exclusion by %s', (option) => {
     draft.add('fastpath', 'exclude', { name: 'some', src: '::/0', [option]: '20' });
     expect(features.carriesIpv6(draft)).toBe(true);
     expect(features.excludes(draft).map((each) => text(each, 'name'))).toEqual(['nas', 'some']);
   });
 
-  it('is carried although some of it is excluded', () => {
+  it('may be offloaded although some flows are excluded', () => {
     draft.add('fastpath', 'exclude', { src: '::/0', dest_port: '53' });
     expect(features.carriesIpv6(draft)).toBe(true);
   });
 });
 
 describe('helpers', () => {
-  it('are assigned by fw4 for all unless it is configured otherwise', () => {
+  it('are assigned by fw4 to all zones by default', () => {
     expect(features.automatic(draft)).toBe(true);
     features.setAutomatic(draft, false);
     expect(features.automatic(draft)).toBe(false);
   });
 
-  it('are given to a zone by fw4’s names', () => {
+  it('are assigned to a zone by fw4’s names', () => {
     const zone = () => draft.all('firewall', 'zone')[0] as Section;
     expect(features.helpers.filter((each) => features.helps(zone(), each))).toEqual([
       'ftp',

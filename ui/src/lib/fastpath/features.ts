@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Settings of the fast path that are more than one option: ports left out, IPv6 as an exclusion
- * `::/0`, and the list of conntrack helpers by zone. */
+/** Settings of the fast path that take more than one option: ports, IPv6 and conntrack helpers. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Section } from '../form/sections';
@@ -9,15 +8,14 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
 const FILE = 'fastpath';
 
-/** The section that configures the fast path. */
 export const main = (draft: Pick<Sections, 'all'>): Section | undefined =>
   draft.all(FILE, 'fastpath')[0];
 
-/** Whether a port is excluded from the fast path. */
+/** Reports whether a port is excluded from the fast path. */
 export const ignored = (draft: Pick<Sections, 'all'>, device: string): boolean =>
   list(main(draft), 'ignore_device').includes(device);
 
-/** Lets a port be in the fast path if it can, or keeps it out. */
+/** Includes a port in the fast path or excludes it. */
 export function use(draft: Sections, device: string, on: boolean): void {
   const section = main(draft);
   if (!section) return;
@@ -25,10 +23,10 @@ export function use(draft: Sections, device: string, on: boolean): void {
   draft.set(FILE, section.section, { ignore_device: on ? rest : [...rest, device] });
 }
 
-/** Every IPv6 address: excluded, all of IPv6 stays on the slow path. */
+/** All IPv6 addresses; excluding them keeps IPv6 on the slow path. */
 const IPV6 = '::/0';
 
-/** Options with which an exclusion of all addresses is narrower than a switch says. */
+/** Options that narrow an exclusion, so that it no longer excludes all of IPv6. */
 const conditions = ['dest', 'proto', 'src_port', 'dest_port', 'slow_packets'] as const;
 
 const ipv6Excludes = (draft: Pick<Sections, 'all'>) =>
@@ -37,7 +35,7 @@ const ipv6Excludes = (draft: Pick<Sections, 'all'>) =>
     .filter((each) => text(each, 'src') === IPV6)
     .filter((each) => !conditions.some((option) => text(each, option)));
 
-/** Whether flows of IPv6 may leave the slow path. */
+/** Reports whether IPv6 flows may be offloaded. */
 export const carriesIpv6 = (draft: Pick<Sections, 'all'>): boolean =>
   ipv6Excludes(draft).length === 0;
 
@@ -47,21 +45,21 @@ export function carryIpv6(draft: Sections, on: boolean): void {
   else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
 }
 
-/** The exclusions, except those that have a switch of their own. */
+/** Returns the exclusions without the one that the IPv6 switch sets. */
 export function excludes(draft: Pick<Sections, 'all'>): Section[] {
   const own = ipv6Excludes(draft);
   return draft.all(FILE, 'exclude').filter((each) => !own.includes(each));
 }
 
-/** Helpers that fw4 knows by these names (its helpers.conf), the usual ones first. */
+/** Helpers by fw4's names (its helpers.conf), common ones first. */
 export const helpers = ['ftp', 'tftp', 'sip', 'pptp', 'irc', 'h323', 'snmp', 'amanda'] as const;
 
-/** fw4's names of a helper: H.323 has two parts. */
+/** Returns fw4's names of a helper: H.323 has two parts. */
 const partsOf = (helper: string): string[] => (helper === 'h323' ? ['RAS', 'Q.931'] : [helper]);
 
 const defaults = (draft: Pick<Sections, 'all'>) => draft.all('firewall', 'defaults')[0];
 
-/** Whether fw4 gives every helper that is loaded to every zone that is not the Internet's. */
+/** Reports whether fw4 assigns all loaded helpers to every zone except the Internet's. */
 export const automatic = (draft: Pick<Sections, 'all'>): boolean =>
   isOn(defaults(draft), 'auto_helper', '1');
 
@@ -70,11 +68,11 @@ export function setAutomatic(draft: Sections, on: boolean): void {
   if (section) draft.set('firewall', section.section, { auto_helper: on ? '1' : '0' });
 }
 
-/** Whether a zone's hosts have a helper. */
+/** Reports whether a zone's hosts have a helper. */
 export const helps = (zone: Section, helper: string): boolean =>
   partsOf(helper).every((part) => list(zone, 'helper').includes(part));
 
-/** Gives a zone's hosts a helper, or takes it away. */
+/** Adds or removes a helper for a zone's hosts. */
 export function help(draft: Sections, zone: Section, helper: string, on: boolean): void {
   const parts = partsOf(helper);
   const rest = list(zone, 'helper').filter((each) => !parts.includes(each));

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the screen Fast path. */
+/** Messages of the screen Fast path. */
 export const p = translator<keyof typeof en>('fastpath');

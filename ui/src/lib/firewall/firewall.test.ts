@@ -58,14 +58,14 @@ const zoneOf = (name: string) => {
 };
 
 describe('the matrix', () => {
-  it('has the forwardings that the rules in force allow', () => {
+  it('shows the access that the forwardings allow', () => {
     expect(reaches(draft, 'lan', 'wan')).toBe('yes');
     expect(reaches(draft, 'iot', 'lan')).toBe('no');
     draft.add('firewall', 'forwarding', { src: '*', dest: 'wan' });
     expect(reaches(draft, 'iot', 'wan')).toBe('always');
   });
 
-  it('adds one rule and takes all away', () => {
+  it('adds one forwarding and removes all of them', () => {
     connect(draft, 'iot', 'wan', true);
     connect(draft, 'iot', 'wan', true);
     expect(draft.edits).toMatchObject([{ op: 'add', values: { src: 'iot', dest: 'wan' } }]);
@@ -80,8 +80,8 @@ describe('the matrix', () => {
   });
 });
 
-describe('a zone of guests', () => {
-  it('reaches the Internet, and of the router an address and names', () => {
+describe('a guest zone', () => {
+  it('reaches the Internet, and only DHCP, DNS and ICMPv6 of the router', () => {
     isolate(draft, { network: 'guest' });
     expect(strays(draft)).toEqual([]);
     const guest = zoneOf('guest');
@@ -94,7 +94,7 @@ describe('a zone of guests', () => {
     expect(isIsolated(draft, guest)).toBe(true);
     const rules = draft.all('firewall', 'rule').map((each) => each.values);
     expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53', undefined]);
-    // The types of ICMPv6 that IPv6 requires, and no ping.
+    // The ICMPv6 types that IPv6 requires, without ping.
     expect(rules[3]).toMatchObject({ proto: 'icmp', family: 'ipv6' });
     expect(rules[3]?.['icmp_type']).toEqual(
       expect.arrayContaining(['router-solicitation', 'neighbour-solicitation', 'packet-too-big']),
@@ -103,7 +103,7 @@ describe('a zone of guests', () => {
     expect(rules.every((each) => each['src'] === 'guest' && each['dest'] === undefined)).toBe(true);
   });
 
-  it('is made of one that is there, whatever reached it before', () => {
+  it('is made from an existing zone and removes the access to it', () => {
     expect(isIsolated(draft, zoneOf('iot'))).toBe(false);
     isolate(draft, { zone: zoneOf('iot') });
     expect(isIsolated(draft, zoneOf('iot'))).toBe(true);
@@ -112,7 +112,7 @@ describe('a zone of guests', () => {
     expect(draft.all('firewall', 'rule')).toHaveLength(4);
   });
 
-  it('has a name that fw4 takes and no other zone has', () => {
+  it('has a unique name that fw4 accepts', () => {
     expect(zoneName('a-very-long-network', [])).toBe('a_very_long');
     expect(zoneName('5g', [])).toBe('_5g');
     expect(zoneName('lan', zonesOf(draft))).toBe('lan2');
@@ -123,7 +123,7 @@ describe('a port forward', () => {
   const faults = () => faultsOf(draft).map(({ section, option }) => `${section} ${option}`);
   const whole = { src: 'wan', src_dport: '443', dest: 'lan', dest_ip: '10.0.0.3' };
 
-  it('needs a source zone, a port and a host, each named at its field', () => {
+  it('needs a source zone, a port and a host, and reports each at its field', () => {
     const name = draft.add('firewall', 'redirect', { target: 'DNAT', proto: 'tcp' });
     expect(faultsOf(draft).map(({ option, code }) => [option, code])).toEqual([
       ['src', 'zone-missing'],
@@ -140,7 +140,7 @@ describe('a port forward', () => {
     expect(faults()).toEqual([`${name} dest_ip`]);
   });
 
-  it('leads to the router without a host and a zone, or by an address of the router', () => {
+  it('leads to the router without host and zone, or by the router’s address', () => {
     const here = () => forwardsOf(draft).map((each) => endsHere(draft, each));
     draft.remove('firewall', 'old');
     draft.set('network', 'lan', { ipaddr: ['10.0.0.1/24', '10.0.9.1'] });
@@ -156,7 +156,7 @@ describe('a port forward', () => {
     expect(faults()).toEqual([`${name} dest_ip`]);
   });
 
-  it('has any target but SNAT, as fw4 takes it', () => {
+  it('has any target except SNAT, like fw4', () => {
     draft.remove('firewall', 'old');
     for (const target of ['dnat', 'DNAT', 'drop', 'Snat', 'sn', '']) {
       draft.add('firewall', 'redirect', { target });
@@ -165,7 +165,7 @@ describe('a port forward', () => {
     expect(targets).toEqual(['dnat', 'DNAT', 'drop', undefined]);
   });
 
-  it('has ports with TCP and UDP only', () => {
+  it('needs a port with TCP and UDP only', () => {
     const name = draft.add('firewall', 'redirect', { ...whole, src_dport: '', proto: 'icmp' });
     expect(faults()).toEqual([]);
     draft.set('firewall', name, { proto: 'tcp udp' });
@@ -176,7 +176,7 @@ describe('a port forward', () => {
     expect(faults()).toEqual([`${name} src_dport`]);
   });
 
-  it('that was there before is judged when edited, and one that is off never', () => {
+  it('is checked only if it is edited and enabled', () => {
     expect(faults()).toEqual([]);
     // The router's own file forwards all ports.
     draft.set('firewall', 'old', { name: 'web' });
@@ -198,7 +198,7 @@ it('counts the enabled firewall rules, which the matrix does not show', () => {
   expect(rulesOf(draft)).toBe(before + 1);
 });
 
-describe('ways into an isolated zone', () => {
+describe('rules that open an isolated zone', () => {
   const rule = (values: Options) => draft.add('firewall', 'rule', { target: 'ACCEPT', ...values });
   const redirect = (values: Options) =>
     draft.add('firewall', 'redirect', { src: 'wan', dest_ip: '10.0.30.5', ...values });
@@ -216,14 +216,14 @@ describe('ways into an isolated zone', () => {
     ['a rule in small letters', () => rule({ src: 'lan', dest: 'guest', target: 'accept' })],
     ['a port forward', () => redirect({ dest: 'guest' })],
     ['a port forward to an address', () => redirect({})],
-  ])('are %s', (_, add) => {
+  ])('include %s', (_, add) => {
     expect(ways()).toBe(0);
     add();
     expect(ways()).toBe(1);
     expect(isIsolated(draft, zoneOf('guest'))).toBe(true);
   });
 
-  it('are not rules that let nobody in', () => {
+  it('exclude rules that grant no access', () => {
     rule({ src: 'lan', dest: 'guest', enabled: '0' });
     rule({ src: 'lan', dest: 'guest', target: 'REJECT' });
     rule({ src: 'lan', dest: 'iot' });
@@ -235,7 +235,7 @@ describe('ways into an isolated zone', () => {
     expect(ways()).toBe(0);
   });
 
-  it('are open where fw4 forwards between all zones', () => {
+  it('are not needed if fw4 forwards between all zones', () => {
     draft.add('firewall', 'defaults', { forward: 'ACCEPT' });
     expect(reaches(draft, 'lan', 'guest')).toBe('always');
     expect(isIsolated(draft, zoneOf('guest'))).toBe(false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which redirects are port forwards, which of them the form can express, and the fields that the
- * page requires of one. */
+/** Port forwards: redirects that the form can express, and the fields that the page requires. */
 
 import type { Problem } from '../form/change.svelte';
 import type { Draft } from '../form/draft.svelte';
@@ -9,43 +8,41 @@ import { protocolsOf } from './fw4';
 
 const FILE = 'firewall';
 
-/** Whether a redirect leads connections elsewhere: fw4 takes every target but SNAT for DNAT. */
+/** Reports whether a redirect is a port forward: fw4 takes every target except SNAT for DNAT. */
 export const isForward = (redirect: Section): boolean =>
   !'snat'.startsWith(text(redirect, 'target', 'dnat').toLowerCase());
 
-/** The port forwards; other redirects change where connections come from. */
+/** Returns the port forwards; other redirects change the source of connections. */
 export const forwardsOf = (draft: Pick<Draft, 'all'>): Section[] =>
   draft.all(FILE, 'redirect').filter(isForward);
 
-/** Whether a port forward ends at the router: it names no host, or an address of the router. */
+/** Reports whether a forward ends at the router: it has no host, or the router's address. */
 export function endsHere(draft: Pick<Draft, 'all'>, forward: Section): boolean {
   const [host = ''] = text(forward, 'dest_ip').split('/');
   const own = draft.all('network', 'interface').flatMap((each) => list(each, 'ipaddr'));
   return host === '' || own.some((address) => address.split('/')[0] === host);
 }
 
-/** Other redirects. */
 export const othersOf = (draft: Pick<Draft, 'all'>): Section[] =>
   draft.all(FILE, 'redirect').filter((each) => !isForward(each));
 
-/** The options of the form, which has one value for each. */
+/** Options of the form, which accepts one value for each. */
 const formed = ['enabled', 'name', 'src', 'src_dport', 'dest', 'dest_ip', 'dest_port'];
-/** Further options, without an effect on which connections from outside are forwarded. */
+/** Options that do not change which connections from outside are forwarded. */
 const harmless = [
   ...['target', 'proto', 'family', 'counter', 'log'],
   ...['reflection', 'reflection_src', 'reflection_zone'],
 ];
-/** Choices of the form's protocol. */
 export const protocols = ['tcp', 'udp', 'tcp udp'];
 
-/** The protocols in the form's words. */
+/** Returns the protocols of a forward, spelled as in the form. */
 export const protocolOf = (forward: Section): string => protocolsOf(forward, 'tcpudp').join(' ');
 
-/** An option as text, whether it is one or a list. */
+/** Returns an option as text; list entries are joined with spaces. */
 export const said = ({ values }: Section, option: string): string =>
   [values[option] ?? []].flat().join(' ');
 
-/** Whether the form can show the options that it has, and write them again. */
+/** Reports whether the form can express the options of a forward. */
 export const isFormed = (forward: Section): boolean =>
   protocols.includes(protocolOf(forward)) &&
   formed.every((option) => {
@@ -53,13 +50,13 @@ export const isFormed = (forward: Section): boolean =>
     return entries.length <= 1 && !entries[0]?.startsWith('!');
   });
 
-/** The options that the form does not show: of one that it cannot express, all. */
+/** Returns the options that the form does not show, or all if it cannot express the forward. */
 export const foreignOf = (forward: Section): string[] =>
   Object.keys(forward.values).filter(
     (option) => !isFormed(forward) || ![...formed, ...harmless].includes(option),
   );
 
-/** The names of the sections that an edit is about. */
+/** Returns the names of the sections that an edit affects. */
 function edited(edit: Edit): string[] {
   if (edit.config !== FILE) return [];
   if (edit.op === 'add') return [edit.section ?? edit.id ?? ''];
@@ -67,9 +64,9 @@ function edited(edit: Edit): string[] {
 }
 
 /**
- * The page's requirements for a port forward, which are stricter than fw4's: fw4 skips one without
- * `src`, and forwards all ports where none is named. Without a host it leads to the router whatever
- * `dest` is, so a zone needs a host.
+ * Returns the missing fields of a port forward. The page is stricter than fw4, which skips a
+ * forward without `src` and forwards all ports without `src_dport`. Without a host a forward leads
+ * to the router whatever `dest` is, so a zone requires a host.
  */
 function lacking(forward: Section): { option: string; code: string }[] {
   const ports = protocols.includes(protocolOf(forward));
@@ -83,8 +80,8 @@ function lacking(forward: Section): { option: string; code: string }[] {
 }
 
 /**
- * The fields missing in enabled port forwards. Unedited ones are not checked, nor fields that the
- * router's own file lacks: without a port all of them are forwarded.
+ * Returns the missing fields of edited, enabled port forwards. Fields that the router's own file
+ * lacks are not reported: a forward without a port forwards all ports.
  */
 export function faultsOf(draft: Pick<Draft, 'all' | 'edits' | 'original'>): Problem[] {
   const changed = new Set(draft.edits.flatMap(edited));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** How fw4 reads options: words in any case and abbreviated, protocols, defaults of policies. */
+/** fw4's reading of options: case and abbreviations of words, protocols, default policies. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 
-/** Of several that begin with a word, fw4 takes the first. */
+/** fw4 takes the first word with the given prefix, so the order matters. */
 const policies = ['accept', 'reject', 'drop'] as const;
 const targets = [
   ...policies,
@@ -20,17 +20,17 @@ const targets = [
 const wordOf = <T extends string>(word: string, words: readonly T[]): T | undefined =>
   words.find((each) => word !== '' && each.startsWith(word.toLowerCase()));
 
-/** The target of a rule; none without a valid one. */
+/** Returns the target of a rule; `undefined` if it is invalid. */
 export const targetOf = (rule: Section) => wordOf(text(rule, 'target'), targets);
 
-/** The policy of fw4's defaults. */
+/** Returns the default policy of fw4. */
 export function defaultPolicy(draft: Pick<Draft, 'all'>, option: 'input' | 'forward') {
   // fw4 ignores a second section.
   const [defaults] = draft.all('firewall', 'defaults');
   return wordOf(text(defaults, option, 'drop'), policies);
 }
 
-/** The policy of a zone, which is that of the defaults where it has none. */
+/** Returns the policy of a zone, or the default policy if the zone has none. */
 export function policyOf(draft: Pick<Draft, 'all'>, zone: Section, option: 'input' | 'forward') {
   const own = text(zone, option);
   return own === '' ? defaultPolicy(draft, option) : wordOf(own, policies);
@@ -46,7 +46,7 @@ const numbers: Readonly<Record<string, string>> = {
   '*': 'all',
 };
 
-/** Protocols by their names, sorted; a negated one begins with `!`. */
+/** Returns the sorted names of a section's protocols; a negated name begins with `!`. */
 export function protocolsOf(section: Section, otherwise: string): string[] {
   const given = list(section, 'proto');
   const all = (given.length > 0 ? given : otherwise.split(' ')).flatMap((each) => {

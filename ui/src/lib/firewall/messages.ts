@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the screen Firewall. */
+/** Messages of the screen Firewall. */
 export const w = translator<keyof typeof en>('firewall');

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which zone may open connections to which, networks without a zone, names of new zones; a zone
- * for guests, and the services of the router that it may use. */
+/** Access between zones, networks without a zone, and guest zones. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Options, type Section } from '../form/sections';
@@ -11,21 +10,21 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
 const FILE = 'firewall';
 
-/** A firewall zone as the matrix shows it. */
+/** A firewall zone as a row of the matrix. */
 export interface Zone {
-  /** Its section. */
+  /** Name of the section. */
   section: string;
   name: string;
-  /** Interfaces of /etc/config/network in it. */
+  /** Interfaces of /etc/config/network in the zone. */
   networks: string[];
-  /** Its connections to the router itself are accepted. */
+  /** The router accepts connections from the zone. */
   input: boolean;
-  /** Its networks reach one another. */
+  /** The networks of the zone reach one another. */
   within: boolean;
   masq: boolean;
 }
 
-/** The zones in the order of the file. */
+/** Returns the zones in the order of the file. */
 export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   return draft.all(FILE, 'zone').map((zone) => ({
     section: zone.section,
@@ -37,11 +36,11 @@ export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
   }));
 }
 
-/** How many enabled firewall rules there are, which the matrix does not show. */
+/** Returns the number of enabled firewall rules, which the matrix does not show. */
 export const rulesOf = (draft: Pick<Sections, 'all'>): number =>
   draft.all(FILE, 'rule').filter((each) => isOn(each, 'enabled', '1')).length;
 
-/** The rules that let one zone open connections to another; fw4 takes '*' for every zone. */
+/** Returns the forwardings from one zone to another; fw4 takes '*' for every zone. */
 function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): Section[] {
   return draft
     .all(FILE, 'forwarding')
@@ -50,7 +49,7 @@ function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): S
     .filter((each) => ['*', dest].includes(text(each, 'dest')));
 }
 
-/** `always`: by a rule for every zone, which a single cell cannot remove. */
+/** Returns the access from `src` to `dest`. `always`: a single cell cannot remove it. */
 export function reaches(
   draft: Pick<Sections, 'all'>,
   src: string,
@@ -64,18 +63,18 @@ export function reaches(
   return found.length > 0 ? 'yes' : 'no';
 }
 
-/** Whether fw4 forwards between all zones, by its defaults. */
+/** Reports whether fw4's defaults allow forwarding between all zones. */
 const isOpen = (draft: Pick<Sections, 'all'>): boolean =>
   defaultPolicy(draft, 'forward') === 'accept';
 
-/** Lets `src` open connections to `dest`, or not. */
+/** Allows connections from `src` to `dest`, or removes all forwardings that do. */
 export function connect(draft: Sections, src: string, dest: string, on: boolean): void {
   const found = forwardings(draft, src, dest).map(({ section }) => section);
   if (!on) draft.remove(FILE, ...found);
   else if (found.length === 0) draft.add(FILE, 'forwarding', { src, dest });
 }
 
-/** Networks with an address plan of their own that no zone has: fw4 lets nothing through them. */
+/** Returns the networks without a zone, to and from which fw4 forwards nothing. */
 export function strays(draft: Pick<Sections, 'all'>): string[] {
   const taken = new Set(zonesOf(draft).flatMap(({ networks }) => networks));
   return draft
@@ -84,21 +83,21 @@ export function strays(draft: Pick<Sections, 'all'>): string[] {
     .filter((name) => name !== 'loopback' && !taken.has(name));
 }
 
-/** fw4's longest name of a zone. */
+/** Maximum length of a zone's name in fw4. */
 const NAME = 11;
 
-/** A name for the zone of a network that no other zone has. */
+/** Returns an unused name for the zone of a network. */
 export function zoneName(network: string, zones: readonly Zone[]): string {
   const taken = new Set(zones.map(({ name }) => name));
-  // fw4 leaves out a zone whose name begins with a digit.
+  // fw4 skips a zone if its name begins with a digit.
   const base = network.replaceAll(/[^\w]/g, '_').replace(/^\d/, '_$&').slice(0, NAME);
   const tries = [base, ...[...'23456789'].map((n) => base.slice(0, NAME - 1) + n)];
   return tries.find((name) => !taken.has(name)) ?? base;
 }
 
 /**
- * Services of the router for guests: addresses and names. Without neighbour discovery there is no
- * IPv6 between them at all, and without ICMPv6 errors large packets get lost.
+ * Services of the router for guests: addresses and names. IPv6 does not work without neighbour
+ * discovery, and large packets are lost without ICMPv6 errors.
  */
 const services: { name: string; values: Options }[] = [
   { name: 'DHCP', values: { proto: 'udp', dest_port: '67' } },
@@ -124,7 +123,7 @@ const services: { name: string; values: Options }[] = [
   },
 ];
 
-/** Whether a rule lets a service in: one of the same ports, or with the same types of ICMP. */
+/** Reports whether a rule allows a service: same ports, or same ICMP types. */
 function allows(rule: Section, values: Options): boolean {
   const same = (option: string) => {
     const there = list(rule, option);
@@ -135,8 +134,8 @@ function allows(rule: Section, values: Options): boolean {
 }
 
 /**
- * Makes a zone of guests: to the Internet and nowhere else, not to the router either but for an
- * address and names, and reached from nowhere. Without a zone a new one is made for the network.
+ * Makes a guest zone that reaches only the Internet and the router's services for guests, and that
+ * no zone reaches. For a network, a new zone is created.
  */
 export function isolate(draft: Sections, of: { zone: Zone } | { network: string }): void {
   const zones = zonesOf(draft);
@@ -162,7 +161,7 @@ export function isolate(draft: Sections, of: { zone: Zone } | { network: string 
   }
 }
 
-/** Enabled rules and redirects that let others into a zone, whatever the matrix says. */
+/** Returns the enabled rules and redirects into a zone, which the matrix does not show. */
 export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   const enabled = (type: string) =>
     draft.all(FILE, type).filter((each) => isOn(each, 'enabled', '1'));
@@ -170,7 +169,7 @@ export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   const rules = enabled('rule').filter(
     (each) => leads(each) && text(each, 'src') !== zone.name && targetOf(each) === 'accept',
   );
-  // Without a destination fw4 derives the zone from the address.
+  // fw4 derives the zone from the address if the redirect has no destination.
   const redirects = enabled('redirect').filter(
     (each) =>
       isForward(each) && text(each, 'dest_ip') !== '' && (text(each, 'dest') === '' || leads(each)),
@@ -178,7 +177,7 @@ export function waysIn(draft: Pick<Sections, 'all'>, zone: Zone): Section[] {
   return [...rules, ...redirects];
 }
 
-/** Whether the zones are as `isolate` leaves them; rules may still let somebody in. */
+/** Reports whether the zones are as `isolate` leaves them; rules may still grant access. */
 export function isIsolated(draft: Pick<Sections, 'all'>, zone: Zone): boolean {
   const others = zonesOf(draft).filter(({ name }) => name !== zone.name);
   const open = others.some(

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Columns of flows and of groups, and from which layout (narrow, medium, wide) each is shown. */
+/** Columns of flows and groups, with the narrowest layout that shows each. */
 
 import type { MessageKey } from '../i18n/t';
 import type { Group } from './query';
 
-/** How much of the table there is room for. */
+/** Layouts of the table by its width. */
 export const layouts = ['narrow', 'medium', 'wide'] as const;
 export type Layout = (typeof layouts)[number];
 
 export interface Column {
-  /** The daemon's name to sort by; empty: not sortable. */
+  /** The daemon's name for sorting; empty if the column cannot be sorted. */
   sort: string;
   label: MessageKey;
   numeric: boolean;
-  /** The narrowest layout that has it; `table.css` hides its cells in narrower ones. */
+  /** The narrowest layout with this column; `table.css` hides its cells in narrower ones. */
   from: Layout;
 }
 
@@ -54,7 +54,7 @@ export function columnsFor(group: Group): readonly Column[] {
   return group === '' ? flowColumns : groupColumns;
 }
 
-/** The columns that a layout has, each with its place among all, from 1. */
+/** Returns the columns of a layout with their positions among all columns, from 1. */
 export function columnsIn(group: Group, layout: Layout): { column: Column; place: number }[] {
   return columnsFor(group)
     .map((column, i) => ({ column, place: i + 1 }))

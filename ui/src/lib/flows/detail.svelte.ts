@@ -3,7 +3,7 @@ import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { FlowDetail } from '../api/types';
 
-/** One flow, followed while its panel is open; its last state stays when the flow ends. */
+/** Follows one flow while its panel is open; keeps the last state after the flow ended. */
 export class FollowedFlow {
   detail = $state.raw<FlowDetail | null>(null);
   gone = $state(false);

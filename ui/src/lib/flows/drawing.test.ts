@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { towards, type Slot } from './drawing';
 
-/** A slot for each letter from `first` on; a dot is a row that is not known. */
+/** Returns a slot for each letter, starting at `first`; a dot is an unknown row. */
 function slots(letters: string, first = 0): Slot<{ key: string }>[] {
   return [...letters].map((key, i) => ({
     index: first + i,
@@ -12,7 +12,7 @@ function slots(letters: string, first = 0): Slot<{ key: string }>[] {
 const letters = (all: readonly Slot<{ key: string }>[]) =>
   all.map(({ row }) => row?.key ?? '.').join('');
 
-/** The pictures from `before` to `after`, the portion two rows. */
+/** Returns the frames from `before` to `after` with a portion of two rows. */
 function pictures(before: Slot<{ key: string }>[], after: Slot<{ key: string }>[]): string[] {
   const seen = [];
   let drawn: readonly Slot<{ key: string }>[] = before;
@@ -24,31 +24,31 @@ function pictures(before: Slot<{ key: string }>[], after: Slot<{ key: string }>[
 }
 
 describe('a table is drawn in portions', () => {
-  it('from the top where there was nothing', () => {
+  it('from the top if it was empty', () => {
     expect(pictures([], slots('abcde'))).toEqual(['ab...', 'abcd.', 'abcde']);
   });
 
-  it('at once where rows only change places', () => {
+  it('at once if rows only change places', () => {
     expect(pictures(slots('abcde'), slots('edcba'))).toEqual(['edcba']);
   });
 
-  it('and old rows stay until they are replaced', () => {
+  it('with old rows in place until they are replaced', () => {
     expect(pictures(slots('abcd'), slots('wxyz'))).toEqual(['wxcd', 'wxyz']);
   });
 
-  it('no row in two places', () => {
-    // c moves up; until z comes, its old place is empty.
+  it('with no row in two places', () => {
+    // c moves up; its old place is empty until z is drawn.
     expect(pictures(slots('abc'), slots('cxyz'))).toEqual(['cxy.', 'cxyz']);
     expect(pictures(slots('abc'), slots('xyc'))).toEqual(['xyc']);
     expect(pictures(slots('abcd'), slots('wxdz'))).toEqual(['wxd.', 'wxdz']);
   });
 
-  it('scrolling a little brings new rows at once, a jump leaves no old row', () => {
+  it('at once after a short scroll, and without old rows after a jump', () => {
     expect(pictures(slots('abcd'), slots('cdef', 2))).toEqual(['cdef']);
     expect(pictures(slots('abcd'), slots('wxyz', 90))).toEqual(['wx..', 'wxyz']);
   });
 
-  it('rows that are not known yet wait for nothing', () => {
+  it('without waiting for unknown rows', () => {
     expect(pictures([], slots('a...'))).toEqual(['a...']);
   });
 });

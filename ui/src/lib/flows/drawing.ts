@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** How many new rows of the flow table are drawn between two frames (8), and which stay
- * meanwhile. */
+/** Draws new rows of the flow table in portions, so that a frame stays short. */
 
-/**
- * A slot of the table and the row drawn there; undefined where the row is not known, or not yet.
- */
+/** A slot of the table with its row; `row` is undefined if it is unknown or not drawn yet. */
 export interface Slot<R> {
   index: number;
   row: R | undefined;
 }
 
 /**
- * Rows rendered between two frames: a slow browser needs four milliseconds for style and layout of
- * one, and a new sort order renders all of them again.
+ * Rows rendered between two frames. A slow browser needs four milliseconds per row for style and
+ * layout, and a new sort order renders all rows again.
  */
 export const PORTION = 8;
 
 /**
- * The next frame between `drawn` and `wanted`: rows that are already drawn move at once, up to
- * `portion` new ones appear from the top, and the other slots keep their rows. `done` when nothing
+ * Returns the next frame between `drawn` and `wanted`. Rows that are already drawn move at once, up
+ * to `portion` new ones appear from the top, and the other slots keep their rows. `done` if no row
  * is missing.
  */
 export function towards<R extends { key: string }>(

@@ -18,18 +18,18 @@ import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
 const view = (hash: string) => readView(new URLSearchParams(hash));
 
 describe('the view in the address', () => {
-  it('leaves out default values', () => {
+  it('omits default values', () => {
     expect(writeView(view('')).toString()).toBe('');
   });
 
-  it('comes back as it was written', () => {
+  it('is read as it was written', () => {
     const hash =
       'text=nas+443&path=slow%2Cinspect&proto=udp&vlan=20&host=10.0.0.1&reason=helper' +
       '&group=host&sort=bytes&dir=asc&nat=1&local=1&flow=77';
     expect(writeView(view(hash)).toString()).toBe(hash);
   });
 
-  it('takes nonsense as the default', () => {
+  it('replaces invalid values with defaults', () => {
     const odd = view('path=slow,nonsense&vlan=-4&group=colour&flow=x&dir=sideways');
     expect(odd).toMatchObject({ path: ['slow'], vlan: 0, group: '', flow: 0, desc: true });
     expect(view(`text=${'a'.repeat(500)}`).text).toHaveLength(200);
@@ -51,7 +51,7 @@ describe('the daemon’s query', () => {
     });
   });
 
-  it('leaves local flows out, unless they are asked for', () => {
+  it('excludes local flows unless they are requested', () => {
     const path = [...paths];
     expect(queryOf(view('')).filter).toEqual({ forwarded: true, path });
     expect(queryOf(view('local=1')).filter).toEqual({ path });
@@ -61,7 +61,7 @@ describe('the daemon’s query', () => {
     expect(queryOf(view('reason=helper')).filter).toMatchObject({ forwarded: true });
   });
 
-  it('leaves ended flows out, unless they are asked for', () => {
+  it('excludes ended flows unless they are requested', () => {
     expect(queryOf(view('')).filter?.path).not.toContain('ended');
     expect(queryOf(view('ended=1')).filter).toEqual({ forwarded: true });
     expect(queryOf(view('path=ended')).filter?.path).toEqual(['ended']);
@@ -72,7 +72,7 @@ describe('the daemon’s query', () => {
     }
   });
 
-  it('tells when a flow ended, and its offloaded share', () => {
+  it('returns the end of a flow and its offloaded share', () => {
     const flow = { up_bytes: 100, down_bytes: 900 };
     const events = [
       { at_ms: 1, path: 'flowtable' },
@@ -84,7 +84,7 @@ describe('the daemon’s query', () => {
     expect(end(0, { up_bytes: 0, down_bytes: 0 }).share).toBe(null);
   });
 
-  it('counts flows among those that are not left out', () => {
+  it('does not count hidden flows', () => {
     expect(isFiltered(view(''))).toBe(false);
     expect(isFiltered(view('local=1'))).toBe(false);
     expect(unfiltered(view('local=1&proto=tcp')).local).toBe(true);
@@ -96,14 +96,14 @@ describe('the daemon’s query', () => {
     expect(amongAll(view('path=ended'), 9, left)).toBe(4);
   });
 
-  it('knows whether anything is filtered, and how to stop it', () => {
+  it('detects filters and removes them', () => {
     const filtered = view('host=10.0.0.1&sort=bytes');
     expect(isFiltered(filtered)).toBe(true);
     expect(isFiltered(unfiltered(filtered))).toBe(false);
     expect(unfiltered(filtered).sort).toBe('bytes');
   });
 
-  it('goes from a group to its flows', () => {
+  it('opens the flows of a group', () => {
     expect(intoGroup(view('group=host&sort=ratio'), '10.0.0.1')).toMatchObject({
       group: '',
       host: '10.0.0.1',
@@ -117,7 +117,7 @@ describe('the daemon’s query', () => {
     });
   });
 
-  it('turns the order of the sorted column, starts another with its natural one', () => {
+  it('reverses the sorted column and starts another in its natural order', () => {
     expect(sortedBy(view(''), 'bps', true)).toMatchObject({ sort: 'bps', desc: false });
     expect(sortedBy(view(''), 'src', false)).toMatchObject({ sort: 'src', desc: false });
     expect(sortedBy(view('sort=src'), 'bytes', true)).toMatchObject({ sort: 'bytes', desc: true });
@@ -131,7 +131,7 @@ describe('the window of rows', () => {
     expect(drawn(639_680, 320, 32, 20_000)).toEqual({ first: 19_986, end: 20_000 });
   });
 
-  it('draws nothing of nothing, nor beyond a table that shrank', () => {
+  it('draws nothing of an empty table or beyond its end', () => {
     expect(drawn(0, 320, 32, 0)).toEqual({ first: 0, end: 0 });
     expect(drawn(32_000, 320, 32, 5)).toEqual({ first: 5, end: 5 });
   });
@@ -143,7 +143,7 @@ describe('the window of rows', () => {
     expect(windowAround({ first: 0, end: 5 }, 5).offset).toBe(0);
   });
 
-  it('covers the rows it was fetched for, at any position', () => {
+  it('covers the visible rows at any position', () => {
     for (let first = 0; first < 20_000; first += 97) {
       const visible = { first, end: Math.min(20_000, first + 40) };
       const { offset, limit } = windowAround(visible, 20_000);
@@ -152,7 +152,7 @@ describe('the window of rows', () => {
     }
   });
 
-  it('asks for more before the end is reached', () => {
+  it('fetches more before the end is reached', () => {
     const known = { first: 100, end: 260 };
     expect(isShort(known, { first: 160, end: 200 }, 20_000)).toBe(false);
     expect(isShort(known, { first: 210, end: 250 }, 20_000)).toBe(true);
@@ -171,14 +171,14 @@ describe('rows', () => {
     rows,
   });
 
-  it('go by the page’s own column names, in any order', () => {
+  it('follow the page’s column names in any order', () => {
     const [row] = rowsOf(page(['dst', 'id', 'src'], [['b', 7, 'a']]));
     expect(row).toMatchObject({ kind: 'flow', key: 'f7', flow: { src: 'a', dst: 'b' } });
     const [group] = rowsOf(page(['key', 'flows'], [['10.0.0.1', 3]]));
     expect(group).toMatchObject({ kind: 'group', key: 'g10.0.0.1', group: { flows: 3 } });
   });
 
-  it('keep their places while held, with new figures', () => {
+  it('keep their places while held and update their figures', () => {
     const held = rowsOf(
       page(
         ['id', 'bps'],
@@ -204,7 +204,7 @@ describe('rows', () => {
     expect(inPlace(held, fresh)[1]).toBe(held[1]);
   });
 
-  it('are never there twice', () => {
+  it('are never duplicated', () => {
     expect(distinct(rowsOf(page(['id'], [[1], [2], [1]])))).toHaveLength(2);
   });
 });
@@ -214,14 +214,14 @@ describe('ends of a flow', () => {
 
   const same = { nat_src: flow.src, nat_sport: 1, nat_dst: flow.dst, nat_dport: 443 };
 
-  it('are written as people write them', () => {
+  it('are written with ports, and brackets for IPv6', () => {
     const before = (of: Flow) => endsOf({ ...of, ...same }).map((end) => end.before);
     expect(before(flow)).toEqual(['10.0.0.1:1', '[2001:db8::1]:443']);
     expect(before({ ...flow, proto: 'icmp' })[0]).toBe('10.0.0.1');
     expect(endpoint('2001:db8::1', 0)).toBe('2001:db8::1');
   });
 
-  it('are translated when anything differs on the other side', () => {
+  it('are translated if any address or port differs after NAT', () => {
     expect(isTranslated({ ...flow, ...same })).toBe(false);
     expect(isTranslated({ ...flow, ...same, nat_sport: 2 })).toBe(true);
   });

@@ -17,7 +17,7 @@ const move = (at_ms: number): HostMove => ({
   to: 'lan3',
 });
 
-it('moves of hosts are among the steps, with the path at that time', () => {
+it('lists moves of hosts with the path at that time', () => {
   const steps = history([event(1, 'slow'), event(3, 'flowtable')], [move(2), move(5)]);
   expect(steps.map((step) => [step.at_ms, step.event.path, step.move?.to])).toEqual([
     [1, 'slow', undefined],
@@ -27,6 +27,6 @@ it('moves of hosts are among the steps, with the path at that time', () => {
   ]);
 });
 
-it('there is none without a path', () => {
+it('is empty without a path', () => {
   expect(history([], [move(1)])).toEqual([]);
 });

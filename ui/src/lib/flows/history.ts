@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The history of a flow: its paths, and the moves of its hosts, each with the path it was on. */
+/** History of a flow: its paths, and the moves of its hosts. */
 
 import type { FlowEvent, HostMove } from '../api/types';
 
 export interface Step {
   at_ms: number;
-  /** The path from then on. */
+  /** The path from this step on. */
   event: FlowEvent;
-  /** A host moved, and the flow was renewed. */
+  /** A host moved to another port, and the flow was renewed. */
   move?: HostMove;
 }
 
-/** Both in the order of their time; a flow that has no path yet has no moves either. */
+/** Returns paths and moves in the order of time; empty if the flow has no path yet. */
 export function history(events: FlowEvent[], moves: HostMove[]): Step[] {
   const first = events[0];
   if (!first) return [];

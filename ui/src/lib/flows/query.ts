@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Filters, grouping and order of the flow table: in the address, as the daemon's query, and after
- * a click on a column or a group. */
+/** Filters, grouping and order of the flow table, in the address and as the daemon's query. */
 
 import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
 import { isLocal, isPath, paths, type Aside } from '../path/path';
 
 export type Group = NonNullable<FlowsQuery['group']>;
 
-/** The view of the table, as it stands in the address. */
+/** The view of the table, kept in the address. */
 export interface View {
   text: string;
   path: Path[];
   proto: string;
-  /** 0: every VLAN. */
+  /** 0 for every VLAN. */
   vlan: number;
   host: string;
   reason: Reason | '';
@@ -20,15 +19,14 @@ export interface View {
   sort: string;
   desc: boolean;
   nat: boolean;
-  /** Flows that are not forwarded are shown, too. */
+  /** Shows flows that are not forwarded, too. */
   local: boolean;
-  /** Connections that are over are shown, too. */
+  /** Shows ended connections, too. */
   ended: boolean;
-  /** Id of the flow in the detail panel; 0: closed. */
+  /** Id of the flow in the detail panel; 0 if it is closed. */
   flow: number;
 }
 
-/** Changes parts of the view. */
 export type Change = (next: Partial<View>) => void;
 
 const DEFAULT_SORT = 'bps';
@@ -54,7 +52,7 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** The address of a view; defaults are left out. */
+/** Returns the address of a view without defaults. */
 export function writeView(view: View): URLSearchParams {
   const { text, proto, vlan, host, reason, group, desc, flow } = view;
   const path = view.path.join(',');
@@ -65,7 +63,7 @@ export function writeView(view: View): URLSearchParams {
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** Which flows are left out: those that are not forwarded, and those that are over. */
+/** Reports which flows are hidden: local ones and ended ones. */
 export function hides(view: View): Record<Aside, boolean> {
   return {
     local: !view.local && !isLocal(view.reason),
@@ -73,7 +71,7 @@ export function hides(view: View): Record<Aside, boolean> {
   };
 }
 
-/** The daemon's query for a view, without its place in the table. */
+/** Returns the daemon's query for a view, without its position in the table. */
 export function queryOf(view: View): FlowsQuery {
   const filter = filterOf(view);
   const { local, ended } = hides(view);
@@ -100,19 +98,19 @@ export function isFiltered(view: View): boolean {
   return Object.keys(filterOf(view)).length > 0;
 }
 
-/** Of `total` flows, how many a view without filters has. */
+/** Returns how many of `total` flows a view without filters shows. */
 export function amongAll(view: View, total: number, left: Record<Aside, number>): number {
   const hidden = hides(view);
   const out = (hidden.local ? left.local : 0) + (hidden.ended ? left.ended : 0);
   return Math.max(0, total - out);
 }
 
-/** The same columns and order, without any filter. */
+/** Returns the view without filters, with the same columns and order. */
 export function unfiltered(view: View): View {
   return { ...view, text: '', path: [], proto: '', vlan: 0, host: '', reason: '' };
 }
 
-/** The view of a group's single flows, which a click on its row opens. */
+/** Returns the view of a group's flows, which a click on its row opens. */
 export function intoGroup(view: View, key: string): View {
   const flat: View = { ...view, group: '', sort: DEFAULT_SORT, desc: true };
   switch (view.group) {
@@ -131,7 +129,7 @@ export function intoGroup(view: View, key: string): View {
   }
 }
 
-/** The next order for a click on a column: numbers start with the largest, text with A. */
+/** Returns the order after a click on a column: largest numbers first, text from A. */
 export function sortedBy(view: View, column: string, numeric: boolean): View {
   if (view.sort === column) return { ...view, desc: !view.desc };
   return { ...view, sort: column, desc: numeric };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** A page of flows or groups as rows; addresses with ports, protocols with ports, translation. */
+/** Rows of the flow table, and addresses and ports of a flow's ends. */
 
 import type { Flow, FlowDetail, FlowPage, TopRow } from '../api/types';
 
-/** A row of the table: one flow, or one group of them. */
+/** A row of the table: a flow or a group of flows. */
 export type Row =
   { kind: 'flow'; key: string; flow: Flow } | { kind: 'group'; key: string; group: TopRow };
 
-/** The rows of a page as objects, by the page's own column names. */
+/** Returns the rows of a page as objects, keyed by the page's column names. */
 export function rowsOf(page: FlowPage): Row[] {
   const grouped = !page.cols.includes('id');
   return page.rows.map((cells) => {
@@ -21,27 +21,25 @@ export function rowsOf(page: FlowPage): Row[] {
   });
 }
 
-/**
- * The held rows with their figures from the new page; no row changes its place.
- */
+/** Returns the held rows in their places with figures from the new page. */
 export function inPlace(held: readonly Row[], fresh: readonly Row[]): Row[] {
   const known = new Map(fresh.map((row) => [row.key, row]));
   return held.map((row) => known.get(row.key) ?? row);
 }
 
-/** The rows without a key's second appearance: a flow may move between two pages' reading. */
+/** Removes duplicates: a flow may move between the reading of two pages. */
 export function distinct(rows: readonly Row[]): Row[] {
   const seen = new Set<string>();
   return rows.filter((row) => !seen.has(row.key) && seen.add(row.key));
 }
 
-/** `10.0.0.1:443`, `[2001:db8::1]:443`, or the bare address where there are no ports. */
+/** Returns `10.0.0.1:443`, `[2001:db8::1]:443`, or the bare address if the port is 0. */
 export function endpoint(address: string, port: number): string {
   if (port === 0) return address;
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Whether either end looks different from the other side. */
+/** Reports whether NAT changes an address or a port of the flow. */
 export function isTranslated(flow: Flow): boolean {
   return (
     flow.src !== flow.nat_src ||
@@ -51,7 +49,7 @@ export function isTranslated(flow: Flow): boolean {
   );
 }
 
-/** ICMP carries its id where ports would be: not worth a colon. */
+/** Reports whether the flow has ports. ICMP has its id in their place, which is not shown. */
 function hasPorts(flow: Flow): boolean {
   return ['tcp', 'udp', 'sctp', 'dccp', 'udplite'].includes(flow.proto);
 }
@@ -66,7 +64,6 @@ export interface End {
   device: string;
 }
 
-/** The initiator and the responder. */
 export function endsOf(flow: Flow): [End, End] {
   const ported = hasPorts(flow) ? 1 : 0;
   const end = (host: 'src' | 'dst', port: 'sport' | 'dport', side: 'in' | 'out'): End => ({
@@ -80,7 +77,7 @@ export function endsOf(flow: Flow): [End, End] {
   return [end('src', 'sport', 'in'), end('dst', 'dport', 'out')];
 }
 
-/** When an ended flow was over, and the offloaded share of its bytes; null without any. */
+/** Returns the time at which a flow ended and its offloaded share; `null` without bytes. */
 export function endOf({ flow, events, offloaded_bytes }: FlowDetail) {
   const bytes = flow.up_bytes + flow.down_bytes;
   return {

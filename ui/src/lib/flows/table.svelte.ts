@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** When a page of the flow table is asked for, and when rows keep their place: pointer, focus,
- * pause. */
+/** The fetched rows of the flow table, held in place while the user reads them. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -9,31 +8,31 @@ import type { Live } from '../live/live.svelte';
 import { distinct, inPlace, rowsOf, type Row } from './rows';
 import { isShort, windowAround, type Range } from './window';
 
-/** Why a page was asked for: only the user's own doing may change rows under the pointer. */
+/** Cause of a fetch: only the user's actions may move rows under the pointer. */
 type Cause = 'query' | 'scroll' | 'refresh';
 
 /**
- * A window of the daemon's flow table. The daemon filters, sorts and pages; this holds the rows
- * around the visible ones and keeps in place the rows that are being read.
+ * A window of the daemon's flow table. The daemon filters, sorts and pages; this class holds the
+ * rows around the visible ones and keeps rows in place while the user reads them.
  */
 export class FlowWindow {
   rows = $state.raw<readonly Row[]>([]);
   /** Index of the first of `rows` in the whole table. */
   offset = $state(0);
-  /** Rows the filter lets through; null before the first answer. */
+  /** Number of matching rows; `null` before the first answer. */
   matched = $state<number | null>(null);
   total = $state(0);
-  /** The rows belong to an older query; the new answer is pending. */
+  /** The rows belong to an older query; the answer to the new one is pending. */
   stale = $state(true);
   trouble = $state('');
-  /** Refreshes that would have moved rows while somebody read them. */
+  /** Number of updates held back because they would move rows that the user reads. */
   held = $state(0);
-  /** Nothing moves until the user says so. */
+  /** The user has paused updates. */
   paused = $state(false);
-  /** Pointer or focus is on the rows. */
+  /** The pointer or the focus is on the rows. */
   reading = $state(false);
 
-  /** Null until the first query is known; nothing is requested before. */
+  /** `null` before the first query; nothing is requested until then. */
   private query: FlowsQuery | null = null;
   private visible: Range = { first: 0, end: 40 };
   private pending: { rows: readonly Row[]; offset: number } | null = null;
@@ -48,7 +47,7 @@ export class FlowWindow {
     return { first: this.offset, end: this.offset + this.rows.length };
   }
 
-  /** Another filter, order or grouping: starts over at the top. */
+  /** Starts over at the top with another filter, order or grouping. */
   ask(query: FlowsQuery): void {
     this.query = query;
     this.stale = true;
@@ -56,14 +55,14 @@ export class FlowWindow {
     void this.fetch('query');
   }
 
-  /** The rows now drawn; fetches more when they come near the end of the known rows. */
+  /** Sets the drawn rows; fetches more near the end of the known rows. */
   show(visible: Range): void {
     this.visible = visible;
     if (this.matched === null || this.stale) return;
     if (isShort(this.known, visible, this.matched)) void this.fetch('scroll');
   }
 
-  /** New figures are to be had. */
+  /** Fetches new figures; while paused, only counts the update. */
   refresh(): void {
     if (this.paused) this.held += 1;
     else if (this.query && !this.asking) void this.fetch('refresh');
@@ -87,7 +86,7 @@ export class FlowWindow {
   pause(paused: boolean): void {
     this.paused = paused;
     if (paused) {
-      // The answer to an earlier request would arrive later.
+      // The answer to an earlier refresh would arrive during the pause.
       if (this.asking?.cause === 'refresh') this.stop();
       return;
     }
@@ -101,7 +100,7 @@ export class FlowWindow {
   }
 
   private async fetch(cause: Cause): Promise<void> {
-    // A scroll waits for the running scroll's answer: only the last position counts.
+    // Only the last position counts, so a scroll waits for the running fetch.
     if (cause === 'scroll' && this.asking && this.asking.cause !== 'refresh') return;
     this.stop();
     const asking = { stop: new AbortController(), cause };

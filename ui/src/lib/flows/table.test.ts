@@ -5,7 +5,7 @@ import type { Fastpath } from '../api/fastpath';
 import type { FlowsQuery } from '../api/types';
 import { FlowWindow } from './table.svelte';
 
-/** A daemon with this many flows whose order the test decides. */
+/** A daemon with this many flows, in an order that the test decides. */
 class Daemon {
   ids: number[] = [];
   asked: FlowsQuery[] = [];
@@ -46,14 +46,14 @@ it('shows the first rows of a query', () => {
 describe('a refresh', () => {
   beforeEach(() => daemon.ids.reverse());
 
-  it('moves rows when nobody reads', async () => {
+  it('moves rows if nobody reads them', async () => {
     table.refresh();
     await settled();
     expect(keys()).toEqual(['f1000', 'f999', 'f998']);
     expect(table.held).toBe(0);
   });
 
-  it('moves nothing under the pointer, counts, and catches up when it leaves', async () => {
+  it('holds rows under the pointer and catches up when it leaves', async () => {
     table.read(true);
     table.refresh();
     await settled();
@@ -66,14 +66,14 @@ describe('a refresh', () => {
     expect(table.held).toBe(0);
   });
 
-  it('is not shown when its answer comes after the pause', async () => {
+  it('is dropped if its answer arrives after the pause', async () => {
     table.refresh();
     table.pause(true);
     await settled();
     expect(keys()).toEqual(['f1', 'f2', 'f3']);
   });
 
-  it('asks for nothing while paused, and for everything after', async () => {
+  it('requests nothing while paused and refreshes afterwards', async () => {
     table.pause(true);
     const before = daemon.asked.length;
     table.refresh();
@@ -91,7 +91,7 @@ describe('a refresh', () => {
   });
 });
 
-it('fetches further rows when they come near, and only then', async () => {
+it('fetches further rows only near the end of the known rows', async () => {
   const before = daemon.asked.length;
   table.show({ first: 10, end: 50 });
   await settled();
@@ -123,7 +123,7 @@ it('starts at the top for another query, even under the pointer', async () => {
   expect(keys()).toEqual(['f5', 'f6']);
 });
 
-it('keeps its rows and says so when the daemon refuses', async () => {
+it('keeps its rows and reports a refusal of the daemon', async () => {
   daemon.fault = new Fault('failed', 'fastpath flows: Invalid argument');
   table.refresh();
   await settled();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The VLANs that the filter of the flow table offers, asked for once. */
+/** VLANs in the filter of the flow table, requested once. */
 
 import type { App } from '../shell/app.svelte';
 import { vlansOf } from '../topology/model';
 
-/** The VLANs to choose from, asked for once. */
 class KnownVlans {
   all = $state.raw<readonly number[]>([]);
 
-  /** All of them, and the chosen one even if it is not known. */
+  /** Returns all VLANs, with the chosen one even if it is unknown. */
   with(chosen: number): readonly number[] {
     if (chosen === 0 || this.all.includes(chosen)) return this.all;
     return [...this.all, chosen].sort((a, b) => a - b);

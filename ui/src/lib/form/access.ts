@@ -9,7 +9,7 @@ function zone(name: string): string {
   return name === '*' ? f('exposes.every') : f('exposes.zone', { zone: name });
 }
 
-/** From where to where; of a code that this page does not know, the router's own text. */
+/** Describes the access as a sentence, or with the router's text for an unknown code. */
 export function sentenceOf({ code, from, to, ports, name, text }: Access): string {
   const target = code === 'port' ? to : zone(to);
   const known = { from: zone(from), to: target, ports: ports || f('access.all') };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** A change of the configuration as the page follows it: check, apply, when it is confirmed,
- * reverted or rolled back; its time limits (60 s to confirm, 120 s where a connection dials again,
- * 3 or 12 s to settle, 35 s at most). */
+/** Checks and applies a change of the configuration, and follows it until it is kept or rolled
+ * back. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -18,59 +17,57 @@ import type { Edit } from './sections';
 /** A problem of an option or a section, found by the router or by the page. */
 export type Problem = Omit<Api.Problem, 'code' | 'params'> & { code: string; params?: Params };
 
-/** An older router does not send `label` and `what`. */
+/** Older routers do not send `label` and `what`. */
 export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 
-/** The content of a change: edits, or the number of an older change to undo, with `since` every
- * later one too. */
+/** Content of a change: edits, or the number of a change to undo, with `since` including all later
+ * changes. */
 export type Wanted = { edits: readonly Edit[] } | { undo: number; since?: boolean };
 
-/** The effects of a change that is not applied yet. */
+/** Effects of a change before it is applied. */
 export interface Review {
   problems: Problem[];
   diff: Line[];
   cuts: Api.Cut[];
-  /** Exposures to the Internet. */
   exposes?: Exposure[];
-  /** Access between zones that it grants or withdraws; an older router does not send it. */
+  /** Access between zones that the change grants or withdraws; older routers do not send it. */
   access?: Access[];
 }
 
-/** A newer router may send other codes. */
+/** Newer routers may send other codes. */
 export type Access = Omit<Api.Access, 'code'> & { code: string };
 
-/** The consent of the administrator: to a cut, to zones opened to the Internet, and to the end of
- * connections that new rules may forbid. */
+/** Consents of the administrator: to a connectivity loss, to zones opened to the Internet, and to
+ * the end of connections that new rules may forbid. */
 export type Consent = Pick<
   Api.ChangeApi['apply']['request'],
   'cut_ok' | 'accept_exposure' | 'end_connections'
 >;
 
-/** A change that is in force and is rolled back unless it is confirmed. */
+/** A change in force that is rolled back unless it is confirmed. */
 export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Reported> &
   Partial<Pick<Api.Pending, Reported>> & { diff: Line[]; problems?: readonly Problem[] };
 type Reported = 'mine' | 'in_force';
 
-/** How a change ended. */
 export type Ended = Api.Ended;
 
 /** A change that has ended, with its diff. */
 export type Done = Omit<Api.Past, 'diff' | 'undoable_since'> &
   Partial<Pick<Api.Past, 'undoable_since'>> & { diff: Line[] };
 
-/** How a change of this page is proved, and the action at its end. */
+/** Callbacks of the component that applies a change. */
 export interface Care {
-  /** Asked before it is confirmed, in addition to the router's own state. */
+  /** Checked before the confirmation, in addition to the router's own state. */
   proof?: () => Promise<boolean>;
-  /** Done before the change is shown as kept: screens of the files have to show the new ones. */
+  /** Called before the change is shown as kept, so that screens show the new files. */
   reread?: () => Promise<void>;
 }
 
-/** How the last change on this page ended: `kept`, rolled back by a user or by the timer, or by the
- * page because a connection did not come back. */
+/** Outcome of this page's last change: kept, or why it was rolled back. `line-down`: a connection
+ * did not come back. */
 export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut' | 'line-down';
 
-/** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
+/** A refusal within an answer, because objects of rpcd's plug-ins cannot fail a call. */
 export class Refusal extends Fault {
   constructor(
     readonly code: string,
@@ -88,11 +85,11 @@ export function answerOf(reply: Record<string, unknown>): Record<string, unknown
   return reply;
 }
 
-/** The object `fastpath.change`. */
+/** Calls of the object `fastpath.change`. */
 export class Router {
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}
 
-  /** @throws {Fault} a `Refusal` when the router understood and does not want to */
+  /** @throws {Fault} a `Refusal` if the router refuses the call */
   async ask(
     method: keyof Api.ChangeApi,
     args: object,
@@ -103,48 +100,54 @@ export class Router {
   }
 }
 
-/** Time in which the page has to find the router again. */
+/** Time in seconds for the page to reach the router again. */
 export const UNDO_S = 60;
-/** The same where a connection dials again: the provider may hold the old session for a while. */
+/** Same for a reconnect: the provider may hold the old session for a while. */
 export const REDIAL_S = 120;
-/** The page rolls back this long before the router does, to say why. */
+/** The page rolls back this long before the router does, to report the reason. */
 const LAST_CALL_MS = 6000;
 /**
- * The router brings a change into force after it has answered: only a later answer proves that it
- * is still reachable. Where the router does not know, the page waits this long. Interfaces take
+ * Delay before a confirmation if the router does not report `in_force`. The router applies a change
+ * after it has answered, so only a later answer proves that it is reachable. Interfaces take
  * longest; other settings cannot disconnect anybody.
  */
 const SETTLE_MS = 12_000;
 const SETTLE_OTHERS_MS = 3000;
-/** A part that never comes into force, such as a line nobody answers, must not undo the rest. */
+/** Limit for a part that never comes into force, such as a silent WAN, so the rest is kept. */
 const PATIENCE_MS = 35_000;
 const cutting = ['network', 'firewall'];
-/** An unreachable router does not answer: the page asks again soon. */
+/** Timeout of polls: an unreachable router does not answer, so the page asks again soon. */
 const ASK_MS = 2500;
-/** Staging and comparing takes a small router its time. */
+/** Timeout of calls that stage and compare files, which takes a small router some time. */
 const APPLY_MS = 25_000;
 
 const OWN = 'fastpath.change';
 const LINES = 'fastpath.change.lines';
 
-/** The one change that may be under way on a router, seen from this page. */
+/**
+ * The one change that may be under way on a router, seen from this page.
+ *
+ *     apply -> pending -+- confirm -> kept
+ *                       +- revert --> reverted, line-down
+ *                       +- timeout -> expired, power-cut, line-down
+ */
 export class Change {
-  /** In force, waiting for its confirmation. */
+  /** In force and not confirmed. */
   pending = $state.raw<Pending | null>(null);
-  /** When it is rolled back, by this browser's clock. */
+  /** Time of the rollback, by this browser's clock. */
   until_ms = $state(0);
   /** The last changes, newest first. */
   changes = $state.raw<readonly Done[]>([]);
   outcome = $state<Outcome>('');
-  /** The change that ended so. */
+  /** The change with this outcome. */
   ended = $state.raw<Ended | null>(null);
-  /** Problems for which the daemon refused the last change of this page. */
+  /** Problems for which the daemon refused this page's last change. */
   refused = $state.raw<readonly Problem[]>([]);
-  /** The page made the pending one, and confirms it when it can. */
+  /** This page made the pending change, and confirms it when it can. */
   own = $state(false);
-  /** Edits are on their way to the router. */
+  /** Edits are being sent to the router. */
   busy = $state(false);
-  /** Connections that were up before the change and are down. */
+  /** Connections that were up before the change and are down now. */
   down = $state.raw<readonly string[]>([]);
   readonly router: Router;
   private care: Care = {};
@@ -165,7 +168,7 @@ export class Change {
     return reply as unknown as Review;
   }
 
-  /** Brings edits into force, for a while: `follow` confirms them. */
+  /** Applies edits for a limited time; `follow` confirms them. */
   async apply(wanted: Wanted, consent: Consent = {}, note = '', care: Care = {}): Promise<void> {
     this.busy = true;
     try {
@@ -182,7 +185,7 @@ export class Change {
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;
       const given = Number(reply['seconds'] ?? seconds);
       this.begun(reply['id'] as number, given, settle, care);
-      // The router counts from the request, and answers when the change is in force.
+      // The router counts from the request, not from its answer.
       this.until_ms = asked + given * 1000;
       this.storage.setItem(LINES, JSON.stringify(lines));
     } finally {
@@ -190,13 +193,13 @@ export class Change {
     }
   }
 
-  /** The Internet connections as they are; none where the daemon does not answer. */
+  /** Returns the Internet connections; empty if the daemon does not answer. */
   private async wan(signal?: AbortSignal): Promise<readonly Wan[]> {
     const reply = await this.api.request('fastpath', 'status', {}, signal).catch(tolerated);
     return ((reply ?? {})['wan'] ?? []) as readonly Wan[];
   }
 
-  /** Whether each connection that was up before the change is up again. */
+  /** Reports whether each connection that was up before the change is up again. */
   private async linesBack(signal: AbortSignal): Promise<boolean> {
     const lines = JSON.parse(this.storage.getItem(LINES) ?? '[]') as string[];
     if (lines.length === 0) return true;
@@ -205,7 +208,7 @@ export class Change {
     return this.down.length === 0;
   }
 
-  /** The edits that undo a change come from the router, which has the previous values. */
+  /** Returns the edits; to undo a change, the router derives them from the previous values. */
   private async editsOf(wanted: Wanted): Promise<readonly Edit[]> {
     if ('edits' in wanted) return wanted.edits;
     const { undo: id, since = false } = wanted;
@@ -214,7 +217,7 @@ export class Change {
     return reply['edits'] as readonly Edit[];
   }
 
-  /** The router has begun a change for this page, asked by whatever method. */
+  /** Tracks a change that the router has begun for this page, by any method. */
   begun(id: number, seconds: number, settle = SETTLE_MS, care: Care = {}): void {
     this.care = care;
     this.refused = [];
@@ -229,7 +232,7 @@ export class Change {
     this.pending = { id, at_ms: Date.now(), user: '', note: '', diff: [], left_s: seconds };
   }
 
-  /** Requests the pending and the past changes; determines how a change of this page ended. */
+  /** Requests the pending and the past changes, and determines how this page's change ended. */
   async refresh(signal?: AbortSignal): Promise<void> {
     const limit = this.pending ? ASK_MS : undefined;
     const reply = await this.router.ask('pending', {}, signal, limit);
@@ -252,27 +255,26 @@ export class Change {
     this.end(ended);
   }
 
-  /** Reads the last changes. */
   async list(signal?: AbortSignal): Promise<void> {
     const reply = await this.router.ask('list', {}, signal);
     this.changes = (reply['changes'] ?? []) as Done[];
   }
 
-  /** Keeps a change; also one of this administrator's from another window. */
+  /** Keeps the pending change, which may come from another window of this user. */
   async confirm(): Promise<void> {
     if (this.pending) await this.router.ask('confirm', { id: this.pending.id });
     await this.refresh();
   }
 
-  /** Rolls a change back at once. */
+  /** Rolls the pending change back at once. */
   async revert(): Promise<void> {
     if (this.pending) await this.router.ask('revert', { id: this.pending.id });
     await this.refresh();
   }
 
   /**
-   * Follows a change until it has ended, through the time in which the router cannot be reached.
-   * One of this page's own is confirmed as soon as the router answers after it.
+   * Follows a change until it has ended, also while the router is unreachable. Confirms a change of
+   * this page as soon as an answer proves that it works.
    */
   async follow(signal: AbortSignal): Promise<void> {
     await this.refresh(signal).catch(tolerated);
@@ -293,7 +295,7 @@ export class Change {
     }
   }
 
-  /** Whether the answer just had was one of a router that works as the change wants it. */
+  /** Reports whether the change is in force, or has had its time if that is unknown. */
   private proven(): boolean {
     if (!this.pending) return false;
     const { in_force } = this.pending;
@@ -314,7 +316,7 @@ function outcomeOf(state: Ended['state'], down: boolean): Outcome {
   return down ? 'line-down' : state;
 }
 
-/** A change of the network may prevent an answer, which is tolerated; a refusal is final. */
+/** Ignores faults, because a change of the network may prevent answers; rethrows a dead session. */
 function tolerated(fault: unknown): void {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'session') throw fault;
@@ -322,7 +324,7 @@ function tolerated(fault: unknown): void {
 
 const known = new WeakMap<App, Change>();
 
-/** The change of this app. */
+/** Returns the same change for all screens of the app. */
 export function changeOf(app: App): Change {
   const change = known.get(app) ?? new Change(app.api, sessionStorage, location.hostname);
   known.set(app, change);

@@ -5,7 +5,7 @@ import { defaults } from './defaults';
 
 const FILE = new URL('../../../../feeds/fastpathd/files/fastpath.config', import.meta.url);
 
-/** Options of the file as it is installed, by type of section; comments are left out. */
+/** Returns the options of the installed file by type of section, without comments. */
 function installed(): Record<string, Record<string, string>> {
   const read: Record<string, Record<string, string>> = {};
   let type = '';
@@ -20,14 +20,14 @@ function installed(): Record<string, Record<string, string>> {
 
 /** Options that no screen shows. */
 const unseen = ['fastpath.mark_mask', 'fastpath.refresh'];
-/** Options that the file leaves out. */
+/** Options that the file omits. */
 const absent = [
   ...['ips.budget_packets', 'policy.enabled', 'policy.action', 'rules.enabled', 'cpu.profile'],
-  // Each is in a section that the file does not have.
+  // The file has no section of this type.
   ...Object.keys(defaults.export).map((option) => `export.${option}`),
 ];
 
-it('defaults are those of the installed file', () => {
+it('defaults match the installed file', () => {
   const flat = (all: Record<string, Record<string, string>>) =>
     Object.entries(all).flatMap(([type, options]) =>
       Object.entries(options).map(([option, value]) => [`${type}.${option}`, value] as const),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Defaults of options of `/etc/config/fastpath` on the page; the daemon's are in the crates'
- * `settings.rs`. */
+/** Defaults of `/etc/config/fastpath` on the page; the daemon's are in the crates' `settings.rs`.
+ */
 
 import type { Draft } from './draft.svelte';
 import type { Value } from './sections';
 
-/** Defaults of absent options of `/etc/config/fastpath`, by type of section. */
+/** Values of absent options, by type of section. */
 export const defaults = {
   fastpath: {
     enabled: '1',
@@ -44,13 +44,13 @@ export const defaults = {
   },
 } as const;
 
-/** The value in force where an option is absent; empty: none. */
+/** Returns the value in force if an option is absent; empty if there is none. */
 export function defaultOf(type: string, option: string): string {
   const known: Record<string, Record<string, string>> = defaults;
   return known[type]?.[option] ?? '';
 }
 
-/** The value to write: a default is not written where nothing was. */
+/** Returns the value to write: a default is not written if the file has no value. */
 export function stored<V extends Value>(
   draft: Draft,
   { config, section, type }: { config: string; section: string; type: string },

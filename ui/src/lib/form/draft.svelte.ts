@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Edits of several files that are not on the router yet: sections, their order and names, problems
- * found. */
+/** Edits of configuration files that are not on the router yet, and their problems. */
 
 import type { Broken } from '../api/types-change';
 import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
 import { judgement } from './messages';
 
-/** Edits of several configuration files; none of them is on the router yet. */
 export class Draft {
   private before = $state.raw<Files>({});
-  /** The sections of each file that has been read, as they would be. */
+  /** The sections of each file that has been read, with the edits. */
   files = $state.raw<Files>({});
-  /** Files that the router cannot read; here they have no sections. */
+  /** Files that the router cannot read; they have no sections here. */
   broken = $state.raw<readonly Broken[]>([]);
-  /** The problems of the last review, except those of options edited since. */
+  /** Problems of the last review, without problems of options edited since. */
   problems = $state.raw<readonly Problem[]>([]);
-  /** By file the former name of each section that was renamed. */
+  /** Original names of renamed sections, by file. */
   private was = $state.raw<Readonly<Record<string, ReadonlyMap<string, string>>>>({});
   private made = 0;
 
   constructor(
     private readonly router: Router,
-    /** Why the router does not use a file as it is. */
+    /** Returns the problems for which the router does not use a file. */
     private readonly reported: () => readonly Problem[] = () => [],
   ) {}
 
   /**
-   * The edits from the files to the state shown. Computed at each read: a draft outlives the
-   * component that made it, and a `$derived` of that component would keep its last value.
+   * Returns the edits from the files to the state shown. Computed at each read: a draft outlives
+   * the component that made it, and a `$derived` of that component would keep its last value.
    */
   get edits(): Edit[] {
     const { before, files, was } = this;
@@ -37,19 +35,19 @@ export class Draft {
     );
   }
 
-  /** The files that have been read. */
+  /** Returns the names of the files that have been read. */
   get configs(): string[] {
     return Object.keys(this.before);
   }
 
-  /** Whether the file would change. */
+  /** Reports whether the draft changes a file. */
   edited(config: string): boolean {
     return this.edits.some((each) => each.config === config);
   }
 
   /**
-   * Reads files, which discards their edits; without names all that have been read before. Of files
-   * that are edited while they are read, the edits stay.
+   * Reads files and discards their edits, except for edits made meanwhile. By default reads all
+   * files that have been read before.
    */
   async load(configs = this.configs, signal?: AbortSignal): Promise<void> {
     const asked = this.files;
@@ -57,7 +55,7 @@ export class Draft {
     const all = reply['configs'] as Record<string, Section[]>;
     const read = configs.filter((each) => this.files[each] === asked[each]);
     const fresh = Object.fromEntries(read.map((each) => [each, all[each] ?? []]));
-    // An older router refuses instead.
+    // Older routers refuse instead.
     const broken = (reply['broken'] ?? []) as readonly Broken[];
     const known = this.broken.filter(({ config }) => !read.includes(config));
     this.broken = [...known, ...broken.filter(({ config }) => read.includes(config))];
@@ -68,8 +66,8 @@ export class Draft {
   }
 
   /**
-   * Reads the files after a change with their state `applied`. Edits made since then stay, on
-   * top of those applied.
+   * Reads the files after a change with their state `applied`. Edits made since then stay, on top
+   * of the applied state.
    */
   async loadAfter(applied: Files, signal?: AbortSignal): Promise<void> {
     const later = this.configs.filter((each) => this.files[each] !== applied[each]);
@@ -96,13 +94,13 @@ export class Draft {
     return this.files[config]?.find(({ section }) => section === name);
   }
 
-  /** A section as the router has it; none of one that is not written yet. */
+  /** Returns a section as the router has it; `undefined` for a new section. */
   original(config: string, name: string): Section | undefined {
     const known = this.former(config, name);
     return this.before[config]?.find(({ section }) => section === known);
   }
 
-  /** Sets options; an empty value takes one away. */
+  /** Sets options; an empty value removes the option. */
   set(config: string, name: string, options: Record<string, Value>): void {
     this.forget(config, ({ section, option }) => section === name && option in options);
     this.change(config, (all) =>
@@ -112,7 +110,7 @@ export class Draft {
     );
   }
 
-  /** A new section, anonymous without a name; returns its id in this draft. */
+  /** Adds a section, anonymous without a name; returns its id in this draft. */
   add(config: string, type: string, values: Options, name?: string): string {
     const section = name ?? `new${++this.made}`;
     const added = { section, type, anonymous: name === undefined, values: given(values) };
@@ -136,7 +134,7 @@ export class Draft {
     );
   }
 
-  /** Puts a section before (-1) or after (1) its neighbour of the same type. */
+  /** Moves a section before (-1) or after (1) its neighbour of the same type. */
   move(config: string, name: string, by: -1 | 1): void {
     this.change(config, (all) => {
       const at = all.findIndex(({ section }) => section === name);
@@ -147,24 +145,24 @@ export class Draft {
     });
   }
 
-  /** The problem of an option; without one, of the section as a whole. */
+  /** Returns the problem of an option, or of the section as a whole; empty if there is none. */
   problem(config: string, name: string, option = ''): string {
     return this.problemsOf(config, name).get(option) ?? '';
   }
 
-  /** All problems of a section by their option, '' for the section as a whole. */
+  /** Returns the problems of a section by option, '' for the section as a whole. */
   problemsOf(config: string, name: string): ReadonlyMap<string, string> {
     const edited = this.files[config] !== this.before[config];
     const found = new Map<string, string>();
     for (const each of [...this.problems, ...(edited ? [] : this.reported())]) {
       const here = each.config === config && each.section === name;
-      // Of several with the same option the first one.
+      // Only the first problem of an option counts.
       if (here && !found.has(each.option)) found.set(each.option, judgement('problem', each));
     }
     return found;
   }
 
-  /** The name of a section in the file. */
+  /** Returns the name of a section in the file. */
   private former(config: string, name: string): string {
     return this.was[config]?.get(name) ?? name;
   }

@@ -25,7 +25,7 @@ describe('edits', () => {
     expect(editsOf('network', file, [bridge, turned, guest])).toEqual([]);
   });
 
-  it('remove, set, take away and add, and nothing else', () => {
+  it('delete, set, unset and add exactly the differences', () => {
     const changed = { ...lan, values: { proto: 'dhcp', mtu: '1400' } };
     const added = section('iot', 'interface', { proto: 'none', dns: [] });
     expect(editsOf('network', file, [bridge, changed, added])).toEqual([
@@ -46,7 +46,7 @@ describe('edits', () => {
     ]);
   });
 
-  it('rename after values were set by the old name', () => {
+  it('set values by the old name before a rename', () => {
     const renamed = section('visitors', 'interface', { proto: 'static' });
     const was = new Map([['visitors', 'guest']]);
     expect(editsOf('network', file, [bridge, lan, renamed], was)).toEqual([
@@ -55,7 +55,7 @@ describe('edits', () => {
     ]);
   });
 
-  it('order only sections that would not end up in their place', () => {
+  it('reorder only sections that would be misplaced', () => {
     const rule = { ...section('new1', 'rule'), anonymous: true };
     expect(editsOf('network', file, [...file, rule])).toEqual([
       { config: 'network', op: 'add', type: 'rule', id: 'new1', values: {} },
@@ -76,7 +76,7 @@ describe('exposures to the Internet by a change', () => {
     text: 'the router’s own text',
   });
 
-  it('has a sentence for each, with the router’s text for an unknown kind', () => {
+  it('have a sentence each, and the router’s text for an unknown kind', () => {
     const sentences = dangers([
       exposed('input', ''),
       exposed('forward', 'lan'),
@@ -94,7 +94,7 @@ describe('exposures to the Internet by a change', () => {
     ]);
   });
 
-  it('needs consent for each zone, which names all that it opens', () => {
+  it('need a consent for each zone that names everything it opens', () => {
     const all = [
       exposed('input', ''),
       exposed('forward', 'lan'),
@@ -109,7 +109,7 @@ describe('exposures to the Internet by a change', () => {
   });
 });
 
-/** The requests to the router, and its answers. */
+/** Records the requests to the router and answers them. */
 class Rpcd {
   asked: [method: string, args: Record<string, unknown>][] = [];
   answers: Record<string, unknown> = {};
@@ -140,7 +140,7 @@ describe('a draft', () => {
     await draft.load(['network', 'firewall']);
   });
 
-  it('has no edits until something is edited, and none when it is discarded', () => {
+  it('has no edits before the first edit and after a discard', () => {
     expect(draft.edits).toEqual([]);
     draft.set('network', 'lan', { mtu: '1400' });
     const name = draft.add('firewall', 'zone', { name: 'guest', network: ['guest'] });
@@ -156,7 +156,7 @@ describe('a draft', () => {
     expect(draft.edits).toEqual([]);
   });
 
-  it('knows a section by its old name, renamed more than once', () => {
+  it('keeps the original name of a section that is renamed twice', () => {
     draft.rename('network', 'guest', 'a');
     draft.rename('network', 'a', 'visitors');
     expect(draft.edits).toEqual([
@@ -164,7 +164,7 @@ describe('a draft', () => {
     ]);
   });
 
-  it('drops the problem of a value when the value is changed', () => {
+  it('drops the problem of an option when its value changes', () => {
     const wrong = (section: string, option: string) => ({
       config: 'network',
       section,
@@ -180,7 +180,7 @@ describe('a draft', () => {
     expect(draft.problems).toHaveLength(1);
   });
 
-  it('reports why the router does not use its file until that is edited', async () => {
+  it('reports the router’s problems with a file until the file is edited', async () => {
     const wrong = { config: 'network', section: 'lan', option: '', code: 'missing', text: '' };
     const { router } = new Change(rpcd, new Map() as never, 'router');
     const reported = new Draft(router, () => [wrong]);
@@ -236,7 +236,7 @@ describe('a change', () => {
     expect(rpcd.asked[3]?.[1]).toMatchObject(network);
   });
 
-  /** Follows the change for a time, in the state that the router reports meanwhile. */
+  /** Follows the change for `ms` with this `in_force`; returns whether it was confirmed. */
   async function followed(in_force: boolean | null, ms: number): Promise<boolean> {
     rpcd.answers['pending'] = { pending: { ...pending, in_force }, last: null };
     const stop = new AbortController();
@@ -296,12 +296,12 @@ describe('a change', () => {
     await change.refresh();
     expect(seen).toEqual(['', 'pending']);
     expect(change.outcome).toBe('kept');
-    // Not of a change that was made by somebody else after it.
+    // A later refresh does not read the files again.
     await change.refresh();
     expect(seen).toHaveLength(2);
   });
 
-  it('of a section is not overwritten with earlier values of the draft', async () => {
+  it('of another user is not overwritten with earlier values of the draft', async () => {
     const files = (target: string) => ({
       configs: {
         fastpath: [{ section: 'a', type: 'policy', anonymous: false, values: { target } }],
@@ -312,7 +312,7 @@ describe('a change', () => {
     await draft.load(['fastpath']);
     draft.set('fastpath', 'a', { src: 'lan' });
     await change.apply({ edits: draft.edits }, {}, '', { reread: () => draft.load() });
-    // Somebody else's change came before ours was kept.
+    // Another user's change comes before ours is kept.
     rpcd.answers['get'] = files('two');
     rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
     await change.refresh();
@@ -322,7 +322,7 @@ describe('a change', () => {
     expect(draft.get('fastpath', 'a')?.values['target']).toBe('two');
   });
 
-  it('that the daemon refuses is reverted at once, with the refused options', async () => {
+  it('that the daemon refuses is reverted at once and reports the refused options', async () => {
     await change.apply({ edits: [] });
     const problems = [{ config: 'fastpath', section: 'a', option: 'src', code: '', text: 'no' }];
     rpcd.answers['pending'] = { pending: { ...pending, in_force: false, problems }, last: null };
@@ -337,7 +337,7 @@ describe('a change', () => {
     expect([change.outcome, change.refused]).toEqual(['reverted', problems]);
   });
 
-  it('that cannot cut anybody off is confirmed sooner', async () => {
+  it('that cannot disconnect anybody is confirmed sooner', async () => {
     await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] });
     rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
@@ -362,7 +362,7 @@ describe('a change', () => {
     expect(rpcd.methods).not.toContain('confirm');
   });
 
-  it('is still this page’s own after a reload', async () => {
+  it('still belongs to this page after a reload', async () => {
     await change.apply({ edits: [] });
     rpcd.answers['pending'] = { pending, last: null };
     change = opened();
@@ -374,7 +374,7 @@ describe('a change', () => {
     expect(change.outcome).toBe('power-cut');
   });
 
-  it('of somebody else is not confirmed', async () => {
+  it('of another user is not confirmed', async () => {
     rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
@@ -410,7 +410,7 @@ describe('a change', () => {
     expect(change.pending).toBe(null);
   });
 
-  it('that the router refuses says why in the language of the page', async () => {
+  it('that the router refuses gives the reason in the language of the page', async () => {
     await setLanguage('de');
     const cause = { code: 'no-right', params: { config: 'network', user: 'eve' } };
     const error = { code: 'denied', text: 'in English', config: 'network', cause };

@@ -4,7 +4,7 @@ import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
 import { draftOf, opened } from './opened.svelte';
 
-/** A screen as Svelte makes it: it owns its effects, which end when it is left. */
+/** Runs `begin` as a component would: its effects end when `leave` is called. */
 function show<T>(begin: () => T): { of: T; leave: () => void } {
   let of: T | undefined;
   const leave = $effect.root(() => void (of = begin()));
@@ -44,7 +44,7 @@ describe('a file that the router cannot read', () => {
   const said = (config: string) =>
     `/etc/config/${config} cannot be read, line 2: a quote is never closed`;
 
-  it('is named with its line, again until it can be read', async () => {
+  it('is reported with its line and read again until it is readable', async () => {
     vi.useFakeTimers();
     const readable = { configs: files };
     let answer: unknown = { configs: {}, broken: [broken('firewall')] };
@@ -60,7 +60,7 @@ describe('a file that the router cannot read', () => {
     vi.useRealTimers();
   });
 
-  it('leaves the other files of a screen as they are', async () => {
+  it('does not affect the other files of a screen', async () => {
     const answer = { configs: files, broken: [broken('network')] };
     Object.assign(app.api, { request: () => Promise.resolve(answer) });
     const screen = show(() => opened(app, ['firewall', 'network']));
@@ -76,7 +76,7 @@ describe('a file that the router cannot read', () => {
 describe('a draft of files, kept while another screen is shown', () => {
   const screen = () => show(() => opened(app, ['firewall']).draft);
 
-  it('has the edits that its controls show, whichever screen they were made on', async () => {
+  it('keeps the edits of the previous screen', async () => {
     const first = screen();
     await first.of.load(['firewall']);
     first.of.set('firewall', 'wan', { input: 'ACCEPT' });
@@ -140,7 +140,7 @@ describe('the draft of all screens', () => {
   const screen = (...configs: string[]) => show(() => opened(app, configs));
   const ready = (of: { loaded: boolean }) => vi.waitFor(() => expect(of.loaded).toBe(true));
 
-  it('has the edits of each, in one review', async () => {
+  it('has the edits of all screens in one review', async () => {
     const network = screen('network');
     await ready(network.of);
     network.of.draft.set('network', 'lan', { ipaddr: '10.0.1.1/24' });
@@ -170,7 +170,7 @@ describe('the draft of all screens', () => {
     second.leave();
   });
 
-  it('keeps an edit that is made while its file is read again', async () => {
+  it('keeps an edit made while its file is read again', async () => {
     const first = screen('firewall');
     await ready(first.of);
     let go: () => void = () => undefined;
@@ -183,7 +183,7 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
-  it('keeps an edit that is made while the change waits for its confirmation', async () => {
+  it('keeps an edit made while a change waits for its confirmation', async () => {
     const first = screen('firewall', 'network');
     await ready(first.of);
     const { draft } = first.of;
@@ -197,7 +197,7 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
-  it('is another one in another session', async () => {
+  it('is empty in another session', async () => {
     const first = screen('firewall');
     await ready(first.of);
     first.of.draft.set('firewall', 'wan', { input: 'ACCEPT' });
@@ -218,7 +218,7 @@ describe('the draft of all screens', () => {
 });
 
 describe('the change under way, kept while another screen is shown', () => {
-  it('is seen by the next screen too', async () => {
+  it('is shared with the next screen', async () => {
     const first = show(() => changeOf(app));
     expect(first.of.pending).toBeNull();
     first.leave();
