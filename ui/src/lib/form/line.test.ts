@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Change, REDIAL_S, type Wanted } from './change.svelte';
 
-/** A router with a change that waits, and its Internet connections. */
+/** A router with a pending change and its Internet connections. */
 class Router {
   asked: [method: string, args: Record<string, unknown>][] = [];
   wan: { name: string; up: boolean; hindrance: string }[] = [];
@@ -22,7 +22,7 @@ class Router {
   }
 }
 
-describe('a change that may cost the Internet connection', () => {
+describe('a change that may interrupt the Internet connection', () => {
   const password = {
     edits: [{ config: 'network', op: 'set', section: 'wan', values: { password: 'new' } }],
   } satisfies Wanted;
@@ -52,7 +52,7 @@ describe('a change that may cost the Internet connection', () => {
     return () => vi.useRealTimers();
   });
 
-  /** Whether the change is confirmed in this time, in the state that the router reports. */
+  /** Follows the change for `ms` with this `in_force`; returns whether it was confirmed. */
   async function followed(in_force: boolean | null, ms: number, left_s = 20): Promise<boolean> {
     router.state = { pending: { id: 7, diff: [], left_s, in_force }, last: null };
     const stop = new AbortController();
@@ -64,7 +64,7 @@ describe('a change that may cost the Internet connection', () => {
     return router.methods.includes('confirm');
   }
 
-  it('is confirmed when the line is up again, and not before', async () => {
+  it('is confirmed once the connection is up again', async () => {
     await change.apply(password);
     expect(router.asked[0]?.[1]).toMatchObject({ seconds: REDIAL_S });
     router.wan = line(false);
@@ -74,7 +74,7 @@ describe('a change that may cost the Internet connection', () => {
     expect(await followed(null, 2500)).toBe(true);
   });
 
-  it('is rolled back when the line stays down, and says so', async () => {
+  it('is rolled back and reported if the connection stays down', async () => {
     await change.apply(password);
     router.wan = line(false);
     expect(await followed(null, 20_000, 5)).toBe(false);
@@ -91,7 +91,7 @@ describe('a change that may cost the Internet connection', () => {
     expect(change.down).toEqual([]);
   });
 
-  it('waits for the line after a reload of the page, too', async () => {
+  it('waits for the connection after a reload of the page, too', async () => {
     await change.apply(password);
     router.wan = line(false);
     change = opened();
@@ -103,7 +103,7 @@ describe('a change that may cost the Internet connection', () => {
     ['was down before', line(false), line(false)],
     ['is removed', line(true), []],
     ['is switched off', line(true), line(false, 'disconnected')],
-  ])('does not wait for a line that %s', async (_, before, after) => {
+  ])('does not wait for a connection that %s', async (_, before, after) => {
     router.wan = before;
     await change.apply(password);
     router.wan = after;
@@ -113,13 +113,13 @@ describe('a change that may cost the Internet connection', () => {
   it.each([
     ['network', 'br_lan'],
     ['wireless', 'wwan'],
-  ])('waits for the line after a change of %s that may cost it', async (config, section) => {
+  ])('waits for the connection after a change of %s', async (config, section) => {
     await change.apply({ edits: [{ config, op: 'delete', section }] });
     router.wan = line(false);
     expect(await followed(true, 5000)).toBe(false);
   });
 
-  it('does not wait for the line after a change that cannot cost it', async () => {
+  it('does not wait for the connection after a change of the firewall', async () => {
     await change.apply({ edits: [{ config: 'firewall', op: 'delete', section: 'old' }] });
     router.wan = line(false);
     expect(await followed(true, 2500)).toBe(true);

@@ -4,16 +4,16 @@ import type en from './en.json';
 
 export type FormKey = keyof typeof en;
 
-/** The messages that all forms share, and those of their options. */
+/** Messages shared by all forms, and of their options. */
 export const f = translator<FormKey>('form');
 
-/** The message of a composed key; empty when there is none. */
+/** Returns the message of a composed key; empty if there is none. */
 export function maybe(key: string, params?: Params): string {
   const text = f(key as FormKey, params);
   return text === key ? '' : text;
 }
 
-/** The router's message in the page's language where the catalogue has it. */
+/** Returns the message in the page's language, or the router's text if the catalogue lacks it. */
 export function judgement(
   kind: 'problem' | 'cut',
   said: { code: string; text: string; params?: Params | undefined },

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The one draft of a session, over the files of all screens; a screen's files are read every 2 s
- * until the router answers. */
+/** The draft of a session, over the files of all screens. */
 
 import { untrack } from 'svelte';
 import { Fault } from '../api/errors';
@@ -13,7 +12,7 @@ import { Draft } from './draft.svelte';
 
 const kept = new WeakMap<App, { session: string; draft: Draft }>();
 
-/** The draft of this session: another session has none of its edits. */
+/** Returns the draft of this session; another session has its own. */
 export function draftOf(app: App): Draft {
   const { session } = app.ubus;
   const known = kept.get(app);
@@ -26,9 +25,9 @@ export function draftOf(app: App): Draft {
 }
 
 /**
- * The draft with the files of a screen in it. Edited ones stay as they are shown, the others are
- * read whenever a screen with them is opened. Without those `needed` it is not loaded. Called while
- * a component is created.
+ * Returns the draft with the files of a screen. Files with edits stay as shown; others are read
+ * whenever a screen with them opens. The draft counts as loaded once all `needed` files are
+ * readable. Must be called while a component is created.
  */
 export function opened(app: App, configs: readonly string[], needed = configs.slice(0, 1)) {
   const draft = draftOf(app);
@@ -37,7 +36,7 @@ export function opened(app: App, configs: readonly string[], needed = configs.sl
   let trouble = $state('');
   let broken = $state.raw<Broken>();
 
-  /** Until they have been read: the router may be away just now. */
+  /** Retries every 2 s until the files have been read, because the router may be away. */
   async function load(signal: AbortSignal): Promise<void> {
     while (!loaded && !signal.aborted) {
       try {
@@ -71,7 +70,7 @@ export function opened(app: App, configs: readonly string[], needed = configs.sl
     get trouble() {
       return trouble;
     },
-    /** The trouble is a file that the router cannot read. */
+    /** The router cannot read a needed file. */
     get broken() {
       return broken !== undefined;
     },

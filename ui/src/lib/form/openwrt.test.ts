@@ -18,7 +18,7 @@ import { Router } from './change.svelte';
 import { Draft } from './draft.svelte';
 import type { Section, Value } from './sections';
 
-/** The values that OpenWrt's programs take for an option; the first one is what LuCI writes. */
+/** Values that OpenWrt's programs accept for an option; LuCI writes the first one. */
 const values: Record<string, Record<string, readonly string[]>> = {
   defaults: { input: ['REJECT', 'reject', 'drop', 'acc'], forward: ['REJECT', 'ACCEPT', 'accept'] },
   zone: {
@@ -65,7 +65,7 @@ const values: Record<string, Record<string, readonly string[]>> = {
 const fileOf = (type: string) =>
   ['interface', 'device', 'bridge-vlan'].includes(type) ? 'network' : 'firewall';
 
-/** A sequence that is the same in each run. */
+/** Returns a generator of pseudo-random numbers with the same sequence in each run. */
 function chooser(seed: number) {
   let state = seed;
   return (below: number) => {
@@ -74,7 +74,7 @@ function chooser(seed: number) {
   };
 }
 
-/** A text as it is, as a list of one, or its words as a list. */
+/** Returns a text unchanged, as a list of one entry, or as a list of its words. */
 function written(text: string, below: (n: number) => number): Value {
   const way = below(3);
   return way === 0 ? text : way === 1 ? [text] : text.split(' ');
@@ -103,7 +103,7 @@ async function draftOf(configs: Record<string, Section[]>): Promise<Draft> {
   return draft;
 }
 
-/** Everything that the screens read of a draft. */
+/** Returns everything that the screens read from a draft. */
 function read(draft: Draft): unknown[] {
   const zones = zonesOf(draft);
   return [
@@ -125,8 +125,8 @@ function read(draft: Draft): unknown[] {
   ];
 }
 
-describe('values as OpenWrt takes them', () => {
-  it('are read without an edit', async () => {
+describe('values that OpenWrt accepts', () => {
+  it('are read without creating an edit', async () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       const draft = await draftOf(generated(seed));
       expect(read(draft)).toBeDefined();
@@ -134,7 +134,7 @@ describe('values as OpenWrt takes them', () => {
     }
   });
 
-  it('of redirects are all in the form or beside it', async () => {
+  it('of redirects are shown in the form or next to it', async () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       const draft = await draftOf(generated(seed));
       const redirects = draft.all('firewall', 'redirect');
@@ -216,7 +216,7 @@ describe('the page', () => {
     expect(faultsOf(own).map(({ option }) => option)).toEqual(['src_dport', 'dest_ip']);
   });
 
-  it('names the protocols of a forward in one way', () => {
+  it('normalises the protocols of a forward', () => {
     const proto = (value: Value) => protocolOf(section('redirect', { proto: value }));
     for (const both of [['udp', 'tcp'], 'tcpudp', 'TCP udp', ['6', '17'], []]) {
       expect(proto(both)).toBe('tcp udp');

@@ -45,7 +45,7 @@ it('links the screen of an option that is not on the screen of its section', () 
   expect([at('metrics_hosts'), at('engine')]).toEqual(['#/export', '#/fastpath']);
 });
 
-it('names what no screen has by its file', () => {
+it('names an option without a screen by its file', () => {
   expect(spotOf(problem('ucitrack', 'x', 'y'), undefined, readHash('#/wan'))).toEqual({
     words: 'File ucitrack · x · y',
     href: '',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Where the page edits an option that has a problem: its screen and a label. */
+/** The screen and the label of an option with a problem. */
 
 import { t } from '../i18n/t';
 import { addressOf, type Place, type Screen } from '../shell/route.svelte';
@@ -9,7 +9,7 @@ import { text, type Section } from './sections';
 
 type Shown = readonly [screen: Screen, part?: string];
 
-/** Screens by the type of the section, with the file where another file has the type as well. */
+/** Screens by type of section. */
 const byType: Readonly<Record<string, Shown>> = {
   interface: ['wan'],
   latency: ['wan'],
@@ -31,7 +31,7 @@ const byOption: Readonly<Record<string, Shown>> = {
   'fastpath.metrics_hosts': ['export'],
 };
 
-/** Screens of files with all their sections. */
+/** Screens of the other sections, by file. */
 const byFile: Readonly<Record<string, Shown>> = {
   network: ['network'],
   wireless: ['network'],
@@ -42,13 +42,13 @@ const byFile: Readonly<Record<string, Shown>> = {
 };
 
 export interface Spot {
-  /** "Network › VLAN 20 · Ports"; without the screen where it is in view. */
+  /** Such as "Network › VLAN 20 · Ports"; without the screen if it is in view. */
   words: string;
-  /** Of the screen; empty where it is in view, or no screen has the option. */
+  /** Address of the screen; empty if it is in view or if no screen has the option. */
   href: string;
 }
 
-/** The place of a problem in `section`, which a file that was not read does not have. */
+/** Returns the place of a problem; `section` is undefined if its file was not read. */
 export function spotOf(
   { config, section: name, option }: Problem,
   section: Section | undefined,
@@ -67,7 +67,7 @@ export function spotOf(
   };
 }
 
-/** The section by the noun of its type and its name: "VLAN 20". */
+/** Returns the noun of the section's type and its name, such as "VLAN 20". */
 function named(config: string, name: string, section: Section | undefined): string {
   if (!section) return [f('diff.file', { config }), name].filter(Boolean).join(' · ');
   const { type, anonymous } = section;

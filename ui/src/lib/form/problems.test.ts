@@ -16,7 +16,7 @@ const codes = (file: string, type: string) => {
 };
 const configuration = codes('types.json', 'ConfigurationProblem');
 const change = codes('change/types.json', 'Problem');
-/** Reported by another version of the daemon. */
+/** Code of another version of the daemon. */
 const foreign = ['fastpathd'];
 
 describe('problems of a configuration', () => {
@@ -28,7 +28,7 @@ describe('problems of a configuration', () => {
       expect(catalogue, code).toHaveProperty([`problem.${code}`]);
   });
 
-  it('of the daemon are those of a change, too', () => {
+  it('of the daemon are known as problems of a change, too', () => {
     expect(configuration.filter((code) => !change.includes(code))).toEqual([]);
   });
 

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Sections of UCI on the page: text, list or switch of an option, the mask of secrets, and the
- * edits from one state to another. */
+/** UCI sections on the page, and the edits between two states of them. */
 
-/** A value as UCI keeps it: one text, or a list of texts. */
+/** A value in UCI: a text, or a list of texts. */
 export type Value = string | string[];
 export type Options = Record<string, Value>;
 
-/** One section of a configuration file, as `fastpath.change get` reports it: secrets masked. */
+/** A section of a configuration file, as reported by `fastpath.change get` with masked secrets. */
 export interface Section {
-  /** As uci names it; a new anonymous one has an id of this page. */
+  /** Name in uci; a new anonymous section has an id of this page. */
   section: string;
   type: string;
   anonymous: boolean;
-  /** As the router names it for people; none of a new one, nor from an older router. */
+  /** The router's name for display; absent for new sections and on older routers. */
   label?: string;
   values: Options;
 }
 
 export type Files = Readonly<Record<string, readonly Section[]>>;
 
-/** One step of a change, as `fastpath.change` takes it. */
+/** A step of a change, as `fastpath.change` accepts it. */
 export type Edit = { config: string } & (
   | { op: 'add'; type: string; section?: string; id?: string; values: Options }
   | { op: 'set'; section: string; values: Record<string, Value | null> }
@@ -28,19 +27,19 @@ export type Edit = { config: string } & (
   | { op: 'order'; sections: string[] }
 );
 
-/** The placeholder for a secret in answers; sent back it means "unchanged". */
+/** Placeholder for a secret in answers; sent back, it leaves the secret unchanged. */
 export const MASK = '•••';
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 export const text = (section: Section | undefined, option: string, otherwise = ''): string => {
   const value = section?.values[option];
-  // A list of one is read as a text, as OpenWrt's scripts do.
+  // A list of one entry is read as a text, as in OpenWrt's scripts.
   const [only, ...more] = Array.isArray(value) ? value : [value];
   return only && more.length === 0 ? only : otherwise;
 };
 
-/** The entries of a list; a string with spaces is one too, as everywhere in OpenWrt. */
+/** Returns the entries of a list; a string is split at spaces, as everywhere in OpenWrt. */
 export function list(section: Section | undefined, option: string): string[] {
   const value = section?.values[option] ?? [];
   return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
@@ -49,7 +48,7 @@ export function list(section: Section | undefined, option: string): string[] {
 export const isOn = (section: Section | undefined, option: string, otherwise = '0'): boolean =>
   ['1', 'on', 'true', 'yes', 'enabled'].includes(text(section, option, otherwise));
 
-/** The edits that lead from one list of sections to another; `was` maps new names to old ones. */
+/** Returns the edits from one list of sections to another; `was` maps new names to old ones. */
 export function editsOf(
   config: string,
   before: readonly Section[],
@@ -81,7 +80,7 @@ export function editsOf(
     if (Object.keys(values).length > 0) edits.push({ config, op: 'set', section, values });
     if (now.section !== section) edits.push({ config, op: 'rename', section, name: now.section });
   }
-  // New sections are written at the end: then there is nothing to order.
+  // New sections are appended, so this order needs no edit.
   const natural = [
     ...before.filter(({ section }) => kept.has(section)).map(({ section }) => section),
     ...after.filter((each) => !old.has(origin(each))).map(({ section }) => section),

@@ -37,7 +37,7 @@ describe('a diff as text', () => {
     ]);
   });
 
-  it('says from what to what an option changes, by the name of its field', () => {
+  it('shows the old and the new value of an option by the name of its field', () => {
     const wan = { config: 'network', section: 'wan', label: 'wan', type: 'interface' } as const;
     const [found] = changesOf([
       line({ ...wan, what: 'set', option: 'proto', from: 'dhcp', to: 'pppoe' }),
@@ -56,7 +56,7 @@ describe('a diff as text', () => {
     });
   });
 
-  it('has no options of a section that is gone, and no place of one without a name', () => {
+  it('omits options of a removed section and positions of anonymous ones', () => {
     const rule = { section: 'cfg0a', label: '@rule[2]', type: 'rule' } as const;
     const lines = [
       line({ ...rule, what: 'remove' }),
@@ -103,7 +103,7 @@ describe('a diff as text', () => {
     expect(found).toMatchObject({ values: [{ name: 'First address', text: '100' }], further: 1 });
   });
 
-  it('writes the members of a VLAN in words', () => {
+  it('describes changes of VLAN membership in words', () => {
     const vlan = { config: 'network', section: 'v10', label: 'br-lan 10', type: 'bridge-vlan' };
     const ports = (from: string[] | null, to: string[]) =>
       changesOf([line({ ...vlan, what: 'set', option: 'ports', from, to })])[0]?.values[0]?.text;
@@ -113,7 +113,7 @@ describe('a diff as text', () => {
     );
   });
 
-  it('begins with a new VLAN in a sentence', () => {
+  it('summarises a new VLAN in a sentence', () => {
     const add = (config: string, type: string, section: string, values: Record<string, Value>) => [
       line({ config, type, section, label: section, what: 'add' }),
       ...Object.entries(values).map(([option, to]) =>
@@ -152,7 +152,7 @@ describe('a diff as text', () => {
     ]);
   });
 
-  it('fits in a line', () => {
+  it('is shortened to one line', () => {
     const of = (name: string) => line({ section: name, label: name, type: 'zone', what: 'add' });
     expect(summaryOf([of('a')])).toBe('Zone a: added');
     expect(summaryOf(['a', 'b', 'c'].map(of))).toBe(

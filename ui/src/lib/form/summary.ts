@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** A diff as text: the change of each section, its options by the names of their fields. */
+/** A diff as text: the changes of each section, with options by the names of their fields. */
 
 import type { Line } from './change.svelte';
 import { f, maybe } from './messages';
 import type { Value } from './sections';
 
-/** The change of one section, or of the order of a file. */
+/** The changes of one section, or of the order of a file. */
 export interface SectionChange {
   kind: 'add' | 'remove' | 'rename' | 'order' | 'set';
-  /** The section and its fate: "Zone guest: added". */
+  /** The section and its change: "Zone guest: added". */
   title: string;
-  /** Names and values of options; none of a section that is removed. */
+  /** Names and values of options; empty for a removed section. */
   values: { name: string; text: string }[];
-  /** Options without a field on the page. */
+  /** Number of options without a field on the page. */
   further: number;
 }
 
-/** Switches (1 or 0) for which the page has no field. */
+/** Switches (1 or 0) without a field on the page. */
 const switches = new Set(['auto', 'disabled', 'enabled', 'ignore', 'isolate', 'masq', 'mtu_fix']);
 
 const kindOf = (line: Line): SectionChange['kind'] =>
   line.what ?? (line.option === null ? 'add' : 'set');
 
-/** The change of each section, in the order of the diff. */
+/** Returns the changes of each section, in the order of the diff. */
 export function changesOf(lines: readonly Line[]): SectionChange[] {
   const groups = new Map<string, Line[]>();
   for (const line of lines) {
@@ -32,7 +32,7 @@ export function changesOf(lines: readonly Line[]): SectionChange[] {
   return [...groups.values()].map(changeOf);
 }
 
-/** One line for all of a diff: its first sections. */
+/** Summarises a diff in one line with its first sections. */
 export function summaryOf(lines: readonly Line[]): string {
   const all = changesOf(lines).map(({ title }) => title);
   const more = all.length - SHOWN;
@@ -55,18 +55,18 @@ function changeOf(lines: readonly Line[]): SectionChange {
   };
 }
 
-/** The section by the noun of its type. A forwarding has no name but its zones. */
+/** Returns the noun of the section's type and its name; a forwarding is named by its zones. */
 function named(lines: readonly Line[]): string {
   const [{ config, type, section, label }] = lines as [Line, ...Line[]];
   if (type === null || type === undefined) return f('diff.file', { config });
   const of = label || section || '';
-  // A place such as @rule[2] says less than the name that it had or gets.
+  // A position such as @rule[2] says less than the option `name` in the diff.
   const name = zonesOf(lines) || (of.startsWith('@') || of === type ? '' : of);
   const noun = maybe(`type.${config}.${type}`) || maybe(`type.${type}`);
   return noun ? [noun, name].filter(Boolean).join(' ') : `${config}.${type} ${of}`.trim();
 }
 
-/** "lan → wan" where both zones of a forwarding are in the diff. */
+/** Returns "lan → wan" if the diff has both zones of a forwarding. */
 function zonesOf(lines: readonly Line[]): string {
   const value = (option: string) => {
     const line = lines.find((each) => each.type === 'forwarding' && each.option === option);
@@ -84,7 +84,7 @@ function valueOf(line: Line, fresh: boolean): { name: string; text: string } {
   return { name, text: fresh ? to : f('diff.value', { from: shown(line, line.from), to }) };
 }
 
-/** How the ports are in a VLAN, in netifd's notation, by port. */
+/** Returns the membership of each port in a VLAN, from netifd's notation. */
 function membersOf(value: Value | null): Map<string, string> {
   const entries = typeof value === 'string' ? value.split(/\s+/) : (value ?? []);
   const words = (flags = '') => f(flags.includes('t') ? 'member.t' : 'member.u');
@@ -96,7 +96,7 @@ function membersOf(value: Value | null): Map<string, string> {
   );
 }
 
-/** The ports whose membership changes: "lan3: untagged → not a member". */
+/** Lists the ports with a new membership: "lan3: untagged → not a member". */
 function portsOf({ from, to }: Line, fresh: boolean): string {
   const [before, after] = [membersOf(from), membersOf(to)];
   const word = (of: Map<string, string>, port: string) => of.get(port) ?? f('member.none');
@@ -110,7 +110,7 @@ function portsOf({ from, to }: Line, fresh: boolean): string {
     .join(', ');
 }
 
-/** A new VLAN in a sentence: its number, network, address, DHCP and ports. */
+/** Describes each new VLAN in a sentence: number, network, address, DHCP and ports. */
 export function intentsOf(lines: readonly Line[]): string[] {
   const value = (type: string, section: string | null, option: string) =>
     lines.find((each) => each.type === type && each.section === section && each.option === option)

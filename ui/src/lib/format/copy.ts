@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Copies text to the clipboard, also without TLS. */
 
-/** Whether the text is in the clipboard. Called at a press: browsers refuse it at other times. */
+/** Returns whether the text was copied. Browsers refuse it outside of a click or key press. */
 export async function copy(text: string, near: Element): Promise<boolean> {
-  // Browsers have the clipboard's API only in a secure context, and a router often has no TLS.
+  // Browsers offer the clipboard API only in a secure context, and routers often have no TLS.
   if (window.isSecureContext) {
     const write = navigator.clipboard.writeText(text);
     return write.then(
@@ -14,10 +14,10 @@ export async function copy(text: string, near: Element): Promise<boolean> {
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'hidden';
-  // Next to the button: a dialog or a shadow root keeps the focus within.
+  // Next to the button because dialogs and shadow roots keep the focus inside.
   near.after(area);
   area.select();
-  // Without TLS this is all that browsers offer.
+  // The only interface that browsers offer without TLS.
 
   const done = document.execCommand('copy');
   area.remove();

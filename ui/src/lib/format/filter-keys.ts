@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The keys of a screen's filter: `/` moves the focus there, Escape clears it, then leaves it. */
+/** Keys of a screen's filter: `/` focuses it, Escape clears it and then leaves it. */
 
-/** An attachment of the field. */
+/** Returns an attachment for the filter's field. */
 export const filterKeys = (clear: () => void) => (field: HTMLInputElement) => {
   const outside = (event: KeyboardEvent) => {
-    // From outside of a shadow root, the event's target would be its host element.
+    // Outside a shadow root, the event's target would be the host element.
     const target = event.composedPath()[0];
     const typing = target instanceof Element && target.closest('input, select, textarea, dialog');
     if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -13,7 +13,7 @@ export const filterKeys = (clear: () => void) => (field: HTMLInputElement) => {
   };
   const inside = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
-    // Not the key of an open panel as well.
+    // The key must not close an open panel as well.
     event.stopPropagation();
     event.preventDefault();
     if (field.value === '') field.blur();

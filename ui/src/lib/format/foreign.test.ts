@@ -6,7 +6,7 @@ import Foreign from './Foreign.svelte';
 
 const html = (text: string, limit = 300) =>
   render(Foreign, { props: { text, limit, whole: true } }).body;
-/** The text that a reader sees: without tags. */
+/** Returns the text that a reader sees, without tags. */
 const seen = (text: string, limit?: number) =>
   html(text, limit)
     .replaceAll(/<[^>]*>/g, '')
@@ -14,7 +14,7 @@ const seen = (text: string, limit?: number) =>
     .replaceAll('&amp;', '&');
 
 describe('foreign text', () => {
-  it('is shown as it is, whatever it pretends to be', () => {
+  it('is shown verbatim and never interpreted', () => {
     const bait = '<img src=x onerror=alert(1)> &amp; {evil} <b>';
     expect(html(bait)).not.toContain('<img');
     expect(html(bait)).not.toContain('<b>');
@@ -30,23 +30,23 @@ describe('foreign text', () => {
     expect(spelled('\u{E0041}tag \uD800half')).toBe('[U+E0041]tag [U+D800]half');
   });
 
-  it('lets no stack of accents grow over the lines above', () => {
+  it('limits stacked accents, which would cover the lines above', () => {
     const tower = `a${'\u0301'.repeat(40)}`;
     expect(piecesOf(tower).filter((piece) => piece.spelled)).toHaveLength(36);
   });
 
-  it('leaves honest text of any script alone', () => {
+  it('does not change ordinary text of any script', () => {
     for (const text of ['Grüße', 'מצלמה', 'カメラ', 'کاميرا', 'cam 📷', 'e\u0301']) {
       expect(spelled(text)).toBe(text);
     }
     expect(piecesOf('')).toEqual([]);
   });
 
-  it('keeps lines where several are expected', () => {
+  it('keeps the lines of multi-line text', () => {
     expect(spelledLines('one\ntwo\u202E')).toBe('one\ntwo[U+202E]');
   });
 
-  it('is cut where it is long, with the whole within reach', () => {
+  it('is cut if it is long, with a button for the rest', () => {
     const long = 'A'.repeat(2048);
     expect(seen(long)).toContain(`${'A'.repeat(300)}…`);
     expect(seen(long)).not.toContain('A'.repeat(301));
@@ -54,7 +54,7 @@ describe('foreign text', () => {
     expect(seen('short')).not.toContain('Show all');
   });
 
-  it('is never cut in the middle of a character', () => {
+  it('is never cut within a character', () => {
     expect(cut('📷📷📷', 2)).toBe('📷📷');
     expect(cut('abc', 3)).toBe('abc');
   });

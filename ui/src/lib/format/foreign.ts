@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which characters of foreign text are shown as numbers (control, direction, format), and where
- * text is cut. */
+/** Escapes characters of foreign text that are invisible or steer other text, and cuts it. */
 
-/** A piece of foreign text, or the number of a character that must not take effect. */
+/** A piece of foreign text, or the code of an escaped character. */
 export interface Piece {
   text: string;
   spelled: boolean;
@@ -10,8 +9,8 @@ export interface Piece {
 
 /**
  * Characters that are invisible or steer the text around them: control characters, marks of the
- * writing direction and other format characters, separators of lines, lone surrogates, and
- * accents beyond the fourth in a row, which would paint over the lines above.
+ * writing direction and other format characters, line separators, lone surrogates, and accents
+ * beyond the fourth in a row, which would cover the lines above.
  */
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]|(?<=\p{M}{4})\p{M}/gu;
 
@@ -20,7 +19,7 @@ function codeOf(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Foreign text in pieces: characters that may be shown as they are, and those to be escaped. */
+/** Splits foreign text into pieces that are safe to show and escaped characters. */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
@@ -33,17 +32,17 @@ export function piecesOf(text: string): Piece[] {
   return pieces;
 }
 
-/** The same for places that take a string, such as names of buttons. */
+/** Escapes foreign text for places that take a string, such as names of buttons. */
 export function spelled(text: string): string {
   return text.replaceAll(STEERING, (character) => `[${codeOf(character)}]`);
 }
 
-/** The same for text of several lines, which stay lines. */
+/** Escapes foreign text of several lines and keeps the line breaks. */
 export function spelledLines(text: string): string {
   return text.split('\n').map(spelled).join('\n');
 }
 
-/** The first `limit` characters, never half of one; the whole text when it is not longer. */
+/** Returns the first `limit` characters, without splitting one. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const characters = Array.from(text.slice(0, limit * 2));

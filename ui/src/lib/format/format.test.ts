@@ -27,7 +27,7 @@ describe('rate', () => {
   });
 });
 
-it('leaves out an axis’s zeros', () => {
+it('omits trailing zeros on an axis', () => {
   expect(text(axisRate(25_000_000))).toBe('25 Mbit/s');
   expect(text(axisRate(2_500_000))).toBe('2.5 Mbit/s');
   expect(text(axisRate(1e15))).toBe('1,000 Tbit/s');
@@ -60,7 +60,7 @@ describe('percent', () => {
     expect(percent(share)).toBe(shown);
   });
 
-  it('has the separators of the language, and its sign apart', () => {
+  it('has the separators of the language and a separate sign', () => {
     expect(percentParts(0.915)).toEqual([
       { text: '91.5', sign: false },
       { text: '%', sign: true },
@@ -93,7 +93,7 @@ describe('spans', () => {
     expect(age(seconds)).toBe(short);
   });
 
-  it('are written as Intl.DurationFormat does, where there is one', ({ skip }) => {
+  it('match Intl.DurationFormat where it exists', ({ skip }) => {
     type Format = new (
       locale: string,
       options: { style: 'short' },
@@ -119,12 +119,12 @@ describe('moments', () => {
   const noon = new Date(2026, 10, 21, 12, 0, 5).getTime();
   const tomorrow = noon + 86_400_000;
 
-  it('have day and time zone only when it is not today', () => {
+  it('have a day and a time zone unless they are today', () => {
     expect(moment(noon, noon + 3_600_000)).toBe('12:00:05');
     expect(moment(noon, tomorrow)).toMatch(/^Nov 21, 2026, 12:00:05 \S+/);
   });
 
-  it('have 24 hours, and the order of the language', () => {
+  it('have 24 hours and the order of the language', () => {
     const evening = new Date(2026, 10, 21, 0, 5, 9).getTime();
     for (const locale of ['en', 'en-GB', 'de']) {
       setLocale(locale);
@@ -138,7 +138,7 @@ describe('moments', () => {
   });
 });
 
-it('takes the region of the browser for the language of the page', () => {
+it('uses the browser’s region for the language of the page', () => {
   expect(regional('de', ['fr', 'en-GB', 'de-CH', 'de'])).toBe('de-CH');
   expect(regional('en', ['EN-gb'])).toBe('EN-gb');
   expect(regional('de', ['en-GB'])).toBe('de');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Everything that screens are built of: controls, panels, figures and texts. The login and the
- * head of the page import single files, since they are loaded first. */
+/** Controls, panels, figures and texts of the screens. The login and the header import single files
+ * because they load first. */
 
 export { default as Button } from './Button.svelte';
 export { default as Checkbox } from './Checkbox.svelte';

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The locale of numbers, times and dates, and the formatters made for it. */
+/** The locale of numbers, times and dates, and a cache of formatters. */
 
-/** Formatters are slow to make and the table shows hundreds of numbers a second: made once. */
+/**
+ * Cached because formatters are slow to create and the table shows hundreds of numbers a second.
+ */
 const made = new Map<string, unknown>();
 let locale: string | undefined;
 
-/** Chooses the locale; the browser's own when undefined. */
+/** Sets the locale; `undefined` stands for the browser's own. */
 export function setLocale(wanted: string | undefined): void {
   locale = wanted;
   made.clear();
 }
 
-/** The formatter of this name in the locale of the page. */
+/** Returns the cached formatter of this name, made for the page's locale. */
 export function formatter<F>(name: string, make: (locale: string | undefined) => F): F {
   const known = made.get(name);
   if (known !== undefined) return known as F;
@@ -20,7 +22,7 @@ export function formatter<F>(name: string, make: (locale: string | undefined) =>
   return fresh;
 }
 
-/** The language as the user's region writes it: `de-CH` has other separators than `de`. */
+/** Returns the language with the user's region: `de-CH` has other separators than `de`. */
 export function regional(language: string, wanted: readonly string[]): string {
   return wanted.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
 }

@@ -10,20 +10,20 @@ const body = (text: string) =>
   render(Marked, { props: { text } }).body.replaceAll(/<!--.*?-->/g, '');
 
 describe('marked text', () => {
-  it('has commands as code, and the rest as it is', () => {
+  it('shows commands as code and the rest as text', () => {
     expect(body('Run `uci commit`; see `/etc/config`.')).toBe(
       'Run <code>uci commit</code>; see <code>/etc/config</code>.',
     );
   });
 
-  it('keeps a backtick without a counterpart, and markup is text', () => {
+  it('keeps an unmatched backtick and shows markup as text', () => {
     expect(marked('a ` b')).toEqual([{ text: 'a ` b', code: false }]);
     expect(marked('``')).toEqual([{ text: '``', code: false }]);
     expect(body('`<b>`')).toBe('<code>&lt;b></code>');
   });
 });
 
-/** Commands and files of the configuration. */
+/** Matches commands and files of the configuration. */
 const TYPED = new RegExp(
   [
     /\b(uci (set|delete|add_list)|fastpathctl \w|ethtool -|sysctl -w|nft delete)/,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts with commands and file names between backticks, such as the remedies of the doctor. */
+/** Texts with commands and file names between backticks, such as the doctor's remedies. */
 
 export interface Piece {
   text: string;
-  /** It is a command, a file or an option: to be typed as it is. */
+  /** A command, a file or an option, to be typed verbatim. */
   code: boolean;
 }
 
-/** The pieces of a text, without its backticks; one without a counterpart stays. */
+/** Splits a text into code and other text; an unmatched backtick stays. */
 export function marked(text: string): Piece[] {
   return text
     .split(/(`[^`]+`)/)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Spans, ages, times of day and dates as text, in the language of the page. Times have 24 hours in
- * every language: they are compared with those of logs. */
+/** Durations, ages and times as text, in the language of the page. Times have 24 hours in every
+ * language because they are compared with logs. */
 
 import { formatter } from './locale';
 
@@ -16,8 +16,8 @@ function amount(value: number, unit: Unit): string {
 }
 
 /**
- * A span in at most two units: "45 sec", "12 min", "3 hr, 5 min", "4 days, 2 hr". It is what
- * Intl.DurationFormat writes, which browsers have only since 2025.
+ * Formats a duration in at most two units: "45 sec", "12 min", "3 hr, 5 min", "4 days, 2 hr".
+ * Equals Intl.DurationFormat, which browsers have only since 2025.
  */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
@@ -35,7 +35,7 @@ function both(first: string, rest: number, unit: Unit): string {
   return list.format([first, amount(rest, unit)]);
 }
 
-/** The same in a table's cell: "0:45", "12:03", "3 hr", "4 days". */
+/** Formats an age for a table: "0:45", "12:03", "3 hr", "4 days". */
 export function age(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s < HOUR) return `${Math.floor(s / MINUTE)}:${String(s % MINUTE).padStart(2, '0')}`;
@@ -52,17 +52,17 @@ function written(name: string, format: Intl.DateTimeFormatOptions, ms: number): 
   return formatter(name, (locale) => new Intl.DateTimeFormat(locale, format)).format(ms);
 }
 
-/** Time of day of a Unix time in milliseconds, "14:05:09". */
+/** Formats the time of day of a Unix time in milliseconds: "14:05:09". */
 export function clock(ms: number): string {
   return written('seconds', seconds, ms);
 }
 
-/** The same without seconds, "14:05". */
+/** Formats the time of day without seconds: "14:05". */
 export function minute(ms: number): string {
   return written('minutes', minutes, ms);
 }
 
-/** The day of the month, "21 Nov". */
+/** Formats day and month: "21 Nov". */
 export function dayOf(ms: number): string {
   return written('day', day, ms);
 }
@@ -71,7 +71,7 @@ export function sameDay(one_ms: number, other_ms: number): boolean {
   return written('date', date, one_ms) === written('date', date, other_ms);
 }
 
-/** A moment for people: the time of day, with date and time zone unless it is today's. */
+/** Formats a time of day, with date and time zone unless it is today. */
 export function moment(ms: number, now_ms: number = Date.now()): string {
   if (sameDay(ms, now_ms)) return clock(ms);
   return written('moment', { ...date, ...seconds, timeZoneName: 'short' }, ms);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, it } from 'vitest';
 
-/** A tooltip needs a mouse: meaning that is only there is lost to keyboard and touch. */
+/** A tooltip needs a mouse: keyboard and touch users miss information that only it has. */
 const sources = import.meta.glob<string>('../**/*.svelte', {
   query: '?raw',
   import: 'default',
   eager: true,
 });
 
-/** Files with tooltips of elements, how many, and why nothing is lost without them. */
+/** Files with tooltips of elements: how many, and why each is harmless. */
 const accepted: Record<string, [number, string]> = {
   '../flows/FlowRow.svelte': [2, 'full text of a cell that may be cut'],
   '../flows/GroupRow.svelte': [1, 'full text of a cell that may be cut'],
@@ -20,10 +20,10 @@ const accepted: Record<string, [number, string]> = {
   '../shell/UserButton.svelte': [1, 'user of a button with a sign; its menu has it, too'],
 };
 
-/** Components whose property `title` is a heading in view. */
+/** Components with a property `title` that is a visible heading. */
 const headings = ['ChartPanel', 'Confirm', 'ConfirmButton', 'Action', 'Sheet'];
 
-/** The start tags with an attribute `title`, by name; text and attributes may hold `>`. */
+/** Returns the names of start tags with an attribute `title`; attributes may contain `>`. */
 function titled(source: string): string[] {
   const markup = source
     .replace(/<(script|style)\b[\s\S]*?<\/\1>/g, '')
@@ -40,14 +40,14 @@ function titled(source: string): string[] {
     .map(([, name = '']) => name);
 }
 
-it('finds attributes in any form', () => {
+it('finds title attributes in any form', () => {
   expect(titled('<p title="x">')).toEqual(['p']);
   expect(titled('<input\n {title}\n>')).toEqual(['input']);
   expect(titled('<Button onclick={() => ask(a > b)} title={t(`a.${b}`)}>')).toEqual(['Button']);
   expect(titled('<h2 data-title="x" aria-label={title}>{title}</h2>')).toEqual([]);
 });
 
-it('has no meaning that only a tooltip shows', () => {
+it('shows no information only in a tooltip', () => {
   const found = Object.entries(sources).flatMap(([file, source]) => {
     const elements = titled(source).filter((name) => !headings.includes(name));
     return elements.length > 0 ? [[file, elements.length] as const] : [];

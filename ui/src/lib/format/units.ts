@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Rates, bytes, counts and percent as text: units, digits, rounding. Rates and bytes have
- * units of their own: Intl writes a megabit as "Mb", which is read as a megabyte. */
+/** Rates, bytes, counts and percentages as text. Rates and bytes do not use Intl's units: it writes
+ * a megabit as "Mb", which looks like a megabyte. */
 
 import { formatter } from './locale';
 
-/** A number ready to be shown, its unit apart so that columns can align both. */
+/** A number and its unit, separate so that columns can align both. */
 export interface Quantity {
   value: string;
   unit: string;
@@ -13,18 +13,18 @@ export interface Quantity {
 const rateUnits = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'];
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** `least`: digits after the point that are kept even when they are zero. */
+/** Formats a number; `least` is the minimum number of digits after the point. */
 function decimals(value: number, digits: number, least = digits): string {
   const format = { minimumFractionDigits: least, maximumFractionDigits: digits };
   const make = (locale?: string) => new Intl.NumberFormat(locale, format);
   return formatter(`${least}-${digits}`, make).format(value);
 }
 
-/** Three significant digits, in steps of 1000; whole numbers in the smallest unit. */
+/** Scales to three significant digits in steps of 1000; whole numbers in the smallest unit. */
 function scaled(amount: number, units: string[], zeros = true): Quantity {
   let value = Number.isFinite(amount) ? Math.max(0, amount) : 0;
   let step = 0;
-  // 999.5 would round up to "1000".
+  // 999.5 would be rounded to "1000".
   while (value >= 999.5 && step < units.length - 1) {
     value /= 1000;
     step += 1;
@@ -33,17 +33,17 @@ function scaled(amount: number, units: string[], zeros = true): Quantity {
   return { value: decimals(value, digits, zeros ? digits : 0), unit: units[step] ?? '' };
 }
 
-/** Bits per second. */
+/** Formats a rate in bits per second. */
 export function rate(bps: number): Quantity {
   return scaled(bps, rateUnits);
 }
 
-/** The same for an axis, whose steps are round: without zeros at the end. */
+/** Formats a rate for an axis, with its round steps: without trailing zeros. */
 export function axisRate(bps: number): Quantity {
   return scaled(bps, rateUnits, false);
 }
 
-/** Bytes, in decimal units like every ISP and disk counts them. */
+/** Formats bytes in decimal units, as providers and disks use them. */
 export function bytes(amount: number): Quantity {
   return scaled(amount, byteUnits);
 }
@@ -52,13 +52,13 @@ export function count(amount: number): string {
   return decimals(amount, 0);
 }
 
-/** A piece of a percentage: the number, or the sign with the space that the language has. */
+/** A part of a percentage: the number, or the sign with the language's space. */
 export interface PercentPart {
   text: string;
   sign: boolean;
 }
 
-/** A share of 1 in percent. Only everything is "100%": 0.9996 stays 99.9%. */
+/** Formats a share of 1 in percent, rounded down so that only 1 is "100%". */
 export function percentParts(share: number): PercentPart[] {
   const value = Math.min(1, Math.max(0, share));
   const digits = value === 1 ? 0 : 1;
@@ -75,7 +75,7 @@ export function percentParts(share: number): PercentPart[] {
   return parts;
 }
 
-/** The same as text: "91.5%" in English, "91,5 %" in German. */
+/** Formats a share as text: "91.5%" in English, "91,5 %" in German. */
 export function percent(share: number): string {
   return percentParts(share)
     .map((part) => part.text)

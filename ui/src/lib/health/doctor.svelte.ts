@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Calls of `fastpath.doctor` (run, last, fix, pmtu), 60 s for those that run something, and the
- * texts of their faults. */
+/** Calls of `fastpath.doctor`, and the texts of their faults. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -12,24 +11,24 @@ import { h } from './messages';
 
 type Cause = NonNullable<Reason['cause']>;
 
-/** Samples take seconds, and a small router needs its time for the rest. */
+/** Timeout of a run: samples take seconds, and small routers are slow at the other checks. */
 const RUN_MS = 60_000;
 
-/** The ubus object `fastpath.doctor`: its last report, and its methods. */
+/** The doctor's last report and its methods. */
 export class Doctor {
-  /** The last report; stays during the next run, and when that fails. */
+  /** The last report; kept during the next run and if that fails. */
   report = $state.raw<Report | null>(null);
   busy = $state(false);
   /** Why the last run failed; empty after a successful run. */
   trouble = $state('');
-  /** Which findings the reader opened or closed, by id. */
+  /** Findings that the reader has opened or closed, by id. */
   readonly left = new Map<string, boolean>();
-  /** How many runs have ended with a report. */
+  /** Number of runs that ended with a report. */
   private runs = 0;
 
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}
 
-  /** Runs all checks. `trouble` has a fault's text, and it is thrown. */
+  /** Runs all checks. A fault is thrown, and its text is in `trouble`. */
   async run(signal?: AbortSignal): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -46,11 +45,11 @@ export class Doctor {
     }
   }
 
-  /** Reads the last report; there may be none since the router started. */
+  /** Reads the last report, if there is one since the router started. */
   async load(signal?: AbortSignal): Promise<void> {
     const { runs } = this;
     const reply = await this.api.request('fastpath.doctor', 'last', {}, signal);
-    // Requested before a run that has ended since: its report may be the older one.
+    // Requested before a run that has ended since, so this report may be the older one.
     if (runs !== this.runs) return;
     try {
       this.report = answerOf(reply) as unknown as Report;
@@ -59,7 +58,7 @@ export class Doctor {
     }
   }
 
-  /** Carries out a fix; its steps, each in a line. An older router sends them as a text only. */
+  /** Applies a fix and returns its steps, one per line. Older routers send them as text only. */
   async fix({ id }: Finding): Promise<string> {
     const args = { id };
     const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
@@ -68,7 +67,7 @@ export class Doctor {
     return said.split('\n').map(step).join('\n');
   }
 
-  /** Which size of packets arrives at a host. */
+  /** Tests which packet sizes arrive at a host. */
   async pmtu(target: string): Promise<Way> {
     const args = { target };
     const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
@@ -78,7 +77,7 @@ export class Doctor {
 
 const known = new WeakMap<App, { session: string; doctor: Doctor }>();
 
-/** The doctor of this session: its report is shown on several screens, and to nobody else. */
+/** Returns the doctor of this session; several screens share its report. */
 export function doctorOf(app: App): Doctor {
   const { session } = app.ubus;
   const kept = known.get(app);
@@ -88,10 +87,10 @@ export function doctorOf(app: App): Doctor {
   return doctor;
 }
 
-/** Refusals that are an outcome rather than a fault: their text needs no introduction. */
+/** Refusals that are outcomes rather than faults, so their text needs no introduction. */
 const OUTCOMES = ['busy', 'nothing', 'no-fix'];
 
-/** The text of a fault of the doctor. */
+/** Returns the text of a fault; throws anything that is not a `Fault`. */
 export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'absent') return h('absent');
