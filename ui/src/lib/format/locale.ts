@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** The locale of numbers, times and dates, and a cache of formatters. */
 
-/**
- * Cached because formatters are slow to create and the table shows hundreds of numbers a second.
- */
+/** Cached: formatters are slow to create, and the table shows hundreds of numbers a second. */
 const made = new Map<string, unknown>();
 let locale: string | undefined;
 

@@ -43,7 +43,7 @@ const found = [
 ];
 
 describe('groups', () => {
-  it('come with the worst first, and so do the findings of each', () => {
+  it('are sorted worst first, and so are their findings', () => {
     const groups = groupsOf(found).map(({ name, findings }) => [
       name,
       ...findings.map((each) => each.id),
@@ -55,19 +55,19 @@ describe('groups', () => {
     ]);
   });
 
-  it('leave out passed checks, and count them', () => {
+  it('omit passed checks', () => {
     expect(groupsOf([finding('a', 'cpu', 'ok')])).toEqual([]);
     expect(countOf(found, 'ok')).toBe(1);
   });
 });
 
 describe('the verdict', () => {
-  it('is the worst that asks for something', () => {
+  it('is the worst severity that needs action', () => {
     expect(verdictOf(found)).toBe('error');
     expect(verdictOf([finding('a', 'cpu', 'info'), finding('b', 'cpu', 'advice')])).toBe('advice');
   });
 
-  it('is good with notes and with checks that could not run', () => {
+  it('is good despite notes and checks that could not run', () => {
     expect(verdictOf([finding('a', 'cpu', 'info'), finding('b', 'cpu', 'unknown')])).toBe('ok');
   });
 });
@@ -75,13 +75,13 @@ describe('the verdict', () => {
 describe('accepted findings', () => {
   const known = finding('lro-on', 'offload', 'warning', ['cfg01', 'cfg02']);
 
-  it('are in no group, no count and no verdict', () => {
+  it('are excluded from groups, counts and the verdict', () => {
     expect(groupsOf([known])).toEqual([]);
     expect(countOf([known], 'warning')).toBe(0);
     expect(verdictOf([known])).toBe('ok');
   });
 
-  it('are named by code, severity and objects', () => {
+  it('are recorded by code, severity and objects', () => {
     const about = ['lan1: rx-lro'];
     expect(acceptanceOf({ ...finding('lro-on', 'offload', 'warning'), about })).toMatchObject([
       { op: 'add', type: 'accepted', values: { check: 'lro-on', severity: 'warning', about } },
@@ -90,7 +90,7 @@ describe('accepted findings', () => {
     expect(edit).toHaveProperty('values', { check: 'system-root', severity: 'advice' });
   });
 
-  it('are accepted no longer without any of their sections', () => {
+  it('are withdrawn by deleting all their sections', () => {
     expect(withdrawalOf(known)).toEqual([
       { config: 'fastpath', op: 'delete', section: 'cfg01' },
       { config: 'fastpath', op: 'delete', section: 'cfg02' },
@@ -98,7 +98,7 @@ describe('accepted findings', () => {
   });
 });
 
-describe('the list of everything that is wrong', () => {
+describe('the list of conditions and findings', () => {
   const condition = (code: string, level: string) => ({
     ...{ code, level, params: { count: 900, limit: 1000, name: 'wan' }, text: code },
   });
@@ -107,7 +107,7 @@ describe('the list of everything that is wrong', () => {
   const ids = (...of: Parameters<typeof entriesOf>) =>
     entriesOf(...of).map(({ id, severity }) => `${severity} ${id}`);
 
-  it('has conditions and findings, the worst first', () => {
+  it('is sorted worst first', () => {
     expect(ids(found, status(condition('wan-down', 'error')))).toEqual([
       ...['error wan-down', 'error flowtable-missing', 'warning per-vlan', 'advice gro-off'],
       'info stp',
@@ -115,33 +115,33 @@ describe('the list of everything that is wrong', () => {
     expect(ids([], null)).toEqual([]);
   });
 
-  it('has a fact that both know once, and not again while it is accepted', () => {
+  it('has a fact known to both once, and not while it is accepted', () => {
     const open = condition('system-wan-open', 'error');
     const finds = (accepted: string[]) => [finding('system-wan-open', 'system', 'error', accepted)];
     expect(ids(finds([]), status(open))).toEqual(['error system-wan-open']);
     expect(verdictOf(entriesOf(finds(['cfg01']), status(open)))).toBe('ok');
   });
 
-  it('has it as it is now', () => {
+  it('prefers the present condition to an older finding', () => {
     const before = [{ ...finding('conntrack-full', 'conntrack', 'warning'), title: 'before' }];
     const [entry] = entriesOf(before, status(condition('conntrack-full', 'warning')));
     expect(entry?.title).toBe('Conntrack is nearly full: 900 of 1000.');
   });
 
-  it('has no finding that the daemon says has ended', () => {
+  it('omits findings that have ended according to the daemon', () => {
     const before = ['ips-away', 'system-wan-open'].map((id) => finding(id, 'ips', 'error'));
     expect(ids(before, status())).toEqual(['error system-wan-open']);
     expect(ids(before, null)).toEqual(['error ips-away', 'error system-wan-open']);
   });
 
-  it('has a condition of this moment that the last checks did not find', () => {
+  it('has a present condition that the last checks did not find', () => {
     const passed = [finding('conntrack-full', 'conntrack', 'ok')];
     const full = status(condition('conntrack-full', 'warning'));
     expect(ids(passed, full)).toEqual(['warning conntrack-full']);
   });
 });
 
-/** A router that answers, or throws, one thing after the other. */
+/** A router that gives these answers, or throws these faults, one after the other. */
 function router(...answers: (object | Fault)[]) {
   const calls: unknown[] = [];
   const request = (...call: unknown[]) => {
@@ -165,7 +165,7 @@ describe('Doctor', () => {
     expect(doctor.busy).toBe(false);
   });
 
-  it('keeps its report when the router is unreachable, and says so', async () => {
+  it('keeps its report and reports a fault if the router is unreachable', async () => {
     const doctor = new Doctor(router(report, new Fault('unreachable', 'no answer')));
     await doctor.run();
     await expect(doctor.run()).rejects.toThrow('no answer');
@@ -173,7 +173,7 @@ describe('Doctor', () => {
     expect(doctor.trouble).toMatch(/^No response from the router/);
   });
 
-  it('takes a refusal in an answer for one', async () => {
+  it('recognises a refusal in an answer', async () => {
     const error = { code: 'method', text: 'unknown method' };
     const doctor = new Doctor(router({ error }));
     await expect(doctor.run()).rejects.toThrow('unknown method');
@@ -181,7 +181,7 @@ describe('Doctor', () => {
     expect(doctor.trouble).toBe('The checks failed to run: unknown method');
   });
 
-  it('reads the last report without running anything', async () => {
+  it('reads the last report without running a check', async () => {
     const asked = router(report);
     const doctor = new Doctor(asked);
     await doctor.load();
@@ -189,7 +189,7 @@ describe('Doctor', () => {
     expect(doctor.report?.findings).toHaveLength(found.length);
   });
 
-  it('has no report before the first run, and keeps one that it has', async () => {
+  it('has no report before the first run and keeps the last one', async () => {
     const none = { error: { code: 'none', text: 'no report' } };
     const doctor = new Doctor(router(none, report, none));
     await doctor.load();
@@ -201,7 +201,7 @@ describe('Doctor', () => {
     await expect(failed.load()).rejects.toThrow('x');
   });
 
-  it('fixes a finding by its name', async () => {
+  it('fixes a finding by its id', async () => {
     const asked = router({ done: true, said: 'GRO is on' });
     const said = await new Doctor(asked).fix(finding('gro-off', 'offload', 'advice'));
     expect(said).toBe('GRO is on');
@@ -245,7 +245,7 @@ describe('Doctor', () => {
     ]);
   });
 
-  it('has a text for a router without a doctor', () => {
+  it('has an error message for a router without a doctor', () => {
     expect(messageFor(new Fault('absent', ''))).toMatch(/is unavailable/);
     expect(() => messageFor(new TypeError('a defect'))).toThrow('a defect');
   });
@@ -257,7 +257,7 @@ it('has a name for each group of the doctor', () => {
   expect(named.sort()).toEqual(groups.sort());
 });
 
-it('asks for one host, and reports which device limits the path', async () => {
+it('tests one host and reports which device limits the path', async () => {
   const way = { target: '203.0.113.1', mtu: 1400, limit: 'silent', black_hole: true };
   const asked = router(way);
   expect(await new Doctor(asked).pmtu('203.0.113.1')).toEqual(way);

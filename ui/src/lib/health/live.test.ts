@@ -34,7 +34,7 @@ describe('a finding of the daemon', () => {
     ],
   };
 
-  it('about an open router is in the language of the page', async () => {
+  it('about an exposed router is in the language of the page', async () => {
     expect(textOf(open, none)).toBe(
       'Exposed to the Internet: anyone can reach the router itself (from zone wan), ' +
         'zone lan (from zone wan), every zone (from zone lte). Close it under Firewall.',
@@ -45,7 +45,7 @@ describe('a finding of the daemon', () => {
     );
   });
 
-  it('has the values of its parameters, in the language of the page', async () => {
+  it('has its parameters formatted in the language of the page', async () => {
     const full: Health = {
       code: 'conntrack-full',
       level: 'warning',
@@ -57,7 +57,7 @@ describe('a finding of the daemon', () => {
     expect(textOf(full, none)).toBe('Conntrack ist fast voll: 950 von 1000.');
   });
 
-  it('about a WAN interface names the reason, if it is known', () => {
+  it('about a WAN interface names the known reason', () => {
     const down = (hindrance: string): Health => ({
       code: 'wan-down',
       level: 'error',
@@ -121,7 +121,7 @@ describe('a finding of the daemon', () => {
     expect(textOf(partly({}), none)).toContain('wan: in English');
   });
 
-  it('with a code that this page does not know is in English', () => {
+  it('with an unknown code is in English', () => {
     const newer = { code: 'newer', level: 'notice', params: {}, text: 'Newer.' };
     expect(textOf(newer as unknown as Health, none)).toBe('Newer.');
   });

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of the conditions in `status.health`, with reasons and open zones. */
+/** Texts of the conditions in `status.health`. */
 
 import type { Health, Open, Status } from '../api/types';
 import { reason } from '../cause/cause';
 import { judgement } from '../form/messages';
 import { t, translated, type MessageKey } from '../i18n/t';
 
-/** The parts of the answer with reasons of findings. */
+/** The parts of the status with reasons of conditions. */
 type Reasons = Pick<Status, 'problems' | 'engine'>;
 
-/** A finding of the daemon's in the page's language; in English where it has no text for it. */
+/** Returns a condition in the language of the page; in English if the page has no text for it. */
 export function textOf({ code, params, text, open }: Health, of: Reasons): string {
   if (open?.length) return t('health.open', { reached: open.map(reached).join(', ') });
   const values = { ...params, ...why(code, params, of) };
   return translated('i18n', keyOf(code, params), values) ?? text;
 }
 
-/** The reason, where the answer has it as a code. */
+/** Returns the reason if the status has it as a code. */
 function why(
   code: Health['code'],
   params: Health['params'],
@@ -30,7 +30,7 @@ function why(
   return {};
 }
 
-/** Why a device has no program: the first of its codes is the reason, the others are within it. */
+/** Returns why a device has no program; `inner` has the code of the reason and codes within it. */
 function withoutProgram({ why, inner, ...params }: Health['params']): string {
   const [code = '', ...within] = String(inner ?? '').split(' ');
   const all = within.length > 0 ? { ...params, inner: within.join(' ') } : params;
@@ -51,7 +51,7 @@ function keyOf(code: Health['code'], params: Health['params']): MessageKey {
   return 'health.wan-down';
 }
 
-/** Text of an error of netifd, with what to do about it. */
+/** Returns the key of the text for an error of netifd, which includes a remedy. */
 export function keyOfError(error: string): MessageKey {
   if (error === 'DEVICE_CLAIM_FAILED') return 'health.wan-down.claim';
   if (error === 'AUTH_TOPEER_FAILED') return 'health.wan-down.login';

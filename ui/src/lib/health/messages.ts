@@ -4,5 +4,5 @@ import type en from './en.json';
 
 export type MessageKey = keyof typeof en;
 
-/** The texts of the screen Health; `findings/text.ts` has those of findings. */
+/** Messages of the screen Health; the texts of findings are in `findings/text.ts`. */
 export const h = translator<MessageKey>('health');

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** One list of everything that is wrong: the daemon's conditions of this moment and the doctor's
- * last findings; which of both counts where both know a fact. */
+/** Merges the daemon's present conditions and the doctor's last findings into one list. */
 
 import type { Level, Status } from '../api/types';
 import { inLanguage } from './findings/text';
 import { textOf } from './live';
 import { rank, type Finding, type Severity } from './report';
 
-/** A condition or a finding, with its text in the language of the page. */
+/** A condition or a finding, with its title in the language of the page. */
 export type Entry = Pick<Finding, 'id' | 'severity' | 'title' | 'accepted'>;
 
-/** The parts of the daemon's answer that are about conditions. */
+/** The parts of the status about conditions. */
 export type Conditions = Pick<Status, 'health' | 'problems' | 'engine' | 'doctor'>;
 
 const severityOf: Record<Level, Severity> = {
@@ -23,7 +22,7 @@ const severityOf: Record<Level, Severity> = {
 const isBad = ({ severity }: Pick<Finding, 'severity'>) =>
   ['error', 'warning', 'advice', 'info'].includes(severity);
 
-/** The findings without those that the daemon says have ended. */
+/** Returns the findings that have not ended according to the daemon. */
 export function stillFound(
   findings: readonly Finding[],
   status: Conditions | null,
@@ -32,7 +31,7 @@ export function stillFound(
   return findings.filter((each) => !isBad(each) || !ended.includes(each.id));
 }
 
-/** The daemon's conditions. One that is a finding, too, is accepted with it. */
+/** Returns the daemon's conditions; an accepted finding also accepts its condition. */
 function conditions(findings: readonly Finding[], status: Conditions): Entry[] {
   const found = new Map(findings.filter(isBad).map((each) => [each.id, each]));
   return status.health.map((condition) => ({
@@ -43,7 +42,7 @@ function conditions(findings: readonly Finding[], status: Conditions): Entry[] {
   }));
 }
 
-/** Conditions that are not among the findings, which have more to say. */
+/** Returns the conditions that are not findings; a finding has more details. */
 export function furtherConditions(
   findings: readonly Finding[],
   status: Conditions | null,
@@ -52,7 +51,7 @@ export function furtherConditions(
   return status ? conditions(findings, status).filter(({ id }) => !found.has(id)) : [];
 }
 
-/** Everything that is wrong, the worst first; a fact that both know as it is now. */
+/** Returns conditions and findings, worst first; a condition replaces its finding. */
 export function entriesOf(findings: readonly Finding[], status: Conditions | null): Entry[] {
   const now = status ? conditions(findings, status) : [];
   const reported = new Set(now.map(({ id }) => id));

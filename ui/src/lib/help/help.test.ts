@@ -3,16 +3,16 @@ import { expect, it } from 'vitest';
 import en from './en.json';
 import { nameOf, terms } from './messages';
 
-it('explains every word that has an explanation in the list of them', () => {
+it('lists every term that has an explanation', () => {
   const explained = Object.keys(en).flatMap((key) => /^term\.(.+)\.why$/.exec(key)?.[1] ?? []);
   expect([...terms].sort()).toEqual(explained.sort());
 });
 
-it('has a name for each', () => {
+it('has a name for each term', () => {
   for (const term of terms) expect(nameOf(term)).not.toMatch(/^term\./);
 });
 
-it('explains each where it is used', () => {
+it('explains each term on a screen', () => {
   const screens = import.meta.glob<string>('../*/*.svelte', {
     query: '?raw',
     import: 'default',

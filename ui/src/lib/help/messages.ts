@@ -5,10 +5,10 @@ import type en from './en.json';
 type MessageKey = keyof typeof en;
 type Explained<K> = K extends `term.${infer T}.why` ? T : never;
 
-/** A word of the field that has an explanation. */
+/** A term with an explanation. */
 export type Term = Explained<MessageKey>;
 
-/** Explained where they are used, and together behind the key `?`. */
+/** Terms explained where they are used, and together in the list behind the key `?`. */
 export const terms: readonly Term[] = [
   ...(['flow', 'flowtable', 'hardware', 'ebpf', 'conntrack', 'helper', 'budget'] as const),
   ...(['bridge', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward', 'masquerade'] as const),
@@ -16,7 +16,7 @@ export const terms: readonly Term[] = [
   ...(['ipfix', 'prometheus'] as const),
 ];
 
-/** Explanations, and the keys of the page. */
+/** Explanations of terms, and the keyboard shortcuts. */
 export const k = translator<MessageKey>('help');
 
 /** Names that are the same in every language. */
@@ -38,5 +38,4 @@ const names: Partial<Record<Term, string>> = {
   prometheus: 'Prometheus',
 };
 
-/** The name of a term. */
 export const nameOf = (term: Term): string => names[term] ?? k(`term.${term}` as MessageKey);

@@ -34,7 +34,7 @@ it('has German for each part in English', () => {
 describe.each(Object.entries(english))('the messages of %s', (part, file) => {
   const en = read(file);
 
-  it('are there once, in every language', () => {
+  it('have unique keys in every language', () => {
     const files = [file, ...others.map(([, parts]) => parts[part])];
     for (const of of files.filter((each) => each !== sentByRouter[part])) {
       const text = readFileSync(of ?? 'missing', 'utf8');
@@ -50,7 +50,7 @@ describe.each(Object.entries(english))('the messages of %s', (part, file) => {
     }
   });
 
-  it.each(others)('are all there in %s, and none is left over', (_, parts) => {
+  it.each(others)('have the same keys in %s', (_, parts) => {
     expect(Object.keys(read(parts[part]))).toEqual(Object.keys(en));
   });
 
@@ -69,7 +69,7 @@ describe.each(Object.entries(english))('the messages of %s', (part, file) => {
   });
 
   it.each(others)('are translated in %s', (_, parts) => {
-    // Both languages share names and single terms, few pairs of them, and never a sentence.
+    // Languages share names and single terms, but few pairs of words and never a sentence.
     const words = (message: unknown) =>
       String(message)
         .replaceAll(/\{\w+\}/g, '')

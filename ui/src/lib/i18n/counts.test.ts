@@ -6,13 +6,13 @@ import type { Message } from './t';
 
 type Nested = { [key: string]: Message | Nested };
 
-/** Parameters that are numbers of things. */
+/** Parameters that count things. */
 const counted =
   'n all bound chains count days each flows inside limit longest lost more most ' +
   'overhead packets queues rules seconds times total';
 const count = new RegExp(`\\{(?:${counted.replaceAll(' ', '|')})\\}[ \\u00a0](\\p{L}+)`, 'gu');
 
-/** Texts behind a number that are the same for one and for many. */
+/** Words after a number that are the same for one and for many. */
 const unchanging = new Set(
   (
     's ms of more offloaded local ended failed counted could too or possible matches ' +
@@ -20,7 +20,7 @@ const unchanging = new Set(
   ).split(' '),
 );
 
-/** Messages about a number that is never one, and why. */
+/** Messages with a number that is never one, and the reason. */
 const never_one: Record<string, string> = {
   'i18n foreign.all': 'only longer texts are cut',
   'cause ips.rules-failed': 'rule-failed is for one',
@@ -44,14 +44,14 @@ const never_one: Record<string, string> = {
   'health/findings ips.ips-rules.title': 'reported above seven days',
 };
 
-/** Messages whose noun has no plural form of its own. */
+/** Messages without a separate plural of the noun. */
 const same = new Set([
   'en: protection alerts.since',
   'de: protection alerts.since',
   'de: protection alerts.matched',
 ]);
 
-/** Whether a value has forms for numbers; an object of any other keys is a group of messages. */
+/** Reports whether a value has plural forms; other objects are groups of messages. */
 const hasForms = (value: Message | Nested): value is Exclude<Message, string> =>
   typeof value === 'object' && 'other' in value;
 
@@ -63,7 +63,7 @@ function flat(value: Nested, at = ''): [string, Message][] {
   );
 }
 
-/** Texts behind numbers that would be wrong for one or for many. */
+/** Returns the words after numbers that would be wrong for one or for many. */
 const bound = (text: string) =>
   [...text.matchAll(count)].map(([, word = '']) => word).filter((word) => !unchanging.has(word));
 
@@ -79,7 +79,7 @@ const messages = files.flatMap(([language, part, file]) =>
 );
 
 describe('messages with a number', () => {
-  it('have a form for one and one for many', () => {
+  it('have singular and plural forms', () => {
     const wrong = messages.filter(
       ({ name, message }) =>
         typeof message === 'string' && bound(message).length > 0 && !(name in never_one),
@@ -87,7 +87,7 @@ describe('messages with a number', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('have forms that differ', () => {
+  it('have different forms', () => {
     for (const { language, name, message } of messages) {
       if (typeof message === 'string') continue;
       const at = `${language}: ${name}`;
@@ -97,7 +97,7 @@ describe('messages with a number', () => {
     }
   });
 
-  it('are excepted only where they are still there', () => {
+  it('have no outdated exceptions', () => {
     const numbered = messages.filter(
       ({ message }) => typeof message === 'string' && bound(message).length > 0,
     );

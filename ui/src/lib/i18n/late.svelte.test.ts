@@ -5,7 +5,7 @@ import { setLanguage, translated } from './t';
 
 const title = () => translated('health/findings', 'system.system-clock.title');
 
-test('makes a text again when its messages arrive', async () => {
+test('updates a text when its messages arrive', async () => {
   await setLanguage('de');
   const seen: (string | undefined)[] = [];
   const end = $effect.root(() => {

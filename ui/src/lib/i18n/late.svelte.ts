@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The arrival of messages that the first screen does not wait for. */
+/** Signals the arrival of messages that the first screen does not wait for. */
 
 let arrivals = $state(0);
 
-/** Text that was made without them is made again. */
+/** Updates texts that were made without the late messages. */
 export function partsArrived(): void {
   arrivals += 1;
 }
 
-/** Called while making a text: makes it depend on the arrival. */
+/** Makes the calling computation depend on the arrival of the late messages. */
 export const awaitParts = (): number => arrivals;

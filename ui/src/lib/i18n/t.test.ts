@@ -4,12 +4,12 @@ import { known, setLanguage, t, tags } from './t';
 
 afterEach(() => setLanguage('en'));
 
-it('fills parameters and leaves unknown holes visible', () => {
+it('fills parameters and keeps unknown placeholders visible', () => {
   expect(t('wan.over', { device: 'pppoe-wan', port: 'wan' })).toBe('pppoe-wan over wan');
   expect(t('wan.over', { device: 'pppoe-wan' })).toBe('pppoe-wan over {port}');
 });
 
-it('chooses the plural form, of formatted numbers too', () => {
+it('chooses the plural form, also for formatted numbers', () => {
   expect(t('flows.held', { n: 1 })).toBe('Paused while you read · 1 update');
   expect(t('flows.held', { n: 3 })).toBe('Paused while you read · 3 updates');
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
@@ -21,11 +21,11 @@ it('reads the German thousands separator', async () => {
   expect(t('flows.matched', { n: 1 })).toBe('1 Verbindung');
 });
 
-it('shows the name of a word it does not know', () => {
+it('shows the key of a missing message', () => {
   expect(t('reason.brand-new' as 'reason.idle')).toBe('reason.brand-new');
 });
 
-it('takes the first language it knows, English otherwise', () => {
+it('chooses the first available language, or else English', () => {
   expect(tags).toEqual(['de', 'en']);
   expect(known('xx', 'en-GB')).toBe('en');
   expect(known('fr', 'de-AT', 'en')).toBe('de');

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Messages by key: the language in use, parameters, plural forms, keys without a message. */
+/** Messages of the page by key, with parameters and plural forms. */
 
 import { languages, lateParts } from 'virtual:messages';
 import type en from './en.json';
 import { awaitParts, partsArrived } from './late.svelte';
 
-/** A message, or one for each plural form of its parameter `n`. */
+/** A message, or one per plural form of its parameter `n`. */
 export type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
-/** The messages of one language by the part of the page that they belong to. */
+/** The messages of a language, by part of the page. */
 export type Messages = Record<string, Record<string, Message>>;
 export type MessageKey = keyof typeof en;
 export type Params = Record<string, string | number>;
@@ -16,18 +16,18 @@ let messages: Messages = {};
 let plurals = new Intl.PluralRules('en');
 let late: Promise<void> | undefined;
 
-/** The first of the wanted languages that there is a catalogue for; English otherwise. */
+/** Returns the first wanted language with a catalogue; English if there is none. */
 export function known(...wanted: (string | undefined)[]): string {
   const tags = wanted.map((tag) => tag?.toLowerCase().split(/[-_]/)[0] ?? '');
   return tags.find((tag) => Object.hasOwn(languages, tag)) ?? 'en';
 }
 
-/** Every language there is a catalogue for. */
+/** Languages with a catalogue. */
 export const tags: readonly string[] = Object.keys(languages);
 
 /**
- * Fetches the catalogue of a language; every later message is in it. Parts whose English text the
- * router sends follow by themselves.
+ * Fetches the catalogue of a language, which all later messages use. Parts whose English text the
+ * router sends are fetched afterwards.
  */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
@@ -41,10 +41,10 @@ export async function setLanguage(tag: string): Promise<void> {
   });
 }
 
-/** Resolves once the parts that follow are there. */
+/** Resolves once the parts fetched afterwards have arrived. */
 export const allParts = async (): Promise<void> => late;
 
-/** A message of one part of the page; none where this language does not have it. */
+/** Returns a message of a part of the page; `undefined` if the language lacks it. */
 export function translated(part: string, key: string, params: Params = {}): string | undefined {
   if (!messages[part]) awaitParts();
   const message = messages[part]?.[key];
@@ -52,16 +52,16 @@ export function translated(part: string, key: string, params: Params = {}): stri
   return fill(typeof message === 'string' ? message : plural(message, params), params);
 }
 
-/** The keys of one part of the page, in the order of its catalogue. */
+/** Returns the keys of a part of the page, in the order of its catalogue. */
 export const keysOf = (part: string): string[] => Object.keys(messages[part] ?? {});
 
-/** The messages of one part of the page. */
+/** Returns a function that looks up the messages of a part of the page. */
 export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
-  // A newer daemon may have a code that this page does not know: better shown than fatal.
+  // Newer daemons may send codes that this page does not know; showing the key is not fatal.
   return (key, params) => translated(part, key, params) ?? key;
 }
 
-/** The message with each `{name}` replaced by its parameter. */
+/** Returns a message of the common part, with each `{name}` replaced by its parameter. */
 export const t = translator<MessageKey>('i18n');
 
 function plural(forms: Partial<Record<Intl.LDMLPluralRule, string>>, params: Params): string {

@@ -2,7 +2,7 @@
 import { Fault } from '../api/errors';
 import type { Live } from './live.svelte';
 
-/** A command to the router: whether it runs, and its outcome as text. */
+/** A command to the router, with its progress and its outcome as text. */
 export class Command {
   busy = $state(false);
   failed = $state(false);
@@ -10,7 +10,7 @@ export class Command {
 
   constructor(
     private readonly live: Pick<Live, 'report'>,
-    /** The error message of a fault. */
+    /** Returns the error message of a fault. */
     private readonly messageFor: (fault: Fault) => string,
   ) {}
 

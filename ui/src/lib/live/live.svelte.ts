@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** How often the page asks for `status` (every second), the pauses after failures (1, 2, 4, then 8
- * s), when it asks for the history, and the states of the connection. */
+/** Polls the router's status every second and tracks the state of the connection. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
@@ -9,36 +8,40 @@ import { t } from '../i18n/t';
 import { pause } from './pause';
 import { sampleOf, samplesOf, withSample, type Sample } from './ring';
 
-/** How the page gets its data from the router now. */
+/**
+ * State of the connection.
+ *
+ *     connecting, live -> lost (no answer), absent (no daemon), refused -> live
+ */
 export type Connection = 'connecting' | 'live' | 'lost' | 'absent' | 'refused';
 
-/** The default of the daemon's option `refresh`: how often it reads its counters. */
+/** Default of the daemon's option `refresh`, the interval at which it reads its counters. */
 const POLL_MS = 1000;
-/** Samples that are missing for so long are fetched from the router's history. */
+/** Gaps of this length in the samples are filled from the router's history. */
 const GAP_MS = 3000;
-/** Waits between attempts; the last one is kept. */
+/** Delays between attempts; the last one is repeated. */
 const BACK_OFF_MS = [1000, 2000, 4000, 8000];
 
 /**
- * Keeps the router's state current while the page is visible: asks every second, and tries again
- * when the router is away. `run` is the only loop; stopping aborts its signal, and nothing is asked
- * until the next start.
+ * Keeps the router's state current while the page is visible: polls every second, and backs off
+ * while the router is away. `run` is the only loop; stopping aborts its signal, and nothing is
+ * requested until the next start.
  *
- * It does not subscribe to the daemon's notifications: uhttpd (7b1bec4, in OpenWrt 25.12.5) keeps
- * the connection of each subscriber that has gone, and accepts no more when it has a hundred.
+ * Polls instead of subscribing to the daemon's notifications: uhttpd (7b1bec4, in OpenWrt 25.12.5)
+ * keeps the connections of subscribers that have left, and accepts no more than a hundred.
  */
 export class Live {
   status = $state.raw<Status | null>(null);
   samples = $state.raw<readonly Sample[]>([]);
-  /** Changes with each answer: that of `flows` can be another one. */
+  /** Changes with each status, when the answer of `flows` may have changed, too. */
   epoch = $state(0);
   connection = $state<Connection>('connecting');
-  /** When the router last answered, browser's clock; 0: never. */
+  /** Time of the router's last answer, by the browser's clock; 0 without one. */
   heardAt = $state(0);
-  /** Why the router refused. */
+  /** Why the router refused the request. */
   refusal = $state('');
 
-  /** The tab can be seen; nothing at all is asked while it cannot. */
+  /** The tab is visible; nothing is requested while it is hidden. */
   visible = $state(true);
 
   private stopRun: AbortController | null = null;
@@ -60,7 +63,7 @@ export class Live {
     this.stopRun = null;
   }
 
-  /** Forgets everything of the last session's router. */
+  /** Discards all data of the last session. */
   forget(): void {
     this.stop();
     this.status = null;
@@ -70,27 +73,27 @@ export class Live {
     this.failures = 0;
   }
 
-  /** The router answers, as far as is known. */
+  /** True unless a request has failed since the last answer. */
   get answering(): boolean {
     return ['connecting', 'live'].includes(this.connection);
   }
 
-  /** The router does, whether or not the daemon runs on it. */
+  /** True if the router answers, whether or not the daemon runs on it. */
   get reachable(): boolean {
     return this.answering || this.connection === 'absent';
   }
 
-  /** In place of an answer that is not there yet: `loading`, unless none will come. */
+  /** Returns the text in place of a missing answer: `loading`, unless none will come. */
   awaiting(loading: string): string {
     return this.answering ? loading : t('live.unread');
   }
 
-  /** The engine after a change, until the next answer has it. */
+  /** Shows the engine after a change until the next answer arrives. */
   engineChanged(engine: EngineState): void {
     if (this.status) this.status = { ...this.status, engine };
   }
 
-  /** Another call of the page failed: the same consequences as a failure here. */
+  /** Handles the failure of another call of the page: an expired session ends here as well. */
   report(fault: unknown): void {
     if (fault instanceof Fault && fault.kind === 'session') this.onExpired();
   }
@@ -128,7 +131,7 @@ export class Live {
   }
 
   private failed(cause: unknown): void {
-    // An unusable answer is reported like a refusal: the loop must not end with it.
+    // An unusable answer is reported like a refusal, because the loop must not end.
     const fault = cause instanceof Fault ? cause : new Fault('failed', String(cause));
     this.failures += 1;
     if (fault.kind === 'session') {

@@ -15,7 +15,7 @@ const carried: Paths = {
   ebpf: none,
 };
 
-/** A router whose state the test changes; its clock is the browser's. */
+/** A router with a state that the test changes, and the browser's clock. */
 class Router {
   fault: FaultKind | null = null;
   calls: string[] = [];
@@ -48,7 +48,7 @@ afterEach(() => {
 });
 
 describe('Live', () => {
-  it('asks once a second, and for the history once', async () => {
+  it('polls once a second, and requests the history once', async () => {
     live.start();
     await vi.advanceTimersByTimeAsync(10_500);
     expect(live.connection).toBe('live');
@@ -59,7 +59,7 @@ describe('Live', () => {
     expect(live.samples.length).toBeGreaterThan(10);
   });
 
-  it('asks nothing once stopped', async () => {
+  it('requests nothing once stopped', async () => {
     live.start();
     await vi.advanceTimersByTimeAsync(3000);
     live.stop();
@@ -84,7 +84,7 @@ describe('Live', () => {
     expect(live.connection).toBe('live');
   });
 
-  it('says when only the daemon is away, or refuses', async () => {
+  it('reports that the daemon is absent or refuses', async () => {
     router.fault = 'absent';
     live.start();
     await vi.advanceTimersByTimeAsync(100);
@@ -99,7 +99,7 @@ describe('Live', () => {
     expect(live.refusal).toContain('account');
   });
 
-  it('says so and goes on when an answer cannot be used', async () => {
+  it('reports an unusable answer and continues', async () => {
     const call = router.call.bind(router);
     router.call = (): Promise<never> => Promise.reject(new SyntaxError('not JSON'));
     live.start();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Waiting: for a time, for the browser to draw, or until a condition holds (asked every
- * second). */
+/** Waits for a time, for the browser to draw, or for a condition. */
 
-/** Waits, or less when the signal comes first. */
+/** Waits until the time is over or the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -16,10 +15,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Lets the browser draw and answer before more is done: long work is felt as a page that hangs. */
+/** Lets the browser draw and handle input: long work would make the page hang. */
 export const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** Calls back when the browser has drawn the current state. Returns a function that cancels it. */
+/** Calls back once the browser has drawn the current state. Returns a function that cancels it. */
 export function onceDrawn(call: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const frame = requestAnimationFrame(() => (timer = setTimeout(call)));
@@ -29,7 +28,7 @@ export function onceDrawn(call: () => void): () => void {
   };
 }
 
-/** Asks once a second, and answers whether it was so before the time was over. */
+/** Checks a condition once a second; returns whether it was met in time. */
 export async function until(met: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
   const end = performance.now() + ms;
   for (;;) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Repeats a question while the component is mounted, the tab is visible and the daemon (or the
- * router) answers; the caller chooses the pause. It goes on after a failure. */
+/** Polling that depends on the component, the tab and the connection. */
 
 import { untrack } from 'svelte';
 import type { Live } from './live.svelte';
 import { pause } from './pause';
 
 /**
- * Calls `ask` repeatedly while the component is mounted, the tab is visible and the daemon answers,
- * or the router if `whom` says that this is enough. A failure is reported and does not stop the
+ * Calls `ask` repeatedly while the component is mounted, the tab is visible and the daemon answers
+ * (`answering`) or the router does (`reachable`). A failure is reported and does not stop the
  * polling; `ask` keeps its last data.
  */
 export function poll(
@@ -25,7 +24,7 @@ export function poll(
   });
 }
 
-/** The same while the router answers, whether or not the daemon does. */
+/** Polls while the router answers, whether or not the daemon does. */
 export const pollRouter = (live: Live, ms: number, ask: (signal: AbortSignal) => Promise<void>) =>
   poll(live, ms, ask, 'reachable');
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Samples of the live chart: the span of 5 minutes, and which samples are dropped. */
+/** Samples of the live chart. */
 
 import type { History, Paths } from '../api/types';
 import { paths, type LivePath } from '../path/path';
 
-/** The rates of the paths at one moment, bits per second. */
+/** The rates of the paths at one time, in bits per second. */
 export interface Sample {
   at_ms: number;
   bps: Record<LivePath, number>;
 }
 
-/** How far back the live chart looks. */
+/** Span of the live chart. */
 export const SPAN_MS = 5 * 60 * 1000;
 
-/** The samples of a `history` reply, by its own column names. */
+/** Returns the samples of a `history` reply, by its column names. */
 export function samplesOf(history: History): Sample[] {
   const at = history.cols.indexOf('at_ms');
   const columns = paths.map((path) => [path, history.cols.indexOf(path)] as const);
@@ -28,10 +28,10 @@ export function sampleOf(at_ms: number, totals: Paths): Sample {
   return { at_ms, bps: bps as Sample['bps'] };
 }
 
-/** The samples with one more at the end and those that are too old dropped. */
+/** Appends a sample and drops samples that are too old. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1);
-  // The router's clock was set back (NTP after boot): older samples have no position any more.
+  // The router's clock was set back (NTP after boot), so older samples have no position.
   if (last && sample.at_ms < last.at_ms - 1000) return [sample];
   const kept = samples.filter(
     (each) => each.at_ms > sample.at_ms - SPAN_MS && each.at_ms < sample.at_ms - 200,

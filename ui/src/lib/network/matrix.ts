@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** VLANs of a bridge in UCI: notation of members; a new VLAN with interface, DHCP pools and zone;
- * checks of its number, name and address; renaming and removal. */
+/** VLANs of a bridge in UCI: members, new VLANs and their checks, renaming and removal. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
@@ -9,7 +8,7 @@ import { list, text, type Section } from '../form/sections';
 import { followName, leaveNetwork } from '../wifi/wifi';
 import { forget, recall, remember } from './left';
 
-/** How a port is in a VLAN: tagged, untagged; with a star untagged frames go into it. */
+/** Membership of a port: untagged or tagged; `*` marks the VLAN of untagged ingress frames. */
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
 export type Member = (typeof members)[number];
 
@@ -24,7 +23,7 @@ export interface Vlan {
   bridge: string;
   vid: string;
   members: ReadonlyMap<string, Member>;
-  /** The router's own interface in it. */
+  /** The router's own interface in the VLAN. */
   interface: Section | undefined;
   zone: Section | undefined;
 }
@@ -35,7 +34,7 @@ export const bridgesOf = (draft: Draft): Bridge[] =>
     .filter((each) => text(each, 'type') === 'bridge')
     .map((section) => ({ section, name: text(section, 'name'), ports: list(section, 'ports') }));
 
-/** netifd's notation: `lan1`, `lan1:t`, `lan1:u*`; without a letter it is untagged. */
+/** Parses netifd's notation: `lan1`, `lan1:t`, `lan1:u*`; without a letter it is untagged. */
 export function memberOf(entry: string): [port: string, member: Member] {
   const [port = '', flags = ''] = entry.split(':', 2);
   const kind = flags.includes('t') ? 't' : 'u';
@@ -70,7 +69,7 @@ function write(draft: Draft, vlan: Vlan, entries: ReadonlyMap<string, Member>): 
   });
 }
 
-/** A membership that a port had in another VLAN. */
+/** A former membership of a port in another VLAN. */
 interface Left {
   vid: string;
   member: Member;
@@ -79,7 +78,7 @@ interface Left {
 const isPvid = (member: Member | undefined) => member?.includes('*') ?? false;
 const cellOf = ({ bridge, vid }: Vlan, port: string) => [bridge, vid, port];
 
-/** The VLANs that a port leaves by its membership in this one; none once the router has it so. */
+/** Returns the memberships that a port leaves; empty once the router has applied the new one. */
 function leftBy(draft: Draft, vlan: Vlan, port: string): Left[] {
   const before = list(draft.original('network', vlan.section.section), 'ports').map(memberOf);
   const applied = before.some(([each, member]) => each === port && isPvid(member));
@@ -94,8 +93,8 @@ export const leaves = (draft: Draft, vlan: Vlan, port: string): string[] =>
   leftBy(draft, vlan, port).map(({ vid }) => vid);
 
 /**
- * Puts a port into a VLAN. Untagged frames of a port go into one VLAN: it leaves the other, and
- * returns there when it is taken out of this one.
+ * Puts a port into a VLAN. A port has one VLAN for untagged frames: it leaves the previous one, and
+ * returns there when it is removed from the new one.
  */
 export function join(draft: Draft, vlan: Vlan, port: string, member: Member): void {
   const put = (vid: string, now: Member) => {
@@ -118,15 +117,15 @@ export function join(draft: Draft, vlan: Vlan, port: string, member: Member): vo
   if (left.length > 0) remember(draft, cell, left);
 }
 
-/** A VLAN as the form for a new one has it. */
+/** The values of the form for a VLAN. */
 export interface Wanted {
   vid: string;
   name: string;
-  /** The router's address in it, with the length of the prefix; none without. */
+  /** The router's address with its prefix length; empty for none. */
   address: string;
-  /** A zone's name; `+` is a new one of its own, let out to the Internet and to nothing else. */
+  /** Name of a zone; `+` is a new zone that reaches only the Internet. */
   zone: string;
-  /** Whether addresses are given out. */
+  /** A DHCP server assigns addresses. */
   dhcp: boolean;
 }
 
@@ -142,7 +141,7 @@ export function wrongWith(draft: Draft, bridge: string, wanted: Wanted): Wrong[]
   }
   const zones = draft.all('firewall', 'zone').map((zone) => text(zone, 'name'));
   const taken = draft.get('network', name) || (wanted.zone === '+' && zones.includes(name));
-  // fw4 makes names of rules out of it, and dnsmasq of files.
+  // fw4 uses the name in names of rules, and dnsmasq in names of files.
   if (!/^[a-z][a-z0-9_]{0,10}$/.test(name)) wrong.push('name');
   else if (taken) wrong.push('name.taken');
   if (address !== '' && !isPrefixed(address)) wrong.push('address');
@@ -154,7 +153,7 @@ function isPrefixed(address: string): boolean {
   return length !== undefined && Number(length) <= 30 && [a, b, c, d].every((n) => Number(n) < 256);
 }
 
-/** As OpenWrt's own lan has it: of a prefix that the provider delegates, else of the local one. */
+/** Prefix length as for OpenWrt's lan, from a delegated prefix or else from the local one. */
 const PREFIX6 = '60';
 const pool4 = { start: '100', limit: '150', leasetime: '12h' };
 /** Router advertisements, and addresses by DHCPv6 in addition. */
@@ -164,7 +163,7 @@ const pool6 = {
   ra_flags: ['managed-config', 'other-config'],
 };
 
-/** A VLAN with its interface and zone, in one step. */
+/** Adds a VLAN with its interface, DHCP pools and zone. */
 export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   const { vid, name, address, zone } = wanted;
   draft.add('network', 'bridge-vlan', { device: bridge, vlan: vid });
@@ -179,14 +178,14 @@ export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   else enter(draft, name, zone);
 }
 
-/** A VLAN as its form has it. */
+/** Returns the values of a VLAN for its form. */
 export const wantedOf = (vlan: Vlan): Pick<Wanted, 'name' | 'address' | 'zone'> => ({
   name: vlan.interface?.section ?? '',
   address: addressesOf(vlan.interface)[0] ?? '',
   zone: text(vlan.zone, 'name'),
 });
 
-/** Changes what differs from the form; an interface with DHCP has no address there. */
+/** Writes the values that differ. An interface with a DHCP client has no address in the form. */
 export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wantedOf>): void {
   const now = wantedOf(vlan);
   if (!vlan.interface) return;
@@ -195,7 +194,7 @@ export function editVlan(draft: Draft, vlan: Vlan, wanted: ReturnType<typeof wan
   renameVlan(draft, { ...vlan, zone: zoneOf(draft, now.name) }, wanted.name);
 }
 
-/** Gives an interface another first address; without one it has none. */
+/** Sets the first address of an interface; an empty one removes it. */
 export function setAddress(draft: Draft, name: string, address: string): void {
   const [, ...others] = addressesOf(draft.get('network', name));
   const ipaddr = [address, ...others].filter(Boolean);
@@ -203,7 +202,7 @@ export function setAddress(draft: Draft, name: string, address: string): void {
   draft.set('network', name, { ipaddr, netmask: '', proto });
 }
 
-/** Puts an interface into a zone, and out of the one that it was in. */
+/** Moves an interface into a zone. */
 export function enter(draft: Draft, name: string, zone: string): void {
   leave(draft, name);
   const found = draft.all('firewall', 'zone').find((each) => text(each, 'name') === zone);
@@ -216,7 +215,7 @@ function leave(draft: Draft, name: string): void {
   if (zone) draft.set('firewall', zone.section, { network: rest });
 }
 
-/** Sections that refer to an interface by its name, except its zone. */
+/** Returns sections that refer to an interface by name, except its zone. */
 const references = (draft: Draft, name: string) =>
   draft.all('dhcp', 'dhcp').filter((each) => text(each, 'interface') === name);
 
@@ -232,7 +231,7 @@ export function renameVlan(draft: Draft, vlan: Vlan, name: string): void {
   draft.rename('network', old, name);
 }
 
-/** Takes a VLAN away with its interface; its zone and SSIDs too if they had nothing else. */
+/** Removes a VLAN and its interface, and the zone and SSIDs that have no other network. */
 export function removeVlan(draft: Draft, vlan: Vlan): void {
   draft.remove('network', vlan.section.section);
   if (!vlan.interface) return;

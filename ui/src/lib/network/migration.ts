@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** From a bridge for each VLAN to one VLAN-aware bridge, as edits of a draft. */
+/** Replaces one bridge per VLAN with one VLAN-aware bridge, as edits of a draft. */
 
 import type { Draft } from '../form/draft.svelte';
 import { text, type Value } from '../form/sections';
 import { bridgesOf, type Bridge } from './matrix';
 
-/** `lan1.20` is VLAN 20 of port lan1. */
+/** Matches a VLAN device: `lan1.20` is VLAN 20 of port lan1. */
 const tagged = (port: string) => /^(.+)\.(\d+)$/.exec(port);
 
-/** Bridges made of VLAN devices: one for each VLAN, where one for all does the same faster. */
+/** Returns bridges made of VLAN devices; a single VLAN-aware bridge would be faster. */
 export function perVlanBridges(draft: Draft): Bridge[] {
   const aware = new Set(draft.all('network', 'bridge-vlan').map((each) => text(each, 'device')));
   const plain = bridgesOf(draft).filter((each) => !aware.has(each.name));
@@ -16,8 +16,8 @@ export function perVlanBridges(draft: Draft): Bridge[] {
 }
 
 /**
- * Puts all of them into the first one, which learns the VLANs of the others. A bridge without a
- * number gets the first free one, for frames without a tag.
+ * Merges all bridges into the first one. A bridge without a VLAN number gets the first free one for
+ * its untagged frames.
  */
 export function migrate(draft: Draft): void {
   const old = perVlanBridges(draft);
@@ -44,7 +44,7 @@ export function migrate(draft: Draft): void {
   }
   draft.set('network', first.section.section, { ports: [...ports] satisfies Value });
   const gone = new Set(old.slice(1).map((each) => each.section.section));
-  // Devices of the old bridges' VLANs, where the file describes them.
+  // Also removes the sections of the VLAN devices that the old bridges used.
   const members = new Set(old.flatMap((each) => each.ports).filter(tagged));
   for (const each of draft.all('network', 'device')) {
     if (members.has(text(each, 'name'))) gone.add(each.section);

@@ -39,7 +39,7 @@ describe('a finding in German', () => {
   beforeEach(() => setLanguage('de').then(allParts));
   afterEach(() => setLanguage('en'));
 
-  it('has the texts of its case, and those of the check where the case has none', () => {
+  it('has the texts of its case, or of the check where the case has none', () => {
     const shown = inLanguage(found);
     expect(shown.title).toBe(german['flowtable.flowtable-missing/absent.title']);
     expect(shown.remedy).toBe(german['flowtable.flowtable-missing/absent.remedy']);
@@ -56,13 +56,13 @@ describe('a finding in German', () => {
     expect(title).toContain('lan1, lan2');
   });
 
-  it('that is good has the good result as its title, and no more', () => {
+  it('of a passed check has only the good result as its title', () => {
     const texts = { title: 'Supported.', consequence: '', remedy: '', gain: null, fix: null };
     const good = { ...found, code: found.id, severity: 'ok' as const, evidence: [], ...texts };
     expect(inLanguage(good)).toEqual({ ...good, title: 'Der Kernel unterstützt Flowtables.' });
   });
 
-  it('has the reasons of the daemon, in its evidence and in its texts', () => {
+  it('has the daemon’s reasons in its evidence and texts', () => {
     const why = 'Suricata is not running.';
     const seen = (cause: Evidence['cause']): Evidence => ({
       code: 'why',
@@ -104,7 +104,7 @@ describe('a finding in German', () => {
     expect(shown.remedy).toBe('');
   });
 
-  it('that this page does not know stays in English', () => {
+  it('unknown to this page stays in English', () => {
     const newer = { ...found, id: 'newer', code: 'newer/case', evidence: [] };
     expect(inLanguage(newer)).toEqual(newer);
   });

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Texts of a finding in the language of the page, by its group, code and id; else in the router's
- * English. */
+/** Texts of a finding in the language of the page. */
 
-// The router sends its findings as codes with parameters and English texts. Each other language
-// has its own texts here, under the keys of the doctor's `texts/en.json`.
+// The router sends findings as codes with parameters and English texts. Other languages have their
+// texts here, under the keys of the doctor's `texts/en.json`.
 import { translated, type Params as Values } from '../../i18n/t';
 import { reason } from '../../cause/cause';
 import { updateMessage } from '../../cause/rules';
 import type { Evidence, Finding, Params } from '../report';
 
-/** Its folder. */
+/** Folder of the catalogues. */
 const PART = 'health/findings';
 
-/** The finding in the language of the page; in English where it has no text for it. */
+/** Returns the finding in the language of the page; texts without a translation stay English. */
 export function inLanguage(finding: Finding): Finding {
   const { group, id, code, severity, gain, fix } = finding;
   const params = withReasons(finding);
-  /** Of the case if it has its own text, otherwise of the check. */
+  /** Returns the text of the case, or of the check if the case has none. */
   const text = (key: string, english: string) =>
     english && (find(`${group}.${code}.${key}`, params) ?? find(`${group}.${id}.${key}`, params));
   const texts =
@@ -47,7 +46,7 @@ export function inLanguage(finding: Finding): Finding {
   };
 }
 
-/** The value of an evidence that is a reason is in the language of the page, too. */
+/** Returns the value of an evidence; a reason is in the language of the page, too. */
 function valueOf({ value, cause }: Evidence): string {
   if (!cause) return value;
   const { kind, code, params, sources = [] } = cause;
@@ -55,7 +54,7 @@ function valueOf({ value, cause }: Evidence): string {
   return reason(kind, { why: value, cause: { code, params } });
 }
 
-/** Its parameters, where they repeat a reason that is an evidence in the language of the page. */
+/** Returns the parameters of a finding, with translations of reasons that are also evidence. */
 function withReasons({ params, evidence }: Finding): Params {
   const reasons = new Map(
     evidence.filter(({ cause }) => cause).map((of) => [of.value, valueOf(of)]),
