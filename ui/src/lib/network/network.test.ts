@@ -63,7 +63,7 @@ it.each([
   { proto: 'pppoe', username: 'x' },
   { proto: 'static', ipaddr: '10.0.20.1', netmask: '255.255.255.0' },
   { proto: 'static', ipaddr: ['10.0.20.1/255.255.255.0', '10.0.21.1/24'] },
-])('edits name and zone of a VLAN without a change of %o', async (values) => {
+])('edits the name and zone of a VLAN without changing %o', async (values) => {
   const iot = section('interface', { device: 'br-lan.20', ...values }, 'iot');
   const others = network().filter((each) => each.section !== 'iot');
   const draft = await opened({ network: [...others, iot], firewall: firewall(), dhcp: [] });
@@ -75,7 +75,7 @@ it.each([
   expect(vlan(draft, '20').zone?.values['name']).toBe('lan');
 });
 
-it('reads how netifd writes members', () => {
+it('parses netifd’s notation of members', () => {
   expect(['lan1', 'lan1:t', 'lan1:u*', 'lan1:t*'].map(memberOf)).toEqual([
     ['lan1', 'u'],
     ['lan1', 't'],
@@ -104,7 +104,7 @@ describe('the matrix', () => {
     expect(draft.edits).toEqual([]);
   });
 
-  it('names the VLAN that a port leaves, and returns it there on the way back', () => {
+  it('names the VLAN that a port leaves and returns the port on undo', () => {
     const steps = (...picks: [vid: string, member: Member][]) => {
       for (const [vid, member] of picks) join(draft, vlan(draft, vid), 'lan3', member);
     };
@@ -114,7 +114,7 @@ describe('the matrix', () => {
     expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual(['10']);
     steps(['20', '']);
     expect(draft.edits).toEqual([]);
-    // Whatever the way there and back.
+    // Undo works after any sequence of choices.
     steps(['20', 'u*'], ['20', 't'], ['20', 'u*'], ['20', '']);
     expect(draft.edits).toEqual([]);
     addVlan(draft, 'br-lan', guest);
@@ -124,7 +124,7 @@ describe('the matrix', () => {
     expect(vlan(draft, '10').members.get('lan3')).toBe('u*');
   });
 
-  it('returns a port to nothing that was taken from it on purpose', () => {
+  it('does not return a port to a VLAN that it was removed from', () => {
     join(draft, vlan(draft, '10'), 'lan3', '');
     join(draft, vlan(draft, '20'), 'lan3', 'u*');
     expect(leaves(draft, vlan(draft, '20'), 'lan3')).toEqual([]);
@@ -132,7 +132,7 @@ describe('the matrix', () => {
     expect(vlan(draft, '10').members.has('lan3')).toBe(false);
   });
 
-  it('returns a tagged port with a PVID to both', () => {
+  it('returns a tagged port together with its PVID', () => {
     join(draft, vlan(draft, '10'), 'lan3', 't*');
     join(draft, vlan(draft, '20'), 'lan3', 'u*');
     expect(vlan(draft, '10').members.get('lan3')).toBe('t');
@@ -160,7 +160,7 @@ describe('the matrix', () => {
     expect(vlan(draft, '30').members.get('lan3')).toBe('u*');
   });
 
-  it('gives a new VLAN IPv6 as OpenWrt’s own lan has it', () => {
+  it('configures IPv6 of a new VLAN like OpenWrt’s lan', () => {
     addVlan(draft, 'br-lan', guest);
     expect(draft.get('network', 'guest')?.values).toMatchObject({
       proto: 'static',
@@ -181,7 +181,7 @@ describe('the matrix', () => {
     expect(rules[3]?.values['icmp_type']).toContain('neighbour-solicitation');
   });
 
-  it('gives none to a VLAN that the router is not in', () => {
+  it('configures no IPv6 for a VLAN without a router address', () => {
     addVlan(draft, 'br-lan', { ...guest, address: '' });
     expect(draft.get('network', 'guest')?.values).not.toHaveProperty('ip6assign');
     expect(draft.all('dhcp')).toEqual([]);
@@ -200,26 +200,26 @@ describe('the matrix', () => {
     }
   });
 
-  it('renames a VLAN’s interface where it is spoken of', () => {
+  it('renames a VLAN’s interface and the references to it', () => {
     renameVlan(draft, vlan(draft, '20'), 'things');
     expect(draft.edits).toHaveLength(2);
     expect(draft.edits[0]).toMatchObject({ op: 'rename', section: 'iot', name: 'things' });
     expect(draft.edits[1]).toMatchObject({ op: 'set', values: { network: ['things'] } });
   });
 
-  it('removes a VLAN with all that was only there for it', () => {
+  it('removes a VLAN with everything that only it used', () => {
     removeVlan(draft, vlan(draft, '20'));
     expect(draft.edits.every((edit) => edit.op === 'delete')).toBe(true);
-    // VLAN, interface; zone, forwarding, rule.
+    // VLAN, interface, zone, forwarding and rule.
     expect(draft.edits).toHaveLength(5);
   });
 
-  it('is nothing to migrate', () => {
+  it('needs no migration', () => {
     expect(perVlanBridges(draft)).toEqual([]);
   });
 });
 
-it('prepares one bridge instead of one for each VLAN', async () => {
+it('replaces one bridge per VLAN with a single bridge', async () => {
   const draft = await opened({
     network: [
       section('device', { name: 'br-lan', type: 'bridge', ports: ['lan1', 'lan3'] }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The list of engines; choosing one by the method `engine`, not in the configuration. */
+/** The list of engines, and the switch between them, which the configuration does not store. */
 
 import type { Fault } from '../api/errors';
 import type { Engine } from '../api/types';
@@ -14,9 +14,8 @@ export function engineName(engine: Engine): string {
   return t(`engine.${engine}`);
 }
 
-/** Switching the engine: the requested engine and the outcome. */
 export class EngineChoice extends Command {
-  /** The engine asked for, while the router has not answered. */
+  /** The requested engine until the router answers; `null` otherwise. */
   asked = $state<Engine | null>(null);
 
   constructor(private readonly app: Pick<App, 'api' | 'live'>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The hooks to choose from, when programs count as attached there, and the deadline of 20 s. */
+/** Choice of the eBPF hook, kept only if programs are attached there within 20 s. */
 
 import type { EbpfDevice, EbpfState } from '../api/types';
 import { reason } from '../cause/cause';
@@ -11,18 +11,18 @@ import type { Live } from '../live/live.svelte';
 import { until } from '../live/pause';
 import { e } from './messages';
 
-/** Values of the option `hook` of the configuration. */
+/** Values of the configuration's option `hook`. */
 export const hookSettings = ['auto', 'tcx', 'clsact', 'xdp-generic'] as const;
 export type HookSetting = (typeof hookSettings)[number];
 
-/** Until programs have moved; rpcd takes the change back after longer by itself. */
+/** Deadline for programs to move; after a longer time rpcd rolls the change back itself. */
 const DEADLINE_MS = 20_000;
 
 export function hookName(setting: HookSetting): string {
   return e(setting === 'auto' ? 'choice.auto' : setting);
 }
 
-/** Whether programs are at the configured hook; a port that takes none there has none. */
+/** Reports whether programs are at the configured hook. A port without that hook has no program. */
 export function fits(devices: readonly EbpfDevice[], setting: HookSetting): boolean {
   const here = ({ hook }: EbpfDevice) =>
     setting === 'auto' ? hook !== '' && hook !== 'xdp-generic' : hook === setting;
@@ -30,17 +30,17 @@ export function fits(devices: readonly EbpfDevice[], setting: HookSetting): bool
 }
 
 /**
- * Switching the eBPF hook: a change of the configuration, which is confirmed only when the programs
+ * Switches the eBPF hook by a change of the configuration, which is confirmed only once programs
  * are attached there; a hook that no port accepts is rolled back.
  */
 export class HookChoice extends Command {
-  /** As configured; null while that is unknown. */
+  /** The configured hook; `null` while it is unknown. */
   configured = $state<HookSetting | null>(null);
 
   constructor(
     private readonly change: Change,
     live: Pick<Live, 'report'>,
-    /** Asks for the loaded programs. */
+    /** Requests the loaded programs. */
     private readonly ebpf: () => Promise<EbpfState>,
   ) {
     super(live, ({ kind, message }) =>
@@ -63,7 +63,7 @@ export class HookChoice extends Command {
     });
   }
 
-  /** Answers why it was reverted; empty: it stays. */
+  /** Returns why the change was rolled back; empty if it was kept. */
   private async move(setting: HookSetting): Promise<string> {
     const { change } = this;
     const section = (await this.main())?.section ?? '';

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages about eBPF programs. */
+/** Messages about eBPF programs. */
 export const e = translator<keyof typeof en>('overview');

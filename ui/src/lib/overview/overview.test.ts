@@ -24,7 +24,7 @@ const exits = (packets: Partial<Record<Exit, number>>): EbpfExit[] =>
   (listed('exits', 'exit') as Exit[]).map((exit) => ({ exit, packets: packets[exit] ?? 0 }));
 
 describe('packet verdicts of the programs', () => {
-  it('have a name and a sentence each', () => {
+  it('have a name and a distinct sentence each', () => {
     const all = listed('exits', 'exit') as Exit[];
     expect(all.length).toBeGreaterThan(10);
     for (const exit of all) {
@@ -34,7 +34,7 @@ describe('packet verdicts of the programs', () => {
     expect(new Set(all.map((exit) => e(`exit.${exit}.why`))).size).toBe(all.length);
   });
 
-  it('lead out, to the stack or nowhere', () => {
+  it('are sent, stack or lost', () => {
     const ends = (listed('exits', 'exit') as Exit[]).filter((exit) => endOf(exit) !== 'stack');
     expect(ends).toEqual(['forwarded', 'dropped', 'no-room']);
     const shares = sharesOf({ seen: 10, exits: exits({ forwarded: 7, ttl: 2, 'no-room': 1 }) });
@@ -42,13 +42,13 @@ describe('packet verdicts of the programs', () => {
     expect(sharesOf({ seen: 0, exits: exits({}) })).toEqual({ sent: 0, stack: 0, lost: 0 });
   });
 
-  it('are shown in order, scaled to the most frequent one that does not forward', () => {
+  it('are shown in order and scaled to the most frequent verdict but forwarding', () => {
     const before = exits({ forwarded: 1000, unknown: 30, tcp: 40 });
     const rows = rowsOf(exits({ forwarded: 3000, unknown: 40, tcp: 10 }), before, 2);
     expect(rows.map(({ exit, pps, bar }) => [exit, pps, bar])).toEqual([
       ['forwarded', 1000, 0],
       ['unknown', 5, 1],
-      // Reloaded: it counts from zero.
+      // Counts from zero after a reload.
       ['tcp', 0, 0.25],
     ]);
     expect(rowsOf(exits({ ttl: 3 }))[0]?.pps).toBe(0);
@@ -62,7 +62,7 @@ describe('hooks', () => {
       return { device: `lan${i}`, hook, why: hook === '' ? 'too small' : '', cause };
     });
 
-  it('have a name for each of them', () => {
+  it('have a name for each hook', () => {
     for (const hook of listed('devices', 'hook')) {
       expect(hook === '' ? e('hook.') : e(hook as 'tcx')).toMatch(/\w/);
     }
@@ -73,7 +73,7 @@ describe('hooks', () => {
     expect(e('choice.xdp-generic.why')).toContain('costs about a third more CPU');
   });
 
-  it('fit a setting when each port that takes a program has it there', () => {
+  it('fit a setting if all loaded programs are there', () => {
     expect(fits(at('tcx', ''), 'tcx')).toBe(true);
     expect(fits(at('tcx', 'clsact'), 'auto')).toBe(true);
     expect(fits(at('xdp', 'xdp'), 'auto')).toBe(true);
@@ -140,14 +140,14 @@ describe('hooks', () => {
     async function choose(setting: (typeof hookSettings)[number]) {
       const done = choice.choose(setting);
       await vi.advanceTimersByTimeAsync(1);
-      // As the strip above every screen does.
+      // The strip above every screen follows the change.
       const following = change.follow(new AbortController().signal);
       await vi.advanceTimersByTimeAsync(30_000);
       await following;
       await done;
     }
 
-    it('and confirmed when they are there', async () => {
+    it('and confirmed when programs are attached', async () => {
       await choice.read();
       expect(choice.configured).toBe('auto');
       devices = at('xdp-generic', '');
@@ -161,7 +161,7 @@ describe('hooks', () => {
       ]);
     });
 
-    it('and rolled back when no port accepts them, with the first port’s message', async () => {
+    it('and rolled back with the first port’s message when no port accepts them', async () => {
       devices = at('', '');
       await choose('clsact');
       expect(calls.slice(-2)).toEqual(['apply', 'revert']);
@@ -175,14 +175,14 @@ describe('hooks', () => {
       expect(choice.outcome).toContain('in time');
     });
 
-    it('and rolled back where the daemon refuses the configuration', async () => {
+    it('and rolled back when the daemon refuses the configuration', async () => {
       problems = [{ config: 'fastpath', section: 'x', option: '', code: '', text: 'section x' }];
       await choose('tcx');
       expect(calls).toEqual(['get', 'apply', 'revert']);
       expect(choice.outcome).toContain('section x');
     });
 
-    it('and not by who may not', async () => {
+    it('and refused without the right to change them', async () => {
       denied = 'apply';
       await choose('tcx');
       expect(reported.at(-1)).toBeInstanceOf(Fault);

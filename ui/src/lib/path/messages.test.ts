@@ -22,13 +22,13 @@ const file = new URL('../../../../feeds/fastpathd/src/schema/types.json', import
 const shared = JSON.parse(readFileSync(file, 'utf8')) as SharedTypes;
 const listed = (name: string) => shared.$defs[name]?.enum ?? [];
 
-/** Sentences: a capital at the start, a full stop at the end. */
+/** Expects a sentence: a capital at the start, a full stop at the end. */
 function expectSentence(words: string) {
   expect(words).toMatch(/^[A-Z].{20,}\.$/);
 }
 
 describe('messages for the closed lists of the schema', () => {
-  it('knows every path', () => {
+  it('has a name and a sentence for every path', () => {
     expect([...paths, 'ended'].sort()).toEqual([...listed('Path')].sort());
     for (const path of listed('Path') as Path[]) {
       expect(pathName(path)).toMatch(/\w/);
@@ -36,7 +36,7 @@ describe('messages for the closed lists of the schema', () => {
     }
   });
 
-  it('knows every reason', () => {
+  it('has a name and a sentence for every reason', () => {
     expect(listed('Reason').length).toBeGreaterThan(10);
     for (const reason of listed('Reason') as Reason[]) {
       expect(reasonName(reason)).toMatch(/\w/);
@@ -44,7 +44,7 @@ describe('messages for the closed lists of the schema', () => {
     }
   });
 
-  it('gives different paths and reasons different names', () => {
+  it('has different sentences for paths and reasons', () => {
     const reasons = (listed('Reason') as Reason[]).map(reasonWords);
     expect(new Set(reasons).size).toBe(reasons.length);
     expect(new Set(paths.map(pathWords)).size).toBe(paths.length);
@@ -57,17 +57,17 @@ describe('messages for the closed lists of the schema', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('knows every engine', () => {
+  it('has a name for every engine', () => {
     for (const engine of listed('Engine')) expect(engineName(engine as 'off')).toMatch(/\w/);
   });
 });
 
-it('explains path and reason together, a path alone where there is no reason', () => {
+it('explains a path together with its reason, if it has one', () => {
   expect(explain('flowtable', '')).toBe(pathWords('flowtable'));
   expect(explain('slow', 'helper')).toBe(`${pathWords('slow')} ${reasonWords('helper')}`);
 });
 
-it('has a class of its own for flows that are not forwarded', () => {
+it('has a separate class for flows that are not forwarded', () => {
   expect(classOf({ path: 'slow', reason: 'local' })).toBe('local');
   expect(classOf({ path: 'slow', reason: 'multicast' })).toBe('local');
   expect(classOf({ path: 'slow', reason: 'helper' })).toBe('slow');
@@ -77,7 +77,7 @@ it('has a class of its own for flows that are not forwarded', () => {
   expect(explain('slow', 'local')).toBe(reasonWords('local'));
 });
 
-it('shows slow, flowtable and the engine’s own, others once they carry', () => {
+it('shows slow, flowtable and the engine’s path, others once they carry traffic', () => {
   const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
   const totals = { slow: none, inspect: none, flowtable: none, hardware: none, ebpf: none };
   expect(shownPaths(totals, 'off')).toEqual(['flowtable', 'slow']);

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** How many alerts are shown (100, then 500), how often new ones are asked for (once a second at
- * most), and when they wait. */
+/** The alerts that the page shows, and the rate at which it requests new ones. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Alert, AlertFilter, Alerts } from '../api/types';
 import type { Live } from '../live/live.svelte';
 
-/** How many alerts are shown at first, and after asking for more: the daemon's limit. */
+/** Alerts shown at first, and after asking for more (the daemon's limit). */
 export const FEW = 100;
 export const MANY = 500;
 
-/** Between two requests for new alerts: a flood of alerts is read, not followed. */
+/** Minimum interval between requests, because nobody can follow a flood of alerts. */
 const PAUSE_MS = 1000;
 
 /**
- * The newest alerts that a filter lets through. New ones come by notification where it carries
- * them all, and by asking for those since the last one where it cannot. While somebody reads,
- * they wait: nothing moves under the pointer or the focus.
+ * The newest alerts that match a filter. When the status shows a newer alert, only the alerts since
+ * the last answer are requested. While the user reads, new alerts are held back: nothing moves
+ * under the pointer or the focus.
  */
 export class AlertFeed {
   alerts = $state.raw<readonly Alert[]>([]);
-  /** That match: those the daemon remembered at first, and later ones; null before that. */
+  /** Matching alerts that the daemon had at first, plus later ones; `null` before that. */
   total = $state<number | null>(null);
-  /** New ones that wait until nobody reads. */
+  /** New alerts held back while the user reads. */
   waiting = $state.raw<readonly Alert[]>([]);
   trouble = $state('');
   reading = $state(false);
@@ -32,7 +31,7 @@ export class AlertFeed {
   private filter: AlertFilter = {};
   private last = 0;
   private asking: AbortController | null = null;
-  /** The question that waits for the pause to end. */
+  /** Timer of the request that follows the pause. */
   private later: ReturnType<typeof setTimeout> | undefined;
   private askedAt = -Infinity;
 
@@ -41,7 +40,7 @@ export class AlertFeed {
     private readonly live: Pick<Live, 'report'>,
   ) {}
 
-  /** Another filter: starts over. */
+  /** Starts over with another filter. */
   ask(filter: AlertFilter, limit = FEW): void {
     this.filter = filter;
     this.limit = limit;
@@ -49,9 +48,9 @@ export class AlertFeed {
     void this.fetch();
   }
 
-  /** The newest alert there is has this id. */
+  /** Takes note of the newest alert's id, and requests new alerts. */
   see(last: number): void {
-    // Before the first question its filter is not known; one without an answer is asked again.
+    // The filter is unknown before the first query; a query without an answer is repeated.
     if (this.askedAt === -Infinity || this.asking) return;
     if (this.total !== null && last === this.last) return;
     // Ids restart with the daemon.
@@ -118,7 +117,7 @@ export class AlertFeed {
       this.alerts = answer.alerts;
       this.waiting = [];
     } else {
-      // With `since` the total is that of the new ones.
+      // With `since`, `total` counts only the new alerts.
       this.total = (this.total ?? 0) + answer.total;
       this.take(answer.alerts);
     }

@@ -6,7 +6,7 @@ import type { Alert, AlertsQuery } from '../api/types';
 import { AlertFeed, FEW, MANY } from './alerts.svelte';
 import { anAlert } from './examples';
 
-/** A daemon whose ring the test fills. */
+/** A daemon with a ring of alerts that the test fills. */
 class Daemon {
   ring: Alert[] = [];
   asked: AlertsQuery[] = [];
@@ -16,7 +16,7 @@ class Daemon {
     return this.ring[0]?.id ?? 0;
   }
 
-  /** So many more; the newest one's id. */
+  /** Adds alerts; returns the id of the newest one. */
   fire(number: number): number {
     const newest = this.last + number;
     this.ring = [...Array.from({ length: number }, (_, i) => anAlert(newest - i)), ...this.ring];
@@ -56,13 +56,13 @@ beforeEach(async () => {
 
 afterEach(() => vi.useRealTimers());
 
-it('begins with the newest', () => {
+it('begins with the newest alerts', () => {
   expect(ids()).toEqual([3, 2, 1]);
   expect(feed).toMatchObject({ total: 3 });
 });
 
 describe('newer alerts', () => {
-  it('are asked for when a pause is over, however few came after', async () => {
+  it('are requested after the pause, even a single one', async () => {
     await vi.advanceTimersByTimeAsync(400);
     daemon.fire(1);
     feed.see(4);
@@ -75,14 +75,14 @@ describe('newer alerts', () => {
     feed.stop();
   });
 
-  it('are not asked for by a pause that ends when nobody looks', async () => {
+  it('are not requested after the pause if the feed was stopped', async () => {
     feed.see(daemon.fire(1));
     feed.stop();
     await vi.advanceTimersByTimeAsync(5000);
     expect(daemon.asked).toHaveLength(1);
   });
 
-  it('are all asked for, also when many came at once', async () => {
+  it('are all requested when many arrive at once', async () => {
     await vi.advanceTimersByTimeAsync(1000);
     feed.see(daemon.fire(40));
     await settled();
@@ -91,7 +91,7 @@ describe('newer alerts', () => {
     expect(ids()).toEqual([43, 42, 41]);
   });
 
-  it('go through the daemon’s filter', async () => {
+  it('are filtered by the daemon', async () => {
     feed.ask({ action: 'blocked' });
     await vi.advanceTimersByTimeAsync(1000);
     feed.see(daemon.fire(3));
@@ -101,7 +101,7 @@ describe('newer alerts', () => {
   });
 });
 
-it('asks at most once a second in a flood, and holds no more than it shows', async () => {
+it('limits requests to one a second, and alerts to the number shown', async () => {
   for (let tenth = 0; tenth < 100; tenth++) {
     daemon.fire(500);
     feed.see(daemon.last);
@@ -109,13 +109,13 @@ it('asks at most once a second in a flood, and holds no more than it shows', asy
   }
   expect(daemon.asked.length).toBeLessThanOrEqual(12);
   expect(feed.alerts).toHaveLength(FEW);
-  // Those that were not fetched count too.
+  // Alerts that were not fetched count, too.
   expect(feed.total).toBe(feed.alerts[0]?.id);
   expect(feed.alerts[0]?.id).toBeGreaterThan(45_000);
 });
 
-describe('while somebody reads', () => {
-  it('rows keep their places, and new alerts wait', async () => {
+describe('while the user reads', () => {
+  it('holds new alerts back and keeps rows in place', async () => {
     await vi.advanceTimersByTimeAsync(1000);
     feed.read(true);
     feed.see(daemon.fire(2));
@@ -128,7 +128,7 @@ describe('while somebody reads', () => {
   });
 });
 
-it('starts over with a daemon that did', async () => {
+it('starts over when the daemon restarts', async () => {
   await vi.advanceTimersByTimeAsync(1000);
   daemon.ring = [anAlert(1, { sid: 7 })];
   feed.see(1);
@@ -139,7 +139,7 @@ it('starts over with a daemon that did', async () => {
 it.each([
   ['failed', () => (daemon.fault = new Fault('unreachable', 'no answer from the router'))],
   ['was given up', (late: AlertFeed) => late.stop()],
-])('asks again when its first question %s', async (_, spoil) => {
+])('repeats its first query if it %s', async (_, spoil) => {
   const late = new AlertFeed(daemon as unknown as Fastpath, { report: () => undefined });
   late.see(3);
   await settled();
@@ -154,14 +154,14 @@ it.each([
   expect(late.total).toBe(2);
 });
 
-it('shows more when asked', async () => {
+it('shows more alerts on request', async () => {
   daemon.fire(300);
   feed.ask({}, MANY);
   await settled();
   expect(feed.alerts).toHaveLength(303);
 });
 
-it('keeps its alerts and says so when the daemon refuses', async () => {
+it('keeps its alerts and reports a refusal of the daemon', async () => {
   await vi.advanceTimersByTimeAsync(1000);
   daemon.fault = new Fault('failed', 'fastpath alerts: Invalid argument');
   feed.see(9);

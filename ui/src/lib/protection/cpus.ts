@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The CPUs of each role of the plan, as the kernel writes lists: `0-3,8`. */
+/** CPUs of each role in the plan, written as lists. */
 
 import type { CpuPlan, CpuRole } from '../api/types';
 
@@ -7,7 +7,7 @@ type Role = CpuRole['role'];
 
 export const roles: readonly Role[] = ['forwarding', 'inspection', 'control', 'shared', 'unused'];
 
-/** The CPUs of a role as the kernel writes lists: `0-3,8`; empty when there are none. */
+/** Returns the CPUs of a role in the kernel's notation, `0-3,8`; empty if there are none. */
 export function cpusOf(plan: Pick<CpuPlan, 'cpus'>, role: Role): string {
   const mine = plan.cpus.filter((each) => each.role === role).map((each) => each.cpu);
   const runs: [number, number][] = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Alert, Blocks, Ips } from '../api/types';
 
-/** Examples for tests: a router with everything in it. */
+/** Example answers for tests: a router with every feature. */
 const T = 1_763_700_000_000;
 
 export function anIps(with_: Partial<Ips> = {}): Ips {

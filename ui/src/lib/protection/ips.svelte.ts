@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The answers of `ips` and `blocks`, and the release of a blocked address. */
+/** Answers of `ips` and `blocks`, and the release of a blocked address. */
 
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';
 import { Question } from '../live/answer.svelte';
 
-/** The daemon's report on the inspection. */
+/** The daemon's report on inspection. */
 export const ipsReport = (api: Pick<Fastpath, 'call'>): Question<Ips> =>
   new Question((signal) => api.call('ips', {}, signal), ['failed', 'denied', 'gone']);
 
-/** The addresses blocked now. */
 export class BlockList extends Question<Blocks> {
   constructor(private readonly api: Pick<Fastpath, 'call'>) {
     super((signal) => api.call('blocks', {}, signal), ['failed', 'denied']);
   }
 
-  /** Ends a block; answers whether there was one to end. */
+  /** Ends a block; returns whether it existed. */
   async release(address: string): Promise<boolean> {
     let there = true;
     try {

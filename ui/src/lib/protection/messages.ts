@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of this screen. */
+/** Messages of the screen Protection. */
 export const w = translator<keyof typeof en>('protection');

@@ -22,7 +22,7 @@ const schema = JSON.parse(readFileSync(types, 'utf8')) as {
 const states = (schema.$defs['IpsState']?.enum ?? []) as IpsState[];
 
 describe('every state', () => {
-  it('has a name, a sign and a sentence, each its own', () => {
+  it('has a distinct name, sign and sentence', () => {
     expect(states).toHaveLength(8);
     for (const state of states) {
       expect(t(`ips.${state}`)).toMatch(/\w/);
@@ -33,7 +33,7 @@ describe('every state', () => {
     expect(new Set(states.map((state) => w(`state.${state}.why`))).size).toBe(8);
   });
 
-  it('is good only with a rule set that was fetched, and not too long ago', () => {
+  it('is good only with a recently fetched rule set', () => {
     const now = Date.parse('2026-11-22T12:00:00Z');
     const made = (days: number) => now - days * 86_400_000;
     const shown = (state: IpsState, rules_ms: number) => shownOf({ state, rules_ms }, now);
@@ -42,7 +42,7 @@ describe('every state', () => {
     expect(shown('inline', made(OLD_DAYS))).toBe('inline');
     expect(shown('inline', made(OLD_DAYS + 1))).toBe('inline-old');
     expect(daysOf(made(OLD_DAYS + 1), now)).toBe(OLD_DAYS + 1);
-    // A worse state is shown unchanged.
+    // Other states are worse and shown unchanged.
     for (const state of states.filter((each) => each !== 'inline')) {
       expect(shown(state, 0)).toBe(state);
       expect(shown(state, made(400))).toBe(state);
@@ -57,7 +57,7 @@ describe('every state', () => {
     }
   });
 
-  it('has the doctor’s limit of the age of rules', () => {
+  it('uses the doctor’s age limit of rules', () => {
     const file = new URL(
       '../../../../feeds/fastpathd/src/crates/doctor/src/checks/ips.rs',
       import.meta.url,
@@ -66,7 +66,7 @@ describe('every state', () => {
     expect(Number(days)).toBe(OLD_DAYS);
   });
 
-  it('that lets packets pass unseen or stops them is an error', () => {
+  it('is an error if packets pass uninspected or are stopped', () => {
     const bad = states.filter((state) => levelOf(state) === 'error');
     expect(bad).toEqual(['failing-open', 'failing-closed', 'rules-rejected']);
     expect(levelOf('inline')).toBe('ok');
@@ -90,7 +90,7 @@ describe('the address', () => {
     expect(writeView(readView(new URLSearchParams(''))).toString()).toBe('');
   });
 
-  it('takes nothing it does not know', () => {
+  it('replaces invalid values with defaults', () => {
     const view = readView(
       new URLSearchParams(`part=x&action=%3Cb%3E&severity=-4&flow=NaN&text=${'a'.repeat(999)}`),
     );
@@ -118,7 +118,7 @@ describe('shares', () => {
     bps: { slow: 10, inspect: 20, flowtable: 30, hardware: 25, ebpf: 15 },
   };
 
-  it('take all offloaded paths together', () => {
+  it('merge all offloaded paths', () => {
     expect(byInspection([sample])[0]?.bps).toEqual({
       slow: 10,
       inspect: 20,
@@ -128,13 +128,13 @@ describe('shares', () => {
     });
   });
 
-  it('state how much was inspected', () => {
+  it('include the inspected share', () => {
     expect(shareInspected([sample])).toBe(0.2);
     expect(shareInspected([])).toBeNull();
   });
 });
 
-it('writes CPUs of a role as the kernel does', () => {
+it('writes CPUs of a role in the kernel’s notation', () => {
   const cpus = [0, 1, 2, 4, 7].map((cpu) => ({ cpu, role: cpu < 7 ? 'inspection' : 'control' }));
   const plan = { cpus } as unknown as CpuPlan;
   expect(cpusOf(plan, 'inspection')).toBe('0-2,4');
@@ -142,7 +142,7 @@ it('writes CPUs of a role as the kernel does', () => {
   expect(cpusOf(plan, 'shared')).toBe('');
 });
 
-/** A daemon that answers, or refuses with a fault. */
+/** A daemon that gives these answers, or refuses with these faults. */
 function answering(answers: Record<string, unknown>): { api: Fastpath; calls: string[] } {
   const calls: string[] = [];
   const call = (method: string, args: object) => {
@@ -154,7 +154,7 @@ function answering(answers: Record<string, unknown>): { api: Fastpath; calls: st
 }
 
 describe('blocks', () => {
-  it('are gone from the list when released', async () => {
+  it('disappear from the list when they are released', async () => {
     const { api, calls } = answering({ blocks: someBlocks(), block_release: {} });
     const list = new BlockList(api);
     await list.ask();
@@ -163,7 +163,7 @@ describe('blocks', () => {
     expect(list.answer?.blocks.map((block) => block.address)).toEqual(['2001:db8:ffff::1']);
   });
 
-  it('that had ended already are gone too', async () => {
+  it('disappear if they had ended already', async () => {
     const gone = new Fault('gone', 'fastpath block_release: Not found');
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: gone }).api);
     await list.ask();
@@ -171,7 +171,7 @@ describe('blocks', () => {
     expect(list.answer?.blocks).toHaveLength(1);
   });
 
-  it('stay when the router refuses', async () => {
+  it('stay if the router refuses', async () => {
     const denied = new Fault('denied', 'fastpath block_release: Access denied');
     const list = new BlockList(answering({ blocks: someBlocks(), block_release: denied }).api);
     await list.ask();
@@ -181,7 +181,7 @@ describe('blocks', () => {
 });
 
 describe('the report', () => {
-  it('keeps its data when the daemon refuses, and says why', async () => {
+  it('keeps its data and shows the reason when the daemon refuses', async () => {
     const answers: Record<string, unknown> = { ips: anIps() };
     const report = ipsReport(answering(answers).api);
     const { signal } = new AbortController();
