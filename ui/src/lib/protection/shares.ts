@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Samples with all offloaded paths taken together, and the inspected share. */
+/** Throughput by inspection: samples with merged offloaded paths, and the inspected share. */
 
 import { totalOf, type Sample } from '../live/ring';
 
-/** The samples with every path off the slow one taken together, under `flowtable`. */
+/** Returns the samples with all offloaded paths merged into `flowtable`. */
 export function byInspection(samples: readonly Sample[]): Sample[] {
   return samples.map(({ at_ms, bps }) => {
     const { slow, inspect, flowtable, hardware, ebpf } = bps;
@@ -12,7 +12,7 @@ export function byInspection(samples: readonly Sample[]): Sample[] {
   });
 }
 
-/** Share of the samples' bits that were inspected, 0 to 1; null when nothing was carried. */
+/** Returns the share of bits that were inspected, 0 to 1; `null` without traffic. */
 export function shareInspected(samples: readonly Sample[]): number | null {
   const all = samples.reduce((sum, sample) => sum + totalOf(sample), 0);
   if (all === 0) return null;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** State of inspection as shown: the daemon's, and whether its rules protect; level and sign. */
+/** The displayed state of inspection, which includes whether its rules protect. */
 
 import type { IpsState, IpsSummary, Level } from '../api/types';
 
-/** `inline` with only built-in test rules, or with sources that were not reached for longer than
- * the doctor accepts. */
+/** `inline-builtin`: only built-in test rules; `inline-old`: sources out of reach for more than
+ * `OLD_DAYS`. */
 export type ShownState = IpsState | 'inline-builtin' | 'inline-old';
 
-/** Days without an answer of the sources after which the doctor reports that. */
+/** Days without contact to the sources after which the doctor reports that. */
 export const OLD_DAYS = 7;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Whole days since the sources were reached. */
+/** Returns the whole days since the last contact to the sources. */
 export const daysOf = (rules_ms: number, now_ms: number): number =>
   Math.floor((now_ms - rules_ms) / DAY_MS);
 
@@ -25,8 +25,8 @@ export function shownOf(
 }
 
 /**
- * How bad each state is, `off` being neither good nor bad, and a sign of its own, so that colour is
- * never the only difference.
+ * Level and sign of each state. `off` is neither good nor bad; signs differ so that colour is not
+ * the only difference.
  */
 const looks: Record<ShownState, readonly [Level, string]> = {
   off: ['notice', '–'],

@@ -33,7 +33,7 @@ async function read(given: Files) {
 
 beforeEach(() => read({ fastpath: [section('ips', 'ips')], firewall: [] }));
 
-it('disables a built-in rule in a section of its own', () => {
+it('disables a built-in rule in a separate section', () => {
   expect(isDisabled(draft, alert(8_100_001))).toBe(false);
   disable(draft, alert(8_100_001));
   disable(draft, alert(8_100_002));
@@ -50,7 +50,7 @@ it('disables a built-in rule in a section of its own', () => {
   expect(isDisabled(draft, alert(8_100_001))).toBe(true);
 });
 
-it('disables a rule in every source that may have it', async () => {
+it('disables a rule in every source that may contain it', async () => {
   expect(canDisable(draft, alert(2_012_345))).toBe(false);
   const sources = [
     section('rules', 'et', { disable: ['1'] }),
@@ -68,7 +68,7 @@ it('disables a rule in every source that may have it', async () => {
   expect(draft.edits).toEqual([set('et', ['1', '2012345']), set('own_list', ['2012345'])]);
 });
 
-it('offers nothing for an event of a decoder', () => {
+it('cannot disable an event of a decoder', () => {
   expect(canDisable(draft, alert(8_100_001, 116))).toBe(false);
 });
 
@@ -96,13 +96,13 @@ it('blocks an address in both directions, once', () => {
     { ...rule, src_ip: '203.0.113.9' },
     { ...rule, dest_ip: '203.0.113.9' },
   ]);
-  // Switched off later: it blocks nothing.
+  // A disabled rule blocks nothing.
   const [one] = draft.all('firewall', 'rule');
   draft.set('firewall', one?.section ?? '', { enabled: '0' });
   expect(isBlocked(draft, '203.0.113.9')).toBe(false);
 });
 
-it('knows whether senders are blocked', async () => {
+it('reports whether senders are blocked', async () => {
   expect(blocksSenders(draft)).toBe(false);
   await read({ fastpath: [section('ips', 'ips', { block: '1' })], firewall: [] });
   expect(blocksSenders(draft)).toBe(true);

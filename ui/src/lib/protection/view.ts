@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Part of the screen Protection and filters of alerts: in the address, and as the daemon's
- * filter. */
+/** The part of the screen Protection and the filters of alerts, kept in the address. */
 
 import type { AlertFilter } from '../api/types';
 
 export const parts = ['now', 'policy', 'rules'] as const;
 export type Part = (typeof parts)[number];
 
-/** The view of the screen, as it stands in the address. */
+/** The view of the screen, kept in the address. */
 export interface View {
   part: Part;
   text: string;
   action: 'allowed' | 'blocked' | '';
-  /** This or worse; 0: all. */
+  /** This severity or worse; 0 for all. */
   severity: number;
   address: string;
   sid: number;
-  /** Id of a living flow; 0: all. */
+  /** Id of a live flow; 0 for all. */
   flow: number;
-  /** Id of the alert in the detail panel; 0: closed. */
+  /** Id of the alert in the detail panel; 0 if it is closed. */
   alert: number;
 }
 
-/** Changes parts of the view. */
 export type Change = (next: Partial<View>) => void;
 
 export function readView(params: URLSearchParams): View {
@@ -41,7 +39,7 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** The address of a view; defaults are left out. */
+/** Returns the address of a view without defaults. */
 export function writeView(view: View): URLSearchParams {
   const params = new URLSearchParams();
   const { part, ...rest } = view;
@@ -52,7 +50,7 @@ export function writeView(view: View): URLSearchParams {
   return params;
 }
 
-/** The daemon's filter for a view. */
+/** Returns the daemon's filter for a view. */
 export function filterOf(view: View): AlertFilter {
   const { action, severity, address, sid, flow } = view;
   const all = { text: view.text.trim(), action, severity, address, sid, flow };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Everything that the search can find, for this router, user and language. */
+/** Entries of the search for this router, user and language. */
 
 import { flushSync } from 'svelte';
 import type { Host } from '../api/types';
@@ -23,17 +23,17 @@ export interface Sources {
   hosts: readonly Host[];
   text: string;
   engine: EngineChoice;
-  /** Shows the shortcuts and the glossary. */
+  /** Opens the shortcuts and the glossary. */
   onhelp: () => void;
 }
 
-/** The element with the screen. */
+/** Returns the element that contains the screen. */
 const mainOf = ({ root }: App) => root.querySelector<HTMLElement>('main');
 
-/** Shows a screen, and moves the focus to it, so that a screen reader continues there. */
+/** Shows a screen and focuses it, so that a screen reader continues there. */
 function show(app: App, screen: Screen, params?: URLSearchParams): void {
   app.route.go(screen, params);
-  // Now: the screen that is left may have the same label as the one that is sought.
+  // Renders now, because the previous screen may contain the label to be searched.
   flushSync();
   mainOf(app)?.focus();
 }
@@ -128,7 +128,7 @@ function engineEntries({ app, engine }: Sources): Found[] {
   }));
 }
 
-/** Undoing is reviewed on the screen System like any other change. */
+/** Opens the screen System, which reviews an undo like any other change. */
 function undoEntries({ app }: Sources): Found[] {
   const [last] = changeOf(app).changes;
   if (!last?.undoable) return [];
@@ -183,7 +183,7 @@ function commandEntries(from: Sources): Found[] {
   ];
 }
 
-/** Everything, in the order of its kinds. */
+/** Returns all entries, in the order of their kinds. */
 export function catalogue(from: Sources): Found[] {
   return [
     ...screenEntries(from),

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the search. */
+/** Messages of the search. */
 export const q = translator<keyof typeof en>('search');

@@ -27,17 +27,17 @@ it('offers screens before a text is typed', () => {
   expect(ids(' ')).toEqual([['overview', 'flows']]);
 });
 
-it('finds titles without case and accents', () => {
+it('ignores case and accents', () => {
   expect(ids('UBERS')).toEqual([['overview'], ['any']]);
 });
 
-it('needs every word, in the title, the place or the keywords', () => {
+it('requires every word in the title, the detail or the keywords', () => {
   expect(ids('packets protection')).toEqual([['budget'], ['any']]);
   expect(ids('engine nothing')).toEqual([['any']]);
   expect(ids('00:20')).toEqual([['nas', 'any']]);
 });
 
-it('has the best kind first, and the best of a kind', () => {
+it('sorts kinds and entries by the best match', () => {
   expect(ids('protection')).toEqual([['budget', 'block'], ['any']]);
   expect(ids('off')).toEqual([['off'], ['any']]);
   expect(
@@ -45,7 +45,7 @@ it('has the best kind first, and the best of a kind', () => {
   ).toEqual(['nas', 'nas 2', 'any']);
 });
 
-it('shows no more of a kind than can be read', () => {
+it('limits the entries of a kind', () => {
   const many = Array.from({ length: 300 }, (_, n) => found(`host ${n}`, 'hosts', `host${n}`));
   expect(rank(many, 'host')[0]?.items).toHaveLength(8);
 });

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which entries a text finds, and their order. */
+/** Matches entries against a text and sorts them. */
 
 export const kinds = ['screens', 'settings', 'hosts', 'findings', 'commands'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** Something that the search can find. */
+/** An entry of the search. */
 export interface Found {
-  /** Unique among all. */
+  /** Unique among all entries. */
   id: string;
   kind: Kind;
   title: string;
-  /** Where it is, or its value. */
+  /** Location of the entry, or its value. */
   detail?: string;
-  /** Further text that finds it. */
+  /** Further text that matches. */
   keywords?: string;
-  /** Found by any text, after everything else. */
+  /** Matches any text and comes last. */
   always?: boolean;
   /** Shown before a text is typed. */
   offered?: boolean;
-  /** The search stays open, and shows the outcome. */
+  /** Keeps the search open to show the outcome. */
   stays?: boolean;
   act: () => void;
 }
@@ -28,14 +28,14 @@ export interface FoundGroup {
   items: Found[];
 }
 
-/** Of one kind: a longer list is not read. */
+/** Maximum number of entries per kind; nobody reads a longer list. */
 const MOST = 8;
 
-/** Without case and accents: `uber` finds `Über`. */
+/** Removes case and accents: `uber` finds `Über`. */
 export const plain = (text: string): string =>
   text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** The score of one part of the text; 0: it does not fit. */
+/** Returns the score of a word; 0 if it does not match. */
 function fit(word: string, { title, rest }: { title: string; rest: string }): number {
   const at = title.indexOf(word);
   if (at === 0) return title === word ? 5 : 4;
@@ -43,7 +43,7 @@ function fit(word: string, { title, rest }: { title: string; rest: string }): nu
   return rest.includes(word) ? 1 : 0;
 }
 
-/** The score of all parts of a text; 0 where one does not fit. */
+/** Returns the total score of the words; 0 if one does not match. */
 function score(words: readonly string[], found: Found): number {
   if (found.always) return 0.5;
   const title = plain(found.title);
@@ -53,8 +53,8 @@ function score(words: readonly string[], found: Found): number {
 }
 
 /**
- * The entries that have every word of a text, the best first, by kind; the kind with the best one
- * first. Without a text, those that are offered.
+ * Returns the entries that match every word, best first, grouped by kind. The kind with the best
+ * entry comes first. Without a text, returns the `offered` entries.
  */
 export function rank(all: readonly Found[], text: string): FoundGroup[] {
   const words = plain(text).split(/\s+/).filter(Boolean);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Moves the focus to a control or a panel of a screen that may still be loading. */
+/** Focuses a control or panel on a screen that may still be loading. */
 
-/** A screen that has not shown it by then does not have it. */
+/** Timeout, after which the screen counts as not having the element. */
 const SEEK_MS = 10_000;
 
 const matching = (scope: ParentNode, selector: string, text: string): HTMLElement | undefined =>
@@ -9,14 +9,14 @@ const matching = (scope: ParentNode, selector: string, text: string): HTMLElemen
     (each) => each.textContent.trim() === text,
   );
 
-/** The control with a label, else the heading of a panel, else the label of a value to read. */
+/** Returns the control with a label, else the heading of a panel, else a labelled value. */
 export function labelled(scope: ParentNode, text: string): HTMLElement | undefined {
   const label = matching(scope, 'label', text);
   const control = label instanceof HTMLLabelElement ? label.control : null;
   return control ?? matching(scope, 'h2, legend, .label', text) ?? headed(scope, text);
 }
 
-/** A heading that has a number after its text. */
+/** Returns a heading with a number after its text. */
 function headed(scope: ParentNode, text: string): HTMLElement | undefined {
   const begins = (each: HTMLElement) => each.firstChild?.textContent?.trim() === text;
   return [...scope.querySelectorAll<HTMLElement>('h2')].find(begins);
@@ -34,8 +34,8 @@ function show(target: HTMLElement): void {
 }
 
 /**
- * Waits until `find` has something in `scope`, and moves the focus there. A key or a press of the
- * user's ends the wait: they have gone on.
+ * Waits until `find` returns an element in `scope`, and focuses it. A key or click of the user ends
+ * the wait, because the user has continued elsewhere.
  */
 export function seek(scope: HTMLElement, find: (scope: HTMLElement) => HTMLElement | undefined) {
   const end = new AbortController();
@@ -50,7 +50,7 @@ export function seek(scope: HTMLElement, find: (scope: HTMLElement) => HTMLEleme
   const stop = () => end.abort();
   signal.addEventListener('abort', () => observer.disconnect());
   observer.observe(scope, { childList: true, subtree: true });
-  // Later than the key that chose it, which the window has not received yet.
+  // Delayed because the window has not yet received the key that chose the entry.
   const begin = setTimeout(() => {
     window.addEventListener('pointerdown', stop, { signal });
     window.addEventListener('keydown', stop, { signal });

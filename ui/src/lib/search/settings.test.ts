@@ -7,7 +7,7 @@ import { panels, settings } from './settings';
 
 const source = join(import.meta.dirname, '..');
 
-/** Folders of screens with settings, and the parts of the catalogue of their headings. */
+/** Folders of screens with settings, and the catalogue parts with their headings. */
 const folders: Record<string, string> = {
   cpu: 'cpu',
   export: 'export',
@@ -19,13 +19,13 @@ const folders: Record<string, string> = {
   'protection/setup': 'protection/setup',
 };
 
-/** Panels whose heading is also the label of an option, or has a parameter. */
+/** Panels with a heading that is also the label of an option, or has a parameter. */
 const elsewhere = ['fastpath engine', 'fastpath latency', 'wan latency', 'wan setup'];
-/** The panel with all options of inspection, each of which is found. */
+/** The panel with all options of inspection, which are found separately. */
 const whole = ['protection/setup settings.title'];
 
 describe('the settings that the search finds', () => {
-  it('have the panels of every screen', () => {
+  it('include the panels of every screen', () => {
     const known = panels.flatMap(({ catalogue, headings }) =>
       headings.map((heading) => `${catalogue} ${heading}`),
     );
@@ -44,7 +44,7 @@ describe('the settings that the search finds', () => {
     expect(missing).toEqual([]);
   });
 
-  it('have headings that there are', () => {
+  it('use existing headings', () => {
     for (const { catalogue, headings } of panels) {
       for (const heading of headings) {
         expect(translated(catalogue, heading), `${catalogue} ${heading}`).toBeTruthy();
@@ -52,7 +52,7 @@ describe('the settings that the search finds', () => {
     }
   });
 
-  it('have the options of the catalogue', () => {
+  it('include the options of the catalogue', () => {
     const labels = settings(true).map(({ screen, label }) => `${screen}: ${label}`);
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Never blocked');
@@ -61,11 +61,11 @@ describe('the settings that the search finds', () => {
     expect(labels).toContain('export: Hosts reported individually');
     expect(labels.length).toBeGreaterThan(50);
     expect(keysOf('form').length).toBeGreaterThan(100);
-    // No texts of choices and hints.
+    // Texts of choices and hints are not included.
     expect(labels.filter((each) => each.length > 60)).toEqual([]);
   });
 
-  it('leave out for viewers what only administrators are shown', () => {
+  it('hide settings from viewers that only administrators see', () => {
     const labels = settings(false).map(({ screen, label }) => `${screen}: ${label}`);
     expect(labels).toContain('wan: MTU');
     expect(labels).toContain('protection: Rule sources');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The settings that the search finds: options by their labels, and panels by their headings. */
+/** Settings in the search: options by their labels, and panels by their headings. */
 
 import { keysOf, translated } from '../i18n/t';
 import type { Screen } from '../shell/route.svelte';
@@ -7,22 +7,22 @@ import type { Screen } from '../shell/route.svelte';
 /** A label or heading on a screen. */
 export interface Setting {
   screen: Screen;
-  /** The part of the screen, as in its address. */
+  /** Part of the screen, as in its address. */
   part?: string | undefined;
-  /** The label or the heading, as it is on the screen. */
+  /** Label or heading, as shown on the screen. */
   label: string;
-  /** The heading of the panel, where the label is in a form that is not always open. */
+  /** Heading of the panel if the label is in a form that is not always open. */
   panel?: string | undefined;
 }
 
 type Place = Pick<Setting, 'screen' | 'part'> & {
-  /** Catalogue and key of that heading. */
+  /** Catalogue and key of the heading for `panel`. */
   within?: readonly [catalogue: string, heading: string];
-  /** Shown to accounts that may write. */
+  /** Shown only to accounts that may write. */
   writes?: true;
 };
 
-/** Sections of the configuration that are on a screen, with all their options. */
+/** Section types and the screen that shows all their options. */
 const sections: Record<string, Place> = {
   interface: { screen: 'wan' },
   latency: { screen: 'wan' },
@@ -33,15 +33,15 @@ const sections: Record<string, Place> = {
   export: { screen: 'export', within: ['export', 'collectors'] },
 };
 
-/** Options on another screen than the others of their section. */
+/** Options on another screen than the rest of their section. */
 const elsewhere: Record<string, Place> = {
   'fastpath.metrics_hosts': { screen: 'export' },
 };
 
-/** Options that no screen shows by this label. */
+/** Options that no screen shows under this label. */
 const hidden = ['interface.device', 'fastpath.hook', 'ips.device'];
 
-/** Panels by the screen and the part of the catalogue with their headings. */
+/** Panels by screen, with the catalogue part of their headings. */
 export const panels: readonly (Place & { catalogue: string; headings: readonly string[] })[] = [
   { screen: 'wan', catalogue: 'wan', headings: ['state'] },
   { screen: 'network', catalogue: 'wifi', headings: ['title'] },
@@ -89,7 +89,7 @@ export const panels: readonly (Place & { catalogue: string; headings: readonly s
   },
 ];
 
-/** All that the account is shown, in the language in use. */
+/** Returns all settings that the account may see, in the page's language. */
 export function settings(canWrite: boolean): Setting[] {
   const options = keysOf('form').flatMap((key) => {
     const [type = '', option, more] = key.split('.');

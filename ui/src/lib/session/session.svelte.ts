@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The session of the page: kept in sessionStorage, login and logout, its end on the router, and
- * whether it may write. */
+/** The session of the page: storage, login, logout, expiry and the right to write. */
 
 import { Fault } from '../api/errors';
 import { logIn } from '../api/fastpath';
 import { NULL_SESSION, type Ubus } from '../api/ubus';
 
 const STORED = 'fastpath.session';
-/** The name of the router, for its login page: without a session the router does not send it. */
+/** Key of the router's name for the login page, because the router sends it only to a session. */
 const HOST = 'fastpath.host';
-/** With the user's name after it: the token by which the router knows this browser again. */
+/** Key prefix, followed by the user's name, of the token that identifies this browser. */
 const BROWSER = 'fastpath.browser.';
 
 interface Stored {
@@ -18,17 +17,17 @@ interface Stored {
 }
 
 /**
- * Who is logged in. The session id lives in sessionStorage: it survives a reload and dies with
- * the tab. A host page that mounts the app brings its own session and its own login.
+ * The user's session. Its id is in sessionStorage: it survives a reload and is lost with the tab. A
+ * host page that mounts the app provides its own session and login.
  */
 export class Session {
   active = $state(false);
   user = $state('');
-  /** May this session choose the engine? */
+  /** The session may make changes. */
   canWrite = $state(false);
-  /** The router has answered that it may not. */
+  /** The router has answered that the session may not make changes. */
   readsOnly = $state(false);
-  /** The session ended by itself, rather than by logging out. */
+  /** The session has expired, rather than ended by a logout. */
   expired = $state(false);
   readonly embedded: boolean;
 
@@ -51,7 +50,7 @@ export class Session {
     this.enter({ session, user });
   }
 
-  /** The name of the router as this browser last saw it. */
+  /** Name of the router when this browser last saw it. */
   get host(): string {
     return this.lasting.getItem(HOST) ?? '';
   }
@@ -60,21 +59,21 @@ export class Session {
     if (host !== this.host) this.lasting.setItem(HOST, host);
   }
 
-  /** Ends the session on the router as well; a router that is away forgets it in an hour. */
+  /** Ends the session on the router as well; if that fails, it expires there within an hour. */
   async logOut(): Promise<void> {
     const goodbye = this.ubus.call('session', 'destroy', {});
     await goodbye.catch(() => undefined);
     this.leave();
   }
 
-  /** The router does not know the session any more. */
+  /** Ends the session that the router no longer knows. */
   expire(): void {
     if (!this.active) return;
     this.leave();
     this.expired = true;
   }
 
-  /** Asks the router rather than reading the list of grants, which may hold patterns. */
+  /** Asks the router, because the list of grants may contain patterns. */
   async learnRights(): Promise<void> {
     const args = { scope: 'ubus', object: 'fastpath', function: 'engine' };
     try {

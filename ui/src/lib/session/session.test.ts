@@ -20,7 +20,7 @@ class Store {
 class Router {
   session = NULL_SESSION;
   access = true;
-  /** Sessions that were ended on it. */
+  /** Sessions ended on the router. */
   ended: string[] = [];
   /** Arguments of the last login. */
   login: object = {};
@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 describe('Session', () => {
-  it('asks for a login, remembers it over a reload, forgets it at the end', async () => {
+  it('requires a login, keeps it over a reload and removes it at logout', async () => {
     const session = open();
     expect(session.active).toBe(false);
     await session.logIn('root', 'secret');
@@ -62,7 +62,7 @@ describe('Session', () => {
     expect(open().active).toBe(false);
   });
 
-  it('shows the router, at the next login of that name, that it has been here', async () => {
+  it('sends the browser’s token at the next login with the same name', async () => {
     const session = open();
     await session.logIn('root', 'secret');
     expect(router.login).not.toHaveProperty('browser');
@@ -74,7 +74,7 @@ describe('Session', () => {
     expect([...lasting.items.values()].join()).not.toContain('secret');
   });
 
-  it('knows an expired session from a logout', async () => {
+  it('distinguishes an expired session from a logout', async () => {
     const session = open();
     await session.logIn('root', 'secret');
     session.expire();
@@ -84,13 +84,13 @@ describe('Session', () => {
     expect(session.expired).toBe(false);
   });
 
-  it('takes a host page’s session and stores nothing', () => {
+  it('uses a host page’s session and stores nothing', () => {
     expect(open('given')).toMatchObject({ active: true, embedded: true });
     expect(router.session).toBe('given');
     expect(store.items.size).toBe(0);
   });
 
-  it('learns from the router who may write', async () => {
+  it('asks the router whether the session may write', async () => {
     const session = open('given');
     expect(session.readsOnly, 'not known yet').toBe(false);
     await session.learnRights();
@@ -102,7 +102,7 @@ describe('Session', () => {
     expect(session.readsOnly).toBe(true);
   });
 
-  it('survives a storage full of nonsense', () => {
+  it('ignores invalid stored sessions', () => {
     store.setItem('fastpath.session', '{"session":');
     expect(open().active).toBe(false);
     store.setItem('fastpath.session', '{"session":7}');

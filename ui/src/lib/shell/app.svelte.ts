@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Options that a host page gives, and the objects that all screens share. */
+/** Options of a host page, and the objects that all screens share. */
 
 import { createContext } from 'svelte';
 import { Fastpath } from '../api/fastpath';
@@ -13,21 +13,21 @@ import { Route } from './route.svelte';
 import { Theme } from './theme.svelte';
 
 export interface AppOptions {
-  /** A session of the host page; without it the app asks for a login. */
+  /** Session of the host page; without it the app shows a login. */
   session?: string;
-  /** Where uhttpd answers; default `/ubus`. */
+  /** Address of uhttpd's ubus interface; `/ubus` by default. */
   ubusUrl?: string;
-  /** Language; default the user's choice or the browser's. */
+  /** Language; by default the user's choice or the browser's. */
   lang?: string;
-  /** Dark or light as the host page has it; default as the system or the user wants. */
+  /** Dark or light scheme of the host page; by default the user's or the system's. */
   dark?: boolean;
-  /** Below this address each screen has its own, such as `/cgi-bin/luci/admin/fastpath`. */
+  /** Base address of the screens, such as `/cgi-bin/luci/admin/fastpath`. */
   base?: string;
   /** Called when another screen is shown. */
   onScreen?: (screen: string, title: string) => void;
 }
 
-/** The parts every screen shares. */
+/** The objects that all screens share. */
 export class App {
   readonly ubus: Ubus;
   readonly api: Fastpath;
@@ -37,7 +37,7 @@ export class App {
   readonly route: Route;
   readonly theme: Theme;
   readonly language: Language;
-  /** The root of the app: the document, or the shadow root that a host page gave. */
+  /** Root of the app: the document, or the shadow root of a host page. */
   readonly root: ParentNode;
   readonly onScreen: (screen: string, title: string) => void;
 

@@ -15,7 +15,7 @@ interface Shown {
 let app: App;
 let badges: Badges;
 
-/** The router's answer and the screen. */
+/** Sets the router's answer and the present screen. */
 function show({ alerts = 0, health = [], screen = 'overview' }: Shown): void {
   app.health.entries = health.map((severity) => ({ id: '', severity, title: '', accepted: [] }));
   Object.assign(app, {
@@ -60,7 +60,7 @@ describe('badges of the navigation', () => {
     expect(badges.of('health')).toEqual({ n: 2, level: 'error', text });
   });
 
-  it('of a group are those of its screens', () => {
+  it('of a group combine the badges of its screens', () => {
     show({ alerts: 1 });
     expect(badges.ofGroup('security')).toBeUndefined();
     show({ alerts: 3, health: ['warning'] });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The badges of the navigation: new alerts, the worst findings. */
+/** Badges of the navigation: new alerts, and errors and warnings. */
 
 import { count } from '../format/units';
 import { t } from '../i18n/t';
@@ -11,34 +11,32 @@ import { fresh, seenAfter } from './title';
 export interface Badge {
   n: number;
   level: 'warning' | 'error';
-  /** Its meaning, for a screen reader. */
+  /** Meaning of the number, for screen readers. */
   text: string;
 }
 
 const levels = ['warning', 'error'] as const;
 
-/** The badges of an app. */
 export class Badges {
-  /** The newest alert when the screen with the alerts was shown last, or at the first answer. */
+  /** Newest alert when the screen Protection was last shown, or at the first answer. */
   private seen: number | undefined;
 
   constructor(private readonly app: Pick<App, 'live' | 'route' | 'health'>) {}
 
-  /** How many alerts are new. */
+  /** Number of new alerts. */
   get alerts(): number {
     const alerts = this.app.live.status?.ips.alerts;
     this.seen = seenAfter(alerts, this.seen, this.app.route.place.screen);
     return fresh(alerts, this.seen);
   }
 
-  /** The badge of a screen. */
   of(screen: Screen): Badge | undefined {
     if (screen === 'protection') return badge(this.alerts, 'error', 'badge.alerts');
     if (screen === 'health') return this.findings;
     return undefined;
   }
 
-  /** Of a group of several screens: the worst of their levels, and the sum. */
+  /** Returns the badge of a group: the worst level and the sum of its screens. */
   ofGroup(group: Group): Badge | undefined {
     const all = groups[group].map((each) => this.of(each)).filter((each) => each !== undefined);
     const worst = Math.max(...all.map(({ level }) => levels.indexOf(level)));
@@ -48,7 +46,7 @@ export class Badges {
     return { n, level, text: all.map(({ text }) => text).join(', ') };
   }
 
-  /** Errors and warnings that nobody has accepted. */
+  /** Number of errors and warnings that nobody has accepted. */
   private get findings(): Badge | undefined {
     const { urgent, worst } = this.app.health;
     return badge(urgent, worst === 'error' ? 'error' : 'warning', 'health.count');
@@ -65,7 +63,7 @@ function badge(
 
 const known = new WeakMap<object, Badges>();
 
-/** The badges of this app. */
+/** Returns the badges of this app, which are created once. */
 export function badgesOf(app: Pick<App, 'live' | 'route' | 'health'>): Badges {
   const badges = known.get(app) ?? new Badges(app);
   known.set(app, badges);

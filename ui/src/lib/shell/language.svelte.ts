@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The language of the page: of the host page, else the user's choice, else the browser's, else
- * English. */
+/** The language of the page, and the user's choice of it. */
 
 import { regional, setLocale } from '../format/locale';
 import { known, setLanguage } from '../i18n/t';
 
 const STORED = 'fastpath.language';
 
-/** Each in its own language: the reader may not know the one that is shown. */
+/** Returns the name of a language in that language, so that its speakers recognise it. */
 export const languageName = (tag: string): string =>
   new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
 
-/** The language of the page: the host page's, or the user's choice, or the browser's. */
+/** The language of the host page, or else of the user's choice, the browser or English. */
 export class Language {
   tag = $state('en');
-  /** The host page decides; the user is not offered a choice. */
+  /** The host page decides, so the user has no choice. */
   readonly fixed: boolean;
   private readonly wanted: string;
 
@@ -28,7 +27,7 @@ export class Language {
     this.wanted = known(...own);
   }
 
-  /** Fetches the catalogue; the page waits for it before it shows any message. */
+  /** Fetches the catalogue, before which the page cannot show a message. */
   async load(): Promise<void> {
     await this.use(this.wanted).catch((fault: unknown) => {
       if (this.wanted === 'en') throw fault;
@@ -36,7 +35,7 @@ export class Language {
     });
   }
 
-  /** The user's choice; the page keeps its language when the catalogue cannot be fetched. */
+  /** Stores the user's choice; if the catalogue cannot be fetched, keeps the present language. */
   async choose(tag: string): Promise<void> {
     await this.use(tag);
     this.storage.setItem(STORED, tag);

@@ -14,7 +14,7 @@ afterEach(async () => {
   await setLanguage('en');
 });
 
-it('is the browser’s until somebody chooses', async () => {
+it('is the browser’s language until the user chooses one', async () => {
   const language = new Language(undefined, ['fr-FR', 'de-AT', 'en'], storage());
   expect(language.fixed).toBe(false);
   await language.load();
@@ -23,7 +23,7 @@ it('is the browser’s until somebody chooses', async () => {
   expect(text(rate(1_500_000))).toBe('1,50 Mbit/s');
 });
 
-it('is the last choice', async () => {
+it('is the user’s last choice', async () => {
   const kept = storage('de');
   const language = new Language(undefined, ['en-GB'], kept);
   await language.load();
@@ -33,7 +33,7 @@ it('is the last choice', async () => {
   expect(t('nav.flows')).toBe('Flows');
 });
 
-it('is the host page’s, whatever was chosen, and English when that is not known', async () => {
+it('is the host page’s language despite a choice, or English if it is unavailable', async () => {
   const german = new Language('de', ['en'], storage('en'));
   expect(german.fixed).toBe(true);
   await german.load();
@@ -43,7 +43,7 @@ it('is the host page’s, whatever was chosen, and English when that is not know
   expect(french.tag).toBe('en');
 });
 
-it('stays when another catalogue cannot be fetched', async () => {
+it('does not change if another catalogue cannot be fetched', async () => {
   const kept = storage();
   const language = new Language(undefined, ['de'], kept);
   await language.load();

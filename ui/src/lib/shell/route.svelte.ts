@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The screens in the order of the navigation, which of them work without the daemon, and their
- * addresses. */
+/** Screens in the order of the navigation, and their addresses. */
 
-/** The screens of the navigation, by group. */
 export const groups = {
   overview: ['overview'],
   traffic: ['flows', 'topology'],
@@ -12,7 +10,7 @@ export const groups = {
 export type Group = keyof typeof groups;
 export const groupNames = Object.keys(groups) as Group[];
 
-/** Every screen that has an address; the last one is in no group. */
+/** Screens with an address; the last one is in no group. */
 export const screens = [
   ...groups.overview,
   ...groups.traffic,
@@ -22,7 +20,7 @@ export const screens = [
 ] as const;
 export type Screen = (typeof screens)[number];
 
-/** Screens that need the router, but not the daemon. */
+/** Screens that need the router but not the daemon. */
 export const ownWay: readonly Screen[] = [
   'health',
   'network',
@@ -32,7 +30,7 @@ export const ownWay: readonly Screen[] = [
   'wizard',
 ];
 
-/** The group that a screen is shown in. */
+/** Returns the group of the navigation that contains a screen. */
 export function groupOf(screen: Screen): Group {
   const holds = (each: Group) => (groups[each] as readonly Screen[]).includes(screen);
   return groupNames.find(holds) ?? 'settings';
@@ -43,32 +41,32 @@ export interface Place {
   params: URLSearchParams;
 }
 
-/** The part of a window that addresses need. */
+/** The part of a window that routing needs. */
 export type Addressed = Pick<
   Window,
   'location' | 'history' | 'addEventListener' | 'removeEventListener'
 >;
 
-/** Where a host page has one address for each screen; without it screens are in the hash. */
+/** Base of a host page's addresses, one per screen; without it screens are in the hash. */
 let base: string | undefined;
 
-/** Reads `#/flows?path=slow`; anything unknown is the overview. */
+/** Parses `#/flows?path=slow`; an unknown screen becomes the overview. */
 export function readHash(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const screen = screens.find((each) => each === path) ?? 'overview';
   return { screen, params: new URLSearchParams(query) };
 }
 
-/** The address of a screen, to be linked. */
+/** Returns the address of a screen for links. */
 export function addressOf(screen: Screen, params?: URLSearchParams): string {
   const query = params?.toString() ?? '';
   return `${base ?? '#'}/${screen}${query && '?'}${query}`;
 }
 
-/** The start page of LuCI, which the package of the page depends on. */
+/** Returns the address of LuCI's start page, which the page's package depends on. */
 export const luciAddress = (): string => base?.replace(/\/admin\/.*$/, '') ?? '/cgi-bin/luci';
 
-/** Where the page is. It lives in the address, so a reload or a login comes back to it. */
+/** The present screen and its parameters, kept in the address for a reload or a login. */
 export class Route {
   place = $state.raw<Place>(readHash(''));
 
@@ -82,7 +80,7 @@ export class Route {
     window.addEventListener('popstate', this.read);
   }
 
-  /** Changes the parameters without a step in the browser's history. */
+  /** Changes the parameters without a new entry in the browser's history. */
   replace(screen: Screen, params: URLSearchParams): void {
     this.window.history.replaceState(null, '', addressOf(screen, params));
     this.place = { screen, params };
@@ -92,7 +90,7 @@ export class Route {
     this.open(addressOf(screen, params));
   }
 
-  /** Follows links between the screens of a host page, which would load all of it again. */
+  /** Follows links between screens inside a host page, where the browser would reload the page. */
   follow(event: MouseEvent): void {
     const link = event.composedPath().find((each) => each instanceof HTMLAnchorElement);
     const own = base !== undefined && link?.getAttribute('href')?.startsWith(`${base}/`);
@@ -102,7 +100,7 @@ export class Route {
     this.open(link.href);
   }
 
-  /** Takes no more notice of the address. */
+  /** Stops following the address. */
   leave(): void {
     this.window.removeEventListener('hashchange', this.read);
     this.window.removeEventListener('popstate', this.read);
@@ -111,7 +109,7 @@ export class Route {
   private open(address: string): void {
     if (base === undefined) this.window.location.hash = address;
     else this.window.history.pushState(null, '', address);
-    // At once: the event of a new hash comes later.
+    // Reads at once, because the event of a new hash comes later.
     this.read();
   }
 

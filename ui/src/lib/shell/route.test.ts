@@ -13,7 +13,7 @@ import {
   type Screen,
 } from './route.svelte';
 
-/** A window whose address can be read and written. */
+/** A window with an address that tests can read and write. */
 class FakeWindow extends EventTarget {
   url: URL;
   steps: string[] = [];
@@ -44,7 +44,7 @@ class FakeWindow extends EventTarget {
   }
 }
 
-it('has each screen in one group of the navigation; the wizard belongs to the settings', () => {
+it('has each screen in one group, and the wizard in the settings', () => {
   const grouped = groupNames.flatMap((group) => groups[group].map((each) => [each, group]));
   for (const [screen, group] of grouped) expect(groupOf(screen as Screen)).toBe(group);
   expect(grouped.map(([screen]) => screen)).toEqual(screens.filter((each) => each !== 'wizard'));
@@ -57,7 +57,7 @@ const BASE = '/cgi-bin/luci/admin/fastpath';
 afterEach(() => new FakeWindow('/').route().leave());
 
 describe('in the hash', () => {
-  it('reads screen and parameters, the overview otherwise', () => {
+  it('reads screen and parameters, or else the overview', () => {
     expect(readHash('#/flows?path=slow').screen).toBe('flows');
     expect(readHash('#/flows?path=slow').params.get('path')).toBe('slow');
     expect(readHash('').screen).toBe('overview');
@@ -97,7 +97,7 @@ describe('below an address of a host page', () => {
     expect(route.place.screen).toBe('topology');
   });
 
-  it('knows the start page of LuCI', () => {
+  it('returns LuCI’s start page', () => {
     new FakeWindow(BASE).route(BASE).leave();
     expect(luciAddress()).toBe('/cgi-bin/luci');
     new FakeWindow('/luci/admin/fastpath').route('/luci/admin/fastpath').leave();
@@ -106,11 +106,11 @@ describe('below an address of a host page', () => {
     expect(luciAddress()).toBe('/cgi-bin/luci');
   });
 
-  it('shows the first screen at the address of all', () => {
+  it('shows the first screen at the base address', () => {
     expect(new FakeWindow(BASE).route(BASE).place.screen).toBe('overview');
   });
 
-  it('follows the browser’s history until it is closed', () => {
+  it('follows the browser’s history until `leave`', () => {
     const window = new FakeWindow(`${BASE}/flows`);
     const route = window.route(BASE);
     window.url = new URL(`${BASE}/topology`, window.url);

@@ -18,7 +18,7 @@ beforeEach(() => {
   fetched.mockReset();
 });
 
-it('is fetched once for all places where the app is, and not from the cache alone', async () => {
+it('is fetched once for all mounted apps, with revalidation of the cache', async () => {
   const { fetchSheet } = await import('./sheets');
   fetched.mockResolvedValue(new Response('.button'));
   const [one, other] = await Promise.all([fetchSheet(url), fetchSheet(url)]);
@@ -27,7 +27,7 @@ it('is fetched once for all places where the app is, and not from the cache alon
   expect(fetched.mock.calls).toEqual([[url, { cache: 'no-cache' }]]);
 });
 
-it('is fetched again after it could not be', async () => {
+it('is fetched again after a failure', async () => {
   const { fetchSheet } = await import('./sheets');
   fetched.mockResolvedValueOnce(new Response('', { status: 404 }));
   fetched.mockResolvedValue(new Response('.button'));
@@ -35,7 +35,7 @@ it('is fetched again after it could not be', async () => {
   await expect(fetchSheet(url)).resolves.toMatchObject({ text: '.button' });
 });
 
-it("is removed without the host page's own style sheets", async () => {
+it("is removed without removing the host page's style sheets", async () => {
   const { wear } = await import('./sheets');
   const [theirs, ours] = [new CSSStyleSheet(), new CSSStyleSheet()];
   const root = { adoptedStyleSheets: [theirs] } as unknown as ShadowRoot;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Fetches the style sheet of the page, and puts it on a document or shadow root. */
+/** Fetches the page's style sheet and adds it to a document or shadow root. */
 
 let sheet: Promise<CSSStyleSheet> | undefined;
 
-/** The style sheet of the page; fetched again after it could not be. */
+/** Returns the page's style sheet, which is fetched once; a failed fetch is repeated. */
 export function fetchSheet(url: URL): Promise<CSSStyleSheet> {
   sheet ??= fetchText(url).then((text) => {
     const made = new CSSStyleSheet();
@@ -15,15 +15,15 @@ export function fetchSheet(url: URL): Promise<CSSStyleSheet> {
 }
 
 async function fetchText(url: URL): Promise<string> {
-  // The development server puts style into the document by itself.
+  // The development server adds styles to the document itself.
   if (import.meta.env.DEV && import.meta.env.MODE !== 'test') return '';
-  // Its name is that of every version: one in the cache may be another page's.
+  // Every version has the same file name, so the cached one may be outdated.
   const answer = await fetch(url, { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`${url.pathname}: HTTP ${answer.status}`);
   return answer.text();
 }
 
-/** Adds a style sheet to those that `root` has; answers how to take it away. */
+/** Adds a style sheet to `root`; returns a function that removes it. */
 export function wear(root: Document | ShadowRoot, worn: CSSStyleSheet): () => void {
   root.adoptedStyleSheets = [...root.adoptedStyleSheets, worn];
   return () => {

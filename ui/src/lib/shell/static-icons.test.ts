@@ -6,7 +6,7 @@ import { staticIcon } from '../../../build/static-icons';
 
 const at = createRequire(import.meta.url).resolve('@lucide/svelte/icons/zap');
 
-test('an icon of the library becomes fixed markup', () => {
+test('converts an icon of the library to fixed markup', () => {
   const library = readFileSync(at.replace(/\.js$/, '.svelte'), 'utf8');
   const markup = staticIcon(library);
   expect(markup).toContain('<svg xmlns="http://www.w3.org/2000/svg" width={size} height={size}');
@@ -16,6 +16,6 @@ test('an icon of the library becomes fixed markup', () => {
   expect(markup).toContain(`<path d="${line}" />`);
 });
 
-test('an icon without the data of 1.48 fails the build', () => {
+test('fails the build for an icon without the data of version 1.48', () => {
   expect(() => staticIcon('<Icon {...props} />')).toThrow('has no iconData');
 });

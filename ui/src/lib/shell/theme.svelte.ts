@@ -5,10 +5,10 @@ export type Scheme = (typeof schemes)[number];
 
 const STORED = 'fastpath.scheme';
 
-/** Dark or light: the system's choice unless the user or the host page made one. */
+/** Dark or light: the system's scheme unless the user or the host page has chosen one. */
 export class Theme {
   scheme = $state<Scheme>('system');
-  /** The host page decides; the user is not offered a choice. */
+  /** The host page decides, so the user has no choice. */
   readonly fixed: boolean;
 
   constructor(
@@ -21,13 +21,13 @@ export class Theme {
     else if (stored === 'light' || stored === 'dark') this.scheme = stored;
   }
 
-  /** The user's choice. */
+  /** Stores the user's choice. */
   choose(scheme: Scheme): void {
     this.scheme = scheme;
     this.storage.setItem(STORED, this.scheme);
   }
 
-  /** As the host page looks now. */
+  /** Applies the host page's scheme. */
   dress(dark: boolean): void {
     this.scheme = dark ? 'dark' : 'light';
   }

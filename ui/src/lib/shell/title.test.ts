@@ -9,13 +9,13 @@ it('counts alerts since the first answer', () => {
   expect(fresh(43, seenAfter(43, seen, 'flows'))).toBe(3);
 });
 
-it('counts alerts since they were shown', () => {
+it('counts alerts since Protection was shown', () => {
   const seen = seenAfter(43, 40, 'protection');
   expect(fresh(43, seen)).toBe(0);
   expect(fresh(44, seenAfter(44, seen, 'overview'))).toBe(1);
 });
 
-it('starts again with the daemon', () => {
+it('starts again when the daemon restarts', () => {
   const seen = seenAfter(2, 43, 'overview');
   expect(fresh(2, seen)).toBe(0);
   expect(fresh(3, seenAfter(3, seen, 'overview'))).toBe(1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which alerts are new, for the title of the document. */
+/** Counts new alerts, for the title of the document and the badges. */
 
 import type { Screen } from './route.svelte';
 
 /**
- * The number of the newest alert that counts as seen after an answer of the router.
+ * Returns the id of the newest alert that counts as seen after an answer of the router.
  *
- * @param alerts the newest one; undefined before the first answer
- * @param seen the one before
+ * @param alerts id of the newest alert; undefined before the first answer
+ * @param seen previous result
  */
 export function seenAfter(
   alerts: number | undefined,
@@ -20,7 +20,7 @@ export function seenAfter(
   return first || screen === 'protection' ? alerts : seen;
 }
 
-/** How many alerts are new. */
+/** Returns the number of new alerts. */
 export function fresh(alerts: number | undefined, seen: number | undefined): number {
   return alerts === undefined || seen === undefined ? 0 : Math.max(0, alerts - seen);
 }

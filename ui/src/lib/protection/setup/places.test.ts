@@ -27,7 +27,7 @@ const topology = {
   ],
 } as unknown as Topology;
 
-test('VLANs of a zone are those of its interfaces, their ports and what PPPoE runs over', () => {
+test('collects the VLANs of a zone from interfaces, their ports and PPPoE', () => {
   expect([...vlansByZone(topology)]).toEqual([
     ['lan', [10, 20]],
     ['old', [40]],
@@ -39,7 +39,7 @@ test('VLANs of a zone are those of its interfaces, their ports and what PPPoE ru
 
 const keys = (...args: Parameters<typeof offered>) => offered(...args).map(keyOf);
 
-test('a zone is offered with each of its VLANs, a VLAN of no zone by itself', () => {
+test('offers zones with each of their VLANs, and VLANs without a zone separately', () => {
   const known = { zones: ['lan', 'guest'], vlans: [10, 20, 30] };
   const now = { zone: '', vlan: '' };
   const all = ['/', '/lan', '10/lan', '20/lan', '/guest', '30/'];
@@ -47,7 +47,7 @@ test('a zone is offered with each of its VLANs, a VLAN of no zone by itself', ()
   expect(keys(known, new Map(), now)).toEqual(['/', '/lan', '/guest', '10/', '20/', '30/']);
 });
 
-test('a value that is set stays a choice, also if the zone or the VLAN is gone', () => {
+test('keeps the present value as a choice even if its zone or VLAN is gone', () => {
   const known = { zones: ['lan'], vlans: [10] };
   const now = { zone: 'attic', vlan: '99' };
   expect(keys(known, vlansByZone(topology), now)).toEqual(['/', '/lan', '10/lan', '99/attic']);

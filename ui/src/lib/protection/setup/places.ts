@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Where a policy's connections come from or go to: a zone and a VLAN as one choice. */
+/** Source or destination of a policy: a zone and a VLAN as one choice. */
 
 import type { IpsPolicy, Topology } from '../../api/types';
 
-/** A zone and a VLAN; an empty one is any. */
+/** A zone and a VLAN; empty values match any. */
 export interface Place {
   zone: string;
   vlan: string;
 }
 
-/** A place as the value of a choice; the first `/` ends the VLAN, and a zone may contain others. */
+/** Encodes a place as a choice's value: the first `/` ends the VLAN; a zone may contain more. */
 export const keyOf = ({ zone, vlan }: Place): string => `${vlan}/${zone}`;
 
 export function placeOf(key: string): Place {
@@ -17,7 +17,7 @@ export function placeOf(key: string): Place {
   return { zone: key.slice(at + 1), vlan: key.slice(0, at) };
 }
 
-/** The VLAN tags of a device: its own, those of devices below it, and those of a bridge's ports. */
+/** Returns the VLAN tags of a device, of devices below it, and of a bridge's ports. */
 function tagsOf(topology: Topology, device: string): number[] {
   const link = topology.links.find(({ name }) => name === device);
   const session = topology.pppoe.find((each) => each.device === device);
@@ -29,7 +29,7 @@ function tagsOf(topology: Topology, device: string): number[] {
   ];
 }
 
-/** The VLANs of each zone, in ascending order, by the interfaces that are in it. */
+/** Returns the VLANs of each zone in ascending order, from the zone's interfaces. */
 export function vlansByZone(topology: Topology | null): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, Set<number>>();
   for (const { zone, device } of topology?.interfaces ?? []) {
@@ -42,8 +42,8 @@ export function vlansByZone(topology: Topology | null): ReadonlyMap<string, read
 }
 
 /**
- * The places to choose from: any, each zone and each of its VLANs, VLANs of no zone, and the one
- * that is set, whether or not it exists.
+ * Returns the places to choose from: any, each zone alone and with each of its VLANs, VLANs without
+ * a zone, and the present place, whether or not it exists.
  */
 export function offered(
   { zones, vlans }: Pick<IpsPolicy, 'zones' | 'vlans'>,

@@ -11,13 +11,13 @@ const section = (type: string, values: Section['values'], name = type): Section 
   values,
 });
 
-it('names new sources as uci can', () => {
+it('accepts only names that uci can store', () => {
   expect(['et_open', 'et open', 'fastpath x', 'fastpath', ''].map(isSourceName)).toEqual([
     ...[true, false, false, false, false],
   ]);
 });
 
-it('says which policy is never reached, and why', () => {
+it('reports unreachable policies and the policy that hides each', () => {
   const any = section('policy', {}, 'any');
   const iot = section('policy', { src: 'iot' }, 'iot');
   const wan = section('policy', { src: 'iot', dest: 'wan' }, 'wan');

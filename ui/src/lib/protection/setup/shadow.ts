@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which policies never apply, because one before them takes all their connections. */
+/** Detects policies that never apply because an earlier one matches all their connections. */
 
 import { defaults } from '../../form/defaults';
 import { isOn, text, type Section } from '../../form/sections';
 
 const places = ['src', 'dest', 'src_vlan', 'dest_vlan'] as const;
 
-/** A zone or VLAN of a policy; empty: any, which fw4 spells `*` for zones. */
+/** Returns a zone or VLAN of a policy; empty for any, which fw4 also writes as `*`. */
 const placeOf = (section: Section, option: string) => text(section, option).replace(/^\*$/, '');
 
-/** Whether a policy applies. */
+/** Reports whether a policy is enabled. */
 export const isUsed = (policy: Section): boolean =>
   isOn(policy, 'enabled', defaults.policy.enabled);
 
-/** For each policy the place of one before it that takes all its connections, from 1; 0: none. */
+/** Returns for each policy the position of an earlier one that hides it, from 1; 0 for none. */
 export function hiddenBy(policies: readonly Section[]): number[] {
   const covers = (earlier: Section, later: Section) =>
     places.every((option) => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** The section `rules` of this name chooses among the rules that come with fastpath. */
+/** Name of the section `rules` for the rules that come with fastpath. */
 export const OWN = 'fastpath';
 
-/** Whether a new source may be called so: a name that uci takes, and not that of our own rules. */
+/** Reports whether a new source may have this name, which uci must accept. */
 export function isSourceName(name: string): boolean {
   return /^\w{1,64}$/.test(name) && name !== OWN;
 }
