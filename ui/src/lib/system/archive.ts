@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which backups are refused before they are sent: format, names, links that leave the root or are
- * written through, more than 32 MiB. */
+/** Checks a backup before it is uploaded: format, names, links and size. */
 
-/** Why an archive is not a backup of a router's configuration. */
+/** Reasons to refuse an archive as a backup. */
 export type Flaw = 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';
 
 /** An archive that is refused before anything is sent to the router. */
 export class ArchiveFault extends Error {
   constructor(
     readonly flaw: Flaw,
-    /** The entry it is about, if it is about one. */
+    /** Name of the refused entry; empty if the whole archive is refused. */
     readonly entry = '',
   ) {
     super(`${flaw} ${entry}`);
@@ -17,13 +16,13 @@ export class ArchiveFault extends Error {
 }
 
 const BLOCK = 512;
-/** A configuration has some hundred kilobytes; this is the limit of a small router's memory. */
+/** Maximum size in bytes: backups have some hundred kilobytes, and small routers little memory. */
 const LONGEST = 32 * 1024 * 1024;
 
 /**
- * The names of the files in a backup: nothing of their contents is kept, secrets among them.
+ * Returns the names of the files in a backup and discards their contents, which include secrets.
  *
- * @throws {ArchiveFault} for everything that `sysupgrade --create-backup` would not have made
+ * @throws {ArchiveFault} for archives that `sysupgrade --create-backup` would not have made
  */
 export async function namesOf(file: Blob): Promise<string[]> {
   return listed(await inflated(file));
@@ -34,7 +33,7 @@ async function isPacked(file: Blob): Promise<boolean> {
   return magic[0] === 0x1f && magic[1] === 0x8b;
 }
 
-/** The backup as sysupgrade reads it: Safari unpacks what it downloads to a plain tar archive. */
+/** Returns the backup with gzip, as sysupgrade expects it. Safari unpacks downloads. */
 export async function packed(file: Blob): Promise<Blob> {
   if (await isPacked(file)) return file;
   return new Response(file.stream().pipeThrough(new CompressionStream('gzip'))).blob();
@@ -70,7 +69,7 @@ async function inflated(file: Blob): Promise<Uint8Array> {
 
 const decoder = new TextDecoder();
 
-/** A field of a header up to its first NUL. */
+/** Returns a header field up to its first NUL. */
 function field(head: Uint8Array, from: number, length: number): string {
   const bytes = head.subarray(from, from + length);
   const end = bytes.indexOf(0);
@@ -81,7 +80,7 @@ const isZero = (byte: number): boolean => byte === 0;
 
 const octal = (text: string): number => (/^ *[0-7]+ *$/.test(text) ? parseInt(text, 8) : NaN);
 
-/** The sum of a header's bytes, its own field taken as blanks. */
+/** Returns the sum of a header's bytes, with its checksum field as blanks. */
 function sumOf(head: Uint8Array): number {
   return head.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 0x20 : byte), 0);
 }
@@ -95,7 +94,7 @@ function listed(tar: Uint8Array): string[] {
     const head = tar.subarray(at, at + BLOCK);
     if (head.length < BLOCK) throw new ArchiveFault(at === 0 ? 'not-tar' : 'truncated');
     if (head.every(isZero)) {
-      // The router's tar ends after two of them.
+      // The router's tar ends after two zero blocks.
       if (tar.subarray(at, at + 2 * BLOCK).every(isZero)) break;
       throw new ArchiveFault('not-tar');
     }
@@ -109,10 +108,10 @@ function listed(tar: Uint8Array): string[] {
     const prefix = field(head, 345, 155);
     const own = field(head, 0, 100);
     const name = long || (prefix ? `${prefix}/${own}` : own);
-    // The router's tar takes these to be empty: what follows would be entries for it.
+    // The router's tar assumes that these are empty, and would read their content as entries.
     const isEmpty = '125'.includes(kind) || (kind === '0' && /\/$/.test(name));
     if (isEmpty && size > 0) throw new ArchiveFault('not-tar');
-    // GNU's and POSIX' ways to write longer names: entries before the one they belong to.
+    // GNU and POSIX write long names as extra entries before the named entry.
     if (kind === 'L') long = field(tar, body, size);
     else if (kind === 'K') longTarget = field(tar, body, size);
     else if (kind === 'x') {
@@ -120,7 +119,7 @@ function listed(tar: Uint8Array): string[] {
       long = records.get('path') || long;
       paxTarget = records.get('linkpath') || paxTarget;
     } else if (kind !== 'g') {
-      // Not every BusyBox reads `linkpath`.
+      // Some versions of BusyBox ignore `linkpath`, so both targets must be safe.
       const target = longTarget || field(head, 157, 100);
       tree.add(name, kind, paxTarget ? [target, paxTarget] : [target]);
       [long, longTarget, paxTarget] = ['', '', ''];
@@ -134,7 +133,7 @@ function listed(tar: Uint8Array): string[] {
 
 const RECORD = /^\d+ ([^=]*)=([\s\S]*)\n$/;
 
-/** The records of a pax header: `LENGTH KEY=VALUE` and a newline. The last of equal keys counts. */
+/** Parses pax records, `LENGTH KEY=VALUE` and a newline; the last duplicate counts. */
 function recordsOf(header: Uint8Array): Map<string, string> {
   const records = new Map<string, string>();
   for (let rest = header; rest.length > 0;) {
@@ -150,7 +149,7 @@ function recordsOf(header: Uint8Array): Map<string, string> {
   return records;
 }
 
-/** The folders and the name of a path; undefined if it leaves the root. */
+/** Returns the folders and the name of a path; `undefined` if it leaves the root. */
 function partsOf(path: string, from: readonly string[] = []): string[] | undefined {
   if (path.startsWith('/')) return undefined;
   const parts = [...from];
@@ -163,9 +162,8 @@ function partsOf(path: string, from: readonly string[] = []): string[] | undefin
 }
 
 /**
- * The entries so far. The router's own tar follows a link that an earlier entry has made, so
- * nothing may be written through one, whatever it leads to. A hard link may name an entry of this
- * archive only, which is no link itself.
+ * The entries so far. The router's tar follows links of earlier entries, so no entry may be written
+ * through a link. A hard link may only name a regular file of this archive.
  */
 class Tree {
   readonly #links = new Set<string>();

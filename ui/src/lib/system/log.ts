@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Severities of syslog as levels, and the filter of the log. */
+/** Levels and filter of the router's log. */
 
-/** A record of logd. */
 export interface Entry {
   id: number;
-  /** Unix ms. */
+  /** Unix time in milliseconds. */
   time: number;
-  /** syslog's facility and severity in one number. */
+  /** Facility and severity of syslog, combined in one number. */
   priority: number;
   msg: string;
 }
 
-/** Severities of syslog that are asked for as one. */
+/** Levels of the filter; each includes all worse severities. */
 export const levels = ['all', 'warning', 'error'] as const;
 export type Level = (typeof levels)[number];
 
@@ -21,7 +20,7 @@ const worst: Record<Level, number> = { all: 7, warning: 4, error: 3 };
 export const levelOf = (entry: Entry): Level =>
   severity(entry) <= 3 ? 'error' : severity(entry) === 4 ? 'warning' : 'all';
 
-/** Entries with all the terms and at least the severity, the newest first. */
+/** Returns entries with all words and at least this severity, newest first. */
 export function filtered(all: readonly Entry[], words: string, level: Level): Entry[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return all

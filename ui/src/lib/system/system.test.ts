@@ -10,7 +10,7 @@ import { namesOf, packed as gzipped } from './archive';
 import { filtered, type Entry } from './log';
 import { enrol, hasAdministrator, isName, narrow, renew, rightsOf, usersOf } from './users';
 
-/** An entry of a tar archive, as busybox writes them. */
+/** Returns an entry of a tar archive as BusyBox writes it. */
 function entry(name: string, content = '', kind = '0', target = ''): Buffer {
   const head = Buffer.alloc(512);
   head.write(name, 0);
@@ -43,7 +43,7 @@ describe('a backup', () => {
     expect(JSON.stringify(names)).not.toContain('secret');
   });
 
-  it('may have been unpacked by the browser, and is packed again', async () => {
+  it('is compressed again if the browser has unpacked it', async () => {
     const plain = new Blob([Buffer.concat([network, end])]);
     expect(await namesOf(plain)).toEqual(['etc/config/network']);
     const again = Buffer.from(await (await gzipped(plain)).arrayBuffer());
@@ -52,7 +52,7 @@ describe('a backup', () => {
     expect(await gzipped(whole)).toBe(whole);
   });
 
-  it('may have links to what stays inside', async () => {
+  it('may have links that stay inside', async () => {
     const service = entry('etc/rc.d/S95foo', '', '2', '../init.d/foo');
     const hard = [entry('etc/a', 'x'), entry('etc/b', '', '1', 'etc/a')];
     expect(await namesOf(packed(network, service, ...hard))).toEqual([
@@ -151,7 +151,7 @@ describe('a backup', () => {
     expect(await flawOf(file)).toBe(flaw);
   });
 
-  it('hides no entry from the page that the router reads', async () => {
+  it('is refused if the router would read an entry that the page does not see', async () => {
     const hidden = entry('etc/shadow', 'root::0:0').toString('latin1');
     for (const kind of ['1', '2', '5']) {
       const target = kind === '5' ? '' : 'config/network';
@@ -165,7 +165,7 @@ describe('a backup', () => {
     expect(await namesOf(packed(network, end, entry('etc/shadow', 'x')))).toHaveLength(1);
   });
 
-  it('is refused when it ends in the middle, wherever that is', async () => {
+  it('is refused if it is truncated anywhere', async () => {
     const whole = gzipSync(Buffer.concat([network, entry('etc/b', 'x'.repeat(4000)), end]));
     for (const share of [0.3, 0.6, 0.95]) {
       const cut = new Blob([whole.subarray(0, Math.floor(whole.length * share))]);
@@ -175,7 +175,7 @@ describe('a backup', () => {
     expect(await flawOf(new Blob([gzipSync(tar.subarray(0, 2048))]))).toBe('truncated');
   });
 
-  it('is refused when it unpacks to more than a router holds', async () => {
+  it('is refused if it unpacks to more than 32 MiB', async () => {
     const bomb = new Blob([gzipSync(Buffer.alloc(40 * 1024 * 1024))]);
     expect(await flawOf(bomb)).toBe('large');
   });
@@ -189,7 +189,7 @@ describe('the log', () => {
   ];
   const ids = (...found: Entry[]) => found.map(({ id }) => id);
 
-  it('has the newest first', () => {
+  it('is sorted newest first', () => {
     expect(ids(...filtered(lines, '', 'all'))).toEqual([3, 2, 1]);
   });
 
@@ -219,13 +219,13 @@ describe('users', () => {
     await draft.load(['rpcd']);
   });
 
-  it('have roles by their rights to write', () => {
+  it('have roles by their write rights', () => {
     expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
     draft.remove('rpcd', 'root');
     expect(hasAdministrator(draft)).toBe(false);
   });
 
-  it('are enrolled with a hash, and a viewer without any right to write', () => {
+  it('are enrolled with a hash, viewers without write rights', () => {
     enrol(draft, 'guest', 'viewer', '$6$salt$hash');
     expect(draft.edits).toMatchObject([
       { op: 'add', type: 'login', values: { username: 'guest', password: '$6$salt$hash' } },
@@ -233,14 +233,14 @@ describe('users', () => {
     expect(JSON.stringify(draft.edits)).not.toContain('write');
   });
 
-  it('are viewers of the page and of nothing that lists folders', () => {
+  it('may read the page but no folders as viewers', () => {
     expect(rightsOf('viewer')).toEqual({
       read: ['unauthenticated', 'luci-app-fastpath'],
       write: [],
     });
   });
 
-  it('have in the lab the rights that the page gives', () => {
+  it('have the same rights in the lab as those that the page gives', () => {
     for (const file of ['gateway/etc/config/rpcd', 'image/viewer.rpcd']) {
       const path = join(import.meta.dirname, '../../../../e2e/lab', file);
       const viewer = readFileSync(path, 'utf8').split("username 'viewer'")[1] ?? '';
@@ -259,14 +259,14 @@ describe('users', () => {
     [['luci-*', '! luci-b*'], false],
     [['luci-base-network-status', 'luci-app-fastpath'], false],
     [['unauthenticated', 'luci-app-fastpath'], false],
-  ])('who read %j are exposed: %s', (read, exposed) => {
+  ])('with read rights %j are exposed: %s', (read, exposed) => {
     const all = () => [login('guest', { read })];
     expect(usersOf({ all })[0]?.exposed).toBe(exposed);
     const root = () => [login('root', { read, write: ['*'] })];
     expect(usersOf({ all: root })[0]?.exposed, 'an administrator').toBe(false);
   });
 
-  it('lose the rights that expose them on demand, and with another password', () => {
+  it('lose exposing rights on demand, and with a new password', () => {
     const exposed = { read: ['luci-base', 'luci-app-fastpath'] };
     const by = (change: (section: string) => void, section: string) => {
       draft.set('rpcd', section, exposed);
@@ -282,7 +282,7 @@ describe('users', () => {
     expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
   });
 
-  it('have names that stay in one line', () => {
+  it('have names without spaces and line breaks', () => {
     expect(['root', 'a.b-c', 'x'.repeat(33), '', '1st', 'a b', 'a\nb'].map(isName)).toEqual([
       true,
       true,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Logins in `/etc/config/rpcd`: rights of administrators and viewers, viewers with dangerous
- * rights, names. */
+/** Logins in `/etc/config/rpcd`: roles, rights and passwords. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
@@ -10,31 +9,31 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 export const roles = ['administrator', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
-/** Somebody who may log in to the page, as rpcd has them. */
+/** A login of the page, as rpcd stores it. */
 export interface User {
   section: string;
   name: string;
   role: Role;
-  /** A viewer who may list every folder, and so finds the sessions of administrators. */
+  /** A viewer who may list all folders, which reveals the sessions of administrators. */
   exposed: boolean;
 }
 
-/** Access groups of a viewer: the page, and everybody's rights before a login. */
+/** Access groups of a viewer: the page, and the rights without a login. */
 const VIEWER = ['unauthenticated', 'luci-app-fastpath'];
 
 /**
- * LuCI's own group lists all folders. In /var/run/rpcd are the sessions that have staged something,
- * by their ids, and who has such an id is who logged in: an administrator.
+ * LuCI's own group may list all folders. /var/run/rpcd contains sessions with staged changes, named
+ * by session ids, and an id is enough to act as that administrator.
  */
 const LISTS_FOLDERS = 'luci-base';
 
-/** Whether one of rpcd's patterns, of letters, `*` and `?`, is for a group. */
+/** Reports whether a pattern of rpcd, with `*` and `?`, matches a group. */
 function covers(pattern: string, group: string): boolean {
   const letters = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${letters.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(group);
 }
 
-/** Whether a login reads a group. As in rpcd a pattern after `!` excludes, and goes before all. */
+/** Reports whether a login may read a group; as in rpcd, exclusions with `!` win. */
 function reads(login: Section, group: string): boolean {
   const patterns = list(login, 'read');
   const excluded = patterns
@@ -48,7 +47,6 @@ const roleOf = (login: Section): Role =>
     ? 'administrator'
     : 'viewer';
 
-/** Everybody who may log in. */
 export const usersOf = (draft: Pick<Sections, 'all'>): User[] =>
   draft.all('rpcd', 'login').map((login) => {
     const role = roleOf(login);
@@ -63,25 +61,25 @@ export const usersOf = (draft: Pick<Sections, 'all'>): User[] =>
 export const rightsOf = (role: Role): { read: string[]; write: string[] } =>
   role === 'administrator' ? { read: ['*'], write: ['*'] } : { read: VIEWER, write: [] };
 
-/** Somebody new, with the hash of a password. */
+/** Adds a user with the hash of a password. */
 export function enrol(draft: Sections, username: string, role: Role, password: string): void {
   draft.add('rpcd', 'login', { username, password, timeout: '300', ...rightsOf(role) });
 }
 
-/** The rights that the page gives a viewer, and no others. */
+/** Reduces a user's rights to a viewer's. */
 export function narrow(draft: Sections, section: string): void {
   draft.set('rpcd', section, rightsOf('viewer'));
 }
 
-/** Another password. An exposed viewer who is saved again has the rights of a new one. */
+/** Sets a new password. An exposed viewer loses the exposing rights as well. */
 export function renew(draft: Sections, { section, exposed }: User, password: string): void {
   draft.set('rpcd', section, { password });
   if (exposed) narrow(draft, section);
 }
 
-/** Names that rpcd and a log accept: letters, digits, and characters that join them. */
+/** Reports whether a name is accepted by rpcd and safe in logs. */
 export const isName = (name: string): boolean => /^[a-z_][\w.-]{0,31}$/i.test(name);
 
-/** Whether somebody is left who may change something. */
+/** Reports whether the draft still has an administrator. */
 export const hasAdministrator = (draft: Pick<Sections, 'all'>): boolean =>
   usersOf(draft).some(({ role }) => role === 'administrator');

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Places of boxes and wires of the drawing: columns, sizes, four lines of hosts for a port, the
- * fast path. */
+/** Positions of the drawing's boxes and wires, and the line of the fast path. */
 
 import type { Link, Topology } from '../api/types';
 import { spelled } from '../format/foreign';
@@ -13,7 +12,7 @@ import {
   type Network,
 } from './model';
 
-/** A box of the drawing; lengths in the drawing's own units, one of which is about a pixel. */
+/** A box of the drawing; a unit of length is about a pixel. */
 export interface Box {
   id: string;
   kind: 'hosts' | 'port' | 'bridge' | 'network' | 'router' | 'uplink' | 'internet';
@@ -22,14 +21,14 @@ export interface Box {
   width: number;
   height: number;
   title: string;
-  /** Smaller lines below the title. */
+  /** Smaller lines of text below the title. */
   lines: string[];
   link?: Link;
-  /** The engine that offloads flows over this port. */
+  /** Engine that offloads flows over this port. */
   short?: 'flowtable' | 'ebpf' | '';
 }
 
-/** A line between two points, drawn with rounded steps. */
+/** A connection of two points, drawn with rounded steps. */
 export interface Wire {
   id: string;
   from: [number, number];
@@ -42,11 +41,11 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
-  /** The engine that the fast path is drawn for; ports of the other one are next to it. */
+  /** Engine of the drawn fast path; ports of the other engine are not on it. */
   path: 'flowtable' | 'ebpf';
-  /** The fast path as an SVG path; empty while no port has one. */
+  /** The fast path as an SVG path; empty if no port is in it. */
   fastPath: string;
-  /** Where its label is. */
+  /** Position of the fast path's label. */
   fastPathLabel: [number, number];
 }
 
@@ -63,14 +62,14 @@ const columns = {
 const WIDTH = 1360;
 const TOP = 34;
 const GAP = 14;
-/** From one line of letters to the next. */
+/** Height of a line of text. */
 export const LINE = 17;
 const HOST_LINES = 4;
 const BOX = 52;
-/** Distance of the fast path's rail from its ports. */
+/** Distance of the fast path's vertical line from the ports. */
 const RAIL = 22;
 
-/** Places everything the topology holds, inside on the left, the Internet on the right. */
+/** Places the topology, with internal networks on the left and the Internet on the right. */
 export function layOut(
   topology: Topology,
   wanPorts: readonly string[],
@@ -101,20 +100,20 @@ export function layOut(
   };
 }
 
-/** Texts of the drawing besides names and addresses. */
+/** Texts of the drawing, without names and addresses. */
 export interface Messages {
   internet: string;
   router: string;
-  /** A bridge that keeps VLANs apart, and one that does not. */
+  /** Labels of a bridge with and without VLAN filtering. */
   aware: string;
   plain: string;
   vlan: (vids: string) => string;
   session: (id: number) => string;
-  /** The SSID of an access point's device; empty: not an access point. */
+  /** Returns the SSID of an access point's device; empty for other devices. */
   ssid: (device: string) => string;
 }
 
-/** The end of a wire at the router, which is as high as the rest. */
+/** End of the wires at the router, which is as high as the drawing. */
 const ROUTER = box('router', 'router', TOP, Infinity, '');
 
 interface Side {
@@ -135,7 +134,7 @@ function placeInside(topology: Topology, networks: Network[], messages: Messages
     const first = side.bottom;
     const placed = ports.map((link) => {
       const ssid = messages.ssid(link.name);
-      // There is space for two lines; the name of the device is in the table.
+      // Only two lines of text fit; the device's name is in the table.
       return placePort(side, topology, link, vlansAt(link.name), ssid && spelled(ssid));
     });
     const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
@@ -184,7 +183,7 @@ function placePort(
   return port;
 }
 
-/** The networks next to the devices they are on, spread over the height. */
+/** Places networks next to their device, spread over its height. */
 function placeNetworks(side: Side, networks: Network[], on: Box): void {
   const room = on.height / Math.max(1, networks.length);
   networks.forEach((network, i) => {
@@ -205,7 +204,7 @@ function networkLines(network: Network): string[] {
   return [[named, address].filter((part) => part !== '').join(' · ')];
 }
 
-/** The headers that a device of the uplink adds to packets. */
+/** Returns the headers that a device of the uplink adds to packets. */
 function layerLines(topology: Topology, link: Link, messages: Messages): string[] {
   const session = topology.pppoe.find((each) => each.device === link.name);
   if (session) return [messages.session(session.session)];
@@ -234,7 +233,7 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
     stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
     let port = ports.get(lowest.name);
     if (!port) {
-      // Level with the device it carries, so that their wire is straight.
+      // At the height of the device above it, so that their wire is straight.
       const y = last.y + (last.height - BOX) / 2;
       port = { ...box(lowest.name, 'port', y, BOX, lowest.name, [], lowest), ...columns.wanPort };
       ports.set(lowest.name, port);
@@ -247,7 +246,7 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
   return side;
 }
 
-/** From every member to the rail at its side, down, along the floor, and up again. */
+/** Runs from each member to the vertical line on its side, down, along the floor, and up again. */
 function fastPath(members: Box[], floor: number): string {
   const inner = members.filter((each) => each.x < columns.router.x);
   const outer = members.filter((each) => each.x >= columns.router.x);
@@ -275,7 +274,7 @@ function box(
   return link ? { ...plain, link } : plain;
 }
 
-/** From one box's right side to the next one's left, at the height of the smaller of the two. */
+/** Connects two boxes at the height of the smaller one. */
 function wire(from: Box, to: Box, up: boolean): Wire {
   const level = from.height <= to.height ? middle(from) : middle(to);
   return {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Networks and the devices below them, which are uplinks, hosts behind a port, and the state of a
- * device. */
+/** Networks, devices and hosts of the topology. */
 
 import type { Bridge, BridgePort, EngineState, Interface, Link, Topology } from '../api/types';
 
-/** Every VLAN of the bridges and of VLAN devices, in order. */
+/** Returns all VLANs of bridges and VLAN devices, in order. */
 export function vlansOf(topology: Topology): number[] {
   const bridged = topology.bridges.flatMap(vlansOfBridge);
   const devices = topology.links.map((link) => link.vlan).filter((vlan) => vlan > 0);
@@ -16,17 +15,17 @@ export function vlansOfBridge(bridge: Bridge): number[] {
   return [...new Set(vids)].sort((a, b) => a - b);
 }
 
-/** Reasons of a device that is not in the fast path itself, but whose ports are. */
+/** Reasons of devices that are in the fast path only through their ports. */
 const THROUGH = ['bridge', 'vlan', 'ppp', 'member'];
 
 export const isThroughPort = ({ cause }: Pick<Link, 'cause'>): boolean =>
   THROUGH.includes(cause.code);
 
-/** The device and those it stands on, top first. */
+/** Returns a device and all devices below it, top first. */
 export function chainOf(topology: Topology, name: string): Link[] {
   const chain: Link[] = [];
   let next = name;
-  // A device cannot stand on itself, but a snapshot taken between two changes might say so.
+  // A snapshot between two changes may contain a loop.
   while (next !== '' && !chain.some((link) => link.name === next)) {
     const link = topology.links.find((each) => each.name === next);
     if (!link) break;
@@ -36,7 +35,7 @@ export function chainOf(topology: Topology, name: string): Link[] {
   return chain;
 }
 
-/** One network: its layer 3 device, the devices below it, and its name in the configuration. */
+/** A network: its layer 3 device, the devices below it, and its name in the configuration. */
 export interface Network {
   device: string;
   chain: Link[];
@@ -45,10 +44,10 @@ export interface Network {
 }
 
 /**
- * Networks that packets are routed between, loopback aside. A device that nothing stands on counts
- * even without an address: an uplink that is down keeps its place in the picture.
+ * Returns the routed networks, without loopback. The topmost device counts even without an address,
+ * so that an uplink keeps its place while it is down.
  *
- * `wanPorts`: lowest devices known to lead to the Internet.
+ * @param wanPorts lowest devices known to lead to the Internet
  */
 export function networksOf(topology: Topology, wanPorts: readonly string[] = []): Network[] {
   const carriers = new Set(topology.links.map((link) => link.lower));
@@ -69,17 +68,17 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
     });
 }
 
-/** Addresses that packets are routed by: every device has a link-local one besides. */
+/** Returns a device's addresses without link-local ones, which every device has. */
 export function routedAddresses(link: Link): string[] {
   return link.addresses.filter((address) => !/^fe[89ab]/i.test(address));
 }
 
-/** Devices that have a program of the engine ebpf, or are in the flowtable as its fallback. */
+/** Returns devices with an eBPF program, or in the flowtable as its fallback. */
 export function heldBy(engine: EngineState | undefined): readonly string[] {
   return engine?.active === 'ebpf' ? engine.devices : [];
 }
 
-/** The engine that offloads flows over this device; empty: none. */
+/** Returns the engine that offloads flows over this device; empty if there is none. */
 export function shortOf(link: Link, held: readonly string[]): 'flowtable' | 'ebpf' | '' {
   if (link.in_flowtable) return 'flowtable';
   return held.includes(link.name) ? 'ebpf' : '';
@@ -90,12 +89,12 @@ export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {
   return link.carrier ? 'up' : 'nolink';
 }
 
-/** "10 20t": untagged VLANs bare, tagged ones with a t, like switches print them. */
+/** Lists VLANs as switches print them: "10 20t" is untagged 10 and tagged 20. */
 export function membership(port: BridgePort | undefined): string {
   return (port?.vlans ?? []).map((vlan) => `${vlan.vid}${vlan.tagged ? 't' : ''}`).join(' ');
 }
 
-/** Who is behind a port, one name a machine: the same MAC often has an address of each family. */
+/** Returns one name per machine behind a port: a MAC often has addresses of both families. */
 export function hostsBehind(topology: Topology, port: string): string[] {
   const names = new Map<string, string>();
   for (const host of topology.hosts.filter((each) => each.port === port)) {

@@ -17,13 +17,13 @@ const messages: Messages = {
 const cause: Link['cause'] = { code: '', params: {} };
 let index = 0;
 function link(name: string, kind: string, more: Partial<Link> = {}): Link {
-  // As a kernel gives them: every device has a link-local address.
+  // Every device has a link-local address, as in a kernel.
   const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
   const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false };
   return { index: ++index, name, kind, ...state, ...place, shaped: '', why: '', cause, ...more };
 }
 
-/** The lab's gateway. */
+/** Returns the topology of the lab's gateway. */
 function gateway(): Topology {
   const member = { in_flowtable: true, lowest: true };
   return {
@@ -75,7 +75,7 @@ function gateway(): Topology {
 }
 
 describe('model', () => {
-  it('follows a device down to its port, and a circle only once', () => {
+  it('follows a device down to its port and stops in a loop', () => {
     const names = (of: Topology, name: string) => chainOf(of, name).map((each) => each.name);
     expect(names(gateway(), 'pppoe-wan')).toEqual(['pppoe-wan', 'wan.35', 'wan']);
     const circle = {
@@ -85,7 +85,7 @@ describe('model', () => {
     expect(names(circle, 'a')).toEqual(['a', 'b']);
   });
 
-  it('finds the networks and which of them lead out', () => {
+  it('finds the networks and the uplinks among them', () => {
     const found = networksOf(gateway()).map((each) => [each.device, each.uplink]);
     expect(found).toEqual([
       ['br-lan.10', false],
@@ -102,7 +102,7 @@ describe('model', () => {
     expect(uplinks.map((each) => each.device)).toEqual(['wan.35']);
   });
 
-  it('lists VLANs in order, of bridges and devices', () => {
+  it('lists the VLANs of bridges and devices in order', () => {
     expect(vlansOf(gateway())).toEqual([10, 20, 35]);
     expect(membership(gateway().bridges[0]?.ports[1])).toBe('20t');
     expect(membership(undefined)).toBe('');
@@ -132,7 +132,7 @@ describe('layout', () => {
   const overlaps = (a: Box, b: Box) =>
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-  it('draws every device once, none over another, all inside', () => {
+  it('draws every device once, without overlaps and inside the drawing', () => {
     const drawing = layOut(gateway(), ['wan'], messages);
     const names = drawing.boxes.flatMap((box) => (box.link ? [box.link.name] : []));
     const drawable = gateway().links.filter((each) => each.kind !== 'loopback');
@@ -146,7 +146,7 @@ describe('layout', () => {
     }
   });
 
-  it('calls an access point by its SSID', () => {
+  it('labels an access point with its SSID', () => {
     const aired = gateway();
     aired.links = [...aired.links, link('phy0-ap0', 'ethernet', { master: 'br-lan' })];
     const port = layOut(aired, [], messages).boxes.find((box) => box.id === 'phy0-ap0');
@@ -154,19 +154,19 @@ describe('layout', () => {
     expect(port?.link?.name).toBe('phy0-ap0');
   });
 
-  it('shows the first hosts of a port and how many more there are', () => {
+  it('shows the first hosts of a port and the number of others', () => {
     const hosts = layOut(gateway(), [], messages).boxes.find((box) => box.id === 'lan1-hosts');
     expect(hosts?.lines).toEqual(['10.10.10.2', '10.10.10.3', '10.10.10.4', '+ 3']);
   });
 
-  it('draws the offload path only when a device is in the flowtable', () => {
+  it('draws the fast path only if a device is in the flowtable', () => {
     expect(layOut(gateway(), ['wan'], messages).fastPath).not.toBe('');
     const off = gateway();
     off.links = off.links.map((each) => ({ ...each, in_flowtable: false }));
     expect(layOut(off, ['wan'], messages).fastPath).toBe('');
   });
 
-  it('draws it for ports with a program where there are any, and leaves the others out', () => {
+  it('draws the fast path of eBPF only for ports with a program', () => {
     const mixed = gateway();
     mixed.links = mixed.links.map((each) => ({ ...each, in_flowtable: each.name === 'wan' }));
     const held = heldBy({ ...engine, active: 'ebpf', devices: ['lan1', 'lan2', 'wan'] });
@@ -182,7 +182,7 @@ describe('layout', () => {
     expect(heldBy(undefined)).toEqual([]);
   });
 
-  it('makes something of an empty box', () => {
+  it('draws only the router without devices', () => {
     const none = {
       links: [],
       bridges: [],
@@ -197,7 +197,7 @@ describe('layout', () => {
   });
 });
 
-it('a VLAN or PPPoE session is in the fast path through its port, a loopback is not', () => {
+it('reports VLANs and PPPoE, but not loopback, as in the fast path through their port', () => {
   const of = (code: string) => isThroughPort({ cause: { ...cause, code } as Link['cause'] });
   expect(['vlan', 'ppp', 'bridge', 'member'].map(of)).toEqual([true, true, true, true]);
   expect(['loopback', 'ppp-unknown', 'unused', 'engine-off'].map(of)).not.toContain(true);

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the screen Internet. */
+/** Messages of the screen Internet. */
 export const w = translator<keyof typeof en>('wan');

@@ -38,7 +38,7 @@ it('finds the WAN by its zone, and the devices below it', () => {
   expect(portsOf(draft, ['wan', 'lan1', 'sfp', 'wan.35'], 'wan')).toEqual(['wan', 'sfp']);
 });
 
-it('changes the VLAN with the device that describes it, or does without one', () => {
+it('changes the VLAN and its device section, or removes them', () => {
   setLine(draft, 'wan', 'wan', '7');
   expect(draft.edits).toEqual([
     { config: 'network', op: 'set', section: 'cfg02', values: { name: 'wan.7', vid: '7' } },
@@ -53,7 +53,7 @@ it('changes the VLAN with the device that describes it, or does without one', ()
   expect(text(draft.get('network', 'wan'), 'device')).toBe('sfp.8');
 });
 
-it('raises the MTU of port and VLAN for baby jumbo frames, and lowers it again', () => {
+it('raises and restores the MTU of port and VLAN for baby jumbo frames', () => {
   expect(isJumbo(draft, 'wan')).toBe(false);
   setJumbo(draft, 'wan', true);
   expect(isJumbo(draft, 'wan')).toBe(true);
@@ -69,7 +69,7 @@ it('raises the MTU of port and VLAN for baby jumbo frames, and lowers it again',
   expect(isJumbo(draft, 'wan')).toBe(false);
 });
 
-it('never sends a password that was not typed', () => {
+it('never sends an unedited password', () => {
   draft.set('network', 'wan', { username: 'a"b\nö' });
   expect(draft.edits).toEqual([
     { config: 'network', op: 'set', section: 'wan', values: { username: 'a"b\nö' } },

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Which interfaces are WANs; their options and ranges, port and VLAN, packets of 1500 bytes over
- * PPPoE (RFC 4638), lines of the log about one. */
+/** WAN interfaces: options, port, VLAN, baby jumbo frames and lines of the log. */
 
 import type { Draft } from '../form/draft.svelte';
 import type { Spec } from '../form/Form.svelte';
 import { isOn, list, text } from '../form/sections';
 
-/** Bytes of each Ethernet frame that PPPoE uses (RFC 2516). */
+/** Size of the PPPoE and PPP headers in each Ethernet frame, in bytes (RFC 2516). */
 const PPPOE_BYTES = 8;
-/** With frames of this size the session carries 1500-byte packets (RFC 4638). */
+/** MTU of a PPPoE session with baby jumbo frames (RFC 4638). */
 const FULL = 1500;
 
 const when =
@@ -16,7 +15,7 @@ const when =
   (value: (option: string) => string) =>
     protos.includes(value('proto'));
 
-/** How an interface connects, as a form: the options that a provider names. */
+/** Form of a connection, with the options that a provider specifies. */
 export const specs: readonly Spec[] = [
   { option: 'proto', choices: ['pppoe', 'dhcp', 'static', 'none'] },
   { option: 'username', when: when('pppoe') },
@@ -25,7 +24,7 @@ export const specs: readonly Spec[] = [
   { option: 'gateway', when: when('static') },
 ];
 
-/** The rarer options, below port and VLAN. */
+/** Less common options, below port and VLAN. */
 export const further: readonly Spec[] = [
   { option: 'service', when: when('pppoe') },
   { option: 'ac', when: when('pppoe') },
@@ -36,7 +35,7 @@ export const further: readonly Spec[] = [
   { option: 'ipv6', choices: ['auto', '1', '0'], otherwise: 'auto', when: when('pppoe') },
 ];
 
-/** Interfaces to the Internet: those whose zone masquerades. */
+/** Returns the interfaces to the Internet: their zone masquerades. */
 export function wansOf(draft: Draft): string[] {
   const outside = draft.all('firewall', 'zone').filter((zone) => isOn(zone, 'masq'));
   const names = outside.flatMap((zone) => list(zone, 'network'));
@@ -47,7 +46,7 @@ export function wansOf(draft: Draft): string[] {
   return real.length > 0 ? real : draft.get('network', 'wan') ? ['wan'] : [];
 }
 
-/** The port and the VLAN that an interface connects over: `wan.35`. */
+/** Returns the port and the VLAN of a connection, for example of `wan.35`. */
 export function lineOf(draft: Draft, name: string): { port: string; vid: string } {
   const device = text(draft.get('network', name), 'device');
   const described = deviceOf(draft, device);
@@ -61,7 +60,7 @@ export function lineOf(draft: Draft, name: string): { port: string; vid: string 
 const deviceOf = (draft: Draft, name: string) =>
   draft.all('network', 'device').find((each) => text(each, 'name') === name);
 
-/** Connects over another port or VLAN; netifd makes `wan.35` by its name. */
+/** Sets the port and the VLAN; netifd creates `wan.35` from its name. */
 export function setLine(draft: Draft, name: string, port: string, vid: string): void {
   const old = text(draft.get('network', name), 'device');
   const described = deviceOf(draft, old);
@@ -73,21 +72,21 @@ export function setLine(draft: Draft, name: string, port: string, vid: string): 
   draft.set('network', name, { device });
 }
 
-/** Ports of the router that a line may be on. */
+/** Returns the ports that a connection may use. */
 export function portsOf(draft: Draft, known: readonly string[], name: string): string[] {
   const bridged = draft.all('network', 'device').flatMap((each) => list(each, 'ports'));
   const free = known.filter((port) => !bridged.includes(port) && !port.includes('.'));
   return [...new Set([lineOf(draft, name).port, ...free])].filter(Boolean);
 }
 
-/** The devices below a session: the VLAN's and the port's. */
+/** Returns the devices below a session: the port, and the VLAN's device. */
 function below(draft: Draft, name: string): string[] {
   const { port, vid } = lineOf(draft, name);
   const device = text(draft.get('network', name), 'device');
   return vid ? [port, device] : [port];
 }
 
-/** Packets of 1500 bytes through PPPoE, for which frames have to be longer (RFC 4638). */
+/** Reports whether PPPoE carries 1500-byte packets, which requires longer frames (RFC 4638). */
 export function isJumbo(draft: Draft, name: string): boolean {
   const wide = below(draft, name).every((device) => {
     return Number(text(deviceOf(draft, device), 'mtu')) >= FULL + PPPOE_BYTES;
@@ -105,7 +104,7 @@ export function setJumbo(draft: Draft, name: string, on: boolean): void {
   draft.set('network', name, { mtu: on ? String(FULL) : '' });
 }
 
-/** netifd's answer about one interface. */
+/** The status of an interface from netifd. */
 export interface State {
   interface: string;
   up?: boolean;
@@ -123,8 +122,8 @@ export interface Logged {
   time: number;
 }
 
-/** Log entries about a WAN interface, newest first: those of the programs that connect, and those
- * of netifd and the kernel that name it. */
+/** Returns log entries about a WAN interface, newest first: from the programs that connect, and
+ * from netifd and the kernel if they name it. */
 export function about(name: string, log: readonly Logged[]): Logged[] {
   const own = new RegExp(
     `^(pppd|pppoe|udhcpc|odhcp6c)\\b|^(netifd|kernel)\\b.*(?<![\\w-])${name}(?![\\w-])`,

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The state of radios as netifd has it, names of SSIDs by device, and which devices are access
- * points. */
+/** State of radios from netifd, and SSIDs of access points. */
 
 import { Fault } from '../api/errors';
 import type { Radio } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';
 
-/** The SSIDs in operation now: radios by their section. */
+/** Radios by the name of their section. */
 export type Air = ReadonlyMap<string, Radio>;
 
-/** Whether a device's name is one that OpenWrt gives to access points: `phy0-ap0`, `phy0.1-ap0`. */
+/** Reports whether OpenWrt gives a device's name to access points: `phy0-ap0`, `phy0.1-ap0`. */
 export const isPoint = (device: string): boolean => /^phy[\d.]+-ap\d+$|^wlan\d/.test(device);
 
 export type State = 'up' | 'off' | 'pending' | 'failed';
 
-/** The state from netifd; empty where the router has an older fastpath without this object. */
+/** Returns the state of radios; empty if the router's fastpath is too old for this object. */
 export async function airOf(app: App, signal: AbortSignal): Promise<Air> {
   try {
     const reply = await app.api.request('fastpath.wireless', 'status', {}, signal);
@@ -33,7 +32,7 @@ export function stateOf(air: Air, radio: string): State {
   return now?.failed ? 'failed' : 'off';
 }
 
-/** Names of SSIDs by their network device. */
+/** Returns the SSIDs by network device. */
 export function namesOf(air: Air): ReadonlyMap<string, string> {
   const all = [...air.values()].flatMap(({ ssids }) => ssids);
   return new Map(all.filter(({ device }) => device !== '').map((each) => [each.device, each.ssid]));

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of radios and SSIDs. */
+/** Messages about radios and SSIDs. */
 export const w = translator<keyof typeof en>('wifi');

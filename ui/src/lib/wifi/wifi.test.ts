@@ -74,7 +74,7 @@ beforeEach(async () => {
 const home = () => draft.get('wireless', 'home') as Section;
 
 describe('SSIDs', () => {
-  it('are access points; a station stays as it is', () => {
+  it('are access points without stations', () => {
     expect(pointsOf(draft).map(({ section: name }) => name)).toEqual(['home']);
     expect(othersOf(draft)).toBe(1);
     expect(isPointOn(draft, home())).toBe(true);
@@ -82,7 +82,7 @@ describe('SSIDs', () => {
     expect(isPointOn(draft, home())).toBe(false);
   });
 
-  it('are added at each radio, with the encryption that the band allows', () => {
+  it('are added at each radio with an encryption that the band allows', () => {
     addPoint(draft, wanted);
     const added = pointsOf(draft).slice(1);
     expect(added.map((each) => [text(each, 'device'), text(each, 'encryption')])).toEqual([
@@ -92,12 +92,12 @@ describe('SSIDs', () => {
     expect(added[0]?.values).toMatchObject({ mode: 'ap', network: 'guest', isolate: '1' });
   });
 
-  it('without a key keep none', () => {
+  it('drop the key if the encryption needs none', () => {
     editPoint(draft, home(), { ...wanted, encryption: 'owe' });
     expect(home().values).not.toHaveProperty('key');
   });
 
-  it('keep a key that is not shown', () => {
+  it('keep a masked key', () => {
     editPoint(draft, home(), { ...wanted, key: MASK, network: 'lan' });
     const values = draft.edits.flatMap((edit) => (edit.op === 'set' ? [edit.values] : []));
     expect(values).toEqual([{ ssid: 'Guests', encryption: 'sae-mixed', isolate: '1' }]);
@@ -112,19 +112,19 @@ describe('SSIDs', () => {
     [{ key: 'f'.repeat(64) }, []],
     [{ key: 'x'.repeat(64) }, ['key']],
     [{ key: '', encryption: 'owe' }, []],
-  ])('are judged: %o', (part, wrong) => {
+  ])('are validated: %o', (part, wrong) => {
     expect(wrongWith({ ...wanted, ...part })).toEqual(wrong);
   });
 });
 
 describe('networks', () => {
-  it('of SSIDs are those on a bridge', () => {
+  it('of SSIDs are interfaces on a bridge', () => {
     expect(networksOf(draft)).toEqual(['lan', 'guest']);
     setNetwork(draft, home(), 'guest');
     expect(text(home(), 'network')).toBe('guest');
   });
 
-  it('that are renamed or removed take their SSIDs along', () => {
+  it('rename and remove their SSIDs, too', () => {
     const of = (vid: string) => vlansOf(draft, 'br-lan').find((each) => each.vid === vid);
     const lan = of('10');
     if (lan) renameVlan(draft, lan, 'house');
@@ -136,7 +136,7 @@ describe('networks', () => {
   });
 });
 
-it('a country is that of all radios', () => {
+it('sets the country of all radios', () => {
   setCountry(draft, 'DE');
   expect(radiosOf(draft).map((radio) => text(radio, 'country'))).toEqual(['DE', 'DE']);
   expect(['DE', '00', ''].every(isCountry)).toBe(true);
@@ -148,7 +148,7 @@ it('a country is that of all radios', () => {
 describe('ports of the matrix', () => {
   const of = (vid: string) => vlansOf(draft, 'br-lan').find((each) => each.vid === vid);
 
-  it('are SSIDs, each in one VLAN', () => {
+  it('include SSIDs, each in one VLAN', () => {
     const [lan, guest] = [of('10'), of('30')];
     if (!lan || !guest) throw new Error('no VLANs');
     expect([pointIn(home(), lan), pointIn(home(), guest)]).toEqual([true, false]);
@@ -163,7 +163,7 @@ describe('ports of the matrix', () => {
     expect(pointIn(home(), lan), 'taken out on purpose').toBe(false);
   });
 
-  it('have the band in their name where two radios have the same SSID', () => {
+  it('have the band in their name if radios share an SSID', () => {
     expect(nameOf(draft, home())).toBe('Home');
     addPoint(draft, { ...wanted, ssid: 'Home' });
     expect(pointsOf(draft).map((each) => nameOf(draft, each))).toEqual([
@@ -174,7 +174,7 @@ describe('ports of the matrix', () => {
   });
 });
 
-describe('SSIDs in operation', () => {
+describe('the state of radios', () => {
   const ssid = { section: 'home', ssid: 'Home', mode: 'ap', encryption: 'sae', networks: ['lan'] };
   const radio = (values: Partial<Radio>): Radio => ({
     ...{ name: 'radio0', band: '5g', channel: '36', country: 'DE', disabled: false },
@@ -183,7 +183,7 @@ describe('SSIDs in operation', () => {
   });
   const state = (values: Partial<Radio>) => stateOf(new Map([['radio0', radio(values)]]), 'radio0');
 
-  it('has a word for each state of a radio', () => {
+  it('distinguishes the states of a radio', () => {
     expect([state({ up: true }), state({ pending: true }), state({ failed: true })]).toEqual([
       'up',
       'pending',
@@ -192,7 +192,7 @@ describe('SSIDs in operation', () => {
     expect(stateOf(new Map(), 'radio0')).toBe('off');
   });
 
-  it('names access points, and knows their devices from others', () => {
+  it('has the SSIDs of access points, and recognises their devices', () => {
     expect(namesOf(new Map([['radio0', radio({})]])).get('phy0-ap0')).toBe('Home');
     const devices = ['phy0-ap0', 'phy0.1-ap2', 'wlan0', 'lan1', 'br-lan', 'eth0'];
     expect(devices.filter(isPoint)).toEqual(['phy0-ap0', 'phy0.1-ap2', 'wlan0']);

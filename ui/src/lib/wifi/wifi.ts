@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Radios and SSIDs in UCI: encryptions, channels of each band, checks of SSID, key and country,
- * networks. */
+/** Radios and SSIDs in UCI, and checks of their options. */
 
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, MASK, text, type Options, type Section } from '../form/sections';
@@ -9,7 +8,7 @@ const FILE = 'wireless';
 
 export const radiosOf = (draft: Draft): readonly Section[] => draft.all(FILE, 'wifi-device');
 
-/** SSIDs that this router offers; stations, meshes and monitors are not ours to arrange. */
+/** Returns this router's SSIDs; the page does not manage stations, meshes and monitors. */
 export const pointsOf = (draft: Draft): readonly Section[] =>
   draft.all(FILE, 'wifi-iface').filter((each) => text(each, 'mode', 'ap') === 'ap');
 
@@ -19,23 +18,23 @@ export const othersOf = (draft: Draft): number =>
 export const isRadioOn = (radio: Section | undefined): boolean =>
   radio !== undefined && !isOn(radio, 'disabled');
 
-/** The radios of an SSID; one with several is on all of them. */
+/** Returns the radios of an SSID, which may be several. */
 const radiosOfPoint = (draft: Draft, point: Section): Section[] =>
   list(point, 'device').flatMap((name) => draft.get(FILE, name) ?? []);
 
 export const bandOf = (draft: Draft, point: Section): string =>
   text(radiosOfPoint(draft, point)[0], 'band');
 
-/** Whether an SSID is enabled. */
+/** Reports whether an SSID and one of its radios are enabled. */
 export const isPointOn = (draft: Draft, point: Section): boolean =>
   !isOn(point, 'disabled') && radiosOfPoint(draft, point).some(isRadioOn);
 
-/** Encryptions in the order they are offered; the first is the one for everybody. */
+/** Encryptions in the order of the choices; the first is the default. */
 export const encryptions = ['sae-mixed', 'sae', 'psk2', 'owe', 'none'] as const;
 
 export const needsKey = (encryption: string): boolean => /^(sae|psk)/.test(encryption);
 
-/** 6 GHz has no WPA2. */
+/** Returns the default encryption of a band; 6 GHz has no WPA2. */
 export const encryptionFor = (band: string): string => (band === '6g' ? 'sae' : 'sae-mixed');
 
 const channels: Record<string, readonly number[]> = {
@@ -54,15 +53,15 @@ export const channelsOf = (band: string): string[] => [
   ...(channels[band] ?? []).map(String),
 ];
 
-/** An SSID as its form has it. */
+/** The values of an SSID's form. */
 export interface Wanted {
   ssid: string;
   encryption: string;
   key: string;
-  /** An interface of /etc/config/network; empty: none. */
+  /** An interface of /etc/config/network; empty for none. */
   network: string;
   isolate: boolean;
-  /** A radio's section; empty: each of them. */
+  /** Name of a radio's section; empty for all radios. */
   radio: string;
 }
 
@@ -80,7 +79,7 @@ export function wrongWith({ ssid, encryption, key }: Wanted): Wrong[] {
   return wrong;
 }
 
-/** The options of a section; an empty value removes an option. */
+/** Returns the options of a section; an empty value removes an option. */
 function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
   return {
     ssid,
@@ -94,7 +93,7 @@ function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
 export function addPoint(draft: Draft, wanted: Wanted): void {
   for (const { section, values: of } of radiosOf(draft)) {
     if (wanted.radio !== '' && wanted.radio !== section) continue;
-    // WPA2 and open networks are not allowed there.
+    // 6 GHz does not allow WPA2.
     const narrow = of['band'] === '6g' && ['sae-mixed', 'psk2'].includes(wanted.encryption);
     const encryption = narrow ? 'sae' : wanted.encryption;
     draft.add(FILE, 'wifi-iface', {
@@ -122,19 +121,19 @@ export const countryOf = (draft: Draft): string =>
     .map((radio) => text(radio, 'country'))
     .find(Boolean) ?? '';
 
-/** A router stands in one country: all radios get it. */
+/** Sets the country of all radios, because the router is in one country. */
 export function setCountry(draft: Draft, country: string): void {
   for (const { section } of radiosOf(draft)) draft.set(FILE, section, { country });
 }
 
 export const isCountry = (country: string): boolean => /^([A-Z]{2}|00)?$/.test(country);
 
-/** Puts an SSID into a network, whose bridge and VLAN it becomes a port of; empty: into none. */
+/** Puts an SSID into a network, whose bridge it joins as a port; empty for no network. */
 export function setNetwork(draft: Draft, point: Section, network: string): void {
   draft.set(FILE, point.section, { network });
 }
 
-/** Interfaces that an SSID can be in: those on a bridge. */
+/** Returns the interfaces that an SSID can use: they are on a bridge. */
 export function networksOf(draft: Draft): string[] {
   const bridges = draft
     .all('network', 'device')
@@ -146,7 +145,7 @@ export function networksOf(draft: Draft): string[] {
     .map(({ section }) => section);
 }
 
-/** Interfaces were renamed: SSIDs follow. */
+/** Renames an interface in the SSIDs that use it. */
 export function followName(draft: Draft, from: string, to: string): void {
   for (const point of draft.all(FILE, 'wifi-iface')) {
     const networks = list(point, 'network');
@@ -156,12 +155,12 @@ export function followName(draft: Draft, from: string, to: string): void {
   }
 }
 
-/** A network is gone: an SSID that was in nothing else goes with it, as its zone does. */
+/** Removes a network from the SSIDs, and SSIDs that have no other network. */
 export function leaveNetwork(draft: Draft, name: string): void {
   takeOut(draft, draft.all(FILE, 'wifi-iface'), name);
 }
 
-/** The same for some of the SSIDs. */
+/** Does the same for some of the SSIDs. */
 export function takeOut(draft: Draft, points: readonly Section[], name: string): void {
   for (const point of points) {
     const networks = list(point, 'network');

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** The network for guests that the wizard makes: name, first VLAN and address (30), port. */
+/** The guest network of the wizard: VLAN, addresses and port. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list } from '../form/sections';
 import { addVlan, bridgesOf, join, removeVlan, vlansOf } from '../network/matrix';
 
 const NAME = 'guest';
-/** The first number tried, which is the third part of the network's address as well. */
+/** First VLAN to try; also the third byte of the network's address. */
 const FIRST = 30;
 
-/** The bridge that guests get a VLAN of: one that knows VLANs. */
+/** Returns the bridge for the guests' VLAN, which must be VLAN-aware. */
 const bridgeOf = (draft: Draft) =>
   bridgesOf(draft).find(({ name }) => vlansOf(draft, name).length > 0);
 
 export const guestPorts = (draft: Draft): readonly string[] => bridgeOf(draft)?.ports ?? [];
 
-/** The VLAN of the guests, if there is one. */
+/** Returns the guests' VLAN, if it exists. */
 export function guestsOf(draft: Draft) {
   const bridge = bridgeOf(draft);
   if (!bridge) return undefined;
   return vlansOf(draft, bridge.name).find((vlan) => vlan.interface?.section === NAME);
 }
 
-/** A network for guests: a VLAN that nobody has, addresses that nobody has, a zone of its own. */
+/** Adds a guest network with an unused VLAN, unused addresses and a zone of its own. */
 export function inviteGuests(draft: Draft): void {
   const bridge = bridgeOf(draft);
   if (!bridge) return;
@@ -39,7 +39,7 @@ export function sendGuestsAway(draft: Draft): void {
   if (guests) removeVlan(draft, guests);
 }
 
-/** The port at which guests need no VLAN number. */
+/** Returns the port with untagged frames of the guests' VLAN. */
 export function guestPort(draft: Draft): string {
   const members = [...(guestsOf(draft)?.members ?? [])];
   return members.find(([, member]) => member === 'u*')?.[0] ?? '';

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The messages of the setup wizard. */
+/** Messages of the setup wizard. */
 export const z = translator<keyof typeof en>('wizard');

@@ -14,11 +14,11 @@ it.each<[string, [string, string][], boolean]>([
   ['has none', [['empty', 'root']], true],
   ['has a common one', [['common', 'root']], false],
   ['has one, and another account none', [['empty', 'guest']], false],
-])('knows a router that %s', async (_, facts, lacks) => {
+])('reports whether root lacks a password: %s', async (_, facts, lacks) => {
   expect(await lacksPassword(router(facts), 'root')).toBe(lacks);
 });
 
-it('does not take a refusal for a password', async () => {
+it('does not interpret a refusal as a password', async () => {
   const refused = { error: { code: 'bus', text: 'rpcd does not answer' } };
   const api = { request: () => Promise.resolve(refused) };
   await expect(lacksPassword(api, 'root')).rejects.toThrow('rpcd does not answer');

@@ -13,7 +13,7 @@ const section = (type: string, name: string, values: Section['values']): Section
   values,
 });
 
-/** As OpenWrt writes it at the first boot: radios off, a name that is its own, no key. */
+/** OpenWrt's configuration at the first boot: radios off, default name, no key. */
 const fresh = () => ({
   network: [
     section('device', 'br', { name: 'br-lan', type: 'bridge', ports: ['lan1'] }),
@@ -45,7 +45,7 @@ const ssids = () =>
     return of.map((option) => text(each, option, '-')).join(' ');
   });
 
-it('gives all radios one name and key, encrypted as the band wants it', () => {
+it('gives all radios one name and key, with the band’s encryption', () => {
   expect(wifiIsOn(draft)).toBe(false);
   setWifi(draft, true);
   expect(wifiIsOn(draft)).toBe(true);
@@ -57,13 +57,13 @@ it('gives all radios one name and key, encrypted as the band wants it', () => {
   ]);
 });
 
-it('never leaves the owner’s own network open', () => {
+it('never leaves the home network open', () => {
   setWifi(draft, true);
   setPoints(draft, 'lan', { ssid: 'Home', key: '' });
   expect(ssids()[0]).toBe('radio0 lan Home sae-mixed - -');
 });
 
-it('leads guests into their network and nowhere else', () => {
+it('puts guests into their own network only', () => {
   inviteGuests(draft);
   setWifi(draft, true);
   setPoints(draft, 'guest', { ssid: 'Guests', key: '' });
@@ -77,7 +77,7 @@ it('leads guests into their network and nowhere else', () => {
   expect(ssids()).toHaveLength(2);
 });
 
-it('takes the guests’ SSIDs away with their network', () => {
+it('removes the guests’ SSIDs with their network', () => {
   inviteGuests(draft);
   setPoints(draft, 'guest', { ssid: 'Guests', key: 'welcome in' });
   sendGuestsAway(draft);

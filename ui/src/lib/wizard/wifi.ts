@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** One SSID and key into a network at every radio: encryption, guests, and which choices of the
- * owner stay. */
+/** One SSID and key per network at every radio. */
 
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
@@ -15,10 +14,10 @@ import {
   takeOut,
 } from '../wifi/wifi';
 
-/** The network of the owner's own devices. */
+/** The network of the owner's devices. */
 export const HOME = 'lan';
 
-/** Every radio's SSIDs that lead into a network. */
+/** Returns the SSIDs of a network at all radios. */
 const into = (draft: Draft, network: string): Section[] =>
   pointsOf(draft).filter((each) => list(each, 'network').includes(network));
 
@@ -27,7 +26,7 @@ const at = (points: readonly Section[], radio: Section) =>
 
 export const wifiIsOn = (draft: Draft): boolean => radiosOf(draft).some(isRadioOn);
 
-/** The settings of the first SSID into a network; one with OpenWrt's own name counts as none. */
+/** Returns name and key of the network's first SSID; `undefined` without an SSID. */
 export function settingOf(
   draft: Draft,
   network: string,
@@ -38,19 +37,19 @@ export function settingOf(
   return { ssid: text(first, 'ssid'), key };
 }
 
-/** The problem of a network's SSIDs in the last review. */
+/** Returns the last review's problem with the network's SSIDs. */
 export const problemOf = (draft: Draft, network: string, option: 'ssid' | 'key'): string =>
   into(draft, network)
     .map((each) => draft.problem('wireless', each.section, option))
     .find(Boolean) ?? '';
 
-/** Switches the radios; one that never had an SSID of the owner's gets one. */
+/** Turns all radios on or off; when on, each radio has an SSID of the home network. */
 export function setWifi(draft: Draft, on: boolean): void {
   for (const radio of radiosOf(draft)) setRadio(draft, radio, on);
   if (on) setPoints(draft, HOME, settingOf(draft, HOME) ?? { ssid: '', key: '' });
 }
 
-/** The same name and key into a network at every radio; without a key it is open. */
+/** Sets name and key of a network at every radio; a guest network without a key is open. */
 export function setPoints(
   draft: Draft,
   network: string,
@@ -66,7 +65,7 @@ export function setPoints(
       addPoint(draft, { ssid, key, encryption, network, isolate, radio: section });
       continue;
     }
-    // The owner's choice stays while it takes a key; 'none' of the first boot does not.
+    // Keeps the owner's choice if it takes a key, unlike 'none' of the first boot.
     const now = text(known, 'encryption', 'none');
     const kept = !open && needsKey(now) ? now : encryption;
     draft.set('wireless', known.section, { ssid, key: open ? '' : key, encryption: kept });
@@ -74,6 +73,6 @@ export function setPoints(
   }
 }
 
-/** Takes the SSIDs of a network away. */
+/** Removes a network from all SSIDs, and SSIDs that have no other network. */
 export const removePoints = (draft: Draft, network: string): void =>
   takeOut(draft, pointsOf(draft), network);
