@@ -6,7 +6,7 @@ import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
 import { staticIcons } from './build/static-icons.ts';
 
-// The router's address, of which only the origin is used.
+// Origin of the router for the development server's ubus proxy.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
 
 /**

@@ -18,7 +18,7 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
-/** Parts whose English text the router sends, with their source files of nested keys. */
+/** Parts with English texts from the router, and their source files with nested keys. */
 export const sentByRouter: Readonly<Record<string, string>> = {
   'health/findings': join(
     import.meta.dirname,

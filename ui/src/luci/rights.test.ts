@@ -38,14 +38,14 @@ const files = readdirSync(source, { recursive: true })
   .map(String)
   .filter((file) => /\.(svelte|ts)$/.test(file) && !/\.test\.ts$/.test(file));
 
-/** Forms in which the page calls a method, each with a function that returns object and method. */
+/** Patterns of the page's calls, each with a function that returns object and method. */
 const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
   [/\bapi\s*\.call\(\s*'(\w+)'/g, ([method]) => `fastpath ${method}`],
   [/\bubus\s*\.call\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
   [/\bapi\s*\.request\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
 ];
 
-/** Number of calls whose method is a parameter, by file: all calls above go through them. */
+/** Number of calls with a variable method, by file: the calls above go through these. */
 const passages: Record<string, number> = {
   'lib/api/fastpath.ts': 2,
   'lib/form/change.svelte.ts': 1,

@@ -45,7 +45,7 @@ export function carryIpv6(draft: Sections, on: boolean): void {
   else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
 }
 
-/** Returns the exclusions without the one that the IPv6 switch sets. */
+/** Returns the exclusions, except the IPv6 switch's. */
 export function excludes(draft: Pick<Sections, 'all'>): Section[] {
   const own = ipv6Excludes(draft);
   return draft.all(FILE, 'exclude').filter((each) => !own.includes(each));

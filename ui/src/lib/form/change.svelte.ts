@@ -116,7 +116,7 @@ const SETTLE_OTHERS_MS = 3000;
 /** Limit for a part that never comes into force, such as a silent WAN, so the rest is kept. */
 const PATIENCE_MS = 35_000;
 const cutting = ['network', 'firewall'];
-/** Timeout of polls: an unreachable router does not answer, so the page asks again soon. */
+/** Short timeout of polls: an unreachable router does not answer, so the page retries soon. */
 const ASK_MS = 2500;
 /** Timeout of calls that stage and compare files, which takes a small router some time. */
 const APPLY_MS = 25_000;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Defaults of `/etc/config/fastpath` on the page; the daemon's are in the crates' `settings.rs`.
- */
+/** Defaults of `/etc/config/fastpath`; the daemon's are in the crates' `settings.rs`. */
 
 import type { Draft } from './draft.svelte';
 import type { Value } from './sections';

@@ -26,8 +26,8 @@ export function known(...wanted: (string | undefined)[]): string {
 export const tags: readonly string[] = Object.keys(languages);
 
 /**
- * Fetches the catalogue of a language, which all later messages use. Parts whose English text the
- * router sends are fetched afterwards.
+ * Fetches the catalogue of a language, which all later messages use. Parts with English texts from
+ * the router are fetched afterwards.
  */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();

@@ -85,7 +85,7 @@ describe('the address', () => {
   const full =
     'part=policy&text=root&action=blocked&severity=2&address=10.0.0.1&sid=7&flow=9&alert=4';
 
-  it('is read and written', () => {
+  it('is read and written without loss', () => {
     expect(writeView(readView(new URLSearchParams(full))).toString()).toBe(full);
     expect(writeView(readView(new URLSearchParams(''))).toString()).toBe('');
   });

@@ -240,7 +240,7 @@ describe('users', () => {
     });
   });
 
-  it('have the same rights in the lab as those that the page gives', () => {
+  it('have the same rights in the lab as on the page', () => {
     for (const file of ['gateway/etc/config/rpcd', 'image/viewer.rpcd']) {
       const path = join(import.meta.dirname, '../../../../e2e/lab', file);
       const viewer = readFileSync(path, 'utf8').split("username 'viewer'")[1] ?? '';

@@ -182,7 +182,7 @@ describe('layout', () => {
     expect(heldBy(undefined)).toEqual([]);
   });
 
-  it('draws only the router without devices', () => {
+  it('draws only the router if there are no devices', () => {
     const none = {
       links: [],
       bridges: [],

@@ -128,7 +128,7 @@ export function setCountry(draft: Draft, country: string): void {
 
 export const isCountry = (country: string): boolean => /^([A-Z]{2}|00)?$/.test(country);
 
-/** Puts an SSID into a network, whose bridge it joins as a port; empty for no network. */
+/** Puts an SSID into a network, as a port of its bridge; empty for no network. */
 export function setNetwork(draft: Draft, point: Section, network: string): void {
   draft.set(FILE, point.section, { network });
 }
