@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Waits for a time, for the browser to draw, or for a condition. */
 
-/** Waits until the time is over or the signal aborts. */
+/** Waits for a time, or until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

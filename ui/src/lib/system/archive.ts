@@ -108,7 +108,7 @@ function listed(tar: Uint8Array): string[] {
     const prefix = field(head, 345, 155);
     const own = field(head, 0, 100);
     const name = long || (prefix ? `${prefix}/${own}` : own);
-    // The router's tar assumes that these are empty, and would read their content as entries.
+    // The router's tar assumes that links and folders are empty, and reads content as entries.
     const isEmpty = '125'.includes(kind) || (kind === '0' && /\/$/.test(name));
     if (isEmpty && size > 0) throw new ArchiveFault('not-tar');
     // GNU and POSIX write long names as extra entries before the named entry.
