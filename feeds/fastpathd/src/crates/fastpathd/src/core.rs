@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon without its I/O: the state of each subsystem, and the order of their work once a
-//! second. How a subsystem handles its events is in its folder.
+//! The state of all subsystems, without I/O, and the order in which they run each second.
 
 use std::time::Duration;
 
@@ -12,11 +11,10 @@ use crate::{
     configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules, sys,
 };
 
-/// The state of the gateway.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) now: Now,
-    /// CPU time this process has used.
+    /// CPU time that this process has used.
     pub(crate) cpu_time: Duration,
     pub(crate) sys: sys::State,
     pub(crate) configuration: configuration::State,
@@ -50,7 +48,7 @@ impl Core {
         }
     }
 
-    /// Once a second.
+    /// Runs the periodic work of all subsystems. Called once a second.
     pub(crate) fn second(&mut self, readings: &Readings) -> Vec<Effect> {
         self.sys.read(readings, self.now.mono);
         self.network.name_hosts(&readings.leases, &readings.hosts);

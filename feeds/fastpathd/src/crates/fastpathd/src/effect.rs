@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Effects: orders of the core to the outside. One variant for each subsystem, which matches
-//! its own effects whole.
+//! Effects that the core requests, one variant per subsystem. Each subsystem matches its own
+//! effects exhaustively.
 
 use crate::{
     bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
 };
 
-/// Something to be done outside.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
 pub(crate) enum Effect {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events of the daemon's loop: one variant for each subsystem, which matches its own events whole.
+//! Events of the daemon's loop, one variant per subsystem. Each subsystem matches its own events
+//! exhaustively.
 
 use crate::{
     bus, configuration, conntrack, cpu, doctor, export, ips, latency, network, offload, rules,
 };
 
-/// Something that has happened outside.
 #[derive(Debug)]
 pub(crate) enum Event {
     Bus(bus::Event),

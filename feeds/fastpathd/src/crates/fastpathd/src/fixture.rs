@@ -21,7 +21,7 @@ use crate::offload::ebpf::{AttachOutcome, OpenMaps};
 use crate::offload::{self, Program, flowtable::Job};
 use crate::sys::kernel::Machine;
 
-/// A masqueraded download of 10.10.10.10 from the Internet.
+/// Returns the conntrack entry of a masqueraded download by 10.10.10.10.
 pub(crate) fn established(id: u32, offloaded: bool) -> Entry {
     let (host, server) = ("10.10.10.10".parse().unwrap(), "203.0.113.1".parse().unwrap());
     let bit = if offloaded { Status::OFFLOAD } else { Status::default() };
@@ -53,7 +53,7 @@ pub(crate) fn core() -> Core {
     Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
 }
 
-/// One CPU, and no device with queues.
+/// Returns the sample of a machine with one CPU and no network queues.
 pub(crate) fn machine_sample() -> Sample {
     let one = cpu::Cpu {
         cpu: 0,
@@ -68,7 +68,7 @@ pub(crate) fn machine_sample() -> Sample {
     Sample { machine, steering, refusals: String::new() }
 }
 
-/// A core that knows the lab's network and runs the flowtable over it.
+/// Returns a core that knows the lab's network and has the flowtable in force.
 pub(crate) fn running() -> Core {
     let mut core = core();
     core.firewall_read(&lab_firewall());
@@ -89,7 +89,7 @@ pub(crate) fn running() -> Core {
     core
 }
 
-/// Programs at TC on `held`, none on `bare`.
+/// Returns the outcome of an attachment with TC programs on `held` and no programs on `bare`.
 pub(crate) fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
     let mut programs = Vec::new();
     let mut add = |device: &str, hook, hook_name| {

@@ -61,7 +61,7 @@ fn address(index: u32, address: &str, prefix: u8) -> [Change; 2] {
     [Change::Address(Address { index, address, prefix, peer: None }), Change::Route(local)]
 }
 
-/// br-lan (lan1 in VLAN 10, lan2 tagged in VLAN 20), wan.35 with PPPoE on it.
+/// Returns the lab's network: lan1 (VLAN 10) and lan2 (VLAN 20) in br-lan, and PPPoE on wan.35.
 pub(crate) fn lab_network() -> Vec<Change> {
     let port = |index, name| Link { master: Some(4), ..link(index, name, LinkKind::Ethernet) };
     let vlan = |index, name, id, lower| Link {

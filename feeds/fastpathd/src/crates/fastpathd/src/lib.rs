@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus. Command
-//! line, default paths, and `--check`.
-// A variant that is added must not be dropped by a match that was written before it.
+//! fastpathd plans the gateway's fast path, maintains its flow table and answers on ubus. This file
+//! has the command line, the default paths and `--check`.
+// A wildcard arm would hide a variant that is added later.
 #![cfg_attr(
     not(test),
     deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)
@@ -101,7 +101,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
     }
 }
 
-/// The whole program. The first of `args` is the name it was started by.
+/// Runs the program. The first of `args` is the program name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(args.into_iter().skip(1)) {
@@ -122,7 +122,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Exits with 1 if one of the files would not be used.
+/// Reports the problems of configuration files. Fails if the daemon would ignore a file or section.
 fn check(files: &[PathBuf], json: bool) -> ExitCode {
     let verdicts: Vec<_> = files.iter().map(|file| configuration::run::check(file)).collect();
     if json {
@@ -170,7 +170,7 @@ fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     }
 }
 
-/// Without ujail procd starts the daemon as root.
+/// Drops root privileges: without ujail, procd starts the daemon as root.
 fn leave_root() -> std::io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -178,7 +178,7 @@ fn leave_root() -> std::io::Result<()> {
     launch::become_user(USER, &std::fs::read_to_string("/etc/passwd")?)
 }
 
-/// A closed pipe must not cause a panic.
+/// Prints to standard output. A closed pipe is ignored, where `print!` would panic.
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

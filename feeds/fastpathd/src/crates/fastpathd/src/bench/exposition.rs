@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `metrics` as the collector of package `fastpath-metrics` prints it. The tests
-//! compare the two.
+//! Formats the answer of `metrics` like the collector of package `fastpath-metrics`. Tests compare
+//! the two.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ fn labels(sample: &Value) -> String {
     if list.is_empty() { list } else { format!("{{{list}}}") }
 }
 
-/// The families in Prometheus' format.
+/// Returns the families in Prometheus' format.
 pub(super) fn text(answer: &Map<String, Value>) -> String {
     let mut text = String::new();
     for family in answer["families"].as_array().into_iter().flatten() {

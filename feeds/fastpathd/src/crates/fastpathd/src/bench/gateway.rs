@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A gateway whose kernel is made up: the daemon's core and exporters are those of the product, and
-//! what the core asks of the kernel is answered from made-up traffic.
+//! A gateway with a made-up kernel: the daemon's core and exporters are real, and requests to the
+//! kernel are answered from made-up traffic.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -25,20 +25,20 @@ use crate::offload::flowtable::Job;
 use crate::sys::kernel::{self, Machine, Readings};
 use crate::{configuration, conntrack, export, network, offload};
 
-/// Hosts with a DHCP lease: as many as have series of their own.
+/// Hosts with a DHCP lease, as many as have a series of their own.
 const LEASES: u8 = 20;
 
-/// The sums of a gateway.
+/// The sums of a gateway, for `/report`.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     domain: u32,
-    /// Carried by its connections.
+    /// Traffic of the connections.
     made: Sums,
-    /// Records that its core has made.
+    /// Records that the core has made.
     records: u64,
-    /// Of its configuration; empty: there is none.
+    /// Problem of the configuration; empty if there is none.
     problem: String,
-    /// The exporter, as method `exports` has it.
+    /// The exporter, as in the answer of `exports`.
     export: Value,
     scrapes: u64,
     connections: usize,
@@ -56,7 +56,7 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway with the lab's network, and its events.
+    /// Returns a gateway with the lab's network, and its events.
     pub(super) fn new(domain: u32, options: &Options) -> (Self, mpsc::Receiver<Event>) {
         let (events, inbox) = mpsc::channel(1);
         let nowhere = PathBuf::from("/dev/null");
@@ -73,7 +73,7 @@ impl Gateway {
         let mut gateway = Self {
             domain,
             core: Core::new(machine, started),
-            // Its own events alone come here: nothing is sent behind those of conntrack.
+            // No event has to follow conntrack's events here, so that receiver is dropped.
             io: Io::new(paths, events, mpsc::unbounded_channel().0),
             exporters: export::run::Exporters::default(),
             traffic: Traffic::new(domain, options.flows),
@@ -110,7 +110,7 @@ impl Gateway {
         self.core.cpu_time = kernel::cpu_time();
     }
 
-    /// Once a second: the traffic goes on, and the core works as in the daemon.
+    /// Advances the traffic by a second, and runs the core like the daemon does.
     pub(super) fn second(&mut self) {
         let events = self.traffic.second();
         if !events.is_empty() {
@@ -121,7 +121,7 @@ impl Gateway {
         self.carry_out(effects);
     }
 
-    /// An event, and everything that follows from it.
+    /// Handles an event, and everything that follows from it.
     pub(super) fn event(&mut self, event: Event) {
         self.set_clock();
         let effects = self.handle(event);
@@ -153,7 +153,7 @@ impl Gateway {
         }
     }
 
-    /// Carries out one effect: the events that it causes at once.
+    /// Executes an effect. Returns the events that it causes at once.
     fn answer(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::Export(effect) => {
@@ -171,7 +171,7 @@ impl Gateway {
                 vec![Event::Network(network::Event::RoutesAnswered(batch, Some(Vec::new())))]
             }
             Effect::Offload(offload::Effect::Run(job)) => vec![Event::Offload(applied(&job))],
-            // Nothing of them has a part in flow records and metrics.
+            // These effects do not influence flow records and metrics.
             Effect::Offload(
                 offload::Effect::Attach(_)
                 | offload::Effect::NoteRules
@@ -210,13 +210,13 @@ impl Gateway {
                 let found = connections.into_iter().map(|one| (one, of(&one))).collect();
                 vec![conntrack::Event::Confirmed(found, start)]
             }
-            // Of engine ebpf, and of administrators.
+            // Only engine ebpf and administrators request these.
             conntrack::Effect::Update(_) | conntrack::Effect::Delete(_) => Vec::new(),
         };
         events.into_iter().map(Event::Conntrack).collect()
     }
 
-    /// All connections end soon.
+    /// Lets all connections end soon.
     pub(super) fn stop(&mut self) {
         self.traffic.stop();
     }
@@ -235,12 +235,12 @@ impl Gateway {
         }
     }
 
-    /// The answer of `metrics`.
+    /// Returns the answer of `metrics`.
     pub(super) fn metrics(&mut self) -> Map<String, Value> {
         self.ask("metrics")
     }
 
-    /// The text of a scrape.
+    /// Returns the text of a scrape.
     pub(super) fn scraped(&mut self) -> String {
         self.scrapes += 1;
         exposition::text(&self.metrics())
@@ -260,7 +260,7 @@ impl Gateway {
     }
 }
 
-/// The outcome of nft's job.
+/// Returns the outcome of an nft job.
 fn applied(job: &Job) -> offload::Event {
     match job {
         Job::Apply { .. } | Job::Renew(_) => offload::Event::Applied(Ok(Applied::Replaced)),

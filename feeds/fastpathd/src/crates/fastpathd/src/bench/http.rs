@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The HTTP server of a gateway, with a connection for each request as the real exporter:
-//! `/metrics` for a scrape, and for the bench `/answer` (method `metrics`), `/report` (its sums)
-//! and `/stop` (its connections end).
+//! The HTTP server of a gateway, with a connection per request like the real exporter: `/metrics`
+//! for a scrape, and for the bench `/answer` (method `metrics`), `/report` (sums) and `/stop` (ends
+//! all connections).
 
 use std::io;
 
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::Shared;
 use crate::sys::task::spawn_local;
 
-/// Bytes of a request.
+/// Limit of a request, in bytes.
 const REQUEST_MOST: usize = 4096;
 
 pub(super) async fn serve(gateway: Shared, listener: TcpListener) {
@@ -52,7 +52,7 @@ async fn answer(gateway: &Shared, mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// The collector's text, with the exporter's own lines.
+/// Returns the collector's text, with the exporter's own lines.
 fn scraped(gateway: &Shared) -> String {
     let text = gateway.borrow_mut().scraped();
     let name = "node_scrape_collector";

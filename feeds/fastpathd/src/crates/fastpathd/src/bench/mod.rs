@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Gateways for `./build.sh bench fleet`: the daemon's core, its exporters and the answer of
-//! `metrics` are those of the product; the kernel and its traffic are made up, with known sums.
+//! Gateways for `./build.sh bench fleet`: the daemon's core, exporters and answer of `metrics` are
+//! real; the kernel and its traffic are made up, with known sums.
 //!
-//! All gateways run in one process. Each has an observation domain, and a port of `http.rs`.
+//! All gateways run in one process. Each has an observation domain and a port of `http.rs`.
 
 mod exposition;
 mod gateway;
@@ -30,24 +30,24 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The gateways and their collector.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Gateways; their observation domains are 1 to this number.
+    /// Number of gateways; their observation domains are 1 to this number.
     pub gateways: u32,
-    /// Connections of each at a time.
+    /// Simultaneous connections of each gateway.
     pub flows: usize,
-    /// Where flow records go.
+    /// Address that flow records are sent to.
     pub collector: SocketAddr,
-    /// `active_timeout`.
+    /// Option `active_timeout`, in seconds.
     pub active_s: u32,
-    /// `idle_timeout`.
+    /// Option `idle_timeout`, in seconds.
     pub idle_s: u32,
 }
 
 type Shared = Rc<RefCell<Gateway>>;
 
-/// Prints the ports of the gateways on one line, and runs until standard input ends.
+/// Runs until standard input ends. Prints the ports of the gateways on one line.
 ///
 /// # Errors
-/// When a socket cannot be opened, or standard output is closed.
+/// A socket cannot be opened, or standard output is closed.
 pub fn run(options: &Options) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, start(options))
@@ -60,21 +60,21 @@ async fn start(options: &Options) -> io::Result<()> {
         ports.push(listener.local_addr()?.port().to_string());
         let (gateway, events) = Gateway::new(domain, options);
         let gateway = Rc::new(RefCell::new(gateway));
-        // As on many routers, the seconds begin at different times.
+        // Like many routers, the gateways begin their seconds at different times.
         let offset = SECOND * (domain - 1) / options.gateways;
         spawn_local(live(gateway.clone(), events, offset));
         spawn_local(http::serve(gateway, listener));
     }
     writeln!(io::stdout(), "{}", ports.join(" "))?;
     thread::spawn(|| {
-        // Its end means that the parent has ended; so does a failure to read.
+        // The end of input, or a failure to read, means that the parent has ended.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         process::exit(0)
     });
     std::future::pending().await
 }
 
-/// The daemon's loop.
+/// Runs the daemon's loop for one gateway.
 async fn live(gateway: Shared, mut events: Receiver<Event>, offset: Duration) {
     let mut second = interval_at(Instant::now() + offset, SECOND);
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Made-up traffic as conntrack would report it: connections that begin, grow, pause and end, and
-//! the sums of everything that they have carried.
+//! the sums of their traffic.
 
 use std::net::Ipv4Addr;
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Connections that begin in a second, and that end in one when all of them are to end.
+/// Connections that begin per second, and that end per second after `stop`.
 const AT_ONCE: usize = 200;
-/// Seconds of a connection.
+/// Shortest and longest duration of a connection, in seconds.
 const SHORTEST: u32 = 20;
 const LONGEST: u32 = 60;
-/// A connection pauses for the last seconds of each such period, so that some become idle.
+/// Period in which connections pause for the last seconds, so that some become idle.
 const PERIOD: u32 = 30;
 const PAUSE: u32 = 10;
-/// Packets a second from the initiator; to it, four times as many.
+/// Limit of packets per second from the initiator; four times as many are sent back.
 const MOST_PACKETS: u32 = 30;
 const LEAST_BYTES: u32 = 40;
 const MOST_BYTES: u32 = 1500;
-/// The first of the LAN's hosts, 10.10.10.10, and how many there are.
+/// First host of the LAN, 10.10.10.10, and number of hosts.
 const HOST: u32 = 0x0a0a_0a0a;
 const HOSTS: u32 = 200;
-/// 203.0.113.1; other servers follow.
+/// First server, 203.0.113.1.
 const SERVER: u32 = 0xcb00_7101;
 const SERVERS: u32 = 250;
 const FIRST_PORT: u32 = 1024;
@@ -32,7 +32,7 @@ const PORTS: u32 = 60_000;
 /// 198.51.100.10, the gateway's own address.
 const WAN: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
 
-/// Bytes and packets from the initiators (up) and to them.
+/// Bytes and packets from the initiators (up) and to the initiators (down).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Sums {
     up_bytes: u64,
@@ -41,12 +41,12 @@ pub(super) struct Sums {
     down_packets: u64,
 }
 
-/// A generator of numbers that are the same in each run: xorshift.
+/// Xorshift generator with a fixed seed, so each run has the same numbers.
 #[derive(Debug)]
 struct Numbers(u64);
 
 impl Numbers {
-    /// From 0 to below `end`.
+    /// Returns a number from 0 to below `end`.
     fn below(&mut self, end: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -60,13 +60,13 @@ struct Connection {
     id: u32,
     tuples: [Tuple; 2],
     counters: [Counters; 2],
-    /// Carried by the flowtable.
+    /// The flowtable forwards the connection.
     offloaded: bool,
     ends: u32,
 }
 
 impl Connection {
-    /// As a dump has it.
+    /// Returns the entry as a dump shows it.
     fn entry(&self) -> Entry {
         let [orig, reply] = self.tuples;
         let bit = if self.offloaded { Status::OFFLOAD } else { Status::default() };
@@ -88,14 +88,14 @@ impl Connection {
         }
     }
 
-    /// As the event of its begin has it: without counters.
+    /// Returns the event of the connection's beginning, without counters.
     fn begun(&self) -> Event {
         let status = Status::CONFIRMED;
         let none = None;
         Event::New(Entry { status, orig_counters: none, reply_counters: none, ..self.entry() })
     }
 
-    /// As the event of its end has it.
+    /// Returns the event of the connection's end.
     fn ended(&self) -> Event {
         let tcp_state = (self.tuples[0].proto == TCP).then_some(TcpState::TimeWait);
         Event::Destroy(Entry { tcp_state, ..self.entry() })
@@ -115,7 +115,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// `wanted`: connections at a time.
+    /// Creates traffic with `wanted` simultaneous connections.
     pub(super) fn new(gateway: u32, wanted: usize) -> Self {
         Self {
             numbers: Numbers(0x9e37_79b9_7f4a_7c15 ^ (u64::from(gateway) << 32)),
@@ -128,22 +128,22 @@ impl Traffic {
         }
     }
 
-    /// Everything that the connections have carried.
+    /// Returns the sums of all connections' traffic.
     pub(super) fn sums(&self) -> Sums {
         self.sums
     }
 
-    /// Ends all connections, the oldest first; no other begins.
+    /// Ends all connections, the oldest first. No other begins.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Connections as a dump has them.
+    /// Returns the connections as a dump shows them.
     pub(super) fn dump(&self) -> Vec<Entry> {
         self.connections.iter().map(Connection::entry).collect()
     }
 
-    /// A second passes; the events of connections that begin and end in it.
+    /// Advances by a second. Returns the events of connections that begin or end.
     pub(super) fn second(&mut self) -> Vec<Event> {
         self.second += 1;
         let mut events = Vec::new();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The connection to ubusd, which publishes object `fastpath`: pauses between reconnects, and the
-//! calls of `fastpath.config`, netifd, procd and `fastpath.doctor` with their timeouts.
-//! `repeat.rs` decides how often a call is repeated.
+//! Maintains the connection to ubusd, publishes object `fastpath`, and calls `fastpath.config`,
+//! netifd, procd and `fastpath.doctor`.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,18 +19,18 @@ use crate::event::Event as AnyEvent;
 use crate::network;
 use crate::sys::error::chain;
 
-/// Name of our object.
+/// Name of our ubus object.
 pub(crate) const OBJECT: &str = "fastpath";
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// rpcd answers in milliseconds; under emulation and load that can be a second.
+/// Timeout of a call. rpcd answers in milliseconds, or a second under emulation and load.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// rpcd gives its plugins 120 s.
+/// Timeout of the doctor's run; rpcd allows its plug-ins 120 s.
 const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Keeps a connection to ubusd: connects, publishes, passes on its events, and reconnects with
-/// growing pauses when ubusd goes away. Ends when the daemon does.
+/// Connects to ubusd, publishes our object, forwards events, and reconnects with backoff if ubusd
+/// goes away. Returns when the daemon ends.
 pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
     let mut pause = FIRST_PAUSE;
     let mut logged = String::new();
@@ -42,7 +41,7 @@ pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
             pause = FIRST_PAUSE;
             logged.clear();
         }
-        // A failure that repeats is logged once.
+        // Log a repeated failure once.
         if ended != logged {
             log::warn!("ubus: {ended}; retrying");
             logged = ended;
@@ -55,7 +54,7 @@ pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
     }
 }
 
-/// One connection from start to end; why it ended.
+/// Runs one connection from start to end. Returns why it ended.
 async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -> String {
     let connection = match Connection::open(socket).await {
         Ok(connection) => connection,
@@ -63,7 +62,7 @@ async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -
     };
     let object = Object { path: OBJECT.into(), methods: METHODS };
     if let Err(error) = connection.handle().publish(object).await {
-        // ubusd has one answer for both.
+        // ubusd has one status for both causes.
         return format!(
             "{}: there is such an object already (another fastpathd?), or no file in \
              /usr/share/acl.d lets this user publish it",
@@ -74,13 +73,13 @@ async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -
     chain(&*serve(connection, events).await)
 }
 
-/// Serves a connection on which our object is published, until it ends; why it did.
+/// Serves a connection on which our object is published. Returns why it ended.
 async fn serve(
     mut connection: Connection,
     events: &Sender<AnyEvent>,
 ) -> Box<dyn std::error::Error> {
     let handle = connection.handle();
-    // netifd may start later than we do: the interfaces are polled anyway.
+    // netifd may start later than the daemon, and the interfaces are polled anyway.
     if let Err(error) = handle.subscribe("network.interface").await {
         log::debug!("ubus: not subscribed to network.interface: {error}");
     }
@@ -104,26 +103,25 @@ async fn serve(
     }
 }
 
-/// The object of `fastpath-rpcd` that reads UCI for us, as root.
+/// Object of `fastpath-rpcd` that reads UCI as root.
 const CONFIG: &str = "fastpath.config";
 
-/// Why the configuration could not be read.
+/// A failure to read a UCI package over ubus.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    /// The call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// It was refused.
+    /// `fastpath.config` refused the call for this reason.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Whether rpcd answers for UCI: after a restart of ubusd it comes back later than we do.
+/// Returns true if `fastpath.config` is on ubus. rpcd reconnects later than the daemon.
 pub(crate) async fn has_config(handle: &Handle) -> bool {
     handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
 }
 
-/// The `values` of a UCI package; `None` if it does not exist.
+/// Returns the `values` of a UCI package, or `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
     let args = BTreeMap::from([("config", name)]);
     let mut answer = read_again(|| handle.call(CONFIG, "get", &args, PATIENCE)).await?;
@@ -133,13 +131,13 @@ pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>
     }
 }
 
-/// The answer of `network.interface dump`.
+/// Returns the answer of `network.interface dump`.
 pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
     let answer = handle.call("network.interface", "dump", &Map::new(), PATIENCE).await?;
     Ok(Value::Object(answer))
 }
 
-/// Sends an event to init scripts, which procd passes on.
+/// Sends an event to init scripts through procd.
 pub(crate) async fn event(handle: &Handle, name: &str) -> Result<(), CallError> {
     let args = Sent { r#type: name, data: Map::new() };
     handle.call("service", "event", &args, PATIENCE).await.map(drop)
@@ -151,23 +149,23 @@ struct Sent<'a> {
     data: Map,
 }
 
-/// The object of `fastpath-rpcd` that runs checks, as root.
+/// Object of `fastpath-rpcd` that runs the doctor's checks as root.
 const DOCTOR: &str = "fastpath.doctor";
 
-/// Runs all checks at the lowest priority.
+/// Runs all of the doctor's checks at the lowest priority.
 pub(crate) async fn examine(handle: &Handle) -> Result<Map, CallError> {
     let args = BTreeMap::from([("background", true)]);
     handle.call(DOCTOR, "run", &args, LONG_PATIENCE).await
 }
 
-/// The doctor's last report, as any reader gets it.
+/// Returns the doctor's last report, as every client gets it.
 pub(crate) async fn report(handle: &Handle) -> Result<Map, CallError> {
     let args = Map::new();
     read_again(|| handle.call(DOCTOR, "last", &args, PATIENCE)).await
 }
 
-/// Calls `fastpath.doctor` and passes its answer on. It checks its arguments itself; the caller
-/// waits for as long as it takes.
+/// Calls `fastpath.doctor` and forwards its answer, however long that takes. The doctor checks its
+/// arguments itself.
 pub(crate) async fn doctor(handle: Handle, args: Map, reply: Reply) {
     let call = || handle.call(DOCTOR, "run", &args, LONG_PATIENCE);
     let answered = match read_again(call).await {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Findings of `status.health`, their codes, levels and texts: engine, eBPF programs, WAN,
-//! configuration, forwarding, lost events, exposure. Facts that the doctor checks, too, are judged
-//! in `crates/health/src/lib.rs`.
+//! Builds the findings of `status.health`. Facts that the doctor also checks are judged in
+//! `crates/health/src/lib.rs`.
 
 use config::exposure::Exposure;
 use health::{Condition, Level};
@@ -12,26 +11,26 @@ use crate::configuration::Problem;
 use crate::core::Core;
 use crate::network::wan::{Hindrance, Wan};
 
-/// One finding, as the API shows it. A fact that the doctor checks, too, has its check's id.
+/// A finding of the API. `code` is the check's id if the doctor checks the same fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) code: &'static str,
     pub(crate) level: Level,
-    /// Values of the text.
+    /// Values for the translated text.
     pub(crate) params: Map<String, Value>,
-    /// In English; the page has the other languages.
+    /// English text; the page has the other languages.
     pub(crate) text: String,
-    /// Openings to the Internet.
+    /// Openings to the Internet; empty for other findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) open: Vec<Open>,
 }
 
-/// One thing that everyone on the Internet can reach.
+/// A zone, or the router itself, that is open to the Internet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Open {
     /// The zone that leads to the Internet.
     pub(crate) zone: String,
-    /// The zone that is open from there; `*`: every zone, empty: the router itself.
+    /// The zone that is reachable from there; `*` for every zone, empty for the router itself.
     pub(crate) to: String,
 }
 
@@ -42,7 +41,7 @@ impl Finding {
     }
 }
 
-/// All findings, worst first.
+/// Returns all findings, worst first.
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(open_to_internet(&core.network.firewall().exposures));
@@ -55,7 +54,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     };
     let engine = core.offload.flowtable().report(core.now);
     let differs = engine.wanted != engine.active;
-    // Before the first configuration nothing was asked for.
+    // Before the first configuration, no engine is wanted.
     let is_configured = core.configuration.settings().is_some();
     if is_configured && !engine.why.is_empty() && core.offload.flowtable().is_settled() && !differs
     {
@@ -103,7 +102,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     found
 }
 
-/// The configuration is not used, for the reason `why`.
+/// Returns the finding that the configuration is refused; `None` if `why` is empty.
 fn refused(why: &str) -> Option<Finding> {
     let text = format!("/etc/config/fastpath is not used: {why}");
     let params = Map::from_iter([("why".to_owned(), why.into())]);
@@ -111,7 +110,7 @@ fn refused(why: &str) -> Option<Finding> {
     (!why.is_empty()).then(|| Finding::of(condition, text))
 }
 
-/// Sections of a configuration that is used without them.
+/// Returns the finding that some sections of the configuration are ignored.
 fn left_out(problems: &[Problem]) -> Option<Finding> {
     let why = problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ");
     let text = format!("/etc/config/fastpath is used without a section: {why}");
@@ -120,7 +119,7 @@ fn left_out(problems: &[Problem]) -> Option<Finding> {
     (!problems.is_empty()).then(|| Finding::of(condition, text))
 }
 
-/// Findings that the doctor shares, by the same judgements.
+/// Returns the findings that the doctor reports, too, judged by the same functions.
 fn shared(core: &Core) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |condition: Option<Condition>, text: String| {
@@ -145,7 +144,7 @@ fn shared(core: &Core) -> Vec<Finding> {
     found
 }
 
-/// A policy or a rule of the firewall lets everyone in.
+/// Returns the finding that firewall policies or rules admit everyone on the Internet.
 fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     let condition = health::internet(exposures)?;
     let mut open = Vec::new();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of object `fastpath`: types of their arguments, and the function that answers each.
-//! The answers are made in the `answer.rs` of each folder, `status.rs`, and the crates `flows` and
-//! `cpu`.
+//! The methods of object `fastpath`: their argument types, and the function that answers each.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +16,13 @@ use crate::core::Core;
 use crate::effect::Effect;
 use crate::{export, ips, metrics, network, offload};
 
-/// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
+/// Session id that uhttpd adds to each call: a method without this argument is refused on the web.
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
 
-/// Moves of its hosts in the answer of `flow`.
+/// Limit of host moves in an answer of `flow`.
 const MOVES_MOST: usize = 16;
 
-/// The methods of `schema/*.json`.
+/// All methods, as in `schema/*.json`.
 pub(crate) const METHODS: &[Method] = &[
     Method { name: "status", policy: &[SESSION] },
     Method {
@@ -39,7 +37,7 @@ pub(crate) const METHODS: &[Method] = &[
             SESSION,
         ],
     },
-    // A conntrack id has 32 bits without a sign.
+    // A conntrack id is an unsigned 32-bit number.
     Method { name: "flow", policy: &[("id", Int64), SESSION] },
     Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
     Method {
@@ -63,33 +61,31 @@ pub(crate) const METHODS: &[Method] = &[
     Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
     Method { name: "engine", policy: &[("set", Text), SESSION] },
     Method { name: "flush", policy: &[SESSION] },
-    // Only for `fastpath.change`, on the router.
+    // `fastpath.change` calls this on the router; without `SESSION` the web cannot.
     Method { name: "disconnect", policy: &[("pairs", Array)] },
 ];
 
-/// Outcome of a request.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// The answer as it goes out, and its effects.
+    /// Encoded answer, and the effects to execute.
     Reply(Result<Blobmsg, EncodeError>, Vec<Effect>),
-    /// The request cannot be understood; the text is for the log.
+    /// Malformed request; the text is for the log.
     Invalid(String),
     /// The requested object does not exist.
     NotFound,
-    /// No such method.
+    /// There is no such method.
     NoMethod,
-    /// The doctor answers, with these arguments.
+    /// The doctor answers; these are its arguments.
     Doctor(Map),
-    /// The answer follows with [`AnswerReinspect`](crate::bus::Effect::AnswerReinspect).
+    /// Answered later, with [`AnswerReinspect`](crate::bus::Effect::AnswerReinspect).
     Reinspect,
-    /// The answer follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
+    /// Answered later, with [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
     Engine { effects: Vec<Effect>, engine: Engine },
 }
 
-/// Answers one request. `args` as received, with the session id that uhttpd adds; they fit
-/// [`METHODS`].
+/// Answers a request. `args` match [`METHODS`] and may contain the session id that uhttpd adds.
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
-    // The doctor's answer depends on the rights of the session.
+    // The doctor needs the session id: its answer depends on the session's rights.
     if method == "doctor" {
         return Outcome::Doctor(args);
     }
@@ -133,7 +129,7 @@ fn reply(answer: &impl Serialize) -> Outcome {
     Outcome::Reply(Blobmsg::encode(answer), Vec::new())
 }
 
-/// An answer of one field.
+/// Returns an answer with one field.
 fn done(name: &str, value: impl Serialize, effects: Vec<Effect>) -> Outcome {
     Outcome::Reply(Blobmsg::encode(&BTreeMap::from([(name, value)])), effects)
 }

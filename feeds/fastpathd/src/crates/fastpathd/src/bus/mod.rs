@@ -12,24 +12,23 @@ pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 
-/// Events of the bus.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Connected to ubusd, our object is published.
+    /// Connected to ubusd; our object is published.
     Up(ubus::Handle),
-    /// The connection is lost.
+    /// The connection to ubusd is lost.
     Down,
-    /// One of our methods was called.
+    /// A client called one of our methods.
     Invoked(Box<ubus::Request>),
-    /// Whether anybody is subscribed to our notifications.
+    /// True while any client is subscribed to our notifications.
     Subscribed(bool),
 }
 
 /// Answers to held requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Answer the requests for the method `engine`.
+    /// Answer the held `engine` requests.
     AnswerEngine,
-    /// Answer the requests for the method `reinspect`: how many connections had left inspection.
+    /// Answer `reinspect` with the number of connections that had left inspection.
     AnswerReinspect(Result<usize, String>),
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Notifications to subscribers: `tick` once a second, and `alert` with the shortest pause between
-//! two.
+//! Sends notifications to subscribers: `tick` once a second, and rate-limited `alert`.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::daemon::Daemon;
 use crate::ips::answer;
 
 impl Daemon {
-    /// Once a second.
+    /// Sends a `tick`. Called once a second.
     pub(crate) fn notify_tick(&self) {
         if self.subscribed {
             self.notify("tick", &status::tick(&self.core));
@@ -35,24 +34,24 @@ impl Daemon {
     }
 }
 
-/// Which alerts have been notified: the first after a pause at once, a flood about once a second.
+/// Rate limit of alert notifications: the first after a pause at once, a flood about once a second.
 #[derive(Debug, Default)]
 pub(crate) struct AlertsNotified {
-    /// Id of the newest one.
+    /// Id of the newest alert that was notified.
     last: u64,
     at: Option<Duration>,
 }
 
 impl AlertsNotified {
-    /// Less than a second, so that a tick that comes early does not skip one.
+    /// Less than a second, so that an early tick does not skip a notification.
     const PAUSE: Duration = Duration::from_millis(900);
 
-    /// Those up to `last` are of a previous daemon.
+    /// Skips the alerts up to `last`, which a previous daemon has notified.
     pub(crate) fn after(last: u64) -> Self {
         Self { last, at: None }
     }
 
-    /// Whether it is time to notify those up to `newest`: since which one, if so.
+    /// Returns the newest notified id if later alerts are to be notified now.
     fn due(&mut self, newest: u64, now: Duration) -> Option<u64> {
         let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::PAUSE);
         if newest == self.last || !paused {

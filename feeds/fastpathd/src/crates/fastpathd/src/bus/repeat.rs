@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Repeats calls whose answer rpcd lost: how often, after which pause, and only calls that read.
+//! Repeats read-only calls if rpcd has lost their answer.
 
 use std::time::Duration;
 
 use ubus::{CallError, Status};
 
-/// How often a call that only reads is made while its answer is lost.
+/// Attempts per call, including the first.
 const TRIES: u32 = 5;
-/// Between two of them.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Repeats a call whose answer rpcd lost. With two callers at once it does so now and then: since
-/// March 2026 it closes the pipes of a plug-in's program twice. Without another call the daemon
-/// would keep its old settings until the next reload.
+/// Repeats a read-only call while rpcd loses its answer. With concurrent callers that happens at
+/// times: since March 2026 rpcd closes the pipes of a plug-in's program twice. Without a retry the
+/// daemon would keep its old settings until the next reload.
 pub(crate) async fn read_again<T, F, A>(mut call: F) -> Result<T, CallError>
 where
     F: FnMut() -> A,

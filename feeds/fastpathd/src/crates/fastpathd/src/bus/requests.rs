@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests that are answered later: `engine` and `reinspect` when their outcome is known,
-//! `rules_update` when the configuration has been read, `status` and `topology` when the network
-//! has been; for how long, and how many at once.
+//! Holds requests until they can be answered: `engine` and `reinspect` until their outcome is
+//! known, `rules_update` until the configuration is read, `status` and `topology` until the network
+//! is read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,30 +9,29 @@ use std::time::Duration;
 use serde::Serialize;
 use ubus::{EncodeError, Reply, Request};
 
-/// Requests that wait for their outcome.
 #[derive(Default)]
 pub(crate) struct Requests {
     engine: Vec<Reply>,
     reinspect: Vec<Reply>,
-    /// Updates of rules that wait until the configuration is read.
+    /// `rules_update` requests that wait for the configuration.
     updates: Vec<Request>,
-    /// Requests that wait until the kernel's network is read.
+    /// `status` and `topology` requests that wait for the first reading of the network.
     network: FirstReading<Request>,
-    /// Readings of the configuration that are under way.
+    /// Number of readings of the configuration under way.
     readings: usize,
-    /// Refusals that were logged since then.
+    /// Start of the current minute, and the calls refused since then.
     refusals: (Duration, usize),
 }
 
-/// Refused calls that are logged in a minute: anybody who may read can make more.
+/// Refused calls that are logged per minute; any client with read access can cause more.
 const MOST_REFUSALS: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// The kernel answers within milliseconds. After this long the answer has the known part.
+/// Longest wait for the kernel's network, since the start. The kernel usually takes milliseconds.
 const WITHOUT_NETWORK: Duration = Duration::from_secs(5);
-/// Requests that wait at once; more are answered with the known part.
+/// Limit of waiting requests; further ones are answered at once, with what is known.
 const MOST_WAITING: usize = 64;
 
-/// Requests that wait for the first reading of something.
+/// Requests that wait for a first reading.
 struct FirstReading<T>(Vec<T>);
 
 impl<T> Default for FirstReading<T> {
@@ -42,7 +41,7 @@ impl<T> Default for FirstReading<T> {
 }
 
 impl<T> FirstReading<T> {
-    /// Returns a request that need not wait.
+    /// Queues a request, or returns it if it need not wait.
     fn hold(&mut self, request: T, over: bool) -> Option<T> {
         if over || self.0.len() >= MOST_WAITING {
             return Some(request);
@@ -51,13 +50,13 @@ impl<T> FirstReading<T> {
         None
     }
 
-    /// The requests that need not wait any longer.
+    /// Returns the queued requests once the wait is over.
     fn released(&mut self, over: bool) -> Vec<T> {
         if over { std::mem::take(&mut self.0) } else { Vec::new() }
     }
 }
 
-/// Whether the wait for the network's first reading is over. `now` is since the daemon started.
+/// Returns true if the network is known or the wait is over. `now` counts from the daemon's start.
 fn is_over(known: bool, now: Duration) -> bool {
     known || now >= WITHOUT_NETWORK
 }
@@ -71,8 +70,8 @@ impl Requests {
         self.reinspect.push(reply);
     }
 
-    /// An update that is requested right after a change of the sources means the new ones: it is
-    /// held while the configuration is being read. Returns a request that need not wait.
+    /// Holds `rules_update` while the configuration is being read: right after a change of the
+    /// sources it is meant for the new ones. Returns a request that need not wait.
     pub(crate) fn hold_update(&mut self, request: Request) -> Option<Request> {
         if self.readings == 0 || request.method != "rules_update" {
             return Some(request);
@@ -81,8 +80,8 @@ impl Requests {
         None
     }
 
-    /// An answer about the network right after the daemon's start would be that there is none.
-    /// Returns a request that need not wait.
+    /// Holds `status` and `topology` until the network is read; an earlier answer would show no
+    /// network. Returns a request that need not wait.
     pub(crate) fn hold_for_network(
         &mut self,
         request: Request,
@@ -93,12 +92,12 @@ impl Requests {
         self.network.hold(request, !waits || is_over(known, now))
     }
 
-    /// The requests whose wait for the network is over.
+    /// Returns the requests that need not wait for the network any longer.
     pub(crate) fn network_read(&mut self, known: bool, now: Duration) -> Vec<Request> {
         self.network.released(is_over(known, now))
     }
 
-    /// Logs why a call was refused.
+    /// Logs why a call was refused. Rate-limited.
     pub(crate) fn log_refusal(&mut self, method: &str, why: &str, now: Duration) {
         if self.is_logged(now) {
             log::info!("ubus: {method} refused: {why}");
@@ -118,7 +117,7 @@ impl Requests {
         self.readings += 1;
     }
 
-    /// A reading has ended, with or without a configuration. Returns the requests waiting for it.
+    /// Ends a reading, successful or not. Returns the requests that waited for the last one.
     pub(crate) fn reading_ends(&mut self) -> Vec<Request> {
         self.readings = self.readings.saturating_sub(1);
         if self.readings == 0 { std::mem::take(&mut self.updates) } else { Vec::new() }
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_wait_for_the_first_reading() {
+    fn requests_wait_for_the_first_reading_or_a_timeout() {
         let (start, late) = (Duration::from_millis(10), WITHOUT_NETWORK);
         let mut waiting = FirstReading::default();
         assert_eq!(waiting.hold(1, is_over(false, start)), None);
@@ -167,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn only_some_requests_wait_at_once() {
+    fn the_number_of_waiting_requests_is_limited() {
         let mut waiting = FirstReading::default();
         let held = (0..1000).filter(|n| waiting.hold(*n, false).is_none()).count();
         assert_eq!(held, MOST_WAITING);
     }
 
     #[test]
-    fn refused_calls_do_not_fill_the_log() {
+    fn logging_of_refused_calls_is_rate_limited() {
         let mut requests = Requests::default();
         let mut logged = |second| requests.is_logged(Duration::from_secs(second));
         assert_eq!((0..100).filter(|_| logged(100)).count(), MOST_REFUSALS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles events of ubus: connection, calls of methods with their status codes, subscribers.
+//! Handles events of ubus: connections, method calls and subscribers.
 
 use crate::bus::methods::{self, Outcome};
 use crate::bus::requests::log_failure;
@@ -45,7 +45,7 @@ impl Daemon {
         }
     }
 
-    /// Calls a method. Its effects are to be carried out after this.
+    /// Calls a method. Returns the effects that the caller has to execute.
     pub(crate) fn invoke(&mut self, request: ubus::Request) -> Vec<AnyEffect> {
         let ubus::Request { method, args, reply, .. } = request;
         match methods::call(&mut self.core, &method, args) {

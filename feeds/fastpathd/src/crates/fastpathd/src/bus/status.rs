@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `status` and the payload of the notification `tick`. Findings in it are made in
-//! `health.rs`, WAN interfaces in `network/wan.rs`, its
-//! queues in `latency/answer.rs`, totals of paths in crate `flows`.
+//! Builds the answer of `status` and the payload of the notification `tick`.
 
 use flows::{Ratio, Totals};
 use serde::Serialize;
@@ -16,7 +14,7 @@ use crate::network::wan::Wan;
 use crate::offload::flowtable::EngineReport;
 use crate::sys::load::Load;
 
-/// The fields that `status` and `tick` share.
+/// Fields that `status` and `tick` share.
 #[derive(Debug, Serialize)]
 struct Live<'a> {
     now_ms: u64,
@@ -47,7 +45,7 @@ pub(crate) struct Status<'a> {
     problems: &'a [Problem],
 }
 
-/// The configuration that the daemon works by.
+/// Digests of the configuration in use, and of a newer one that was refused.
 #[derive(Debug, Serialize)]
 struct InUse<'a> {
     digest: &'a str,

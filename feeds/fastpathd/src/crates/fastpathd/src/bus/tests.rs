@@ -32,7 +32,7 @@ fn status_shows_the_wan() {
 }
 
 #[test]
-fn a_router_open_to_the_internet_is_an_error_at_once() {
+fn status_reports_a_router_open_to_the_internet_as_an_error() {
     let mut core = running();
     let mut firewall = lab_firewall();
     firewall["z2"]["input"] = json!("ACCEPT");
@@ -51,7 +51,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
 }
 
-/// The codes of a schema; empty: no reason.
+/// Returns the codes that a schema lists. The empty code stands for no reason.
 fn listed(schema: &str, at: &str) -> Value {
     let schema: Value = serde_json::from_str(schema).unwrap();
     schema.pointer(&format!("{at}/properties/code/enum")).unwrap().clone()
@@ -81,7 +81,7 @@ fn the_schema_lists_all_reasons() {
     ] {
         assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
     }
-    // There always is one.
+    // A source fault always has a code, so the list has no empty code.
     assert_eq!(listed(types, "/$defs/SourceFault"), json!(&rules::SourceFault::CODES[..]));
     let of_cpu = |at: &str| listed(cpu, &format!("/properties/reply/properties/{at}/cause"));
     let differences = of_cpu("differences/items/properties");
@@ -130,7 +130,7 @@ fn malformed_requests_are_refused() {
     assert!(matches!(call(&mut core, "status", session), Outcome::Reply(Ok(_), _)));
 }
 
-/// How often a call is made that ends with these statuses, and whether it has an answer at last.
+/// Returns the number of attempts until the call succeeds or gives up, and true if it succeeded.
 fn calls_until(answers: &[Status]) -> (usize, bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let calls = std::cell::Cell::new(0);
@@ -146,7 +146,7 @@ fn calls_until(answers: &[Status]) -> (usize, bool) {
 }
 
 #[test]
-fn a_lost_answer_is_asked_for_again() {
+fn repeats_a_call_if_its_answer_was_lost() {
     assert_eq!(calls_until(&[]), (1, true));
     assert_eq!(calls_until(&[Status::NoData, Status::NoData]), (3, true));
     assert_eq!(calls_until(&[Status::NoData; 9]), (5, false));

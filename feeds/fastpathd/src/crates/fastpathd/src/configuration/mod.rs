@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The configuration in use: when a new one is refused (missing zones, ports or CPUs), that it is
-//! tried again when the network changes, its digest, and how long an engine set by command holds.
+//! Keeps the configuration in use. Refuses a configuration that needs missing zones, ports or CPUs,
+//! and retries it when the network changes.
 
 use config::SettingsError;
 use model::Engine;
@@ -18,39 +18,38 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-/// An attempt to read the configuration has ended.
+/// Outcome of an attempt to read the configuration.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Values of the UCI package fastpath.
     Read(Value),
-    /// It cannot be read, for this reason.
+    /// The configuration cannot be read, for this reason.
     Unreadable(String),
-    /// It cannot be read yet, for this reason.
+    /// The configuration cannot be read yet, for this reason.
     NotYet(String),
 }
 
 /// A request to rpcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Read the configuration, the firewall's and the interfaces.
+    /// Read the configuration of fastpath, the firewall and SQM, and the interfaces.
     Read,
 }
 
-/// The configuration in use.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     settings: Option<Settings>,
-    /// Engine set by command since the configuration was read.
+    /// Engine set by command. A new engine in the file clears it.
     commanded: Option<Engine>,
-    /// Why the configuration on disk is not used; empty: it is.
+    /// Why the configuration on disk is not used; empty if it is.
     error: String,
-    /// The problems of a configuration, or of sections, that are not used.
+    /// Problems of a configuration that is not used, or of ignored sections.
     problems: Vec<Problem>,
-    /// Digest of the configuration in use; empty: none has been read yet.
+    /// Digest of the configuration in use; empty before the first configuration.
     digest: String,
-    /// Digest of the newer one that is not used; empty: every one is used.
+    /// Digest of a newer configuration that is refused; empty if there is none.
     refused: String,
-    /// A configuration that needs a device or zone that does not exist yet.
+    /// Configuration that needs a device or zone that does not exist yet; retried later.
     unfit: Option<Value>,
 }
 
@@ -75,12 +74,12 @@ impl State {
         &self.refused
     }
 
-    /// Chooses the engine until the configuration says something new.
+    /// Sets the engine until the file names another one.
     pub(crate) fn command(&mut self, engine: Engine) {
         self.commanded = Some(engine);
     }
 
-    /// The settings with an engine set by command, and where the engine comes from.
+    /// Returns the settings with the engine set by command, if any, and the source of the engine.
     pub(crate) fn effective(&self) -> Option<(Settings, Source)> {
         let mut settings = self.settings.clone()?;
         let source = match self.commanded {
@@ -94,14 +93,14 @@ impl State {
         Some((settings, source))
     }
 
-    /// Whether the end of the daemon removes the table.
+    /// Returns true if the daemon removes its table when it ends.
     pub(crate) fn removes_on_exit(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.on_exit == OnExit::Remove)
     }
 
     fn use_settings(&mut self, settings: Settings) {
-        // A new engine in the file wins over an earlier command. A reload for another reason (the
-        // network changed) must not undo the command.
+        // A new engine in the file overrides an earlier command. A reload for another reason, such
+        // as a network change, does not.
         if self.settings.as_ref().is_some_and(|old| old.wanted() != settings.wanted()) {
             self.commanded = None;
         }
@@ -124,8 +123,8 @@ impl Core {
         }
     }
 
-    /// The `values` of the UCI package fastpath. An unusable configuration changes nothing and is
-    /// reported until a good one comes, or until the missing devices exist.
+    /// Applies the `values` of UCI package fastpath. An unusable configuration changes nothing and
+    /// is reported until a usable one is read, or until the missing devices exist.
     pub(crate) fn configuration_read(&mut self, values: &Value) -> Vec<AnyEffect> {
         self.configuration.unfit = None;
         let read = Configuration::read(values).and_then(|(read, warnings)| {
@@ -157,7 +156,7 @@ impl Core {
         }
     }
 
-    /// The configuration cannot even be read.
+    /// Reports a configuration that cannot be read.
     pub(crate) fn configuration_unreadable(&mut self, why: String) {
         log::error!("/etc/config/fastpath is not used: {why}");
         self.configuration.unfit = None;
@@ -166,7 +165,7 @@ impl Core {
         self.configuration.error = why;
     }
 
-    /// The parts of a configuration that this router lacks. Unknown parts are assumed to exist.
+    /// Checks that this router has the zones, ports and CPUs; unknown ones are assumed to exist.
     fn check(&self, configuration: &Configuration) -> Result<(), SettingsError> {
         let mut problems = Vec::new();
         if self.network.zones_known() {
@@ -196,7 +195,7 @@ impl Core {
         effects
     }
 
-    /// Plans for the network as it is now; a configuration may fit now.
+    /// Replans for the changed network, and retries a configuration that did not fit.
     pub(crate) fn replan_for_network(&mut self) -> Vec<AnyEffect> {
         let mut effects = self.replan();
         if let Some(values) = self.configuration.unfit.take() {

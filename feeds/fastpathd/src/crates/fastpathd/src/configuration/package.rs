@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath` as a whole: the crate that reads each section, and the form of a problem
-//! in the API and in `--check --json`. Options and defaults are in the `settings.rs` of the crates
-//! `ruleset`, `ips`, `cpu`, `latency`, `rules`, `ipfix`, `logs` and `health`.
+//! Reads all sections of `/etc/config/fastpath`, and formats problems for the API and `--check
+//! --json`. Each section's options and defaults are in the `settings.rs` of its crate.
 
 use config::{Package, SettingsError};
 use health::Acceptance;
@@ -9,7 +8,7 @@ use model::InspectionMode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// All sections, each checked by the crate it belongs to.
+/// All sections, each checked by its own crate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Configuration {
     pub(crate) main: ruleset::Settings,
@@ -21,7 +20,7 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings name the ignored options.
+    /// Parses `values` of `fastpath.config get`. The warnings name ignored options.
     pub(crate) fn read(values: &Value) -> Result<(Self, Vec<config::Problem>), SettingsError> {
         let mut package = Package::new(values)?;
         let configuration = Self {
@@ -32,7 +31,7 @@ impl Configuration {
             rules: rules::Settings::read(&mut package),
             exports: crate::export::Settings::read(&mut package),
         };
-        // The doctor reads them by itself.
+        // Only the doctor uses these sections; reading them avoids a warning about an unknown type.
         let _ = Acceptance::read(&mut package);
         let warnings = package.finish()?;
         if configuration.ips.enabled && configuration.ips.mode == InspectionMode::Nfq {
@@ -43,24 +42,24 @@ impl Configuration {
     }
 }
 
-/// Something wrong in `/etc/config/fastpath`, as the API and `--check --json` show it.
+/// A problem in `/etc/config/fastpath`, as the API and `--check --json` show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     config: &'static str,
-    /// As uci names it; empty: the file itself.
+    /// Name of the section in UCI; empty for the file itself.
     section: String,
-    /// Empty: all of the section.
+    /// Empty for the whole section.
     option: String,
-    /// As found, without secrets.
+    /// Value as found, without secrets.
     value: String,
     code: &'static str,
-    /// Values that fill the page's text for the code.
+    /// Values for the page's text of this code.
     params: Map<String, Value>,
     pub(crate) text: String,
 }
 
 impl Problem {
-    /// `values` name the section that was read as the `problem` calls it.
+    /// Converts a problem. `values` map its section to the name in UCI.
     pub(crate) fn of(problem: &config::Problem, values: &Value) -> Self {
         let config::Problem { section: label, option, value, fault } = problem;
         let mut params = fault.params();
@@ -76,13 +75,13 @@ impl Problem {
         }
     }
 
-    /// The `warnings` about sections that are not used.
+    /// Returns the `warnings` about ignored sections.
     pub(crate) fn of_sections(warnings: &[config::Problem], values: &Value) -> Vec<Self> {
         let unused = |warning: &&config::Problem| *warning.fault == config::Fault::RedisRemoved;
         warnings.iter().filter(unused).map(|warning| Self::of(warning, values)).collect()
     }
 
-    /// The file cannot be read at all.
+    /// Returns the problem of a file that cannot be read.
     pub(crate) fn of_file(why: &str) -> Self {
         let fault = config::Fault::Unreadable { why: why.to_owned() };
         Self {
@@ -95,12 +94,12 @@ impl Problem {
     }
 }
 
-/// The problems of a file on its own, without the network.
+/// Problems of a file, checked without knowledge of the network.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct FileReport {
-    /// The file, or a section of it, would not be used.
+    /// Problems for which the daemon would ignore the file, or one of its sections.
     pub(crate) problems: Vec<Problem>,
-    /// It would be used in part.
+    /// All warnings about a file that would be used.
     pub(crate) warnings: Vec<Problem>,
 }
 

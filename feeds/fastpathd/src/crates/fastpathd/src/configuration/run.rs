@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration, the firewall's and that of SQM: over ubus from `fastpath.config`, or
-//! from the file, as for `--check`. When the file is read instead is decided in `daemon/mod.rs`.
+//! Reads the configuration of fastpath, the firewall and SQM over ubus, or fastpath's file
+//! directly.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::latency;
 use crate::network::{self, run::read_interfaces};
 use crate::sys::error::chain;
 
-/// Reads the whole configuration over ubus. `file`: to find the problem when rpcd cannot read it.
+/// Reads the configuration over ubus. `file` is parsed to name the problem if rpcd cannot read it.
 pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEvent>) {
     if !connection::has_config(&bus).await {
         let why = "fastpath.config is not on ubus yet".to_owned();
@@ -41,14 +41,14 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
             log::warn!("there is no /etc/config/fastpath: using the defaults");
             Event::Read(Value::Object(Map::new()))
         }
-        // rpcd says only that it cannot read the file; we can name the problem.
+        // rpcd reports a failure without its cause, so parse the file to name it.
         Err(error) => Event::Unreadable(values(&file).err().unwrap_or_else(|| chain(&error))),
     };
     let _ = events.send(AnyEvent::Configuration(event)).await;
     read_interfaces(bus, events).await;
 }
 
-/// Reads the file itself, without ubus.
+/// Reads the file directly, without ubus.
 pub(crate) fn read_file(path: &Path) -> Event {
     log::warn!("fastpath.config is not on ubus: reading {} directly", path.display());
     match values(path) {
@@ -57,13 +57,12 @@ pub(crate) fn read_file(path: &Path) -> Event {
     }
 }
 
-/// The values of a configuration file, or its problem.
+/// Parses a configuration file. Returns its values, or a text of the problem.
 fn values(path: &Path) -> Result<Value, String> {
     let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Checks a configuration file.
 pub(crate) fn check(path: &Path) -> FileReport {
     match values(path) {
         Ok(values) => FileReport::of(&values),

@@ -46,7 +46,7 @@ fn the_digest_is_of_the_configuration_in_use() {
     assert_eq!(digest(&mut core), config::digest(&configuration("off")));
 }
 
-/// Viewers read `status` and the log.
+/// Users with read access see `status` and the log.
 #[test]
 fn a_refused_url_is_reported_without_its_password() {
     let mut core = running();
@@ -64,7 +64,7 @@ fn a_refused_url_is_reported_without_its_password() {
 }
 
 #[test]
-fn a_command_holds_until_the_file_says_something_new() {
+fn an_engine_set_by_command_holds_until_the_file_names_another() {
     let mut core = running();
     let effects = core.command(Engine::Off);
     assert!(
@@ -74,7 +74,7 @@ fn a_command_holds_until_the_file_says_something_new() {
     core.applied(Ok(Applied::Removed));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!((&engine["active"], &engine["source"]), (&json!("off"), &json!("command")));
-    // The same file read again, as after a change of the network.
+    // The unchanged file is read again, as after a change of the network.
     assert!(core.configuration_read(&configuration("flowtable")).is_empty());
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["wanted"], "off");
     core.configuration_read(&configuration("off"));
@@ -84,7 +84,7 @@ fn a_command_holds_until_the_file_says_something_new() {
     assert_eq!((&engine["active"], &engine["source"]), (&json!("flowtable"), &json!("config")));
 }
 
-/// Who reads the file must not have to know which of its options differ from no option.
+/// The installed file documents the defaults, so its values must equal them.
 #[test]
 fn the_installed_file_has_the_defaults() {
     let file = include_str!("../../../../../files/fastpath.config");

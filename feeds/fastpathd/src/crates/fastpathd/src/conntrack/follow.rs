@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Passes on conntrack's events: the pause between two readings, and reports that have to follow
-//! the events that the kernel has sent until then.
+//! Forwards conntrack's events, and reports that must follow them.
 //!
-//! A change of conntrack is acknowledged on another socket than its events. Events from before the
-//! change may still wait in theirs, so an acknowledgement that is to come after them is passed on
-//! here.
+//! The kernel acknowledges a change of conntrack on another socket than its events. Older events
+//! may still be queued on the event socket, so an acknowledgement is forwarded here, after them.
 
 use std::time::Duration;
 
@@ -14,23 +12,23 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 use crate::conntrack::Event;
 use crate::event::Event as AnyEvent;
 
-/// After a reading that left no event: a wake-up for each of a thousand events a second costs more
-/// than the events.
+/// Pause after the socket is drained: with a thousand events a second, a wake-up for each would
+/// cost more than the events.
 const GATHER: Duration = Duration::from_millis(10);
 
 type Read = Result<Vec<ctnetlink::Event>, EventError>;
 
-/// The daemon ends: nobody receives events.
+/// The daemon ends: the receiver of the events is gone.
 #[derive(Debug)]
 pub(super) struct Closed;
 
-/// The socket of the events.
+/// Socket of conntrack's events, or its stand-in in tests.
 pub(super) trait EventSource {
     /// Waits for events.
     async fn recv(&mut self) -> Read;
-    /// Events that have arrived; none: all of them have been read.
+    /// Returns the queued events without waiting; empty if all have been read.
     fn try_recv(&mut self) -> Read;
-    /// Continues with another socket.
+    /// Replaces the socket by a new one without queued events.
     fn reopen(&mut self) -> Result<(), EventError>;
 }
 
@@ -48,8 +46,8 @@ impl EventSource for EventSocket {
     }
 }
 
-/// Passes on events, and reports from `behind` after the events that the kernel has sent until
-/// then. After a failure the last events of the socket are never passed on.
+/// Forwards events, and each report from `behind` after the events that the kernel sent before it.
+/// After a failure, events that are queued on the socket are lost.
 pub(super) async fn follow(
     socket: &mut impl EventSource,
     events: &Sender<AnyEvent>,
@@ -71,7 +69,7 @@ pub(super) async fn follow(
         };
         let Some(asked) = asked else { continue };
         let rest = pass_on_rest(socket, events).await;
-        // Also after a failure: another socket will have nothing from before.
+        // Forward the report after a failure, too: a new socket has no older events.
         if events.send(asked).await.is_err() {
             return Ok(Closed);
         }
@@ -79,7 +77,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Passes on all events that the kernel has sent until now.
+/// Forwards all events that the kernel has sent until now.
 async fn pass_on_rest(
     socket: &mut impl EventSource,
     events: &Sender<AnyEvent>,
@@ -89,14 +87,14 @@ async fn pass_on_rest(
         if read.as_ref().is_ok_and(Vec::is_empty) {
             return Ok(());
         }
-        // After a loss the socket is another one: the next reading finds nothing from before.
+        // After a loss the socket is new, so the next reading has no older events.
         if pass_on(read, socket, events).await?.is_some() {
             return Ok(());
         }
     }
 }
 
-/// Passes on a reading; after a loss the socket is another one.
+/// Forwards the result of a reading. Reopens the socket after a loss.
 async fn pass_on(
     read: Read,
     socket: &mut impl EventSource,
@@ -104,7 +102,7 @@ async fn pass_on(
 ) -> Result<Option<Closed>, EventError> {
     let event = match read {
         Ok(changes) => Event::Changed(changes),
-        // The dump that follows has to come after it.
+        // Reopen before the dump that `Lost` triggers, so that it misses no change.
         Err(EventError::Lost) => {
             socket.reopen()?;
             Event::Lost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The order in which events and the reports behind them are passed on.
+//! Tests the order of events and the reports that follow them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use super::*;
 use crate::fixture::established;
 
-/// Readings that the kernel has ready.
+/// Readings that the stand-in kernel has queued.
 #[derive(Debug, Clone, Default)]
 struct Queue(Rc<RefCell<VecDeque<Read>>>);
 
 impl Queue {
-    /// An event of the connection with this number.
+    /// Queues an update event of the connection with this id.
     fn push(&self, id: u32) {
         let event = ctnetlink::Event::Update(established(id, false));
         self.0.borrow_mut().push_back(Ok(vec![event]));
@@ -47,7 +47,7 @@ impl EventSource for Queue {
     }
 }
 
-/// The number of the connection of each event; `read`: a report behind them.
+/// Returns the connection id of an event, `read` for a report, or `lost`.
 fn shown(event: &AnyEvent) -> String {
     match event {
         AnyEvent::Conntrack(Event::Changed(events)) => match events[..] {
@@ -65,8 +65,8 @@ fn ask(behind: &UnboundedSender<AnyEvent>) {
     behind.send(AnyEvent::Conntrack(Event::EventsRead(version))).unwrap();
 }
 
-/// The order until so many reports behind events have come; `at_first` is called with the first
-/// event, while the socket is not read. Also the failure with which it ended, if it did.
+/// Follows `queue` until `reports` reports have arrived. Calls `at_first` on the first event, while
+/// the socket is not read. Returns the order, and the failure if there was one.
 fn passed_on(
     queue: &Queue,
     mut reports: usize,
@@ -101,7 +101,7 @@ fn passed_on(
 }
 
 #[test]
-fn events_from_before_come_before_the_report_behind_them() {
+fn a_report_follows_all_earlier_events() {
     let queue = Queue::default();
     queue.push(1);
     let (order, end) = passed_on(&queue, 1, |behind| {
@@ -114,7 +114,7 @@ fn events_from_before_come_before_the_report_behind_them() {
 }
 
 #[test]
-fn without_events_it_is_reported_at_once() {
+fn a_report_without_queued_events_is_forwarded_at_once() {
     let queue = Queue::default();
     queue.push(1);
     let (order, end) = passed_on(&queue, 2, |behind| {
@@ -125,7 +125,7 @@ fn without_events_it_is_reported_at_once() {
 }
 
 #[test]
-fn lost_events_count_as_passed_on() {
+fn a_report_is_forwarded_after_events_were_lost() {
     let queue = Queue::default();
     queue.push(1);
     let (order, end) = passed_on(&queue, 1, |behind| {
@@ -138,7 +138,7 @@ fn lost_events_count_as_passed_on() {
 }
 
 #[test]
-fn after_a_failure_it_is_reported_too() {
+fn a_report_is_forwarded_after_the_socket_failed() {
     let queue = Queue::default();
     queue.push(1);
     let (order, end) = passed_on(&queue, 1, |behind| {

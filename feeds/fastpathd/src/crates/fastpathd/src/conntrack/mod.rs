@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conntrack's entries and events fill the flow table: what each event requests, and when young
-//! flows are looked up one by one (how many a second). The interval of dumps is in `refresh.rs`.
+//! Fills the flow table from conntrack's entries and events. `refresh.rs` decides when to dump.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,37 +19,36 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-/// Look-ups a second: some milliseconds of CPU time on a small router.
+/// Look-ups per second, which take some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;
-/// Time until marks that could not be cleared are to be cleared again.
+/// Retry interval for marks that could not be cleared.
 const RETRY: Duration = Duration::from_secs(5);
-/// Flows compared with a dump at once: some milliseconds if all of them are gone.
+/// Flows compared per step of a sweep, so that a step takes a few milliseconds at most.
 const SWEPT: usize = 1024;
 
-/// Events of conntrack.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Entries were created, changed or destroyed.
     Changed(Vec<ctnetlink::Event>),
     /// The kernel dropped events because the socket's buffer was full.
     Lost,
-    /// What the rules have counted, before the dump under way.
+    /// Per-connection packet counts of our rules, read before the dump under way.
     Counted(Vec<StackCount>),
-    /// Entries of the dump under way.
+    /// A batch of entries of the dump under way.
     Entries(Vec<Entry>),
-    /// The dump is over; true: it had every entry.
+    /// The dump has ended; true if it is complete.
     DumpEnded(bool),
-    /// Other events had their turn: the next part of the flows that the dump did not have.
+    /// Continue the sweep of flows that the dump lacks: other events have been handled.
     Sweep,
-    /// Single entries that were looked up; the start of that is the request's.
+    /// Entries that were looked up, and when the request was made.
     LookedUp(Vec<Entry>, ReadingStart),
-    /// Connections whose entries wait, as conntrack showed them afterwards: none if it has no such
-    /// entry, or if window tracking could not be disabled. Events from before have been reported.
+    /// Connections with waiting map entries, and conntrack's entry: `None` if there is no such
+    /// entry or window tracking could not be disabled. All earlier events have been reported.
     Confirmed(Vec<(Waiting, Option<Entry>)>, ReadingStart),
-    /// The bits of these connections' marks are cleared that say that they passed the rules, after
-    /// these rules came into force. Events from before have been reported.
+    /// The bits that mark these connections as passed by the rules are cleared, after these rules
+    /// came into force. All earlier events have been reported.
     MarksCleared(Vec<Connection>, RulesVersion),
-    /// Those bits could not be cleared.
+    /// The mark bits of these connections could not be cleared.
     MarksKept(Vec<Connection>),
     /// All events from before these rules were in force have been reported.
     EventsRead(RulesVersion),
@@ -59,36 +57,34 @@ pub(crate) enum Event {
 /// A request to conntrack.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
-    /// Read the whole table.
     Dump,
-    /// Remove the next part of the flows that the dump did not have, after other events.
+    /// Remove the next batch of flows that the dump lacks, after other events.
     Sweep,
-    /// Look up these entries: zone and original direction.
+    /// Look up these entries, given by zone and original direction.
     LookUp(Vec<(u16, Tuple)>, ReadingStart),
-    /// Set timeouts or window tracking of connections whose packets it does not see.
+    /// Set timeouts or window tracking of connections that bypass conntrack.
     Update(Vec<EntryUpdate>),
-    /// Disable window tracking of these connections, whose entries are in the maps, and look them
-    /// up, both after the packets that have met no entry.
+    /// Disable window tracking of these connections and look them up, after the packets that
+    /// arrived before their map entries existed.
     Confirm(Vec<Waiting>, ReadingStart),
-    /// Delete these entries: zone and original direction.
+    /// Delete these entries, given by zone and original direction.
     Delete(Vec<(u16, Tuple)>),
-    /// Clear bits of these connections' marks, of packets that passed older rules than these, and
-    /// report when they are cleared.
+    /// Clear these mark bits, set by packets that passed rules older than this version, and report
+    /// it.
     ClearMarks(Vec<Connection>, u32, RulesVersion),
     /// Report when all events from before these rules were in force have been reported.
     ReadEvents(RulesVersion),
 }
 
-/// The flow table and the pace at which it is read.
 #[derive(Debug)]
 pub(crate) struct State {
     flows: FlowTable,
     refresh: Refresh,
-    /// The last dump had every entry.
+    /// The last dump was complete.
     complete: bool,
-    /// The rules up to which events are being read.
+    /// The rules version that the pending request to read events is for.
     reads_events: Option<RulesVersion>,
-    /// Flows whose marks could not be cleared, and when they are to be cleared again.
+    /// Flows with marks that could not be cleared, and when to retry.
     kept: BTreeMap<u64, Duration>,
 }
 
@@ -143,7 +139,7 @@ impl Core {
         effects
     }
 
-    /// Ends the forwarded connections between these zones, and returns how many there are.
+    /// Ends the forwarded connections between these zones. Returns their number.
     pub(crate) fn disconnect(&mut self, pairs: &[[Option<&str>; 2]]) -> (usize, Option<AnyEffect>) {
         let connections = self.conntrack.flows().connections_between(pairs);
         let entries: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
@@ -152,8 +148,8 @@ impl Core {
         (number, (number > 0).then_some(AnyEffect::Conntrack(Effect::Delete(entries))))
     }
 
-    /// Flows that an event shows to have left inspection are looked up at once: the sooner, the
-    /// better the bytes that were inspected are known.
+    /// Updates the flows of these events. Flows that have left inspection are looked up at once,
+    /// while their byte count is still close to the inspected bytes.
     pub(crate) fn entries_changed(&mut self, events: &[ctnetlink::Event]) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for event in events {
@@ -180,7 +176,7 @@ impl Core {
     }
 
     pub(crate) fn events_lost(&mut self) -> Vec<AnyEffect> {
-        // A flood may lose some every second.
+        // A flood may lose events every second, so log the first loss only.
         if !self.conntrack.refresh.lost_lately(self.now.mono) {
             log::warn!("conntrack events were lost: reading the whole table again");
         }
@@ -188,7 +184,7 @@ impl Core {
         self.dump_if_due()
     }
 
-    /// A batch of the dump under way.
+    /// Merges a batch of the dump under way.
     pub(crate) fn entries_read(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for entry in entries {
@@ -200,14 +196,14 @@ impl Core {
         effects
     }
 
-    /// The dump has ended; `complete`: entries missing from it are gone.
+    /// Ends the dump. After a `complete` one, flows without an entry are gone.
     pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
         self.conntrack.flows.dump_over(self.now, complete);
         self.conntrack.complete = complete;
         self.sweep()
     }
 
-    /// Removes a part of the flows that the dump did not have. The next dump waits for the last.
+    /// Removes a batch of flows that the dump lacks. The next dump waits for the last batch.
     fn sweep(&mut self) -> Vec<AnyEffect> {
         let more = self.conntrack.flows.sweep(SWEPT);
         let mut effects = self.serve_ebpf();
@@ -226,7 +222,7 @@ impl Core {
         AnyEffect::Conntrack(Effect::LookUp(keys, self.conntrack.flows.reading_start()))
     }
 
-    /// The entries that a look-up found.
+    /// Updates flows from entries that were looked up.
     pub(crate) fn looked_up(&mut self, entries: &[Entry], start: ReadingStart) -> Vec<AnyEffect> {
         let mut forged = Vec::new();
         for entry in entries {
@@ -238,7 +234,7 @@ impl Core {
         effects
     }
 
-    /// The marks of these connections are cleared; they may have passed the rules since.
+    /// Looks up connections after their marks were cleared: they may have passed the rules since.
     pub(crate) fn marks_cleared(
         &mut self,
         connections: &[Connection],
@@ -251,14 +247,14 @@ impl Core {
         vec![self.look_up(keys)]
     }
 
-    /// The marks of these connections could not be cleared: they stay on the slow path.
+    /// Schedules a retry for marks that could not be cleared. The flows stay on the slow path.
     fn marks_kept(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
         let at = self.now.mono + RETRY;
         self.conntrack.kept.extend(connections.iter().map(|one| (one.id, at)));
         Vec::new()
     }
 
-    /// Marks that could not be cleared are to be cleared again.
+    /// Retries to clear marks.
     fn clear_kept(&mut self) -> Vec<AnyEffect> {
         let now = self.now;
         let conntrack = &mut self.conntrack;
@@ -271,15 +267,15 @@ impl Core {
         self.serve_ebpf()
     }
 
-    /// All events from before these rules were in force have been reported.
+    /// Notes that all events from before these rules have been reported.
     fn earlier_events_read(&mut self, version: RulesVersion) -> Vec<AnyEffect> {
         self.conntrack.reads_events = None;
         self.conntrack.flows.events_read(version);
         self.read_events().into_iter().collect()
     }
 
-    /// The rules have changed: connections that began before are to be distinguished from later
-    /// ones. One request at a time.
+    /// Requests the events from before the last change of the rules, so that older connections can
+    /// be distinguished from newer ones. One request at a time.
     pub(crate) fn read_events(&mut self) -> Option<AnyEffect> {
         let version = self.conntrack.flows.rules_without_events()?;
         if self.conntrack.reads_events.is_some() {
@@ -289,7 +285,8 @@ impl Core {
         Some(AnyEffect::Conntrack(Effect::ReadEvents(version)))
     }
 
-    /// Conntrack has shown these connections, as they are since their entries wait.
+    /// Confirms connections from conntrack entries that were read after their map entries were
+    /// added.
     pub(crate) fn confirmed(
         &mut self,
         connections: &[(Waiting, Option<Entry>)],
@@ -305,10 +302,10 @@ impl Core {
         self.serve_ebpf()
     }
 
-    /// Window tracking is off for connections that programs carry, so conntrack believes any FIN or
-    /// RST that it sees: those that the programs have to leave to the kernel, with options or in
-    /// fragments, or too long. The entry as it is without them; `forged`: the updates that
-    /// conntrack needs.
+    /// Returns the entry without a FIN or RST that conntrack must not believe. Window tracking is
+    /// off for offloaded connections, so conntrack accepts each FIN and RST that the programs leave
+    /// to the kernel (with options, fragmented or too long). Adds the updates that correct
+    /// conntrack to `forged`.
     fn reopened(&mut self, entry: &Entry, forged: &mut Vec<EntryUpdate>) -> Entry {
         let closing = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let id = self.conntrack.flows.offloading(entry).filter(|_| closing);
@@ -325,7 +322,7 @@ impl Core {
         Entry { tcp_state: Some(TcpState::Established), ..*entry }
     }
 
-    /// Connections of conntrack, whether the flow table has them or not.
+    /// Returns the number of conntrack's connections, whether the flow table has them or not.
     pub(crate) fn conntrack_total(&self) -> u64 {
         let listed = self.conntrack.flows.len() as u64;
         self.sys.facts().conntrack_count.unwrap_or(listed)
@@ -333,7 +330,7 @@ impl Core {
 
     pub(crate) fn dump_if_due(&mut self) -> Vec<AnyEffect> {
         let conntrack = &mut self.conntrack;
-        // Before the topology is known every flow would be without a route.
+        // Without the topology, every flow would lack a route.
         if self.network.is_known() && conntrack.refresh.due(self.now.mono, self.cpu_time) {
             conntrack.flows.dump_begin(self.now);
             return vec![AnyEffect::Conntrack(Effect::Dump)];
@@ -341,8 +338,8 @@ impl Core {
         Vec::new()
     }
 
-    /// While the table is too large to be read every second, young flows are looked up one by
-    /// one: a connection that was just opened should be shown as offloaded soon.
+    /// Looks up young flows one by one while a dump every second is too expensive, so that new
+    /// connections are soon shown as offloaded.
     fn look_up_young(&self) -> Option<AnyEffect> {
         if self.conntrack.refresh.interval() <= Duration::from_secs(1) {
             return None;

@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When to read the conntrack table: the share of a CPU that dumps may take, the longest interval,
-//! at once after lost events, and a larger share, but a longer interval, while events are lost
-//! again and again.
+//! Decides when to dump the conntrack table: dumps may take a share of a CPU, have a longest
+//! interval, and start at once after lost events. Repeated losses raise both limits.
 //!
-//! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
-//! wait long to be scheduled, and counters must not become stale because of that.
+//! The cost is measured in CPU time of this process, not in elapsed time: on a busy router even a
+//! small dump may wait long to be scheduled, which must not make counters stale.
 
 use std::time::Duration;
 
-/// A dump may take this share of one CPU: one tenth.
+/// Dumps may take this fraction of a CPU: one tenth.
 const COST: u32 = 10;
-/// While a flood causes events to be lost during each of them: one quarter.
+/// Fraction while a flood causes losses during each dump: one quarter.
 const COST_OF_LOSSES: u32 = 4;
-/// Lost events are shown in the health for this time.
+/// How long `status.health` shows lost events.
 const SHOWN: Duration = Duration::from_secs(60);
-/// Older rates are useless.
+/// Longest interval between dumps; older rates are useless.
 const SLOWEST: Duration = Duration::from_secs(30);
-/// While events are lost during each dump: in a flood a dump can take ten seconds of CPU time, and
-/// one every 30 s would cause the next losses.
+/// Longest interval while each dump loses events: in a flood a dump can take ten seconds of CPU
+/// time, and one every 30 s would cause the next losses.
 const SLOWEST_OF_LOSSES: Duration = Duration::from_secs(120);
 
-/// The pace of the counter refreshes.
+/// Schedule of the dumps.
 #[derive(Debug, Default)]
 pub(crate) struct Refresh {
-    /// Shortest time between two starts, from the configuration.
+    /// Shortest interval between two starts, from the configuration.
     shortest: Duration,
-    /// Start of the dump under way, by the clock and in CPU time.
+    /// Start of the dump under way, on the clock and in CPU time.
     running: Option<(Duration, Duration)>,
-    /// CPU time of the last whole dump.
+    /// CPU time of the last dump, including its sweep.
     took: Duration,
-    /// Whole dumps, and their CPU time.
+    /// Number of dumps that have ended, and their total CPU time.
     dumps: u64,
     spent: Duration,
     next: Duration,
     resyncs: u64,
     /// Events were lost: the next dump is due at once.
     lost: bool,
-    /// When that was last.
+    /// Time of the last loss.
     lost_at: Option<Duration>,
-    /// The dump under way, or the last one, is due to lost events.
+    /// The dump under way, or the last one, was due to lost events.
     forced: bool,
-    /// Lost events force the next dump from here on.
+    /// Lost events may force a dump from this time on.
     forced_from: Duration,
 }
 
@@ -53,7 +52,7 @@ impl Refresh {
         self.shortest = shortest;
     }
 
-    /// Whether to start a dump now; true starts it. `cpu` is this process's CPU time so far.
+    /// Returns true if a dump is due, and starts it. `cpu` is the CPU time of this process so far.
     pub(crate) fn due(&mut self, now: Duration, cpu: Duration) -> bool {
         let forced = self.lost && now >= self.forced_from;
         if self.running.is_some() || (now < self.next && !forced) {
@@ -65,7 +64,7 @@ impl Refresh {
         true
     }
 
-    /// The dump is over.
+    /// Ends the dump and schedules the next one.
     pub(crate) fn done(&mut self, cpu: Duration) {
         if let Some((started, cpu_before)) = self.running.take() {
             self.took = cpu.saturating_sub(cpu_before);
@@ -82,14 +81,15 @@ impl Refresh {
         }
     }
 
-    /// Events were lost: everything has to be read again.
+    /// Requests a dump at once, because events were lost.
     pub(crate) fn resync(&mut self, now: Duration) {
         self.resyncs += 1;
         self.lost = true;
         self.lost_at = Some(now);
     }
 
-    /// Whether events were lost within the last minute, or everything is to be read again.
+    /// Returns true if events were lost within the last minute, or a dump because of losses is
+    /// pending.
     pub(crate) fn lost_lately(&self, now: Duration) -> bool {
         self.lost || self.lost_at.is_some_and(|at| now.saturating_sub(at) < SHOWN)
     }
@@ -98,7 +98,7 @@ impl Refresh {
         (self.took * COST).clamp(self.shortest, SLOWEST.max(self.shortest))
     }
 
-    /// Dumps since the start, and the CPU time of all of them.
+    /// Returns the number of dumps since the start, and their total CPU time.
     pub(crate) fn all(&self) -> (u64, Duration) {
         (self.dumps, self.spent)
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cheap_dump_runs_every_second_however_long_it_waits() {
+    fn a_cheap_dump_runs_every_second() {
         let mut refresh = Refresh::new();
         assert!(refresh.due(ms(0), ms(100)));
         assert!(!refresh.due(ms(1), ms(100)), "one at a time");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_dump_takes_a_tenth_of_a_cpu() {
+    fn an_expensive_dump_takes_at_most_a_tenth_of_a_cpu() {
         let mut refresh = Refresh::new();
         assert!(refresh.due(ms(0), ms(0)));
         refresh.done(ms(500));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_events_cannot_wait() {
+    fn lost_events_start_a_dump_at_once() {
         let mut refresh = Refresh::new();
         assert!(refresh.due(ms(0), ms(0)));
         refresh.resync(ms(1));
@@ -156,9 +156,9 @@ mod tests {
         assert_eq!(refresh.resyncs(), 1);
     }
 
-    /// Otherwise a flood would keep a CPU busy with dumps alone.
+    /// Without this limit a flood would keep a CPU busy with dumps.
     #[test]
-    fn losses_during_each_dump_take_a_quarter_of_a_cpu() {
+    fn dumps_that_lose_events_take_at_most_a_quarter_of_a_cpu() {
         let mut refresh = Refresh::new();
         refresh.resync(ms(0));
         assert!(refresh.due(ms(0), ms(0)));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn dear_dumps_with_losses_are_further_apart_than_dear_dumps() {
+    fn expensive_dumps_that_lose_events_have_a_longer_interval() {
         let mut refresh = Refresh::new();
         refresh.resync(ms(0));
         assert!(refresh.due(ms(0), ms(0)));

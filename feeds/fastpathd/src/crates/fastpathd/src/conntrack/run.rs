@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads, follows and changes conntrack: dumps, look-ups, timeouts, window tracking, marks; the
-//! pause after a failure.
+//! Executes requests to conntrack: dumps, look-ups, timeouts, window tracking and marks.
 
 use std::time::Duration;
 
@@ -22,11 +21,11 @@ use crate::sys::error::chain;
 use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
 
-/// After a failure; the kernel's answer will not change any sooner.
+/// Pause before the event socket is opened again after a failure.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Follows conntrack until the daemon ends. Reports from `behind` are passed on after the events
-/// that the kernel has sent until then.
+/// Follows conntrack until the daemon ends. Forwards each report from `behind` after the events
+/// that the kernel sent before it.
 pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceiver<AnyEvent>) {
     loop {
         let failure = match EventSocket::open() {
@@ -85,7 +84,6 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     }
 }
 
-/// Reads the conntrack table once.
 async fn dump(events: Sender<AnyEvent>) {
     let complete = match read_all(&events).await {
         Ok(complete) => complete,
@@ -116,7 +114,7 @@ async fn read_all(events: &Sender<AnyEvent>) -> Result<bool, DumpError> {
     }
 }
 
-/// What the rules have counted about single connections. Without our table there are no sets.
+/// Reads our rules' per-connection packet counts. Empty if our table is not loaded.
 async fn stack_counts() -> Vec<StackCount> {
     let (family, table) = TABLE;
     let [original, reply] = MISSED_SETS;
@@ -138,7 +136,6 @@ async fn stack_counts() -> Vec<StackCount> {
     counts
 }
 
-/// Looks up single entries.
 async fn look_up(wanted: Vec<(u16, Tuple)>, start: ReadingStart, events: Sender<AnyEvent>) {
     match look_up_each(&wanted).await {
         Ok(entries) => {
@@ -157,15 +154,15 @@ async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError
     Ok(found)
 }
 
-/// In a task of its own: the loop does not wait for it.
+/// Runs as a task of its own, so that the loop does not wait for the kernel.
 async fn update(updates: Vec<EntryUpdate>) {
     if let Err(error) = ctnetlink::update(&updates).await {
         log::error!("{}", chain(&error));
     }
 }
 
-/// Every SYN, FIN and RST has either met the waiting entries, which show it, or is through, and
-/// conntrack shows it.
+/// Returns conntrack's entries of these connections. Each SYN, FIN and RST has by then either met
+/// the waiting map entry, which records it, or left the stack, so that conntrack shows it.
 async fn confirm(connections: Vec<Waiting>) -> Vec<(Waiting, Option<Entry>)> {
     packets_in_flight().await;
     match confirm_each(&connections).await {
@@ -190,10 +187,9 @@ async fn confirm_each(connections: &[Waiting]) -> Option<Vec<(Waiting, Option<En
     Some(found)
 }
 
-/// Packets that are under way set the mark that they read, with a bit more: they restore bits that
-/// are cleared in between, and one from before the change of the rules may set its own. So the bits
-/// are cleared a second time, when all of those are through: a packet can restore only what others
-/// have set since the first time then.
+/// Clears mark bits twice. A packet in flight writes back the mark that it read, which restores
+/// cleared bits, and one that passed the old rules adds its own. All of these have left the stack
+/// before the second time; later packets can restore only bits that were set after the first time.
 async fn clear_marks(connections: Vec<Connection>, mask: u32, version: RulesVersion) -> Event {
     let keys: Vec<_> = connections.iter().map(|one| (one.zone, one.orig)).collect();
     for _ in 0..2 {

@@ -72,9 +72,9 @@ fn lost_events_are_followed_by_a_dump() {
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
 
-/// After a flood: calls and events have their turn between the parts.
+/// Calls and other events are handled between the batches.
 #[test]
-fn flows_that_a_dump_did_not_have_are_removed_part_by_part() {
+fn flows_missing_from_a_dump_are_removed_in_batches() {
     let mut core = running();
     let entries: Vec<Entry> = (0..3000)
         .map(|id| {
@@ -111,7 +111,7 @@ fn health_codes(core: &mut Core) -> Vec<String> {
 }
 
 #[test]
-fn lost_events_are_no_finding_for_ever() {
+fn the_finding_about_lost_events_ends_after_a_minute() {
     let mut core = running();
     core.events_lost();
     core.dump_ended(true);
@@ -121,9 +121,9 @@ fn lost_events_are_no_finding_for_ever() {
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
 
-/// The flow table may have lost events, or no place: the kernel's own count decides.
+/// The flow table may lack connections after losses or when full, so the kernel's count decides.
 #[test]
-fn a_full_conntrack_is_told_by_the_kernels_count() {
+fn a_full_conntrack_is_detected_by_the_kernels_count() {
     let mut core = running();
     let mut readings = Readings::default();
     readings.facts.conntrack_max = 65_536;

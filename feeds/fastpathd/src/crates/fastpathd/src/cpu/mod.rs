@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan in operation: made when machine, network or settings change, applied, checked (how
-//! often the machine is read), and reverted when it is switched off. The plan itself is made in
-//! crate `cpu`.
+//! Applies the plan of crate `cpu`: replans when machine, network or settings change, checks the
+//! machine regularly, and reverts its values when the plan is switched off.
 //!
-//! The daemon does not run as root: values that differ are written as lines of path and value to a
-//! file for a script that applies them, and checked a moment later.
+//! The daemon does not run as root. It writes values that differ to a file, as lines of path and
+//! value, a script applies them, and the next reading checks them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,28 +16,26 @@ use crate::effect::Effect as AnyEffect;
 
 pub(crate) mod run;
 
-/// How often the machine is read: other programs may set affinities too.
+/// Interval between readings of the machine: other programs may change affinities, too.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
-/// An event of CPUs and queues.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// CPUs and network queues were read.
     Read(Box<Sample>),
 }
 
-/// A request to the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Read CPUs and queues of these devices.
+    /// Read CPUs, and queues of these devices.
     Read(BTreeSet<String>),
-    /// Save this text, which says how the machine was before; empty: remove the file.
+    /// Save this text, the machine's original values. An empty text removes the file.
     Save(String),
-    /// Have these lines of path and value written into sysfs and procfs.
+    /// Let the script write these lines of path and value to sysfs and procfs.
     Write(String),
 }
 
-/// The machine as it was read.
+/// A reading of the machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) machine: Machine,
@@ -48,7 +45,6 @@ pub(crate) struct Sample {
     pub(crate) refusals: String,
 }
 
-/// The known CPUs, and the plan for them.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     settings: Settings,
@@ -65,7 +61,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// How the previous daemon found the machine, from its file.
+    /// Restores the machine's original values, as saved by a previous daemon.
     pub(crate) fn restore(&mut self, found: Found) {
         self.found = found;
     }
@@ -78,7 +74,7 @@ impl State {
         self.read_at = Duration::ZERO;
     }
 
-    /// The machine as it is now.
+    /// Replans for this reading of the machine.
     fn read(&mut self, sample: Sample, now: Duration) -> Vec<Effect> {
         let Sample { machine, steering, refusals } = sample;
         self.machine = Some(machine);
@@ -88,7 +84,7 @@ impl State {
         if self.configured { self.effects(now) } else { Vec::new() }
     }
 
-    /// Once a second: whether the machine is to be read.
+    /// Returns true if the machine is to be read. Called once a second.
     fn second(&mut self, now: Duration) -> bool {
         let due = now >= self.read_at;
         if due {
@@ -97,12 +93,12 @@ impl State {
         due
     }
 
-    /// Whether the machine has been read.
+    /// Returns true once the machine has been read.
     pub(crate) fn is_known(&self) -> bool {
         self.machine.is_some()
     }
 
-    /// Settings that this machine cannot fulfil.
+    /// Returns the problems of settings that this machine cannot fulfil.
     pub(crate) fn check(&self, settings: &Settings, inspection: bool) -> Vec<Problem> {
         let machine = self.machine.as_ref();
         machine.map(|machine| settings.check(machine, inspection)).unwrap_or_default()
@@ -153,14 +149,14 @@ impl State {
         serde_json::to_string(&self.found).unwrap_or_default()
     }
 
-    /// Suricata's part of the plan.
+    /// Returns Suricata's part of the plan.
     pub(crate) fn threads(&self) -> ips::Threads {
         let suricata = &self.plan.suricata;
         let management: Vec<u32> = suricata.management.iter().collect();
         let workers = if suricata.pinned {
             suricata.workers.clone()
         } else {
-            // Only their number counts.
+            // Only the number of workers matters.
             (0..u32::from(suricata.queues.max(1))).collect()
         };
         ips::Threads {
@@ -172,20 +168,21 @@ impl State {
         }
     }
 
-    /// The answer of the method `cpu`; none before the machine has been read.
+    /// Returns the answer of method `cpu`; `None` before the machine has been read.
     pub(crate) fn view(&self) -> Option<View> {
         let machine = self.machine.as_ref()?;
         let refused = self.attempts.refused(&self.refusals);
         Some(View::new(&self.plan, machine, &self.steering, &refused))
     }
 
-    /// Values of the machine that differ from the plan; none before the machine has been read.
+    /// Returns the number of values that differ from the plan; `None` before the machine has been
+    /// read.
     pub(crate) fn deviations(&self) -> Option<usize> {
         let machine = self.machine.as_ref()?;
         Some(cpu::differences(&self.plan, machine).len())
     }
 
-    /// Devices of which the queues matter.
+    /// Returns the devices to read the queues of: eligible ports, without tunnels.
     fn devices(topology: &topology::Topology) -> BTreeSet<String> {
         let tunnels = topology.tunnels(true);
         let is_port =
@@ -202,12 +199,12 @@ impl Core {
         }
     }
 
-    /// CPUs and queues as they are now.
+    /// Handles a reading of CPUs and queues.
     pub(crate) fn machine_read(&mut self, sample: Sample) -> Vec<AnyEffect> {
         let before = self.cpu.is_known().then(|| self.cpu.threads());
         let done = self.cpu.read(sample, self.now.mono);
         let mut effects: Vec<AnyEffect> = done.into_iter().map(AnyEffect::Cpu).collect();
-        // The number of queues follows the plan.
+        // The number of NFQUEUEs follows the plan, so a change needs other rules.
         if before != Some(self.cpu.threads()) {
             effects.extend(self.replan());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads CPUs, queues and `packet_steering`, and passes the plan's values to the init script that
-//! runs as root: file, event, and its refusals.
+//! Reads CPUs, queues and `packet_steering`, and passes the plan to the init script that runs as
+//! root.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::sys::error::chain;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 
-/// The file of lines that the script could not write.
+/// File of the lines that the script could not write.
 const REFUSALS: &str = "/var/run/fastpath-cpu.refused";
-/// The event on which the script reads the plan.
+/// Event that makes the script read the plan.
 const CPU_PLAN: &str = "fastpath.cpu";
 
-/// Restores the values that the previous daemon saved.
+/// Restores the machine's original values, as saved by a previous daemon.
 pub(crate) fn restore(state: &mut State) {
     match std::fs::read(Found::PATH).map(|text| Found::read(&text)) {
         Ok(Ok(found)) => state.restore(found),
         Ok(Err(error)) => log::error!("CPU plan: {}: {error}", Found::PATH),
-        // Nothing was saved.
+        // No values were saved.
         Err(_) => {}
     }
 }
@@ -70,7 +70,7 @@ fn save(text: &str) {
     }
 }
 
-/// `network.globals.packet_steering`, in whichever section has that type.
+/// Returns option `packet_steering` of the network's section of type `globals`.
 fn packet_steering(network: &Value) -> Option<&str> {
     let mut sections = network.as_object()?.values();
     let globals = sections.find(|section| section[".type"] == "globals")?;

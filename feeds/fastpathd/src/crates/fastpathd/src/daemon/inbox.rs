@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The two queues of the daemon's loop, one for the bus and one for everything else, and whose turn
-//! it is: a call waits for one event, however many a flood causes. Length of the queue of calls.
+//! The two queues of the daemon's loop, one for ubus calls and one for all other events. They take
+//! turns, so that a flood of events does not delay calls.
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::event::Event;
 
-/// Calls that can be queued; crate `ubus` holds more.
+/// Capacity of the queue of calls; crate `ubus` queues more.
 const CALLS: usize = 64;
-/// One event of the other sources at a time, each with the entries of one reading: the sources take
-/// turns, and a dump goes on during a flood of events. The kernel queues the rest.
+/// Capacity of the queue of other events. With one event at a time the sources take turns, and a
+/// dump makes progress during a flood of events; the kernel queues the rest.
 const OTHERS: usize = 1;
 
-/// Where sources put their events.
+/// Senders for the event sources.
 #[derive(Debug, Clone)]
 pub(crate) struct Senders {
-    /// For the bus.
+    /// Calls and events of ubus.
     pub(crate) calls: Sender<Event>,
-    /// For everything else.
+    /// All other events.
     pub(crate) others: Sender<Event>,
 }
 
-/// Where the loop takes them from.
+/// Receivers of the daemon's loop.
 pub(crate) struct Inbox {
     calls: Receiver<Event>,
     others: Receiver<Event>,
-    /// The last event was a call, so that the others are first.
+    /// The last event was a call, so the other queue is served first.
     called: bool,
 }
 
@@ -37,8 +37,8 @@ impl Inbox {
         (Senders { calls, others }, inbox)
     }
 
-    /// Waits for the next event; `None`: there will be no more. Where both queues have one, they
-    /// take turns. Cancelling it loses nothing.
+    /// Returns the next event. The queues take turns if each has one. `None` if all senders are
+    /// gone. Cancelling the wait loses no event.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         let (call, event) = if self.called {
             tokio::select! {
@@ -68,13 +68,13 @@ mod tests {
     use crate::sys::task::spawn_local;
     use crate::{bus, conntrack};
 
-    /// Runs `test` as the daemon runs its loop.
+    /// Runs `test` in a runtime like the daemon's.
     fn in_loop(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, test);
     }
 
-    /// Sources that have a further event whenever one is taken.
+    /// Starts sources that send another event as soon as one is received.
     fn flood(sender: &Sender<Event>, sources: usize, event: fn() -> Event) {
         for _ in 0..sources {
             let sender = sender.clone();
@@ -94,7 +94,7 @@ mod tests {
         Event::Bus(bus::Event::Subscribed(true))
     }
 
-    /// Events until the first call, that one included.
+    /// Returns the number of events up to the first call, including it.
     async fn until_call(inbox: &mut Inbox) -> usize {
         let mut events = 1;
         while !matches!(inbox.next().await, Some(Event::Bus(_))) {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_waits_for_one_event_of_a_flood_without_end() {
+    fn a_call_waits_for_at_most_one_event_of_a_flood() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 3, changed);
@@ -118,16 +118,16 @@ mod tests {
         });
     }
 
-    /// The call comes over a socket, as from ubusd: the reactor has its turn as well.
+    /// Calls arrive over a socket, as from ubusd, so the reactor must get its turn as well.
     #[test]
-    fn a_call_over_a_socket_waits_for_a_few_events() {
+    fn a_call_over_a_socket_waits_for_few_events_of_a_flood() {
         in_loop(async {
             use tokio::io::{AsyncReadExt, AsyncWriteExt};
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 3, changed);
             let (mut caller, mut ours) = tokio::net::UnixStream::pair().unwrap();
             let calls = senders.calls.clone();
-            // As crate `ubus` does: a task of the runtime reads, a local one passes it on.
+            // Like crate `ubus`: a task of the runtime reads, and a local task forwards.
             let (read, mut passed) = mpsc::channel(1);
             tokio::spawn(async move {
                 let mut byte = [0];
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_end_leave_every_second_turn_to_the_others() {
+    fn a_flood_of_calls_leaves_half_of_the_turns_to_other_events() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.calls, 1, call);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_goes_on_during_a_flood_of_events() {
+    fn a_dump_makes_progress_during_a_flood_of_events() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             flood(&senders.others, 1, changed);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_by_a_wait_that_is_cancelled_and_the_end_is_the_last_sender() {
+    fn a_cancelled_wait_loses_no_event() {
         in_loop(async {
             let (senders, mut inbox) = Inbox::new();
             let short = Duration::from_millis(1);

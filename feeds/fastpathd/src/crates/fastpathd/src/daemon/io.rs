@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Paths of files and sockets, the locks held while nft or the loader of programs run, and events
-//! to init scripts.
+//! Handles for the execution of effects: paths, the locks around nft and the eBPF loader, ubus, and
+//! events to init scripts.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -16,50 +16,48 @@ use crate::event::Event;
 use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
-/// Paths of files and sockets.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     pub(crate) socket: PathBuf,
-    /// Read only while ubus is down.
+    /// UCI file of the daemon, read only while ubus is down.
     pub(crate) config: PathBuf,
     pub(crate) leases: PathBuf,
-    /// Folder of files that other programs read at run time.
+    /// Folder of run-time files, some of them for other programs.
     pub(crate) run: PathBuf,
     /// Suricata's command socket.
     pub(crate) commands: PathBuf,
-    /// Rules that are installed with the daemon.
+    /// File of the Suricata rules that are installed with the daemon.
     pub(crate) own_rules: PathBuf,
 }
 
 impl Paths {
-    /// The alerts of the previous daemon.
+    /// Returns the file of the alerts that a daemon saves for the next one.
     pub(crate) fn alerts(&self) -> PathBuf {
         self.run.join("alerts")
     }
 
-    /// The generation of nftables' rules that this daemon has seen.
+    /// Returns the file of the generation of nftables' rules that this daemon has seen.
     pub(crate) fn generation(&self) -> PathBuf {
         self.run.join("rules")
     }
 }
 
-/// Handles of the daemon's surroundings.
 pub(crate) struct Io {
     pub(crate) paths: Paths,
     pub(crate) started: Instant,
     pub(crate) nft: NftCommand,
-    /// Held while nft runs: a block must not get lost while the table is replaced.
+    /// Held while nft runs, so that a block is not lost while the table is replaced.
     pub(crate) table_lock: Rc<Mutex<()>>,
-    /// Held while programs are attached, and while the queues of the WAN are changed: both add and
-    /// remove a clsact.
+    /// Held while programs are attached or the queues of the WAN change: both add and remove
+    /// clsact.
     pub(crate) programs_lock: Rc<Mutex<()>>,
-    /// For questions about routes; none until the first, and after a failure.
+    /// Socket for route lookups; `None` before the first one and after a failure.
     pub(crate) lookup: Rc<Mutex<Option<RouteLookup>>>,
     pub(crate) events: mpsc::Sender<Event>,
-    /// Passed on behind the events of conntrack that the kernel has sent until then.
+    /// For events that must follow all conntrack events that the kernel has sent before.
     pub(crate) behind_conntrack: mpsc::UnboundedSender<Event>,
     pub(crate) bus: Option<ubus::Handle>,
-    /// Types of Suricata's events that go to collectors.
+    /// Types of Suricata events that go to collectors.
     pub(crate) wanted_events: ips::WantedKinds,
 }
 
@@ -83,7 +81,7 @@ impl Io {
         }
     }
 
-    /// Starts an exchange over ubus; nothing while it is down: all is read when it is up again.
+    /// Starts an exchange over ubus. Skipped while ubus is down; reconnecting reads everything.
     pub(crate) fn with_bus<F: Future<Output = ()> + 'static>(
         &self,
         talk: impl FnOnce(ubus::Handle, mpsc::Sender<Event>) -> F,
@@ -93,7 +91,7 @@ impl Io {
         }
     }
 
-    /// Notifies an init script of an event. Without ubus it learns of it at its next start.
+    /// Notifies an init script of an event. Without ubus, the script acts on its next start.
     pub(crate) fn notify_service(&self, event: &'static str) {
         self.with_bus(move |bus, _| async move {
             if let Err(error) = connection::event(&bus, event).await {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's loop: routes events to the core, and its effects to the `run.rs` of each folder.
-//! Start and end, seconds without ubus after which the file is read, and how often an unread
-//! configuration is read again.
+//! The daemon's loop: passes events to the core and executes its effects with the `run.rs` of each
+//! folder. Also start and shutdown of the daemon.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,25 +29,25 @@ mod io;
 use inbox::Inbox;
 pub(crate) use io::{Io, Paths};
 
-/// ubus and rpcd come up within seconds of a boot; after this the file is read instead.
+/// Seconds after which the file is read if ubus or rpcd is missing; both start within seconds.
 const WITHOUT_BUS: u64 = 10;
 /// Seconds between attempts to read a configuration that could not be read yet.
 const READ_AGAIN: u64 = 3;
-/// Limits of the steps of the end: procd kills the daemon 5 s after it has asked it to end, and
-/// sending the last records takes a second.
+/// Timeouts of the shutdown steps. procd kills the daemon 5 s after SIGTERM, and sending the last
+/// records takes one second.
 const LOCKED_WITHIN: Duration = Duration::from_millis(500);
 const REMOVED_WITHIN: Duration = Duration::from_millis(1500);
 const DETACHED_WITHIN: Duration = Duration::from_secs(1);
-/// Seconds between readings of the offset of local time.
+/// Seconds between readings of the local time offset.
 const OFFSET_EVERY: u64 = 3600;
 
 pub(crate) struct Daemon {
     pub(crate) core: Core,
     pub(crate) io: Io,
     pub(crate) requests: Requests,
-    /// Somebody is subscribed to our notifications.
+    /// A client is subscribed to our notifications.
     pub(crate) subscribed: bool,
-    /// The configuration has not been read over this connection.
+    /// The configuration has not been read over the current ubus connection.
     pub(crate) unread: bool,
     pub(crate) alerts_notified: AlertsNotified,
     probe: ProbeControl,
@@ -57,7 +56,7 @@ pub(crate) struct Daemon {
     ticks: u64,
 }
 
-/// Runs until SIGTERM or SIGINT. Needs a `LocalSet`.
+/// Runs the daemon until SIGTERM or SIGINT. Needs a `LocalSet`.
 pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -68,7 +67,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     spawn_local(network::run::watch(events.clone()));
     let (behind_conntrack, behind) = mpsc::unbounded_channel();
     spawn_local(conntrack::run::watch(events.clone(), behind));
-    // Opened before the generation is read, so that no change in between is missed.
+    // Subscribe before reading the generation, so that no change in between is missed.
     let changes = offload::run::subscribe();
     spawn_local(offload::run::watch(changes, events.clone()));
     let known = offload::run::rules_are_known(&paths.generation()).await;
@@ -76,7 +75,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     if known {
         daemon.core.conntrack.flows_mut().trust_first_dump();
     }
-    // Flows that a rule acts on must not be offloaded before it is known.
+    // Read the rules first: a flow that a rule acts on must not be offloaded.
     let rules = offload::run::read_rules(&daemon.io.nft).await;
     daemon.core.start_with_rules(rules);
     daemon.start();
@@ -121,7 +120,7 @@ impl Daemon {
         }
     }
 
-    /// Starts the sources, and restores the state of the previous daemon.
+    /// Starts the event sources, and restores the state of the previous daemon.
     fn start(&mut self) {
         ips::run::start(&self.io, &self.probe);
         cpu::run::restore(&mut self.core.cpu);
@@ -157,7 +156,7 @@ impl Daemon {
         self.answer_for_network();
     }
 
-    /// Answers the requests whose wait for the network is over.
+    /// Answers the requests that need not wait for the network any longer.
     fn answer_for_network(&mut self) {
         let (known, now) = (self.core.network.is_known(), self.core.now.mono);
         for request in self.requests.network_read(known, now) {
@@ -166,7 +165,7 @@ impl Daemon {
         }
     }
 
-    /// An attempt to read the configuration has ended: requests that waited for it go on.
+    /// Handles the end of a reading of the configuration, and resumes the requests that waited.
     fn configuration_event(&mut self, event: configuration::Event) {
         self.unread &= matches!(event, configuration::Event::NotYet(_));
         let effects = self.core.configuration_event(event);
@@ -219,7 +218,7 @@ impl Daemon {
 
     fn second(&mut self) {
         self.set_clock();
-        // Daylight saving time begins or ends some day.
+        // Daylight saving time changes the offset.
         if self.ticks.is_multiple_of(OFFSET_EVERY) {
             self.offset_s = kernel::offset_s();
         }
@@ -236,12 +235,12 @@ impl Daemon {
         if self.unread && self.ticks.is_multiple_of(READ_AGAIN) {
             self.read_configuration();
         }
-        // Before the tick, which names the newest alert: subscribers notified of it need not ask.
+        // The tick names the newest alert, so notify first: subscribers then need not ask.
         self.notify_alerts();
         self.notify_tick();
     }
 
-    /// The next daemon does not know which bytes were reported, and reports only later growth.
+    /// Sends the last records to collectors: the next daemon reports only later growth.
     async fn send_last_records(&mut self, inbox: &mut Inbox) {
         self.set_clock();
         let (core, mut next) = (&mut self.core, 0);
@@ -251,7 +250,7 @@ impl Daemon {
         loop {
             tokio::select! {
                 () = &mut sent => return,
-                // Exporters, too, wait for their reports to be taken.
+                // Exporters block until their reports are received.
                 Some(_) = inbox.next() => {}
             }
         }
@@ -269,10 +268,10 @@ impl Daemon {
         self.send_last_records(inbox).await;
     }
 
-    /// Removes the table, the queues and the programs, gravest first, in the time that procd
-    /// leaves.
+    /// Removes the table, the queues and the programs, most important first, before procd's
+    /// deadline.
     async fn remove_all(&self) {
-        // nft may be loading the table right now.
+        // Wait for an nft that may be loading the table.
         let _guard = timeout(LOCKED_WITHIN, self.io.table_lock.lock()).await;
         match timeout(REMOVED_WITHIN, ruleset::remove(&self.io.nft)).await {
             Ok(Ok(())) => log::info!("shutting down; table inet fastpath is removed"),
@@ -284,7 +283,7 @@ impl Daemon {
     }
 }
 
-/// The present in Unix milliseconds.
+/// Returns the current time in Unix milliseconds.
 pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs of the doctor without a caller, and the summary of its last report: what triggers a run
-//! (`schedule.rs`), when the report is read, and why there is none. The checks are in crate
-//! `doctor`, which root runs.
+//! Runs the doctor without a caller, and summarizes its last report. The checks are in crate
+//! `doctor`, which runs as root.
 
 use std::time::Duration;
 
@@ -19,40 +18,40 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-/// After a report that could not be read.
+/// Retry interval for a report that could not be read.
 const RETRY: Duration = Duration::from_secs(60);
-/// Findings that `status` names; the others are only counted.
+/// Limit of the findings that `status` names; further ones are only counted.
 const MOST_NAMED: usize = 8;
 
-/// A call of the doctor has been answered.
+/// Answers to calls of the doctor.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A run: its refusal, or why the call failed.
+    /// A run has ended, or was refused.
     Ran(Result<(), Refused>),
-    /// The kept report, or why it could not be read.
+    /// The last report, or why it could not be read.
     Read(Result<Value, String>),
 }
 
 /// Why a run has no report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Others run checks.
+    /// Another run is under way.
     Busy,
-    /// For this reason.
+    /// The call or the run failed, for this reason.
     Failed(String),
 }
 
-/// A call of the doctor.
+/// Calls of the doctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Run all checks, at the lowest priority.
     Run,
-    /// Read the kept report.
+    /// Read the last report.
     Read,
 }
 
 config::coded! {
-    /// The reason that no report exists, or no newer one. `said` is of the doctor or of ubus.
+    /// Why there is no report, or no newer one. `said` is the text of the doctor or of ubus.
     pub enum ReportReason {
         First = "first", "The checks run for the first time some minutes after the start.";
         Running = "running", "The checks are running.";
@@ -60,37 +59,36 @@ config::coded! {
     }
 }
 
-/// When a file or folder was last changed: seconds and nanoseconds; none: it is not there.
+/// Modification time of a file or folder, in seconds and nanoseconds; `None` if it does not exist.
 pub(crate) type Mark = Option<(i64, i64)>;
 
-/// Once a second.
+/// Modification times, read once a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// The kept report.
+    /// The doctor's last report.
     pub(crate) report: Mark,
-    /// The files of the configuration: one was replaced.
+    /// Folder of the configuration; changes when one of its files is replaced.
     pub(crate) settings: Mark,
-    /// The change that waits: it was applied, confirmed or reverted.
+    /// Folder of the pending change; changes when it is applied, confirmed or rolled back.
     pub(crate) change: Mark,
 }
 
-/// The state of the doctor's runs.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     schedule: Schedule,
-    /// Those before; none: before the first reading.
+    /// The previous marks; `None` before the first reading.
     marks: Option<Marks>,
-    /// The report that was read, or is being read.
+    /// Mark of the report that was read or is being read.
     read: Mark,
-    /// It is not read before this.
+    /// Earliest time to read a report.
     not_before: Duration,
     last: Option<Report>,
     failure: Option<String>,
-    /// Engine, inspection and lines of the last second; empty before the first.
+    /// Engine, inspection and WANs of the last second; empty before the first.
     standing: String,
 }
 
-/// The last report, as `status` has it: without findings that have ended since.
+/// Summary of the last report in `status`, without findings that have ended since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Summary {
     pub(crate) at_ms: u64,
@@ -98,11 +96,11 @@ pub(crate) struct Summary {
     pub(crate) counts: Counts,
     /// The worst findings, without accepted ones and notes.
     worst: Vec<Named>,
-    /// Checks of the report whose finding has ended.
+    /// Checks of the report with findings that have ended since.
     ended: Vec<String>,
 }
 
-/// Checks by result.
+/// Number of checks by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) error: u64,
@@ -114,7 +112,7 @@ pub(crate) struct Counts {
     pub(crate) accepted: u64,
 }
 
-/// A finding, without its parts.
+/// Identity and title of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Named {
     id: String,
@@ -123,7 +121,7 @@ pub(crate) struct Named {
     title: String,
 }
 
-/// The part `doctor` of the answer of `status`.
+/// Field `doctor` in the answer of `status`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Doctor {
     last: Option<Summary>,
@@ -152,7 +150,7 @@ impl Finding {
         health::Severity::from_name(&self.named.severity).unwrap_or(health::Severity::Unknown)
     }
 
-    /// The number that counts this finding.
+    /// Returns the counter that includes this finding.
     fn count<'a>(&self, counts: &'a mut Counts) -> &'a mut u64 {
         use health::Severity::{Advice, Error, Info, Ok, Unknown, Warning};
         if !self.accepted.is_empty() {
@@ -174,7 +172,7 @@ impl Report {
         serde_json::from_value(report).map_err(|error| error.to_string())
     }
 
-    /// The summary without the findings of checks that `has_ended` names.
+    /// Returns the summary. Findings of checks for which `has_ended` is true count as ok.
     fn summary(&self, has_ended: impl Fn(&str) -> bool) -> Summary {
         use health::Severity::{Ok, Unknown};
         let mut counts = self.summary.clone();
@@ -209,7 +207,7 @@ impl State {
         Doctor { last, running, why: cause.text.clone(), cause }
     }
 
-    /// The configuration was read: it may accept other findings.
+    /// Requests the report again: a new configuration may accept other findings.
     pub(crate) fn read_again(&mut self) {
         self.read = None;
     }
@@ -234,19 +232,19 @@ impl State {
 }
 
 impl Core {
-    /// The answer of `status`, with the conditions of now.
+    /// Returns field `doctor` of `status`, for the current conditions.
     pub(crate) fn doctor_answer(&self, conditions: &[bus::health::Finding]) -> Doctor {
         self.doctor.answer(self.doctor_summary(conditions))
     }
 
-    /// The last report, with the conditions of now.
+    /// Returns the summary of the last report, for the current conditions.
     pub(crate) fn doctor_summary(&self, conditions: &[bus::health::Finding]) -> Option<Summary> {
         let report = self.doctor.last.as_ref()?;
         Some(report.summary(|id| self.has_ended(id, conditions)))
     }
 
-    /// Whether a finding of this check is over: the daemon judges it all the time, by the same
-    /// rule.
+    /// Returns true if a finding of this check has ended. Covers only checks that the daemon judges
+    /// continuously, by the same rule.
     fn has_ended(&self, id: &str, conditions: &[bus::health::Finding]) -> bool {
         match id {
             "accounting-off" | "conntrack-full" | "flowtable-differs" | "flowtable-fw4" => {
@@ -257,13 +255,13 @@ impl Core {
                 health::inspection(state.name()).is_none()
             }
             "latency-missing" => !self.latency.is_missing(),
-            // The daemon answers.
+            // The daemon is running if it answers.
             "system-daemon" => true,
             _ => false,
         }
     }
 
-    /// What the checks depend on besides the configuration.
+    /// Returns the state of the router that the checks depend on, besides the configuration.
     fn standing(&self) -> String {
         let engine = self.offload.flowtable().active().name();
         let inspection = self.ips.inspection().condition().state.name();
@@ -272,7 +270,7 @@ impl Core {
         format!("{engine} {inspection}{}", up.collect::<String>())
     }
 
-    /// Once a second.
+    /// Reads a new report, and starts a run if one is due. Called once a second.
     pub(crate) fn doctor_second(&mut self, marks: Marks) -> Vec<AnyEffect> {
         let now = self.now.mono;
         let cpus = self.sys.load();
@@ -309,10 +307,11 @@ impl Core {
             }
             Event::Read(report) => match report.and_then(Report::read) {
                 Ok(report) => {
-                    // A clock that was set meanwhile must not make it one of the future.
+                    // The clock may have been set back meanwhile, so saturate.
                     let age = now.unix_ms.saturating_sub(report.at_ms);
                     doctor.schedule.reported(now.mono, Duration::from_millis(age));
-                    // rpcd loses an answer now and then, after the report was written.
+                    // A newer report ends a failure: rpcd may lose the answer of a run that wrote a
+                    // report.
                     if doctor.last.as_ref().is_none_or(|last| last.at_ms < report.at_ms) {
                         doctor.failure = None;
                     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls `fastpath.doctor`, and sees that its report or the configuration has changed. The doctor
-//! runs as root, in a program of rpcd's; the daemon gets what every reader gets.
+//! Calls `fastpath.doctor`, and detects changes of its report and of the configuration. The doctor
+//! runs as root in a program of rpcd; the daemon gets the same answers as any client.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,14 +15,14 @@ use crate::event::Event as AnyEvent;
 use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
-/// The report, which only root reads.
+/// The doctor's report, which only root can read.
 const REPORT: &str = "/var/run/fastpath-doctor.json";
-/// uci and `fastpath.change` replace files there.
+/// Folder of UCI files, which uci and `fastpath.change` replace.
 const SETTINGS: &str = "/etc/config";
-/// Has a file while a change waits.
+/// Folder that has a file while a change is pending.
 const CHANGE: &str = "/var/run/fastpath-change";
 
-/// When each of them was last changed.
+/// Returns the modification times of report, configuration and pending change.
 pub(crate) fn marks() -> Marks {
     Marks { report: mark(REPORT), settings: mark(SETTINGS), change: mark(CHANGE) }
 }
@@ -33,7 +33,7 @@ fn mark(path: &str) -> Mark {
 
 pub(crate) fn execute(effect: &Effect, io: &Io) {
     let Some(bus) = io.bus.clone() else {
-        // A run is tried again; the report is read after the configuration.
+        // A failed run is retried, and a new configuration triggers reading the report.
         let event = match effect {
             Effect::Run => Event::Ran(Err(Refused::Failed("ubus is not reachable".to_owned()))),
             Effect::Read => return,

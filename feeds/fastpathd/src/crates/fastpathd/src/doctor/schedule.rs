@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When the doctor runs by itself: minutes after a start, daily, and after changes of the
-//! configuration; how long a busy router puts it off, and when it is tried again.
+//! Schedules the doctor's own runs: minutes after the start, daily, and after changes of the
+//! configuration or the router's state.
 
 use std::time::Duration;
 
-/// After a start: services and the WAN come up first.
+/// Delay of the first run, so that services and the WAN are up.
 const FIRST: Duration = Duration::from_secs(180);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// After the last of several changes, and at most after the first of them.
+/// Debounce of changes: delay after the last one, and longest delay after the first one.
 const SETTLED: Duration = Duration::from_secs(20);
 const LONGEST_SETTLING: Duration = Duration::from_secs(120);
-/// Share of all CPUs from which the router is busy with something more important, and for how long
-/// a run waits for that to end.
+/// Load of all CPUs, from 0 to 1, that postpones a run, and for how long at most.
 const BUSY: f64 = 0.9;
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// Pause between runs because of the router's state: a line that comes and goes must not keep the
-/// router busy.
+/// Shortest interval between runs that changes of the router's state trigger, so that a flapping
+/// WAN does not keep the router busy.
 const STATE_PAUSE: Duration = Duration::from_secs(600);
-/// After a run that failed, and after one that found another one under way.
+/// Retry intervals after a failed run, and after a run that found another one under way.
 const RETRY: Duration = Duration::from_secs(600);
 const AFTER_ANOTHER: Duration = Duration::from_secs(60);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// With a report.
+    /// The run wrote a report.
     Well,
-    /// Others run checks.
+    /// Another run was under way.
     Busy,
-    /// Without a report.
+    /// The run wrote no report.
     Failed,
 }
 
-/// Times are since the daemon started.
+/// Schedule of the doctor's runs. Times count from the daemon's start.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// The next run without a change.
+    /// Time of the next run if nothing changes.
     next: Duration,
-    /// The first and the last change since the last run began.
+    /// First and last change of the configuration since the last run began.
     changes: Option<(Duration, Duration)>,
-    /// The last change of the router's state since the last run began, and when that was.
+    /// Last change of the router's state since the last run began.
     state_change: Option<Duration>,
     began: Option<Duration>,
-    /// Not before this.
+    /// Earliest time of the next run.
     not_before: Duration,
     running: bool,
 }
@@ -65,26 +64,26 @@ impl Schedule {
         self.running
     }
 
-    /// The configuration has changed.
+    /// Notes a change of the configuration.
     pub(crate) fn changed(&mut self, now: Duration) {
         let (first, _) = self.changes.unwrap_or((now, now));
         self.changes = Some((first, now));
     }
 
-    /// Engine, inspection or a line has changed its state. The first run sees what the start
-    /// brings.
+    /// Notes a changed state of engine, inspection or a WAN. Ignored before the first run, which
+    /// covers the changes of the start.
     pub(crate) fn state_changed(&mut self, now: Duration) {
         self.state_change = (now >= FIRST).then_some(now);
     }
 
-    /// There is a report of a run that began so long ago, by the daemon or at a request.
+    /// Notes a report of a run that began `age` ago, whether the daemon or a client started it.
     pub(crate) fn reported(&mut self, now: Duration, age: Duration) {
         self.next = (now + DAY).saturating_sub(age).max(FIRST);
         self.changes = self.changes.filter(|(_, last)| *last + age > now);
         self.state_change = self.state_change.filter(|at| *at + age > now);
     }
 
-    /// Once a second, with the load of all CPUs: whether a run begins now.
+    /// Returns true if a run begins now. `load` is the load of all CPUs. Called once a second.
     pub(crate) fn begins(&mut self, now: Duration, load: f64) -> bool {
         let settled =
             self.changes.map(|(first, last)| (last + SETTLED).min(first + LONGEST_SETTLING));
@@ -104,7 +103,7 @@ impl Schedule {
         true
     }
 
-    /// The run has ended.
+    /// Notes the end of a run, and schedules a retry if it wrote no report.
     pub(crate) fn ended(&mut self, now: Duration, how: Ended) {
         self.running = false;
         let pause = match how {

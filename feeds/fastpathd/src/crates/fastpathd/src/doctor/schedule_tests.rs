@@ -5,14 +5,14 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 const IDLE: f64 = 0.1;
 
-/// The second from `from` in which a run begins, at such a load; none within two days.
+/// Returns when a run begins from `from` on, at this load; `None` if not within two days.
 fn begins(schedule: &mut Schedule, from: Duration, load: f64) -> Option<Duration> {
     (0..2 * 24 * 3600)
         .map(|second| from + Duration::from_secs(second))
         .find(|now| schedule.begins(*now, load))
 }
 
-/// One that has just run by itself after the start.
+/// Returns a schedule after its first run, and when that run began.
 fn after_the_first() -> (Schedule, Duration) {
     let mut schedule = Schedule::default();
     let now = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
@@ -22,14 +22,14 @@ fn after_the_first() -> (Schedule, Duration) {
 }
 
 #[test]
-fn it_runs_minutes_after_the_start_and_then_daily() {
+fn the_doctor_runs_minutes_after_the_start_and_then_daily() {
     let (mut schedule, now) = after_the_first();
     assert_eq!(now, FIRST);
     assert_eq!(begins(&mut schedule, now, IDLE), Some(now + DAY));
 }
 
 #[test]
-fn a_new_daemon_goes_by_the_report_of_the_one_before() {
+fn a_new_daemon_schedules_by_the_report_of_the_previous_one() {
     let mut schedule = Schedule::default();
     schedule.reported(SECOND, DAY / 2);
     assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(SECOND + DAY / 2));
@@ -39,7 +39,7 @@ fn a_new_daemon_goes_by_the_report_of_the_one_before() {
 }
 
 #[test]
-fn it_runs_once_after_several_changes() {
+fn the_doctor_runs_once_after_several_changes() {
     let (mut schedule, now) = after_the_first();
     let at = now + 100 * SECOND;
     schedule.changed(at);
@@ -54,7 +54,7 @@ fn it_runs_once_after_several_changes() {
 }
 
 #[test]
-fn changes_without_end_do_not_put_it_off_for_ever() {
+fn endless_changes_do_not_postpone_a_run_forever() {
     let (mut schedule, now) = after_the_first();
     let at = now + 100 * SECOND;
     let begun = (0..1000).map(|second| at + Duration::from_secs(second)).find(|now| {
@@ -65,7 +65,7 @@ fn changes_without_end_do_not_put_it_off_for_ever() {
 }
 
 #[test]
-fn a_change_during_a_run_has_a_run_of_its_own() {
+fn a_change_during_a_run_triggers_another_run() {
     let (mut schedule, now) = after_the_first();
     schedule.changed(now + 10 * SECOND);
     let begun = begins(&mut schedule, now, IDLE).unwrap();
@@ -78,7 +78,7 @@ fn a_change_during_a_run_has_a_run_of_its_own() {
 }
 
 #[test]
-fn a_report_that_somebody_asked_for_after_the_change_is_enough() {
+fn a_requested_report_after_a_change_replaces_the_scheduled_run() {
     let (mut schedule, now) = after_the_first();
     let changed = now + 10 * SECOND;
     schedule.changed(changed);
@@ -88,7 +88,7 @@ fn a_report_that_somebody_asked_for_after_the_change_is_enough() {
 }
 
 #[test]
-fn a_busy_router_puts_it_off_but_not_for_long() {
+fn a_busy_router_postpones_a_run_for_a_limited_time() {
     let mut schedule = Schedule::default();
     assert!(!schedule.begins(FIRST, BUSY));
     assert!(schedule.begins(FIRST + SECOND, IDLE), "as soon as it is not");
@@ -97,7 +97,7 @@ fn a_busy_router_puts_it_off_but_not_for_long() {
 }
 
 #[test]
-fn one_that_failed_is_tried_again() {
+fn a_failed_run_is_retried() {
     for (how, pause) in [(Ended::Failed, RETRY), (Ended::Busy, AFTER_ANOTHER)] {
         let mut schedule = Schedule::default();
         let begun = begins(&mut schedule, Duration::ZERO, IDLE).unwrap();
@@ -108,7 +108,7 @@ fn one_that_failed_is_tried_again() {
 }
 
 #[test]
-fn a_line_that_comes_and_goes_runs_no_check_after_the_other() {
+fn a_flapping_wan_does_not_trigger_one_run_after_another() {
     let mut schedule = Schedule::default();
     schedule.state_changed(SECOND);
     assert_eq!(begins(&mut schedule, SECOND, IDLE), Some(FIRST), "the start changes every state");

@@ -41,7 +41,7 @@ const RUN: AnyEffect = AnyEffect::Doctor(Effect::Run);
 const READ: AnyEffect = AnyEffect::Doctor(Effect::Read);
 
 #[test]
-fn before_the_first_run_there_is_a_reason() {
+fn status_explains_why_there_is_no_report() {
     let mut core = core();
     assert_eq!(effects(&mut core, 1, Marks::default()), []);
     let said = doctor(&mut core);
@@ -55,9 +55,9 @@ fn before_the_first_run_there_is_a_reason() {
     assert_eq!((&said["running"], &said["last"]), (&json!(false), &Value::Null));
 }
 
-/// Page, command line and metrics show this one list.
+/// Page, command line and metrics all show this list.
 #[test]
-fn a_finding_that_has_ended_is_no_finding_any_more() {
+fn findings_that_have_ended_are_not_reported() {
     let ids = ["accounting-off", "flowtable-differs", "ips-away", "latency-missing"];
     let mut findings: Vec<Value> = ids.iter().map(|id| finding(id, "error", &[])).collect();
     findings.extend([
@@ -84,7 +84,7 @@ fn a_finding_that_has_ended_is_no_finding_any_more() {
         let named = said["worst"].as_array().unwrap().iter();
         named.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
     };
-    // Inspection starts, and latency waits for the network.
+    // Inspection is still starting, and latency control waits for the network.
     let still = ["ips-away", "latency-missing", "system-wan-open"];
     assert_eq!(worst(&said), still);
     assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(3), &json!(7)));
@@ -96,9 +96,9 @@ fn a_finding_that_has_ended_is_no_finding_any_more() {
     assert_eq!((&said["counts"]["error"], &said["counts"]["ok"]), (&json!(1), &json!(9)));
 }
 
-/// The state of the router changes without its configuration.
+/// The WAN goes down without a change of the configuration.
 #[test]
-fn a_change_of_state_runs_the_checks_again() {
+fn a_change_of_the_routers_state_triggers_a_run() {
     let mut core = crate::fixture::running();
     effects(&mut core, 1, marks(1));
     core.doctor_event(Event::Read(Ok(report(1_001_000))));
@@ -112,7 +112,7 @@ fn a_change_of_state_runs_the_checks_again() {
 }
 
 #[test]
-fn a_new_report_is_read_whoever_asked_for_it() {
+fn a_new_report_is_read_no_matter_who_requested_it() {
     let mut core = core();
     assert_eq!(effects(&mut core, 1, marks(1)), [READ]);
     assert_eq!(effects(&mut core, 2, marks(1)), [], "once");
@@ -134,7 +134,7 @@ fn a_new_report_is_read_whoever_asked_for_it() {
 }
 
 #[test]
-fn a_report_that_cannot_be_read_leaves_the_one_before_and_is_read_later() {
+fn an_unreadable_report_keeps_the_previous_one_and_is_retried() {
     let mut core = core();
     core.doctor_event(Event::Read(Ok(report(1_000_000))));
     for unreadable in [Ok(json!({"findings": "many"})), Err("no rpcd".to_owned())] {
@@ -147,7 +147,7 @@ fn a_report_that_cannot_be_read_leaves_the_one_before_and_is_read_later() {
 }
 
 #[test]
-fn a_failure_is_over_with_the_next_report() {
+fn a_newer_report_ends_the_failure_of_a_run() {
     let mut core = core();
     core.doctor_event(Event::Read(Ok(report(1_000_000))));
     core.doctor_event(Event::Ran(Err(Refused::Failed("lost".to_owned()))));
@@ -158,7 +158,7 @@ fn a_failure_is_over_with_the_next_report() {
 }
 
 #[test]
-fn a_new_configuration_may_accept_other_findings() {
+fn a_new_configuration_has_the_report_read_again() {
     let mut core = core();
     effects(&mut core, 1, marks(1));
     core.configuration_read(&configuration("off"));
@@ -166,7 +166,7 @@ fn a_new_configuration_may_accept_other_findings() {
 }
 
 #[test]
-fn each_end_of_a_change_and_each_file_is_followed_by_a_run() {
+fn a_run_follows_each_change_and_each_replaced_file() {
     let of = |change: i64, settings: i64| Marks {
         change: Some((change, 0)),
         settings: Some((settings, 0)),
@@ -186,7 +186,7 @@ fn each_end_of_a_change_and_each_file_is_followed_by_a_run() {
 }
 
 #[test]
-fn the_schema_lists_all_codes() {
+fn the_schema_lists_all_report_reasons() {
     let schema: Value =
         serde_json::from_str(include_str!("../../../../schema/types.json")).unwrap();
     let codes = &schema["$defs"]["DoctorState"]["properties"]["cause"]["properties"]["code"];

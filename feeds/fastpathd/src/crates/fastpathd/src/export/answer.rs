@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `exports`.
+//! Builds the answer of `exports`.
 
 use config::Cause;
 use serde::Serialize;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Records at the daemon's end, about the growth of all flows since their last ones. How long the
-//! end waits for them to be sent.
+//! Exports the last records at shutdown, about the growth of all flows since their last record.
 
 use std::time::Duration;
 
@@ -11,14 +10,14 @@ use crate::core::Core;
 use crate::export::run::{Exporters, QUEUE_MOST, Shared};
 use crate::export::{ExportState, Serial};
 
-/// procd waits 5 s for the daemon, and the rules have to be removed in that time.
+/// Timeout for the last records: procd waits 5 s, in which the rules have to be removed, too.
 pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(1);
-/// Flows whose records are made at a time: a small part of a queue.
+/// Flows per batch of records, a small part of a queue.
 const FLOWS: usize = 2000;
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl Core {
-    /// Collectors that read flow records.
+    /// Returns the collectors that are receiving flow records.
     pub(crate) fn reading_records(&self) -> Vec<Serial> {
         let reads = |one: &&super::Export| {
             let progress = &one.progress;
@@ -28,8 +27,8 @@ impl Core {
         self.export.exports.iter().filter(reads).map(|export| export.serial).collect()
     }
 
-    /// The last records of some flows, of those from place `next` of the table on; `None`: that was
-    /// all.
+    /// Returns the last records of the next batch of flows, from index `next` of the table on;
+    /// `None` after the last batch.
     pub(crate) fn last_records(&mut self, next: &mut usize) -> Option<Queue> {
         let now = self.now;
         let flows = self.conntrack.flows_mut();
@@ -44,8 +43,8 @@ impl Core {
 }
 
 impl Exporters {
-    /// Sends all that `more` has, and what waits, to these collectors; others may miss it. Ends
-    /// when the kernel has it, or after this time.
+    /// Flushes `more` and the queues to these collectors only. Returns when the kernel has
+    /// everything, or after this time.
     pub(crate) async fn finish(
         &self,
         serials: &[Serial],

@@ -10,7 +10,7 @@ use crate::export::run::tests::{Bench, LONG, Received, in_loop, receive, receive
 use crate::export::{Event, Progress};
 use crate::fixture::{configuration, established, running};
 
-/// So many records in parts, as the table makes them.
+/// Returns `rest` records in batches, as the flow table makes them.
 fn parts(mut rest: u64) -> impl FnMut() -> Option<Queue> {
     move || {
         let part = rest.min(FLOWS as u64);
@@ -19,9 +19,9 @@ fn parts(mut rest: u64) -> impl FnMut() -> Option<Queue> {
     }
 }
 
-/// Far more than a queue has places for, and the collector does not read for some time.
+/// More records than fit a queue, and a collector that does not read for some time.
 #[test]
-fn the_last_records_are_sent_before_the_end() {
+fn the_last_records_are_sent_at_shutdown() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -49,16 +49,16 @@ fn the_last_records_are_sent_before_the_end() {
 }
 
 #[test]
-fn the_end_does_not_wait_for_a_collector_that_does_not_read() {
+fn shutdown_does_not_wait_for_a_collector_that_does_not_read() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
         let _stream = listener.accept().await.unwrap();
         bench.up().await;
-        // More than the buffers of both sockets.
+        // More than the buffers of both sockets hold.
         let ended = timeout(LONG, bench.finished(SENT_WITHIN, parts(u64::MAX))).await;
         ended.expect("an end");
-        // Nothing listens there, or nobody wants records.
+        // No exporter has this serial number.
         timeout(SENT_WITHIN, bench.exporters.finish(&[7], LONG, parts(u64::MAX)))
             .await
             .expect("an end");
@@ -66,7 +66,7 @@ fn the_end_does_not_wait_for_a_collector_that_does_not_read() {
 }
 
 #[test]
-fn flows_that_go_on_have_a_last_record() {
+fn open_flows_have_a_last_record_at_shutdown() {
     let mut core = running();
     let mut values = configuration("flowtable");
     values["store"] = json!({".type": "export", ".name": "store", "host": "192.0.2.10"});

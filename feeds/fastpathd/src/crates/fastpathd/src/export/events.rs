@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The messages of an exporter of events, one for each. An event counts as sent when the kernel of
-//! the server has acknowledged it and the connection has lasted.
+//! The messages of an event exporter, one per event. An event counts as sent after the collector's
+//! kernel has acknowledged it and the connection has lasted for some time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,30 +9,29 @@ use logs::{Queue, Settings};
 
 use crate::export::outbox::CONFIRMED_AFTER;
 
-/// A relay on the router accepts a connection first, and closes it if its own one to the collector
-/// fails within this time. The limits of docs/fleet/logs/stunnel.conf are shorter.
+/// A relay on the router accepts a connection first, and closes it within this time if its own
+/// connection to the collector fails. The limits of docs/fleet/logs/stunnel.conf are shorter.
 const RELAY_CONNECTED_AFTER: Duration = Duration::from_secs(15);
 
-/// The messages of an exporter of events.
 #[derive(Debug)]
 pub(super) struct EventOutbox {
-    /// How long a connection has to last until its events are confirmed.
+    /// How long a connection has to last before its events are confirmed.
     pub(super) lasts: Duration,
-    /// When it began.
+    /// Start of the connection.
     begun: Duration,
-    /// The router's name.
+    /// Host name of the router.
     host: Option<String>,
-    /// The message being sent, and its bytes that are sent.
+    /// The message being sent, and the number of its bytes that are sent.
     message: Vec<u8>,
     at: usize,
-    /// Bytes that the connection has taken, and how many of them were acknowledged.
+    /// Bytes that the connection has accepted, and bytes that were acknowledged.
     taken: u64,
     acknowledged: u64,
-    /// When the last of them were.
+    /// Time of the last acknowledgement.
     acknowledged_at: Duration,
-    /// When the events were sent that are not confirmed, and the bytes up to their ends.
+    /// Unconfirmed events: when each was sent, and the bytes sent up to its end.
     unconfirmed: VecDeque<(Duration, u64)>,
-    /// Events that are confirmed.
+    /// Number of confirmed events.
     pub(super) sent: u64,
 }
 
@@ -53,7 +52,7 @@ impl EventOutbox {
         }
     }
 
-    /// Begins another connection. Events that are not confirmed are sent again.
+    /// Begins another connection. Unconfirmed events are sent again.
     pub(super) fn restart(&mut self, queue: &mut Queue, now: Duration) {
         self.begun = now;
         queue.rewind();
@@ -64,13 +63,13 @@ impl EventOutbox {
         self.name_host();
     }
 
-    /// The connection has ended: time does not confirm its events any more.
+    /// Handles the end of the connection, after which time no longer confirms its events.
     pub(super) fn refused(&mut self, queue: &mut Queue, now: Duration) {
         self.confirm(queue, now);
         self.unconfirmed.clear();
     }
 
-    /// The router's name may change while it runs.
+    /// Updates the router's name, which may change at run time.
     pub(super) fn name_host(&mut self) {
         let name = rustix::system::uname();
         let name = name.nodename().to_str().ok().and_then(logs::host_name);
@@ -79,13 +78,13 @@ impl EventOutbox {
         }
     }
 
-    /// For so long the kernel of the server has acknowledged nothing.
+    /// Returns how long the collector's kernel has owed an acknowledgement.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
         let first = self.unconfirmed.iter().find(|(_, end)| *end > self.acknowledged);
         first.map_or(Duration::ZERO, |(at, _)| now.saturating_sub((*at).max(self.acknowledged_at)))
     }
 
-    /// The bytes to send next; `None`: nothing to send now.
+    /// Returns the bytes to send next; `None` if there are none.
     pub(super) fn next(&mut self, queue: &Queue) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue) {
             return None;
@@ -102,7 +101,7 @@ impl EventOutbox {
         line.is_some()
     }
 
-    /// So many bytes of the message are sent.
+    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, queue: &mut Queue, bytes: usize, now: Duration) {
         self.at = (self.at + bytes).min(self.message.len());
         self.taken += bytes as u64;
@@ -116,7 +115,7 @@ impl EventOutbox {
         self.confirm(queue, now);
     }
 
-    /// So many of the bytes that the connection has taken were not acknowledged yet.
+    /// Notes how many of the accepted bytes were not acknowledged yet.
     pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
         let acknowledged = self.taken.saturating_sub(bytes);
         if acknowledged > self.acknowledged {
@@ -125,8 +124,8 @@ impl EventOutbox {
         }
     }
 
-    /// Syslog has no answers: the acknowledgements of TCP count, and that a collector that ends
-    /// closes the connection.
+    /// Confirms events. Syslog has no answers, so TCP's acknowledgements count, and a collector
+    /// that ends closes the connection.
     pub(super) fn confirm(&mut self, queue: &mut Queue, now: Duration) {
         if now < self.begun + self.lasts {
             return;

@@ -4,7 +4,7 @@ use ips::{EventKind, EventLine};
 
 use super::*;
 
-/// Settings as the configuration says them.
+/// Parses settings from a section of the configuration.
 pub(in crate::export) fn settings(
     kind: &str,
     host: &str,
@@ -37,7 +37,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Sends all that may be sent, in pieces of some bytes, and returns it.
+/// Sends all messages in pieces of some bytes, and returns them.
 fn send(outbox: &mut EventOutbox, queue: &mut Queue, at: Duration) -> String {
     let mut all = Vec::new();
     while let Some(message) = outbox.next(queue) {
@@ -54,7 +54,7 @@ fn numbers(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
+fn syslog_events_count_as_sent_after_the_connection_has_lasted() {
     let (mut outbox, mut queue) = outbox("192.0.2.10");
     assert_eq!(numbers(&send(&mut outbox, &mut queue, ms(0))), ["0", "1", "2"]);
     outbox.confirm(&mut queue, ms(499));
@@ -65,7 +65,7 @@ fn events_for_syslog_are_sent_when_the_connection_has_lasted() {
 }
 
 #[test]
-fn events_that_are_not_confirmed_are_sent_again() {
+fn unconfirmed_events_are_sent_again() {
     let (mut outbox, mut queue) = outbox("192.0.2.10");
     let first = outbox.next(&queue).unwrap().len();
     outbox.written(&mut queue, first, ms(0));
@@ -83,7 +83,7 @@ fn events_that_are_not_confirmed_are_sent_again() {
     assert_eq!((outbox.sent, queue.len()), (3, 0));
 }
 
-/// A collector that is gone without a message, or does not read.
+/// The collector is gone without closing the connection, or does not read.
 #[test]
 fn events_that_are_not_acknowledged_are_not_confirmed() {
     let (mut outbox, mut queue) = outbox("192.0.2.10");
@@ -104,9 +104,9 @@ fn events_that_are_not_acknowledged_are_not_confirmed() {
     }
 }
 
-/// It accepts connections while it cannot reach the collector.
+/// A relay accepts connections even while it cannot reach the collector.
 #[test]
-fn a_relay_that_closes_the_connection_has_sent_nothing() {
+fn events_are_not_confirmed_if_a_relay_closes_the_connection() {
     let (mut outbox, mut queue) = outbox("127.0.0.1");
     send(&mut outbox, &mut queue, ms(0));
     outbox.confirm(&mut queue, ms(14_999));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The messages of an exporter, flow records or events of Suricata, as the transports need them.
+//! Common interface of flow records and Suricata's events for the transports.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::export::events::EventOutbox;
 use crate::export::outbox::{CONFIRMED_AFTER, Outbox, Permit};
 use crate::export::run::{Shared, unix_s};
 
-/// The messages of an exporter.
+/// Source of an exporter's messages.
 #[derive(Debug)]
 pub(super) enum Feed {
     /// Flow records.
@@ -33,7 +33,7 @@ impl Feed {
         }
     }
 
-    /// How long a connection has to last until the collector counts as reached.
+    /// Returns how long a connection has to last before the collector counts as reached.
     pub(super) fn lasts(&self) -> Duration {
         match self {
             Self::Records(_) => CONFIRMED_AFTER,
@@ -41,7 +41,7 @@ impl Feed {
         }
     }
 
-    /// The collector's kernel owes an acknowledgement for so long.
+    /// Returns how long the collector's kernel has owed an acknowledgement.
     pub(super) fn unanswered_for(&self, now: Duration) -> Duration {
         match self {
             Self::Records(_) => Duration::ZERO,
@@ -49,7 +49,7 @@ impl Feed {
         }
     }
 
-    /// Templates are sent next.
+    /// Schedules the templates to be sent next.
     pub(super) fn repeat_templates(&mut self) {
         match self {
             Self::Records(outbox) => outbox.repeat_templates(),
@@ -57,7 +57,7 @@ impl Feed {
         }
     }
 
-    /// New names: of devices, of the router.
+    /// Updates the names of devices, or of the router.
     pub(super) fn rename(&mut self, shared: &Shared) {
         match self {
             Self::Records(outbox) => {
@@ -69,7 +69,7 @@ impl Feed {
         }
     }
 
-    /// The bytes to send next, or `None` if nothing is due. Events are sent without delay.
+    /// Returns the bytes to send next, or `None` if nothing is due. Events are sent without delay.
     pub(super) fn next(&mut self, shared: &Shared, permit: Permit) -> Option<&[u8]> {
         match self {
             Self::Records(outbox) => outbox.next(&mut shared.queue.borrow_mut(), unix_s(), permit),
@@ -77,7 +77,7 @@ impl Feed {
         }
     }
 
-    /// So many bytes of the message are sent.
+    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, shared: &Shared, bytes: usize, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.written(bytes, now),
@@ -85,7 +85,7 @@ impl Feed {
         }
     }
 
-    /// So many of the bytes that the connection has taken were not acknowledged yet.
+    /// Notes how many of the accepted bytes were not acknowledged yet.
     pub(super) fn unacknowledged(&mut self, bytes: u64, now: Duration) {
         match self {
             Self::Records(_) => {}
@@ -93,7 +93,7 @@ impl Feed {
         }
     }
 
-    /// The connection has lasted until now.
+    /// Confirms messages, because the connection has lasted until now.
     pub(super) fn confirm(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.confirm(now),
@@ -101,7 +101,7 @@ impl Feed {
         }
     }
 
-    /// The connection has ended.
+    /// Handles the end of the connection.
     pub(super) fn refused(&mut self, shared: &Shared, now: Duration) {
         match self {
             Self::Records(outbox) => outbox.refused(now),
@@ -116,7 +116,7 @@ impl Feed {
         }
     }
 
-    /// Those that the queue had a place for.
+    /// Returns the number of refused records. Excludes records that a full queue dropped.
     pub(super) fn lost(&self) -> u64 {
         match self {
             Self::Records(outbox) => outbox.lost,
@@ -124,7 +124,7 @@ impl Feed {
         }
     }
 
-    /// Records or events that are in neither count yet.
+    /// Returns the records or events that count as neither sent nor lost yet.
     pub(super) fn waiting(&self, shared: &Shared) -> u64 {
         match self {
             Self::Records(outbox) => shared.queue.borrow().len() as u64 + outbox.open(),

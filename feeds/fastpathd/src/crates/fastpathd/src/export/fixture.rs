@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A collector's settings and records, for the tests of this folder.
+//! Settings and records of a collector, for the tests of this folder.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ pub(super) fn settings(protocol: Protocol, collector: SocketAddr) -> Settings {
     }
 }
 
-/// So many records, by their numbers from 0 on.
+/// Returns a queue of `records` records, numbered from 0.
 pub(super) fn queue(records: u64) -> Queue {
     let ends = Ends {
         src: "10.10.10.10".parse().unwrap(),

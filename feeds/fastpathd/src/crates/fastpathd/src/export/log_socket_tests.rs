@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exporters of events and collectors of logs over the loopback device.
+//! Tests event exporters with log collectors over the loopback device.
 
 use ips::{EventKind, EventLine};
 use tokio::io::AsyncReadExt;
@@ -28,7 +28,7 @@ impl Collector {
         timeout(LONG, self.listener.accept()).await.unwrap().unwrap().0
     }
 
-    /// Alerts and flows by turns, of so many bytes.
+    /// Passes alerts and flows in turn to the exporter, each of `size` bytes.
     fn hand_on(&self, numbers: std::ops::Range<usize>, size: usize) {
         let lines: Vec<EventLine> = numbers
             .map(|number| {
@@ -41,7 +41,7 @@ impl Collector {
     }
 }
 
-/// A message with its length before it.
+/// Reads a syslog message with its length prefix.
 async fn syslog(stream: &mut TcpStream) -> String {
     let mut length = String::new();
     loop {
@@ -84,7 +84,7 @@ fn a_collector_that_restarts_gets_all_events() {
     });
 }
 
-/// Whatever has no place is counted, and all others arrive once it reads again.
+/// Events that do not fit are counted, and all others arrive once the collector reads again.
 #[test]
 fn a_collector_that_does_not_read_loses_events() {
     in_loop(async {
@@ -92,7 +92,7 @@ fn a_collector_that_does_not_read_loses_events() {
         let mut stream = collector.accept().await;
         collector.bench.up().await;
         let mut made = 0;
-        // Losses begin when the buffers are full; that it does not read is noticed later.
+        // Losses begin when the buffers are full, before the collector counts as stalled.
         while collector.bench.last.reason != Some(ExportReason::Stalled) {
             collector.hand_on(made..made + 20, 50_000);
             made += 20;
@@ -116,7 +116,7 @@ fn a_collector_that_does_not_read_loses_events() {
                 numbers.insert(number(&syslog(&mut stream).await));
             }
         };
-        // An exporter whose reports are not taken does not go on.
+        // An exporter blocks while nobody receives its reports.
         tokio::join!(read, collector.bench.until("sent", |progress| progress.sent == arriving));
         assert_eq!(numbers.len() as u64, arriving);
         let Progress { lost, queued, .. } = collector.bench.last;
@@ -124,7 +124,7 @@ fn a_collector_that_does_not_read_loses_events() {
     });
 }
 
-/// Whole messages of syslog.
+/// Returns the number of whole syslog messages.
 fn whole(mut bytes: &[u8]) -> usize {
     let mut messages = 0;
     while let Some(space) = bytes.iter().position(|byte| *byte == b' ') {
@@ -135,9 +135,9 @@ fn whole(mut bytes: &[u8]) -> usize {
     messages
 }
 
-/// A receive buffer is all that the collector's kernel takes for a program that does not read.
+/// The kernel of a collector that does not read accepts only one receive buffer of data.
 #[test]
-fn events_that_were_not_acknowledged_are_sent_again() {
+fn unacknowledged_events_are_sent_again() {
     in_loop(async {
         let mut collector = Collector::new("").await;
         rustix::net::sockopt::set_socket_recv_buffer_size(&collector.listener, 8192).unwrap();
@@ -158,7 +158,7 @@ fn events_that_were_not_acknowledged_are_sent_again() {
     });
 }
 
-/// The time until the next attempt confirms nothing.
+/// The pause before the next attempt does not confirm events.
 #[test]
 fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     in_loop(async {
@@ -176,9 +176,9 @@ fn events_of_a_connection_that_ended_too_early_are_sent_again() {
     });
 }
 
-/// A relay whose collector is away accepts connections and ends them.
+/// A relay without its collector accepts connections and closes them.
 #[test]
-fn a_collector_that_accepts_and_fails_is_never_up() {
+fn a_collector_that_accepts_and_closes_connections_is_never_up() {
     in_loop(async {
         let mut collector = Collector::new("").await;
         collector.hand_on(0..1, 10);
@@ -192,9 +192,9 @@ fn a_collector_that_accepts_and_fails_is_never_up() {
     });
 }
 
-/// Events of other types are not copied.
+/// Events of other types are not copied from Suricata.
 #[test]
-fn types_that_collectors_take_are_wanted() {
+fn only_event_types_that_collectors_take_are_wanted() {
     in_loop(async {
         let none = std::path::PathBuf::new;
         let paths = crate::daemon::Paths {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Export of flow records and of Suricata's events: which collectors are served, what they get, and
-//! their progress. The tasks that hold the sockets are in `run.rs`, `udp.rs` and `tcp.rs`.
+//! Exports flow records and Suricata's events: selects collectors and their data, and keeps their
+//! progress. `run.rs`, `udp.rs` and `tcp.rs` have the tasks that own the sockets.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,32 +33,31 @@ pub(crate) use progress::{ExportReason, ExportState, Progress};
 pub(crate) use settings::Settings;
 use way::Ways;
 
-/// An event of an exporter.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Counts, state or reason have changed.
+    /// Counts, state or reason of an exporter have changed.
     Progress(Serial, Progress),
 }
 
-/// An order to the exporters.
+/// A request to the exporters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
-    /// Exporters that are to run; all others end.
+    /// Run exactly these exporters.
     Run(Vec<(Serial, Settings)>),
-    /// Records for collectors of flows.
+    /// Send records to the collectors of flows.
     Send(Queue),
-    /// Events of Suricata for those of logs.
+    /// Forward events of Suricata to the collectors of logs.
     HandOn(Vec<EventLine>),
-    /// Numbers and names of the devices.
+    /// Set indexes and names of the devices.
     Interfaces(Interfaces),
-    /// Devices that messages may leave by.
+    /// Set the devices that messages may leave by.
     Ways(Ways),
 }
 
 /// Distinguishes an exporter from earlier ones with other settings.
 pub(crate) type Serial = u64;
 
-/// Numbers and names of devices.
+/// Indexes and names of devices.
 pub(crate) type Interfaces = Rc<[(u32, Rc<str>)]>;
 
 /// A collector of the configuration.
@@ -69,13 +68,12 @@ struct Export {
     progress: Progress,
 }
 
-/// The collectors of the configuration.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     exports: Vec<Export>,
     /// Serial number of the last exporter.
     last: Serial,
-    /// As the exporters know them.
+    /// Devices as last sent to the exporters.
     interfaces: Interfaces,
     ways: Option<Ways>,
 }
@@ -89,7 +87,7 @@ impl State {
         self.enabled().filter_map(Settings::of_flows)
     }
 
-    /// The same records go to all collectors, so the shortest timeouts count.
+    /// Returns the shortest timeouts, because all collectors get the same records.
     fn timeouts(&self) -> Option<RecordTimeouts> {
         let seconds = |of: fn(&ipfix::Settings) -> u32| {
             self.of_flows().map(of).min().map(|seconds| Duration::from_secs(seconds.into()))
@@ -113,7 +111,7 @@ impl Core {
         }
     }
 
-    /// Exporters whose settings stay are kept, with their counts.
+    /// Applies settings. Keeps exporters with unchanged settings, and their counts.
     pub(crate) fn configure_export(&mut self, settings: &[Settings]) -> Option<AnyEffect> {
         let state = &mut self.export;
         if state.exports.iter().map(|export| &export.settings).eq(settings) {
@@ -139,7 +137,7 @@ impl Core {
         Some(AnyEffect::Export(Effect::Run(run)))
     }
 
-    /// The records that conntrack's entries and events have caused.
+    /// Sends the records that conntrack's entries and events have caused.
     pub(crate) fn export_records(&mut self) -> Option<AnyEffect> {
         let records = self.conntrack.flows_mut().records();
         (!records.is_empty()).then(|| AnyEffect::Export(Effect::Send(self.encoded(&records))))
@@ -155,7 +153,7 @@ impl Core {
         queue
     }
 
-    /// Events as Suricata has written them.
+    /// Forwards events unchanged, if any collector wants them.
     pub(crate) fn export_events(&self, lines: Vec<EventLine>) -> Option<AnyEffect> {
         let wanted = |line: &EventLine| self.export.enabled().any(|one| one.takes(line.kind));
         lines.iter().any(wanted).then_some(AnyEffect::Export(Effect::HandOn(lines)))

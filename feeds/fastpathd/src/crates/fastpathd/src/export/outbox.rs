@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The messages of an exporter in their order: templates, names of interfaces, records. How long a
-//! message may still be refused, and which of its records are lost then.
+//! The messages of a flow exporter in their order: templates, names of interfaces, records. Counts
+//! records as sent, or as lost if their message is refused.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,37 +9,36 @@ use ipfix::{MESSAGE_MOST, Queue, Session, Settings};
 
 use crate::export::Interfaces;
 
-/// A collector that is not there answers within this time, if it answers at all.
+/// Time within which a missing collector answers, if it answers at all.
 pub(super) const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
 
-/// Which messages may be sent.
+/// Messages that may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permit {
-    /// Templates and names: the collector has not been reached yet.
+    /// Templates and names, before the collector has been reached.
     Templates,
-    /// Records too, once they fill a message.
+    /// Also records, once they fill a message.
     Full,
     /// All records.
     All,
 }
 
-/// The messages of an exporter.
 #[derive(Debug)]
 pub(super) struct Outbox {
     domain: u32,
     enterprise: u32,
     session: Session,
-    /// The message being sent, its bytes that are sent, and its flow records.
+    /// The message being sent, the number of its bytes that are sent, and of its flow records.
     message: Vec<u8>,
     at: usize,
     records: u64,
-    /// A message with records that the last session has not sent.
+    /// A message with records that the last session did not send completely.
     held: Option<(Vec<u8>, u64)>,
     templates_due: bool,
     names: Queue,
-    /// Records of messages that may still be refused, with the time they were sent.
+    /// Records of messages that may still be refused, with the time when they were sent.
     unconfirmed: VecDeque<(Duration, u64)>,
-    /// Records that nobody has refused.
+    /// Records of messages that were not refused.
     pub(super) sent: u64,
     /// Records of messages that were refused.
     pub(super) lost: u64,
@@ -64,7 +63,7 @@ impl Outbox {
         }
     }
 
-    /// Begins another session. A message that was not sent whole is repeated in it.
+    /// Begins another session. Repeats a message that was not sent completely.
     pub(super) fn restart(&mut self, interfaces: &Interfaces) {
         if self.records > 0 {
             self.held = Some((std::mem::take(&mut self.message), self.records));
@@ -76,12 +75,12 @@ impl Outbox {
         self.name(interfaces);
     }
 
-    /// Templates are sent next.
+    /// Schedules the templates to be sent next.
     pub(super) fn repeat_templates(&mut self) {
         self.templates_due = true;
     }
 
-    /// Names are sent next.
+    /// Schedules the names to be sent next.
     pub(super) fn name(&mut self, interfaces: &Interfaces) {
         self.names = Queue::new();
         for (index, name) in &**interfaces {
@@ -89,7 +88,7 @@ impl Outbox {
         }
     }
 
-    /// The bytes to send next, or `None` if nothing is due.
+    /// Returns the bytes to send next, or `None` if nothing is due.
     pub(super) fn next(&mut self, queue: &mut Queue, unix_s: u32, permit: Permit) -> Option<&[u8]> {
         if self.at == self.message.len() && !self.write(queue, unix_s, permit) {
             return None;
@@ -124,7 +123,7 @@ impl Outbox {
         ready
     }
 
-    /// So many bytes of the message are sent.
+    /// Notes that `bytes` more bytes of the message were sent.
     pub(super) fn written(&mut self, bytes: usize, now: Duration) {
         self.at = (self.at + bytes).min(self.message.len());
         if self.at == self.message.len() {
@@ -136,7 +135,7 @@ impl Outbox {
         }
     }
 
-    /// Messages of some time ago are not refused any more.
+    /// Counts records as sent when their message cannot be refused any more.
     pub(super) fn confirm(&mut self, now: Duration) {
         while let Some((at, records)) = self.unconfirmed.front().copied()
             && now >= at + CONFIRMED_AFTER
@@ -146,13 +145,13 @@ impl Outbox {
         }
     }
 
-    /// The collector was not there for the last messages.
+    /// Counts the records of the last messages as lost: the collector was not there.
     pub(super) fn refused(&mut self, now: Duration) {
         self.confirm(now);
         self.lost += self.unconfirmed.drain(..).map(|(_, records)| records).sum::<u64>();
     }
 
-    /// Records that are in no count yet.
+    /// Returns the records that count as neither sent nor lost yet.
     pub(super) fn open(&self) -> u64 {
         let held = self.held.as_ref().map_or(0, |(_, records)| *records);
         self.records + held + self.unconfirmed.iter().map(|(_, records)| records).sum::<u64>()

@@ -15,7 +15,7 @@ fn names() -> Interfaces {
     Rc::new([(8, Rc::from("pppoe-wan"))])
 }
 
-/// Number of the first set, and the sequence number.
+/// Returns the id of the first set, and the sequence number.
 fn head(message: &[u8]) -> (u16, u32) {
     let sequence = message[8..12].try_into().unwrap();
     (u16::from_be_bytes([message[16], message[17]]), u32::from_be_bytes(sequence))
@@ -25,7 +25,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Sends all messages at this time, and returns their heads.
+/// Sends all permitted messages at this time, and returns their heads.
 fn send(outbox: &mut Outbox, queue: &mut Queue, permit: Permit, at: Duration) -> Vec<(u16, u32)> {
     let mut heads = Vec::new();
     while let Some(message) = outbox.next(queue, 1, permit) {
@@ -50,7 +50,7 @@ fn templates_and_names_come_before_records() {
 }
 
 #[test]
-fn a_full_message_needs_no_permit_for_all() {
+fn a_full_message_is_sent_without_a_permit_for_all_records() {
     let (mut outbox, mut queue) = (Outbox::new(&settings()), queue(30));
     outbox.restart(&names());
     let heads = send(&mut outbox, &mut queue, Permit::Full, ms(0));
@@ -58,7 +58,7 @@ fn a_full_message_needs_no_permit_for_all() {
     assert!(queue.len() < 12 && !queue.is_empty(), "{}", queue.len());
 }
 
-/// Only the records of the last half second: the others would have been refused before.
+/// Only records of the last half second are lost; older records would have been refused before.
 #[test]
 fn refused_records_are_lost() {
     let mut outbox = Outbox::new(&settings());
@@ -73,7 +73,7 @@ fn refused_records_are_lost() {
     assert_eq!((outbox.sent, outbox.lost, outbox.open()), (7, 3, 0));
 }
 
-/// A message that was not sent, or in part, is the first one of the next session.
+/// A message that was not sent completely is repeated in the next session, before other records.
 #[test]
 fn an_unsent_message_is_not_lost() {
     let (mut outbox, mut queue) = (Outbox::new(&settings()), queue(3));
@@ -95,7 +95,7 @@ fn an_unsent_message_is_not_lost() {
     assert_eq!((outbox.sent, outbox.lost, outbox.open()), (4, 0, 0));
 }
 
-/// The sequence number of a repeated message is that of the new session, which had names first.
+/// A repeated message has a sequence number of the new session, which begins with names.
 #[test]
 fn a_repeated_message_follows_the_names() {
     let (mut outbox, mut first) = (Outbox::new(&settings()), queue(2));

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The progress of an exporter: its states, counts, and why the collector gets nothing.
+//! State and counts of an exporter, and why its collector gets nothing.
 
 use std::io;
 
 config::named! {
     /// State of an exporter.
     pub enum ExportState {
-        /// Disabled.
+        /// The collector is disabled.
         Off = "off",
-        /// The collector is being reached.
+        /// The exporter is connecting to the collector.
         Connecting = "connecting",
-        /// It gets records or events.
+        /// The collector gets records or events.
         Up = "up",
-        /// It cannot be reached.
+        /// The collector cannot be reached.
         Down = "down",
-        /// No message may leave for it.
+        /// No route permits messages to the collector.
         NoRoute = "no-route",
     }
 }
 
 config::coded! {
-    /// Why a collector gets nothing. `why` is the kernel's.
+    /// Why a collector gets nothing. `why` is the text of the kernel.
     pub(crate) enum ExportReason {
         Refused = "refused", "nothing listens on the collector's port";
         Closed = "closed", "the collector has closed the connection";
@@ -34,7 +34,7 @@ config::coded! {
 }
 
 impl ExportReason {
-    /// The state of a collector that gets nothing for this reason.
+    /// Returns the state of a collector that gets nothing for this reason.
     pub(super) fn state(&self) -> ExportState {
         match self {
             Self::NoRoute | Self::InterfaceDown { .. } => ExportState::NoRoute,
@@ -58,15 +58,15 @@ impl From<io::Error> for ExportReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) state: ExportState,
-    /// Begin of the state, Unix ms.
+    /// Start of the state, in Unix milliseconds.
     pub(crate) since_ms: u64,
     /// Records or events that were sent.
     pub(crate) sent: u64,
-    /// Those that are lost: the queue was full, or the collector was not there.
+    /// Records or events that are lost: the queue was full, or the collector was not there.
     pub(crate) lost: u64,
-    /// Those that wait.
+    /// Records or events that wait.
     pub(crate) queued: u64,
-    /// The last failure; none: there was none since the collector was last reached.
+    /// The last failure; `None` without a failure since the collector was last reached.
     pub(crate) reason: Option<ExportReason>,
 }
 
@@ -77,20 +77,20 @@ impl Progress {
     }
 }
 
-/// The last line of the log about a collector.
+/// The last log line about a collector.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum LastLine {
-    /// There is none yet.
+    /// No line has been logged yet.
     #[default]
     None,
-    /// It gets messages.
+    /// The collector gets messages.
     Reached,
-    /// Its failure.
+    /// The collector has failed, for this reason.
     Failed(ExportReason),
 }
 
 impl LastLine {
-    /// Whether the next line differs. Attempts with the same failure have one line.
+    /// Returns true if the next line differs. Attempts with the same failure are logged once.
     pub(super) fn changes(&mut self, reason: Option<&ExportReason>) -> bool {
         let line = reason.map_or(Self::Reached, |reason| Self::Failed(reason.clone()));
         let changes = *self != line;
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_log_is_not_repeated() {
+    fn a_repeated_failure_is_logged_once() {
         use ExportReason::{Closed, Stalled};
         let (closed, stalled) = (Some(&Closed), Some(&Stalled));
         let lines = [closed, closed, None, None, stalled, stalled, closed, None, closed];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A record of the flow table as an IPFIX record.
+//! Converts a record of the flow table to an IPFIX record.
 
 use flows::{FlowRecord, Reason, RecordEnd};
 use ipfix::{EndReason, Ends, Flow};
 
-/// `index`: the number of a device, 0 if there is none.
+/// Converts a record. `index` returns the index of a device, or 0 if the device is gone.
 pub(super) fn flow(record: &FlowRecord, index: impl Fn(&str) -> u32) -> Flow<'_> {
     let [from, to] = &record.sides;
     let ends = |(src, sport), (dst, dport)| Ends { src, dst, sport, dport };

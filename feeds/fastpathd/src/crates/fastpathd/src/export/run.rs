@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Starts and ends the exporters, fills their queues, and reports their progress. Size of a queue,
-//! and the pause before a collector is tried again.
+//! Starts and ends the exporters, fills their queues, and reports their progress.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,31 +21,31 @@ use crate::export::{
 };
 use crate::sys::task::spawn_local;
 
-/// Bytes of records that wait for a collector: some 14,000.
+/// Limit of the records queued for a collector in bytes, about 14,000 records.
 pub(super) const QUEUE_MOST: usize = 2 << 20;
-/// Until a collector that is not there is tried again.
+/// Retry interval for a collector that is not there.
 const RETRY: Duration = Duration::from_secs(5);
-/// How often records that fill no message are sent, and progress is reported.
+/// Interval for sending records that fill no message, and for reporting progress.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-/// The loop's side of an exporter.
+/// State that the daemon's loop shares with an exporter.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Types of events that the collector gets; none: it gets records.
+    /// Types of events that the collector gets; empty if it gets records.
     events: Vec<EventKind>,
     pub(super) queue: RefCell<Queue>,
     pub(super) lines: RefCell<logs::Queue>,
-    /// Records or events that had no place in the queue.
+    /// Records or events that did not fit the queue.
     dropped: Cell<u64>,
     pub(super) interfaces: RefCell<Interfaces>,
     /// Devices that messages may leave by; `None` before they are known.
     pub(super) ways: RefCell<Option<Rc<Ways>>>,
-    /// The names were changed since the exporter last sent them.
+    /// The names have changed since the exporter last sent them.
     pub(super) renamed: Cell<bool>,
     pub(super) stopped: Cell<bool>,
-    /// Records are sent before they fill a message.
+    /// Records are to be sent before they fill a message.
     pub(super) flushed: Cell<bool>,
-    /// A message is full, or the exporter is to end.
+    /// Wakes the exporter: a message is full, devices have changed, or the exporter is to end.
     pub(super) ready: Notify,
 }
 
@@ -90,7 +89,6 @@ impl Shared {
     }
 }
 
-/// The exporters that run.
 #[derive(Debug, Default)]
 pub(crate) struct Exporters {
     pub(super) running: Vec<(Serial, Rc<Shared>)>,
@@ -157,14 +155,14 @@ impl Exporters {
     }
 }
 
-/// How a connection to a collector ended.
+/// Why serving a collector ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// The exporter is not wanted any more.
     Stopped,
-    /// The router has another address towards the collector.
+    /// Messages have to leave by another device or from another address.
     Moved,
-    /// The collector is not there.
+    /// The collector cannot be served, for this reason.
     Failed(ExportReason),
 }
 
@@ -221,7 +219,7 @@ impl Exporter {
             self.outbox.refused(&self.shared, now);
             let state = reason.state();
             self.change(state, Some(reason));
-            // The next second may bring a route.
+            // A route may appear within the next second.
             let pause = if state == ExportState::NoRoute { SECOND } else { RETRY };
             let again = Instant::now() + pause;
             while Instant::now() < again {
@@ -248,13 +246,13 @@ impl Exporter {
         }
     }
 
-    /// The device to bind to, as routes and zones are now; `None` before they are known.
+    /// Returns the device to bind to by the current routes and zones; `None` before they are known.
     fn way(&self) -> Option<Result<Option<String>, ExportReason>> {
         let ways = self.shared.ways.borrow().clone()?;
         Some(ways.find(&self.settings))
     }
 
-    /// Why messages must not leave by the socket's device any more.
+    /// Returns why messages must not leave by the socket's device; `None` if they may.
     pub(super) fn strayed(&self) -> Option<End> {
         match self.way()? {
             Ok(device) if device == self.device => None,
@@ -263,12 +261,12 @@ impl Exporter {
         }
     }
 
-    /// Time since the exporter began.
+    /// Returns the time since the exporter began.
     pub(super) fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// The collector is there; `stalled`: it does not read.
+    /// Notes that the collector was reached. `stalled` if it does not read.
     pub(super) fn reached(&mut self, stalled: bool) {
         self.change(ExportState::Up, stalled.then_some(ExportReason::Stalled));
     }
@@ -288,7 +286,7 @@ impl Exporter {
         progress.reason = reason;
     }
 
-    /// Reports the progress if it has changed. True: the exporter is to end.
+    /// Reports the progress if it has changed. Returns true if the exporter is to end.
     pub(super) async fn report(&mut self) -> bool {
         let now = self.now();
         self.outbox.confirm(&self.shared, now);
@@ -305,13 +303,13 @@ impl Exporter {
         self.shared.stopped.get()
     }
 
-    /// New names go to the collector.
+    /// Sends changed names to the collector.
     pub(super) fn rename(&mut self) {
         self.outbox.rename(&self.shared);
     }
 }
 
-/// Unix time of a message.
+/// Returns the Unix time of a message, in seconds.
 pub(super) fn unix_s() -> u32 {
     u32::try_from(unix_ms() / 1000).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of `/etc/config/fastpath`: kinds, and names that differ. A misspelt option is
-//! an error: a collector would silently get something else than the administrator expects.
+//! Reads sections `export` of `/etc/config/fastpath`. A misspelt option is an error: the collector
+//! would silently get other data than the administrator expects.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -8,11 +8,11 @@ use std::net::SocketAddr;
 use config::{Fault, Package, Section};
 use ips::EventKind;
 
-/// A kind of earlier versions.
+/// Kind that earlier versions supported.
 const REDIS: &str = "redis";
 
 config::named! {
-    /// Records or events, and by which protocol.
+    /// Kind of exported data, with its protocol.
     #[derive(Default)]
     pub enum ExportKind from text {
         /// Flow records.
@@ -23,7 +23,7 @@ config::named! {
     }
 }
 
-/// A section `export`.
+/// Settings of a section `export`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Settings {
     /// A collector of flow records.
@@ -33,7 +33,7 @@ pub(crate) enum Settings {
 }
 
 impl Settings {
-    /// Takes the sections out of the package, which notes their problems.
+    /// Reads the sections. The package collects their problems.
     pub(crate) fn read(package: &mut Package<'_>) -> Vec<Self> {
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
@@ -50,7 +50,8 @@ impl Settings {
         found
     }
 
-    /// `None` if the kind of the collector is unknown or removed, as its options are then.
+    /// Reads a section. `None` for an unknown or removed kind, because its options are unknown,
+    /// too.
     fn of(section: &mut Section<'_>) -> Option<Self> {
         let kind = section.value("kind", |text| match text {
             REDIS => Ok(None),
@@ -120,7 +121,7 @@ impl Settings {
         }
     }
 
-    /// Types of events that the collector gets.
+    /// Returns the types of events that the collector gets.
     pub(crate) fn events(&self) -> &[EventKind] {
         match self {
             Self::Flows(_) => &[],

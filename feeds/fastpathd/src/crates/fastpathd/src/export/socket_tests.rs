@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exporters and collectors over the loopback device.
+//! Tests exporters with collectors over the loopback device.
 
 use std::net::SocketAddr;
 
@@ -11,11 +11,11 @@ use tokio::time::{sleep, timeout};
 use super::*;
 use crate::export::fixture;
 
-/// More than any step takes on a loaded machine, by the clock of `in_loop`.
+/// More than any step takes on a loaded machine, on the clock of `in_loop`.
 pub(in crate::export) const LONG: Duration = Duration::from_secs(1200);
 
-/// Runs the test with a clock 20 times as fast as the kernel's, which delays an ACK by 0.2 s at
-/// most: 4 s here, less than `STALLED_AFTER`.
+/// Runs `test` with a clock 20 times as fast as the kernel's. The kernel delays an ACK by up to 200
+/// ms, which is 4 s here and less than `STALLED_AFTER`.
 pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let hurry = async {
@@ -34,7 +34,7 @@ pub(in crate::export) fn in_loop(test: impl Future<Output = ()>) {
     });
 }
 
-/// Exporters with one of them, and its reports.
+/// Runs one exporter, and receives its reports.
 pub(in crate::export) struct Bench {
     pub(in crate::export) exporters: Exporters,
     pub(super) reports: Receiver<AnyEvent>,
@@ -70,7 +70,7 @@ impl Bench {
         }
     }
 
-    /// As the daemon ends, whose loop takes the reports.
+    /// Sends the last records like the daemon at its end, while receiving reports.
     pub(in crate::export) async fn finished(
         &mut self,
         within: Duration,
@@ -92,7 +92,7 @@ impl Bench {
         self.last = progress;
     }
 
-    /// Notes the reports of so many seconds.
+    /// Notes the reports of the next `seconds` seconds.
     pub(super) async fn pass(&mut self, seconds: u64) {
         let end = Instant::now() + Duration::from_secs(seconds);
         while let Ok(Some(event)) = tokio::time::timeout_at(end, self.reports.recv()).await {
@@ -113,7 +113,7 @@ pub(in crate::export) struct Received {
 }
 
 impl Received {
-    /// One whole message; its set of records holds only those of flows.
+    /// Reads a whole message. Its data set has flow records only.
     fn read(&mut self, message: &[u8]) {
         let short = |at: usize| usize::from(u16::from_be_bytes([message[at], message[at + 1]]));
         assert_eq!((short(0), short(2)), (10, message.len()));
@@ -121,7 +121,7 @@ impl Received {
             2 => self.templates += 1,
             256 => {
                 assert!(self.templates > 0, "records before the templates");
-                // All records of this test are of one length.
+                // All records of this test have the same length.
                 let length = fixture::queue(1).size() - 4;
                 assert_eq!((short(18) - 4) % length, 0);
                 self.records += ((short(18) - 4) / length) as u64;
@@ -176,7 +176,7 @@ fn datagrams_have_templates_before_records() {
     });
 }
 
-/// Records wait for it, and the templates come first.
+/// Records wait for the collector, and the templates come first.
 #[test]
 fn a_collector_that_starts_later_gets_everything() {
     in_loop(async {
@@ -212,14 +212,14 @@ fn datagrams_to_a_collector_that_has_ended_are_lost() {
         let mut after = Received::default();
         bench.until("back", |progress| progress.sent + progress.lost == 12).await;
         receive(&socket, &mut after, bench.last.sent - 5).await;
-        // Whether the templates or the records met the closed port first.
+        // Depends on whether templates or records reached the closed port first.
         assert!([0, 3].contains(&bench.last.lost), "{:?}", bench.last);
         assert_eq!(received.records + after.records + bench.last.lost, 12);
     });
 }
 
 #[test]
-fn a_connection_carries_records_whatever_the_collector_sends() {
+fn records_are_sent_no_matter_what_the_collector_sends() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -236,7 +236,7 @@ fn a_connection_carries_records_whatever_the_collector_sends() {
 }
 
 #[test]
-fn a_connection_is_made_again_with_its_templates() {
+fn a_new_connection_begins_with_templates() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -255,7 +255,7 @@ fn a_connection_is_made_again_with_its_templates() {
     });
 }
 
-/// The loop goes on, and each record is counted once.
+/// The loop keeps running, and each record is counted once.
 #[test]
 fn a_collector_that_does_not_read_loses_records() {
     in_loop(async {
@@ -270,7 +270,7 @@ fn a_collector_that_does_not_read_loses_records() {
             assert!(made < 10_000_000);
             let before = Instant::now();
             sleep(Duration::from_millis(1)).await;
-            // A task that blocked would take the loop along until the collector reads.
+            // A task that blocks would stop the loop until the collector reads.
             assert!(before.elapsed() < LONG);
             if let Ok(Some(AnyEvent::Export(Event::Progress(_, progress)))) =
                 timeout(Duration::from_millis(1), bench.reports.recv()).await
@@ -288,9 +288,9 @@ fn a_collector_that_does_not_read_loses_records() {
     });
 }
 
-/// The kernel takes many bursts at once over the loopback device.
+/// Over the loopback device the kernel accepts many bursts at once.
 #[test]
-fn other_tasks_have_their_turn_between_bursts() {
+fn other_tasks_run_between_bursts() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -309,7 +309,7 @@ fn other_tasks_have_their_turn_between_bursts() {
 }
 
 #[test]
-fn an_exporter_ends_with_its_section() {
+fn removing_a_section_ends_its_exporter() {
     in_loop(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut bench = Bench::new(Protocol::Tcp, listener.local_addr().unwrap());
@@ -322,11 +322,11 @@ fn an_exporter_ends_with_its_section() {
     });
 }
 
-/// The path to the collector may come later, as with a WAN that dials.
+/// The path to the collector may appear later, for example with a PPPoE session.
 #[test]
 fn a_path_that_the_kernel_refuses_is_reported() {
     in_loop(async {
-        // The kernel refuses broadcasts of a socket that has not asked for them.
+        // The kernel refuses broadcasts of a socket without `SO_BROADCAST`.
         let collector = "255.255.255.255:4739".parse().unwrap();
         let interface = Some("loopback".to_owned());
         let settings = fixture::settings(Protocol::Udp, collector);
@@ -338,9 +338,9 @@ fn a_path_that_the_kernel_refuses_is_reported() {
     });
 }
 
-/// Routes and zones may change while a connection lasts.
+/// Routes and zones may change during a connection.
 #[test]
-fn a_connection_ends_with_its_way() {
+fn a_connection_ends_when_its_route_is_no_longer_permitted() {
     for protocol in [Protocol::Tcp, Protocol::Udp] {
         in_loop(async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Export over TCP. A collector that does not read fills its queue, and nothing waits for it. Time
-//! limits of connecting and of acknowledgements.
+//! Exports over TCP. A collector that does not read fills its own queue only; nothing waits for it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,17 +17,17 @@ use crate::export::run::{End, Exporter, SECOND};
 use crate::sys::socket::unacknowledged;
 
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-/// The time limit for acknowledging sent data; the kernel's own is some 15 minutes.
+/// Timeout of acknowledgements; the kernel's own is about 15 minutes.
 const ACKNOWLEDGED_WITHIN_MS: u32 = 30_000;
 const ANSWERED_WITHIN: Duration = Duration::from_millis(ACKNOWLEDGED_WITHIN_MS as u64);
-/// Without progress for this time the collector does not read.
+/// Time without progress after which a collector counts as not reading.
 const STALLED_AFTER: Duration = Duration::from_secs(5);
-/// Messages or readings until other tasks have their turn.
+/// Messages or readings before other tasks get their turn.
 const BURST: usize = 32;
-/// Between readings, so that a collector that sends without pause is slowed down by TCP.
+/// Pause between readings, so that TCP slows down a collector that sends without pause.
 const READ_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the collector until it is not there.
+/// Serves the collector, and returns why serving ended.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
     let (collector, device) = (exporter.settings.collector(), exporter.device.as_deref());
     let connected = match timeout(CONNECTED_WITHIN, connect(collector, device)).await {
@@ -38,7 +37,7 @@ pub(super) async fn serve(exporter: &mut Exporter) -> End {
     match connected {
         Ok(stream) => {
             let end = follow(exporter, &stream).await;
-            // The kernel keeps the number after the connection has failed.
+            // The kernel keeps the number of unacknowledged bytes after a failure.
             note_acknowledged(exporter, &stream)
                 .and(end)
                 .unwrap_or_else(|error| End::Failed(error.into()))
@@ -122,19 +121,19 @@ async fn follow(exporter: &mut Exporter, stream: &TcpStream) -> io::Result<End> 
         more = matches!(written, Written::Paused);
         flush &= !matches!(written, Written::All);
         if more {
-            // The runtime does not switch tasks by itself while the socket stays writable.
+            // The runtime does not switch tasks while the socket stays writable.
             yield_now().await;
         }
     }
 }
 
-/// The outcome of writing messages.
+/// Outcome of writing messages.
 enum Written {
-    /// Whatever there was.
+    /// All messages were written.
     All,
-    /// Some, and other tasks have their turn.
+    /// Some messages were written, and other tasks get their turn.
     Paused,
-    /// The socket takes no more; `some`: it has taken bytes before.
+    /// The socket accepts no more; `some` if it has accepted bytes before.
     Blocked { some: bool },
 }
 
@@ -160,17 +159,17 @@ async fn read_again(stream: &TcpStream, at: Instant) -> io::Result<()> {
     stream.readable().await
 }
 
-/// The outcome of reading.
+/// Outcome of reading.
 enum Read {
-    /// Whatever there was.
+    /// Everything was read.
     All,
-    /// There is more.
+    /// There is more to read.
     Some,
     /// The collector has closed the connection.
     End,
 }
 
-/// Collectors have nothing to say.
+/// Reads and discards data, because collectors send nothing of interest.
 fn discard(stream: &TcpStream) -> io::Result<Read> {
     let mut bytes = [0; 4096];
     for _ in 0..BURST {

@@ -33,7 +33,7 @@ fn serials(effects: Vec<AnyEffect>) -> Vec<Vec<Serial>> {
 }
 
 #[test]
-fn exporters_run_as_the_configuration_says() {
+fn exporters_follow_the_configuration() {
     let mut core = running();
     assert_eq!(serials(core.configuration_read(&exporting(json!({})))), [[1]]);
     assert!(exports(core.configuration_read(&exporting(json!({})))).is_empty(), "the same");
@@ -47,7 +47,7 @@ fn exporters_run_as_the_configuration_says() {
 }
 
 #[test]
-fn a_bad_export_changes_nothing() {
+fn an_invalid_export_section_changes_nothing() {
     let mut core = running();
     core.configuration_read(&exporting(json!({})));
     for bad in [
@@ -66,7 +66,7 @@ fn a_bad_export_changes_nothing() {
     }
 }
 
-/// A router that is upgraded keeps its engine and its other exporters.
+/// An upgraded router keeps its engine and its other exporters.
 #[test]
 fn a_section_of_kind_redis_is_left_out_and_reported() {
     let mut core = crate::fixture::core();
@@ -86,7 +86,7 @@ fn a_section_of_kind_redis_is_left_out_and_reported() {
     let health = status["health"].as_array().unwrap();
     let found = health.iter().find(|found| found["code"] == "config-left-out").unwrap();
     assert!(found["text"].as_str().unwrap().contains("use kind 'syslog' with rsyslog or Vector"));
-    // A change to such a section is refused.
+    // A change of such a section is refused.
     let report = crate::configuration::FileReport::of(&values);
     assert_eq!(report.problems.len(), 1);
     values.as_object_mut().unwrap().remove("queue");
@@ -95,7 +95,7 @@ fn a_section_of_kind_redis_is_left_out_and_reported() {
 }
 
 #[test]
-fn two_exports_have_different_names() {
+fn two_exports_with_the_same_name_are_refused() {
     let mut core = running();
     let mut values = exporting(json!({}));
     values["second"] = json!({".type": "export", ".name": "second", "kind": "syslog",
@@ -105,9 +105,9 @@ fn two_exports_have_different_names() {
     assert_eq!(problem["text"], "section 'second', option 'name', value 'store': is there twice");
 }
 
-/// Those of the types that a section wants, and no flow records.
+/// Only events of wanted types are forwarded, and no flow records.
 #[test]
-fn events_are_handed_on() {
+fn wanted_events_are_forwarded() {
     let mut core = running();
     let alert = EventLine { kind: ips::EventKind::Alert, text: b"{}".as_slice().into() };
     let batch = || ips::Batch { lines: vec![alert.clone()], ..ips::Batch::default() };
@@ -141,15 +141,15 @@ fn an_ended_connection_becomes_a_record() {
     let effects = exports(core.conntrack_event(ConntrackEvent::Changed(events)));
     let [Effect::Send(queue)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(queue.len(), 1);
-    // The records of the flow table are tested there, their bytes in crate `ipfix`: here the
-    // numbers of the devices, br-lan.10 and pppoe-wan.
+    // Crates `flows` and `ipfix` test the records and their encoding, so only the indexes of
+    // br-lan.10 and pppoe-wan are tested here.
     let topology = core.network.view().topology();
     let index = |device: &str| topology.link_named(device).map_or(0, |link| link.index);
     assert_eq!([index("br-lan.10"), index("pppoe-wan"), index("gone")], [5, 8, 0]);
 }
 
 #[test]
-fn the_shortest_timeouts_count() {
+fn the_shortest_timeouts_of_all_collectors_apply() {
     let mut core = running();
     let mut values = exporting(json!({"active_timeout": "300", "idle_timeout": "20"}));
     values["second"] = json!({".type": "export", ".name": "second", "host": "192.0.2.11",
@@ -165,7 +165,7 @@ fn the_shortest_timeouts_count() {
 }
 
 #[test]
-fn devices_are_named_when_they_change() {
+fn device_names_are_sent_when_they_change() {
     let mut core = running();
     assert_eq!(core.export_second(), [], "nobody wants them");
     core.configuration_read(&exporting(json!({})));
@@ -178,7 +178,7 @@ fn devices_are_named_when_they_change() {
 }
 
 #[test]
-fn progress_is_answered() {
+fn the_exports_answer_shows_the_progress() {
     let mut core = running();
     core.configuration_read(&exporting(json!({})));
     let row = |core: &mut Core| ask(core, "exports", json!({}))["exports"][0].take();

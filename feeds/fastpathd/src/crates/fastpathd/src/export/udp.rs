@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Export over UDP. No acknowledgement comes back: templates are sent first, and records follow if
-//! no ICMP error has answered them. How many datagrams follow each other without a pause.
+//! Exports over UDP. There are no acknowledgements, so templates are sent first, and records follow
+//! if no ICMP error has answered.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,15 +13,15 @@ use tokio::time::{Instant, sleep_until};
 use crate::export::outbox::Permit;
 use crate::export::run::{End, Exporter, SECOND};
 
-/// Time in which an ICMP error answers the first templates.
+/// Time in which an ICMP error may answer the first templates.
 const PROBE: Duration = Duration::from_secs(1);
-/// Not with each template: nfdump does not read them, and counts a gap in the sequence numbers.
+/// Interval between messages with names; long, as nfdump ignores them and counts a sequence gap.
 const NAMES_EVERY: Duration = Duration::from_secs(600);
-/// A collector's receive buffer holds some 90 datagrams by default (`net.core.rmem_default`).
+/// Datagrams sent without a pause. By default a receive buffer holds 90 (`net.core.rmem_default`).
 const BURST: usize = 32;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Serves the collector until it is not there.
+/// Serves the collector, and returns why serving ended.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
     match open(exporter).await {
         Ok(socket) => follow(exporter, &socket).await.unwrap_or_else(|error| {
@@ -57,13 +57,13 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     let (mut second, mut wake) = (Instant::now() + SECOND, Instant::now());
     let probed = wake + PROBE;
     let (mut refresh_at, mut names_at) = (wake + refresh, wake + NAMES_EVERY);
-    // Whatever the collector sends is discarded.
+    // Data of the collector is discarded.
     let mut discarded = [0; 64];
     loop {
         tokio::select! {
             received = socket.recv(&mut discarded) => {
                 received?;
-                // A collector that sends without pause must not keep other tasks waiting.
+                // A collector that sends without pause must not starve other tasks.
                 yield_now().await;
                 continue;
             }
@@ -109,7 +109,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
     }
 }
 
-/// True: there is more to be sent after a pause.
+/// Sends a burst of messages. Returns true if there is more to send after a pause.
 fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Result<bool> {
     let now = exporter.now();
     for _ in 0..BURST {
@@ -128,7 +128,7 @@ fn send(exporter: &mut Exporter, socket: &UdpSocket, permit: Permit) -> io::Resu
     Ok(true)
 }
 
-/// Whether packets to the collector have another source address than those of the socket.
+/// Returns true if packets to the collector have another source address than the socket's.
 async fn moved(socket: &UdpSocket, exporter: &Exporter) -> io::Result<bool> {
     Ok(open(exporter).await?.local_addr()?.ip() != socket.local_addr()?.ip())
 }

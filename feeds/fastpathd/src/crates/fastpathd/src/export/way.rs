@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The device that messages to a collector leave by: that of the section's interface, or the
-//! kernel's route. Whoever is behind the Internet's side of the router may answer for any private
-//! address, so such a collector is only looked for on the inner side.
+//! Chooses the device that messages to a collector leave by: the section's interface, or the
+//! kernel's route. Any host on the Internet's side may claim a private address, so a collector with
+//! such an address has to be on the inner side.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,14 +17,14 @@ const LOOPBACK: u32 = 1;
 /// Devices that messages may leave by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
-    /// Devices in zones that do not lead to the Internet.
+    /// Devices in zones that do not lead to the Internet, by index.
     pub(super) inner: BTreeMap<u32, String>,
-    /// The devices of interfaces that are up.
+    /// Devices of interfaces that are up, by name of the interface.
     pub(super) interfaces: BTreeMap<String, String>,
 }
 
 impl Ways {
-    /// The device to bind a socket to; `None` for any.
+    /// Returns the device to bind a socket to; `None` for any.
     ///
     /// # Errors
     /// The interface is down, or a private address is not on the inner side.
@@ -49,7 +49,7 @@ impl Ways {
 }
 
 impl Core {
-    /// `None` before zones, interfaces and links are known.
+    /// Returns the devices that messages may leave by; `None` before zones and links are known.
     pub(super) fn ways(&self) -> Option<Ways> {
         let network = &self.network;
         if !network.zones_known() || !network.is_complete(self.now) {
@@ -72,8 +72,8 @@ impl Core {
     }
 }
 
-/// Whether the address can be reached over the Internet. Others belong to private networks, which
-/// includes carriers' (100.64.0.0/10) and links' own.
+/// Returns true if the address can be reached over the Internet. Other addresses belong to private
+/// networks, including carriers' networks (100.64.0.0/10) and links.
 fn is_global(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -90,7 +90,7 @@ fn is_global(address: IpAddr) -> bool {
             );
             !is_special
         }
-        // Of 2000::/3 alone; 6to4 and Teredo carry IPv4 addresses of any kind.
+        // Only 2000::/3, without 6to4 and Teredo: they contain IPv4 addresses of any kind.
         IpAddr::V6(v6) => {
             let [first, second, ..] = v6.segments();
             first & 0xe000 == 0x2000 && first != 0x2002 && (first, second) != (0x2001, 0)
@@ -98,7 +98,7 @@ fn is_global(address: IpAddr) -> bool {
     }
 }
 
-/// The device that the kernel sends our own packets to this address by.
+/// Returns the index of the device that the kernel uses for our own packets to this address.
 fn egress(to: IpAddr) -> Result<u32, ExportReason> {
     const HEADER: usize = 12;
     let unreachable = |error: &dyn std::fmt::Display| {

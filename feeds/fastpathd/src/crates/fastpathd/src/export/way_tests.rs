@@ -12,7 +12,7 @@ fn settings(host: &str, options: &str) -> Settings {
 }
 
 #[test]
-fn addresses_of_the_internet_are_told_from_private_ones() {
+fn public_and_private_addresses_are_distinguished() {
     for global in [
         "8.8.8.8",
         "100.63.255.255",
@@ -62,15 +62,16 @@ fn addresses_of_the_internet_are_told_from_private_ones() {
     }
 }
 
-/// On the inner side and on the outer side, without a route, and over an interface.
+/// Tests public, loopback and private collectors, and a configured interface.
 #[test]
-fn a_private_collector_is_looked_for_on_the_inner_side_alone() {
+fn a_private_collector_must_be_on_the_inner_side() {
     let ways = Ways::default();
     let find = |host: &str, options: &str| ways.find(&settings(host, options));
     assert_eq!(find("203.0.113.9", ""), Ok(None), "the kernel's route");
     assert_eq!(find("127.0.0.1", ""), Ok(None));
     assert_eq!(find("::1", ""), Ok(None));
-    // This machine's default route leads to no inner zone; without one there is no way at all.
+    // The test machine's default route leads to no inner zone. Without a default route, the
+    // addresses are unreachable.
     for host in ["10.255.99.10", "100.64.99.10", "::ffff:10.255.99.10", "fd99::10"] {
         let reason = find(host, "").expect_err(host);
         let is_known = matches!(reason, ExportReason::NoRoute | ExportReason::Unreachable { .. });
@@ -87,8 +88,8 @@ fn a_private_collector_is_looked_for_on_the_inner_side_alone() {
 }
 
 #[test]
-fn a_route_over_an_inner_device_binds_to_it() {
-    // The route that this machine has to the network of its first address, if it has one.
+fn the_socket_is_bound_to_the_inner_device_of_the_route() {
+    // The test machine's route to this address, if it has one.
     let Ok(device) = egress("10.255.99.10".parse().unwrap()) else { return };
     let inner = [(device, "inner".to_owned())].into();
     let ways = Ways { inner, ..Ways::default() };
@@ -106,7 +107,7 @@ fn only_devices_of_known_inner_zones_are_inner() {
     assert!(inner.contains(&"br-lan.10".to_owned()), "{inner:?}");
     assert!(!inner.iter().any(|name| name.contains("wan")), "{inner:?}");
     assert_eq!(interfaces["wan"], "pppoe-wan");
-    // A zone that leads to the Internet by another name.
+    // The LAN is in a zone that leads to the Internet.
     let mut firewall = lab_firewall();
     firewall["z1"]["name"] = "wan".into();
     core.firewall_read(&firewall);

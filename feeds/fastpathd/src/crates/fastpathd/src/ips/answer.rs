@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answers of `ips`, `alerts` and `blocks`, the inspection in `status`, and the notification
-//! `alert`: fields, filters, limits of rows.
+//! Builds the answers of `ips`, `alerts` and `blocks`, the inspection in `status`, and the
+//! notification `alert`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::ips::flow_context::FlowContext;
 use crate::ips::inspection::unix_ms;
 use crate::rules::RulesView;
 
-/// The part of `status` and `tick`.
+/// Inspection in `status` and `tick`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary<'a> {
     state: &'static str,
@@ -266,7 +266,7 @@ pub(crate) struct News {
     alerts: Vec<Row>,
 }
 
-/// The alerts after the alert `since`.
+/// Returns the alerts after the alert `since`.
 pub(crate) fn news(core: &Core, since: u64) -> News {
     const MOST: usize = 10;
     let filter = AlertFilter { since, ..AlertFilter::default() };
@@ -279,10 +279,10 @@ fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
     core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
 
-/// The answer of `alerts`.
+/// Returns the answer of `alerts`.
 ///
 /// # Errors
-/// The defect of the request.
+/// The request is malformed.
 pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
     const LIMIT: usize = 100;
     const MOST: usize = 500;

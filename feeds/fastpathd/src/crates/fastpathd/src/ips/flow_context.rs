@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the flow that an alert is about, by protocol and ends, and the names of its hosts.
+//! Finds an alert's flow, by protocol and endpoints, and the names of its hosts.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use flows::FlowTable;
 
 use crate::network::view::NetworkView;
 
-/// Names and flows that alerts are shown with.
+/// Flows and names that are shown with alerts.
 pub(super) struct FlowContext<'a> {
     pub(super) flows: &'a FlowTable,
     pub(super) network: &'a NetworkView,

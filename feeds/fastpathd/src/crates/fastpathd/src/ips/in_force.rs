@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Gate, marks, policies and budgets of the inspection in force, for the flow table. The table in
-//! force is kept in `offload/flowtable.rs`.
+//! Passes gate, marks, policies and budgets of the inspection in force to the flow table.
 
 use flows::InspectionState;
 use model::Gate;
@@ -8,17 +7,17 @@ use model::Gate;
 use crate::core::Core;
 
 impl Core {
-    /// The flow table has to decide as the rules in force do.
+    /// Updates the flow table, which has to decide like the rules in force.
     pub(crate) fn inspection_changed(&mut self) {
         let plan = self.offload.flowtable().in_force();
         let rules = plan.map(|plan| plan.protection.inspection.as_ref());
-        // A table that was removed from outside is restored at once.
+        // Keep the gate if the table was removed by another program: it is restored at once.
         if let Some(rules) = rules {
             let gate = rules.map_or(Gate::Open, |rules| rules.gate);
             self.ips.inspection.gate_in_force(gate);
         }
         let mut inspection = rules.flatten().map(state_of).unwrap_or_default();
-        // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.
+        // Nothing reads the queue, so the kernel drops its packets although no rule does.
         let stops = self.ips.inspection().condition().state == ips::State::FailingClosed;
         if stops && inspection.gate == Some(Gate::Queue) {
             inspection.gate = Some(Gate::Closed);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection and blocks, without I/O: when Suricata runs and with which files, when its script is
-//! notified again, queues and policies for the rules, counters. `HOME_NET` is option `home`,
-//! otherwise the networks that `network/zones.rs` finds; health is judged in crate `ips`.
+//! Inspection and blocks, without I/O: instructs Suricata's script, evaluates probes, adds queues
+//! and policies to the plan, and sums up counters. Crate `ips` judges the health.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,34 +15,33 @@ use ips::{
 use model::{Action, FailPolicy, Gate, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
-/// Suricata's configuration as fastpathd leaves it for its init script.
+/// Suricata's configuration, written for its init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SuricataFiles {
     pub(crate) yaml: String,
     pub(crate) arguments: String,
-    /// CPUs of all its threads, as a mask for taskset; empty: any.
+    /// CPU mask of all threads, for taskset; empty for any CPU.
     pub(crate) cpus: String,
 }
 
 /// An instruction for Suricata's init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Instruction {
-    /// Run Suricata with this.
+    /// Run Suricata with this configuration.
     Run(SuricataFiles),
-    /// Stop Suricata.
     Stop,
 }
 
-/// An observation of Suricata from outside, twice a second.
+/// A probe of Suricata, taken twice a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProbeSample {
-    /// Every queue of the kernel that has a listener.
+    /// All queues of the kernel that have a listener.
     pub(crate) queues: Vec<Queue>,
     /// Process id of Suricata, if it runs.
     pub(crate) process: Option<u32>,
-    /// Its configuration is being tested.
+    /// Suricata's configuration is being tested.
     pub(crate) testing: bool,
-    /// The error of its last test.
+    /// Error of the last test of the configuration.
     pub(crate) refused: Option<String>,
 }
 
@@ -56,12 +54,11 @@ pub(crate) enum CommandReply {
     Counters(Box<ips::SuricataCounters>),
 }
 
-/// How long Suricata may be down before its script is notified again.
+/// Interval after which the script is notified again while Suricata is down.
 const RETRY: Duration = Duration::from_secs(20);
-/// Time for Suricata to appear for the first time before its absence is a warning.
+/// Time for Suricata's first start, before its absence is a warning.
 const FIRST_START: Duration = Duration::from_secs(60);
 
-/// The state of inspection.
 #[derive(Debug)]
 pub(crate) struct Inspection {
     pub(super) settings: ips::Settings,
@@ -70,9 +67,9 @@ pub(crate) struct Inspection {
     pub(super) threads: ips::Threads,
     health: Health,
     seen: Observation,
-    /// When it last ran, or its script was last notified.
+    /// When Suricata last ran, or its script was last notified.
     notified: Duration,
-    /// The last instruction written; none: nothing was yet.
+    /// The last instruction that was written; `None` before the first and after a failure.
     instructed: Option<Instruction>,
     pub(super) blocks: Blocks,
     pub(super) version: String,
@@ -86,13 +83,13 @@ pub(crate) struct Inspection {
     /// The failure under way has been logged as a warning.
     warned: bool,
     pub(super) starts: u32,
-    /// The table that was read last, see [`InForce::table`].
+    /// Number of the table that was read last, see [`InForce::table`].
     table: u64,
-    /// Once the table has been read; its counters of that time are the earlier daemon's.
+    /// Sums since the first reading; `None` before. Earlier counts belong to a previous daemon.
     totals: Option<BTreeMap<String, RunningTotal>>,
 }
 
-/// A counter of our table, which starts at zero in each new table.
+/// Sum of a counter of our table, which starts at zero in each new table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RunningTotal {
     sum: Counter,
@@ -109,7 +106,7 @@ impl RunningTotal {
         self.last = now;
     }
 
-    /// From here on the counter is one that starts at zero.
+    /// Expects the counter to start at zero.
     fn restart(&mut self) {
         self.last = Counter::default();
     }
@@ -143,7 +140,7 @@ impl Inspection {
         }
     }
 
-    /// New settings. Returns the sources whose blocks end.
+    /// Applies new settings. Returns the sources that are no longer blocked.
     pub(super) fn configure(
         &mut self,
         settings: &ips::Settings,
@@ -158,7 +155,7 @@ impl Inspection {
         self.seen.fail = self.settings.fail;
         self.seen.queue_length = self.settings.queue_length;
         if !self.settings.enabled {
-            // Suricata is no longer probed.
+            // Suricata is no longer probed, so clear the observation.
             let (gate, overflow) = (self.seen.gate, self.seen.overflow);
             self.seen = Observation { enabled: false, gate, overflow, ..Observation::default() };
             self.process = None;
@@ -172,7 +169,7 @@ impl Inspection {
         self.health.condition()
     }
 
-    /// Whether sources that fire a drop rule are blocked.
+    /// Returns true if sources that trigger a drop rule are blocked.
     pub(crate) fn blocking(&self) -> bool {
         self.settings.enabled && self.settings.block
     }
@@ -181,12 +178,12 @@ impl Inspection {
         self.settings.enabled
     }
 
-    /// Whether packets are queued for Suricata, or would be.
+    /// Returns true if packets are to be queued for Suricata.
     pub(crate) fn is_inline(&self) -> bool {
         self.settings.enabled && self.settings.mode == InspectionMode::Nfq
     }
 
-    /// Whether a connection can be inspected to its end.
+    /// Returns true if the default or a policy inspects connections to their end.
     fn any_always(&self) -> bool {
         self.settings.default == Action::Always
             || self.active().any(|policy| policy.action == Action::Always)
@@ -196,7 +193,7 @@ impl Inspection {
         self.policies.iter().filter(|policy| policy.enabled)
     }
 
-    /// The part of the plan that is about inspection and blocks.
+    /// Returns the part of the plan for inspection and blocks.
     pub(crate) fn plan(&self, places: &Segments) -> ruleset::Protection {
         let inspection =
             self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, places));
@@ -223,7 +220,7 @@ impl Inspection {
         }
     }
 
-    /// The instruction for its init script, if it has changed.
+    /// Returns the instruction for the init script, if it has changed.
     pub(super) fn instruct(
         &mut self,
         now: Duration,
@@ -264,7 +261,7 @@ impl Inspection {
         let threads = &self.threads;
         let cpus = if threads.affinity {
             let all = threads.management.iter().chain(&threads.workers).copied();
-            // Its main thread, which loads rules, is in none of its CPU sets.
+            // taskset covers Suricata's main thread, too, which loads rules and is in no CPU set.
             all.collect::<cpu::CpuSet>().mask().replace(',', "")
         } else {
             String::new()
@@ -272,8 +269,8 @@ impl Inspection {
         SuricataFiles { yaml, arguments, cpus }
     }
 
-    /// Whether to try again: Suricata should run and does not, because its files could not be
-    /// written, or its script refused the configuration or could not start it.
+    /// Returns true if Suricata should run but is down for `RETRY`: its files could not be written,
+    /// or its script refused the configuration or could not start it.
     pub(super) fn retry_due(&mut self, now: Duration) -> bool {
         let wanted = match self.instructed {
             Some(Instruction::Run(_)) => !self.seen.running,
@@ -290,23 +287,23 @@ impl Inspection {
         due
     }
 
-    /// The files could not be written.
+    /// Notes that the files could not be written.
     pub(super) fn not_written(&mut self, why: String) {
         self.instructed = None;
         self.seen.trouble = Some(why);
     }
 
-    /// Numbers of our queues.
+    /// Returns the numbers of our queues.
     pub(crate) fn queue_numbers(&self) -> std::ops::RangeInclusive<u16> {
         let first = self.settings.queue_first;
         first..=self.threads.last_queue(first)
     }
 
-    /// Twice a second. True when the gate has to change.
+    /// Handles a probe, twice a second. Returns true if the gate has to change.
     pub(super) fn probed(&mut self, now: Duration, sample: ProbeSample) -> bool {
         let before = self.condition().gate;
         if self.process.is_some() && sample.process.is_some() && sample.process != self.process {
-            // It restarted between two samples: that uses up one tolerated failure.
+            // Suricata restarted between two probes. That uses up one tolerated failure.
             let gap = Observation {
                 running: false,
                 answered: None,
@@ -329,13 +326,13 @@ impl Inspection {
         } else {
             Vec::new()
         };
-        // All of them: how many are ours may not be known at the first sample.
+        // Read all queues: at the first probe the number of our queues may be unknown.
         self.queue_totals.read(&sample.queues);
         self.judge(now);
         self.condition().gate != before
     }
 
-    /// The gate of the firewall rules in force, for the next probe.
+    /// Sets the gate of the rules in force, for the next probe.
     pub(super) fn gate_in_force(&mut self, gate: Gate) {
         self.seen.gate = gate;
     }
@@ -344,7 +341,7 @@ impl Inspection {
         let before = self.condition().state;
         let InspectionCondition { state, why, since, .. } = self.health.observe(now, &self.seen);
         self.worked = self.seen.enabled && (self.worked || state.works());
-        // Until Suricata runs for the first time, every state but a refusal is the way there.
+        // Before Suricata first works, every state but a refusal is part of its start.
         let is_first_start = !self.worked
             && *state != State::RulesRejected
             && now.saturating_sub(*since) < FIRST_START;
@@ -356,7 +353,7 @@ impl Inspection {
         self.warned = warns;
     }
 
-    /// It replied on its command socket.
+    /// Handles a reply of Suricata on its command socket.
     pub(super) fn replied(&mut self, now: Duration, reply: CommandReply) {
         self.seen.answered = Some(now);
         match reply {
@@ -367,7 +364,7 @@ impl Inspection {
         }
     }
 
-    /// Its counters, from the command socket or the event stream.
+    /// Sets Suricata's counters, from the command socket or the event stream.
     pub(super) fn set_counters(&mut self, counters: ips::SuricataCounters) {
         self.seen.capture_drops = counters.capture_drops;
         if counters.rules.is_some() {
@@ -376,27 +373,27 @@ impl Inspection {
         self.counters = counters;
     }
 
-    /// Whether its event stream is connected.
+    /// Notes that the event stream is connected, or no longer connected.
     pub(super) fn connected(&mut self, connected: bool) {
         self.seen.events = connected;
     }
 
-    /// Suricata's counters since its start.
+    /// Returns Suricata's counters since its start.
     pub(crate) fn suricata_counters(&self) -> &ips::SuricataCounters {
         &self.counters
     }
 
-    /// Empty: not known.
+    /// Returns Suricata's version; empty if unknown.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
-    /// Restarts of Suricata since the daemon started.
+    /// Returns the number of restarts of Suricata since the daemon started.
     pub(crate) fn restarts(&self) -> u32 {
         self.starts.saturating_sub(1)
     }
 
-    /// Sources that are blocked.
+    /// Returns the number of blocked sources.
     pub(crate) fn living_blocks(&self, now: Duration) -> usize {
         self.blocks.list().into_iter().filter(|block| block.until > now).count()
     }
@@ -409,13 +406,13 @@ impl Inspection {
         &self.seen
     }
 
-    /// Whether version or rules are not known yet since its last start.
+    /// Returns true if version or rules are unknown since Suricata's last start.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.version.is_empty() || self.seen.rules.is_none()
     }
 
-    /// The counters of our table. Counters of a table that has been replaced since are dropped:
-    /// two readings may answer out of order.
+    /// Adds the counters of our table. Ignores counters of a table that has been replaced, since
+    /// two readings may arrive out of order.
     pub(crate) fn add_counters(&mut self, found: &InForce) {
         if found.table < self.table {
             return;
@@ -436,13 +433,14 @@ impl Inspection {
         }
     }
 
-    /// One of these counters, since the daemon's start.
+    /// Returns a counter of our table, since the daemon's start.
     pub(crate) fn counter(&self, name: &str) -> Counter {
         let total = self.totals.as_ref().and_then(|totals| totals.get(name));
         total.map(|total| total.sum).unwrap_or_default()
     }
 
-    /// What the rules sent to the queues, and what the queues took.
+    /// Compares the packets that rules sent to the queues with the packets that the queues
+    /// received.
     pub(super) fn offered(&mut self, found: &InForce, [before, after]: [Vec<Queue>; 2]) {
         let (table, sent) = (found.table, found.counters.get("inspected"));
         let sent = sent.map_or(0, |counter| counter.packets);
@@ -450,18 +448,18 @@ impl Inspection {
         self.seen.overflow = self.overflow.passed();
     }
 
-    /// Packets that passed a full queue, since the daemon's start.
+    /// Returns the number of packets that passed a full queue, since the daemon's start.
     pub(crate) fn overflow(&self) -> u64 {
         self.overflow.passed()
     }
 
-    /// Packets that were inspected, and those that passed uninspected.
+    /// Returns the number of packets that were inspected, and that passed uninspected.
     pub(crate) fn inspected(&self) -> [u64; 2] {
         let [sent, open] = ["inspected", "uninspected"].map(|name| self.counter(name).packets);
         [sent.saturating_sub(self.overflow()), open + self.overflow()]
     }
 
-    /// A source matched a drop rule: the block to be applied, if there is to be one.
+    /// Handles a source that triggered a drop rule. Returns the block to be applied, if any.
     pub(super) fn offended(
         &mut self,
         now: Duration,
@@ -482,13 +480,13 @@ impl Inspection {
     }
 }
 
-/// The problems of the policies on these zones.
+/// Returns the problems of enabled policies that name missing zones.
 pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
     let active = policies.iter().filter(|policy| policy.enabled);
     active.flat_map(|policy| policy.check(places)).collect()
 }
 
-/// A monotonic time as Unix milliseconds.
+/// Converts a monotonic time to Unix milliseconds.
 pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events and effects of inspection: when Suricata is instructed, how often our table is read,
-//! which sources are blocked, and the blocks that are adopted from a previous daemon.
+//! Events and effects of inspection: instructs Suricata, reads our table, blocks sources, and
+//! adopts the blocks of a previous daemon.
 
 use std::time::Duration;
 
@@ -29,37 +29,35 @@ mod tests;
 pub(crate) use inspection::check;
 pub(crate) use probe::ProbeControl;
 
-/// The counters of our table are shown, and each reading runs nft.
+/// Interval between readings of our table. Its counters are shown, but each reading runs nft.
 const TABLE_EVERY: Duration = Duration::from_secs(5);
 
-/// Pause between two writings of the alerts for the next daemon, into memory.
+/// Shortest interval between writes of the alerts for the next daemon, into memory.
 const ALERTS_EVERY: Duration = Duration::from_secs(60);
 
-/// An event of inspection.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Suricata's queues and process.
+    /// A probe of Suricata's queues and process.
     Probed(ProbeSample),
     /// Suricata's reply on its command socket.
     Replied(CommandReply),
-    /// Suricata's events.
+    /// A batch of Suricata's events.
     Events(Box<ips::Batch>),
-    /// Our table as it is in the kernel, and the queues before and after it was read.
+    /// Our table as read from the kernel, and the queues before and after the reading.
     TableRead(Box<InForce>, [Vec<ips::Queue>; 2]),
-    /// nft did not take the block of this source.
+    /// nft refused to block this source.
     NotBlocked(Network),
-    /// nft did not take the end of a block.
+    /// nft refused to end a block.
     StillBlocked,
-    /// Entries as they were before their counters and marks were reset.
+    /// Entries that were read before their counters and marks were reset.
     Reset(Vec<Entry>),
-    /// All connections were reset: how many had left inspection, or why that failed.
+    /// All connections were reset: the number that had left inspection, or why the reset failed.
     Reinspected(Result<usize, String>),
 }
 
-/// Effects of inspection.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
-    /// Write this for Suricata's init script, and notify the script.
+    /// Write this instruction for Suricata's init script, and notify the script.
     Instruct(Instruction),
     /// Notify the script again.
     NotifyService,
@@ -77,16 +75,15 @@ pub(crate) enum Effect {
     SaveAlerts(String),
 }
 
-/// Inspection, alerts and blocks.
 #[derive(Debug)]
 pub(crate) struct State {
     inspection: Inspection,
     events: ips::Events,
-    /// When our table is to be read back.
+    /// Time of the next reading of our table.
     table_at: Duration,
     /// The blocks of the previous daemon have been adopted.
     adopted: bool,
-    /// Number of the newest alert that was written, and when the next ones are.
+    /// Number of the newest saved alert, and time of the next saving.
     saved: (u64, Duration),
 }
 
@@ -101,13 +98,13 @@ impl State {
         }
     }
 
-    /// The alerts of the previous daemon.
+    /// Restores the alerts that a previous daemon saved.
     pub(crate) fn restore_alerts(&mut self, text: &str) {
         self.events.alerts.restore(text);
         self.saved.0 = self.events.alerts.last();
     }
 
-    /// The alerts for the next daemon; none if there are no new ones.
+    /// Returns the alerts to save for the next daemon; `None` without new ones.
     pub(crate) fn unsaved_alerts(&self) -> Option<String> {
         (self.events.alerts.last() != self.saved.0).then(|| self.events.alerts.save())
     }
@@ -120,17 +117,17 @@ impl State {
         &self.events
     }
 
-    /// Number of the newest alert.
+    /// Returns the number of the newest alert.
     pub(crate) fn newest_alert(&self) -> u64 {
         self.events.alerts.last()
     }
 
-    /// Suricata's configuration could not be written.
+    /// Notes that Suricata's configuration could not be written.
     pub(crate) fn not_written(&mut self, why: String) {
         self.inspection.not_written(why);
     }
 
-    /// The blocks to be put into a new table.
+    /// Returns the blocks for a new table.
     pub(crate) fn blocks(&self, now: Duration) -> Vec<ruleset::BlockElement> {
         let blocks = self.inspection.blocks.list();
         blocks.into_iter().map(|block| element(block, now)).collect()
@@ -154,7 +151,8 @@ impl Core {
                 self.not_blocked(source);
                 Vec::new()
             }
-            // The next reading of the table lists what the kernel still blocks.
+            // Adopt blocks once more: the next reading lists the sources that the kernel still
+            // blocks.
             Event::StillBlocked => {
                 self.ips.adopted = false;
                 Vec::new()
@@ -164,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Twice a second while inspection is enabled.
+    /// Handles a probe, twice a second while inspection is enabled.
     pub(crate) fn probed(&mut self, sample: ProbeSample) -> Vec<AnyEffect> {
         let before = self.ips.inspection.condition().state;
         let gate_changed = self.ips.inspection.probed(self.now.mono, sample);
@@ -178,7 +176,7 @@ impl Core {
         self.ips.inspection.replied(self.now.mono, reply);
     }
 
-    /// Suricata's events: counters, alerts, and sources to be blocked.
+    /// Handles Suricata's events: counters, alerts, and sources to be blocked.
     pub(crate) fn events_read(&mut self, mut batch: ips::Batch) -> Vec<AnyEffect> {
         let handed_on = self.export_events(std::mem::take(&mut batch.lines));
         let ips = &mut self.ips;
@@ -213,7 +211,7 @@ impl Core {
         effects
     }
 
-    /// Connections as they were before their counters were reset.
+    /// Updates flows from entries that were read before their counters were reset.
     fn entries_reset(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
         for entry in entries {
             self.conntrack.flows_mut().reinspected(entry, self.now, self.network.view());
@@ -231,23 +229,23 @@ impl Core {
         effects
     }
 
-    /// Ends the block of a source, or of the one that it is in, by command; none if there is none.
+    /// Ends the block that contains this source, by command. `None` if there is no such block.
     pub(crate) fn unblock(&mut self, source: Network) -> Option<AnyEffect> {
-        // As the kernel has it: an IPv4 address may be written as an IPv6 one.
+        // Use the block's own source: an IPv4 address may be written as an IPv6 one.
         let source = self.ips.inspection.blocks.release(source.address)?.source;
         self.offload.ebpf_mut().accept(&[source], self.now);
         log::info!("{} is unblocked by command", source.brief());
         Some(AnyEffect::Ips(Effect::Unblock(vec![source])))
     }
 
-    /// A block that is not in force is not listed; the next offence of its source asks again.
+    /// Removes a block that is not in force. The next offence of its source requests it again.
     fn not_blocked(&mut self, source: Network) {
         if self.ips.inspection.blocks.release(source.address).is_some() {
             self.offload.ebpf_mut().accept(&[source], self.now);
         }
     }
 
-    /// New settings: the blocks that they end are lifted.
+    /// Applies new settings. Returns the effect that lifts blocks, if the settings end any.
     pub(crate) fn configure_ips(
         &mut self,
         settings: &ips::Settings,
@@ -261,11 +259,12 @@ impl Core {
         Some(AnyEffect::Ips(Effect::Unblock(ended)))
     }
 
-    /// The contents of our table: its counters, and at the start the blocks of the previous daemon.
+    /// Handles the contents of our table: counters, and at the start the blocks of the previous
+    /// daemon.
     pub(crate) fn table_read(&mut self, found: &InForce) -> Vec<AnyEffect> {
         let ips = &mut self.ips;
         ips.inspection.add_counters(found);
-        // Later they are all ours, and one that was released meanwhile would come back.
+        // Adopt blocks only once: a block that was released meanwhile would come back.
         let first = !std::mem::replace(&mut ips.adopted, true);
         let unwanted = self.configuration.settings().is_some() && !ips.inspection.blocking();
         if !first || unwanted {
@@ -284,9 +283,9 @@ impl Core {
         lifted.map(AnyEffect::Ips).into_iter().collect()
     }
 
-    /// The instruction for Suricata's service, if it has changed.
+    /// Returns the instruction for Suricata's service, if it has changed.
     pub(crate) fn instruct(&mut self) -> Option<AnyEffect> {
-        // Before all is known it would be written twice, and Suricata started twice.
+        // Wait until everything is known: an earlier instruction would start Suricata twice.
         if !self.network.is_complete(self.now) || !self.cpu.is_known() {
             return None;
         }
@@ -318,7 +317,7 @@ impl Core {
     }
 }
 
-/// A queue has no devices: a packet came in by the device of its sender.
+/// Sets the device of an alert from its sender, because an NFQUEUE does not report devices.
 fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
     let sender = alert.src.filter(|address| !network.is_local(*address));
     if let Some(side) = sender.and_then(|address| network.side(address, None)) {
@@ -326,12 +325,12 @@ fn name_device(alert: &mut ips::Alert, network: &NetworkView) {
     }
 }
 
-/// Whether a source contains an own address of the router.
+/// Returns true if a source contains one of the router's own addresses.
 fn is_own(topology: &Topology, source: Network) -> bool {
     topology.is_local(source.address) || topology.has_own_in(source)
 }
 
-/// A block for nft.
+/// Converts a block for nft.
 fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
     let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
     ruleset::BlockElement {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Observes Suricata from outside, twice a second: its queues, its process, refusals, and its
-//! answers on the command socket (timeout). Also how often, and after which pause, a reload of the
-//! rules is asked for while another one runs.
+//! Probes Suricata twice a second: queues, process, refusals, and replies on its command socket.
+//! Also requests reloads of the rules.
 
 use std::cell::Cell;
 use std::fs;
@@ -17,25 +16,25 @@ use crate::event::Event as AnyEvent;
 use crate::ips::Event;
 use crate::ips::inspection::{CommandReply, ProbeSample};
 
-/// A failure has to be reported within two seconds.
+/// Interval of probes: a failure has to be reported within two seconds.
 const EVERY: Duration = Duration::from_millis(500);
-/// Limit for one command; the state machine judges an answer that is missing.
+/// Timeout of one command; the state machine judges a missing reply.
 const LIMIT: Duration = Duration::from_secs(2);
-/// All counters are requested every so many rounds, in case the event stream is away.
+/// Rounds between requests for all counters, in case the event stream is disconnected.
 const COUNTERS_EVERY: u32 = 10;
 
-/// Why Suricata's last configuration was refused: written by its init script.
+/// File in which the init script reports why Suricata's last configuration was refused.
 const REFUSED: &str = "/var/etc/suricata/refused";
 
-/// Whether to probe at all, shared with the loop.
+/// Switches of the probes, shared with the daemon's loop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProbeControl {
     pub(crate) enabled: Rc<Cell<bool>>,
-    /// Version and rules are not known yet.
+    /// Version or rules are unknown.
     pub(crate) incomplete: Rc<Cell<bool>>,
 }
 
-/// Rounds half a second apart, numbered.
+/// Numbered rounds, half a second apart.
 struct Rounds {
     clock: Interval,
     number: u32,
@@ -45,7 +44,7 @@ impl Rounds {
     fn new() -> Self {
         let mut clock = tokio::time::interval(EVERY);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first round is an even one, which searches.
+        // The first round has an even number, so it searches for processes.
         Self { clock, number: 1 }
     }
 
@@ -69,7 +68,7 @@ pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
         if found.runs.is_some_and(|pid| !is_suricata(pid)) {
             found = Found::default();
         }
-        // Searching all processes costs more than checking one.
+        // Searching all processes costs more than checking one, so search every second round only.
         if found.runs.is_none() && round.is_multiple_of(2) {
             found = find();
         }
@@ -81,7 +80,7 @@ pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
     }
 }
 
-/// Requests its uptime twice a second, and the rest when it is not known.
+/// Requests Suricata's uptime twice a second, and other values while they are unknown.
 pub(crate) async fn query_commands(
     socket: PathBuf,
     control: ProbeControl,
@@ -123,8 +122,8 @@ async fn query(commands: &mut Commands, incomplete: bool, round: u32) -> Vec<Com
     replies
 }
 
-/// Asks Suricata to reload its rules, and returns its error if no reload started. While an earlier
-/// reload runs, which takes minutes on a slow router, Suricata refuses another.
+/// Requests a reload of Suricata's rules. Returns Suricata's error if no reload started. Retries,
+/// since Suricata refuses while an earlier reload runs, which takes minutes on a slow router.
 pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
     const TRIES: u32 = 120;
     const PAUSE: Duration = Duration::from_secs(3);
@@ -135,7 +134,7 @@ pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
 pub(crate) fn queues() -> Vec<ips::Queue> {
     match fs::read_to_string(ips::QUEUES) {
         Ok(text) => ips::parse_queues(&text),
-        // Not there before somebody has opened a queue.
+        // The file does not exist before a program has opened a queue.
         Err(error) => {
             log::debug!("{}: {error}", ips::QUEUES);
             Vec::new()
@@ -145,14 +144,14 @@ pub(crate) fn queues() -> Vec<ips::Queue> {
 
 fn refused() -> Option<String> {
     const LONGEST: u64 = 2000;
-    // Of a few errors, and we have one thread.
+    // Limit the size: reading blocks our only thread, and the file has only a few errors.
     let text = launch::foreign::read(Path::new(REFUSED), LONGEST).ok()?;
     let text = String::from_utf8_lossy(&text);
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Its main thread gives itself this name.
+/// Name that Suricata's main thread gives itself.
 const COMM: &str = "Suricata-Main";
 
 fn is_suricata(pid: u32) -> bool {
@@ -163,8 +162,8 @@ fn lives(process: &Path) -> bool {
     fs::read(process.join("stat")).is_ok_and(|stat| is_living_suricata(&stat))
 }
 
-/// `/proc/PID/stat` begins with `PID (COMM) STATE`. One that has ended and that its parent has not
-/// asked after yet (Z, X) keeps its name.
+/// Parses the beginning of `/proc/PID/stat`: `PID (COMM) STATE`. Returns false for processes that
+/// have ended (Z, X), which keep their name.
 fn is_living_suricata(stat: &[u8]) -> bool {
     let stat = String::from_utf8_lossy(stat);
     let named = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "));
@@ -175,7 +174,7 @@ fn is_living_suricata(stat: &[u8]) -> bool {
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     runs: Option<u32>,
-    /// `suricata -T`.
+    /// `suricata -T` is running.
     testing: bool,
 }
 
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_ended_does_not_run() {
+    fn a_process_that_has_ended_is_not_a_running_suricata() {
         assert!(is_living_suricata(b"812 (Suricata-Main) S 1 812 812 0"));
         assert!(is_living_suricata(b"812 (Suricata-Main) T 1 812"), "stopped is not gone");
         for other in [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out effects of inspection: instructions for Suricata's init script, reload of its rules,
-//! blocks in nft and the end of blocked flows, re-inspection of all connections.
+//! Executes effects of inspection: instructs Suricata's init script, reloads rules, blocks sources
+//! and ends their flows, and re-inspects all connections.
 
 use config::Network;
 use ctnetlink::{Reinspection, Select, Tuple};
@@ -16,10 +16,10 @@ use crate::sys::error::chain;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 
-/// The event on which Suricata's init script reads its instruction.
+/// Event that makes Suricata's init script read its instruction.
 const SURICATA: &str = "fastpath.ips";
 
-/// Starts the sources of events.
+/// Starts the event sources of inspection.
 pub(crate) fn start(io: &Io, control: &ProbeControl) {
     let events = &io.events;
     spawn_local(probe::watch(control.clone(), events.clone()));
@@ -29,7 +29,7 @@ pub(crate) fn start(io: &Io, control: &ProbeControl) {
     spawn_local(suricata::listen(folder(io), io.started, wanted, events.clone()));
 }
 
-/// The folder that Suricata and the daemon share.
+/// Returns the folder that Suricata and the daemon share.
 fn folder(io: &Io) -> suricata::Folder {
     suricata::Folder(io.paths.run.join("ips"))
 }
@@ -50,12 +50,12 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
     }
 }
 
-/// Those of the previous daemon, as far as the file is ours and not too long.
+/// Returns the alerts of the previous daemon; empty if the file is not ours or too long.
 pub(crate) fn saved_alerts(io: &Io) -> String {
     file::read_own(&io.paths.alerts(), ips::MOST_SAVED).unwrap_or_default()
 }
 
-/// Writes the alerts for the next daemon, into memory: `/var` is there.
+/// Saves the alerts for the next daemon in `/var`, which is in memory.
 pub(crate) fn save_alerts(text: &str, io: &Io) {
     if let Err(why) = file::write_own(&io.paths.alerts(), text) {
         log::warn!("{why}");
@@ -72,7 +72,7 @@ fn instruct(instruction: &Instruction, core: &mut Core, io: &Io) {
 }
 
 fn reload_rules(core: &Core, io: &Io) {
-    // If it was refused with the previous rules it is not running, and its script tries again.
+    // If Suricata refused the previous rules it is not running, so its script has to try again.
     if !core.ips.inspection().seen().running {
         return io.notify_service(SURICATA);
     }
@@ -94,7 +94,7 @@ fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
             let _ = events.send(AnyEvent::Ips(Event::NotBlocked(element.source))).await;
             return;
         }
-        // Offloaded packets no longer pass the rules.
+        // Offloaded packets do not pass the rules, so delete their flows.
         if let Err(error) = ctnetlink::delete(&flows).await {
             log::error!("ending flows of {}: {}", element.source.brief(), chain(&error));
         }
@@ -117,7 +117,7 @@ fn unblock(sources: Vec<Network>, io: &Io) {
 /// Resets counters and marks, then loads a new table, so that no flow stays offloaded.
 fn reinspect(core: &Core, io: &Io) {
     let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
-    // It waits until a job under way is done.
+    // Use the plan of the job under way, which holds the lock until it is done.
     let plan = core.offload.flowtable().coming().cloned();
     let blocks = core.ips.blocks(core.now.mono);
     spawn_local(async move {
@@ -130,13 +130,13 @@ fn reinspect(core: &Core, io: &Io) {
     });
 }
 
-/// Passes the contents of our table to the core.
+/// Reads our table, and passes its contents to the core.
 pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
     let before = probe::queues();
     match ruleset::read_back(nft).await {
         Ok(found) => {
             let queues = [before, probe::queues()];
-            // Nothing is there before the first table.
+            // Before the first job there is no table.
             let found = Box::new(found.unwrap_or_default());
             let _ = events.send(AnyEvent::Ips(Event::TableRead(found, queues))).await;
         }
@@ -144,7 +144,7 @@ pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
     }
 }
 
-/// How many connections had left inspection.
+/// Resets all connections and renews the table. Returns how many connections had left inspection.
 async fn renew(
     nft: &NftCommand,
     plan: &ruleset::Plan,
@@ -152,15 +152,15 @@ async fn renew(
     events: &Sender<AnyEvent>,
 ) -> Result<usize, String> {
     let flows = reset(plan.mark_mask, events).await;
-    // The counters of a table are lost with it.
+    // Replacing the table resets its counters, so read them first.
     read_table(nft, events).await;
-    // Even if that failed halfway: connections that were reset must not stay offloaded.
+    // Renew even if the reset failed halfway: connections that were reset must not stay offloaded.
     ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
     flows
 }
 
-/// Resets all connections, also those that were never inspected: they would spend a budget at once
-/// that a new policy gives them. How many had left inspection.
+/// Resets all connections, even if they were never inspected: their counters would use up the
+/// budget of a new policy at once. Returns how many had left inspection.
 async fn reset(mask: u32, events: &Sender<AnyEvent>) -> Result<usize, String> {
     let mut flows = 0;
     let mut again = Reinspection::start(mask, Select::Every).map_err(|error| chain(&error))?;

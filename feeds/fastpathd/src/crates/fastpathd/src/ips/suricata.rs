@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's files (`suricata.yaml`, `arguments`, `cpus`) and the socket of its events: who may
-//! connect, and the pause after a failure. The YAML is made in `crates/ips/src/overlay.rs`; the
-//! first rules come from `fastpath-rules serve`.
+//! Writes Suricata's files (`suricata.yaml`, `arguments`, `cpus`), and listens on the socket of its
+//! events. `crates/ips/src/overlay.rs` renders the YAML.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -17,10 +16,10 @@ use crate::ips::inspection::Instruction;
 use crate::sys::error::chain;
 use crate::sys::file::{remove, write};
 
-/// After a failure of the socket for events.
+/// Pause after a failure of the event socket.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Where things are that Suricata and the daemon share.
+/// The folder that Suricata and the daemon share.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder(pub(crate) PathBuf);
 
@@ -44,7 +43,7 @@ impl Folder {
     }
 }
 
-/// Listens to Suricata until the daemon ends.
+/// Listens to Suricata's events until the daemon ends.
 pub(crate) async fn listen(
     folder: Folder,
     started: Instant,
@@ -80,8 +79,8 @@ pub(crate) async fn listen(
     }
 }
 
-/// Who may bring events: root, and the user that Suricata's package brings. The user of
-/// `fastpath-rules` tests rules with the same outputs.
+/// Returns the users that may send events: root and the user of Suricata's package, and separately
+/// the user of `fastpath-rules`, which tests rules with the same outputs.
 fn users() -> [Vec<u32>; 2] {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let id = |name: &str| {

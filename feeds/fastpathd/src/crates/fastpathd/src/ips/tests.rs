@@ -34,7 +34,7 @@ fn configuration(ips: &Value, policies: &[Value]) -> Value {
     Value::Object(sections)
 }
 
-/// A core that knows the lab's network and machine, with this configuration just read.
+/// Returns a core that knows the lab's network and machine, and the effects of this configuration.
 fn reading(ips: &Value, policies: &[Value]) -> (Core, Vec<AnyEffect>) {
     let mut core = Core::new(Machine::default(), at(0));
     core.firewall_read(&lab_firewall());
@@ -67,17 +67,17 @@ fn queue(depth: u32, handled: u32) -> ips::Queue {
 
 fn sample(mut queues: Vec<ips::Queue>) -> ProbeSample {
     let process = (!queues.is_empty()).then_some(7);
-    // The queue of sources beyond their limit.
+    // Queue 1 is for sources beyond their limit.
     queues.extend(process.map(|_| ips::Queue { number: 1, ..queue(0, 0) }));
     ProbeSample { queues, process, ..ProbeSample::default() }
 }
 
-/// Half a second later.
+/// Advances the clock by half a second.
 fn later(core: &mut Core) {
     core.now = at(u64::try_from(core.now.mono.as_millis()).unwrap() + 500);
 }
 
-/// Suricata listens and answers for a while.
+/// Lets Suricata listen and answer for three seconds.
 fn inline(core: &mut Core) -> Vec<AnyEffect> {
     let mut effects = Vec::new();
     for _ in 0..6 {
@@ -96,7 +96,7 @@ fn refused(core: &mut Core) -> String {
 }
 
 #[test]
-fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
+fn suricata_gets_its_files_when_enabled_and_packets_pass_until_it_works() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
     assert_eq!(overlay.arguments, "-q\n0:1\n");
@@ -111,7 +111,7 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
 }
 
 impl Core {
-    /// The plan among the effects, else the one in force.
+    /// Returns the plan among the effects, or else the plan in force.
     fn plan_of<'a>(&'a self, effects: &'a [AnyEffect]) -> &'a ruleset::Plan {
         let job = effects.iter().rev().find_map(|effect| match effect {
             AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
@@ -121,9 +121,9 @@ impl Core {
     }
 }
 
-/// A queue that nobody reads, or that is full, lets packets through only if that is wanted.
+/// A full queue, or one without a reader, passes packets only with fail-open.
 #[test]
-fn the_queue_fails_as_the_configuration_says() {
+fn the_queue_fails_open_or_closed_as_configured() {
     for (fail, open) in [("open", true), ("closed", false)] {
         let (core, effects) = reading(&json!({"enabled": "1", "fail": fail}), &[]);
         let inspection = core.plan_of(&effects).protection.inspection.as_ref();
@@ -199,7 +199,7 @@ fn alert(src: &str, dst: &str) -> ips::Batch {
 }
 
 #[test]
-fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
+fn a_source_that_triggers_a_drop_rule_is_blocked_and_its_flows_end() {
     let (mut core, effects) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     assert_eq!(plan(&effects).protection.blocks, Some(1024));
     core.entries_read(&[established(1, true)]);
@@ -209,7 +209,7 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     };
     assert_eq!(element.source.brief(), "203.0.113.1");
     assert_eq!(flows.len(), 1, "the offloaded flow of the source ends");
-    // The gateway's own address is never blocked, by whatever it is said to have sent.
+    // The gateway's own address is never blocked, whatever an alert claims.
     assert!(core.events_read(alert("10.10.10.1", "10.10.10.10")).is_empty());
     let blocks = ask(&mut core, "blocks", json!({}));
     assert_eq!(blocks["blocks"][0]["sid"], 8_100_001);
@@ -222,7 +222,7 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
 }
 
-/// A datagram is answered whatever its source, and so is a segment without a connection.
+/// The source of a datagram, or of a segment without a connection, may be forged.
 #[test]
 fn a_source_that_may_be_forged_is_not_blocked() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
@@ -244,7 +244,7 @@ fn a_source_that_may_be_forged_is_not_blocked() {
 }
 
 #[test]
-fn an_ipv6_source_is_blocked_and_released_with_its_64() {
+fn an_ipv6_source_is_blocked_and_released_with_its_64_bit_prefix() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     let effects = core.events_read(alert("2001:db8:ffff:7::bad", "10.10.10.10"));
     assert!(matches!(&effects[..], [AnyEffect::Ips(Effect::Block { element, .. })]
@@ -263,7 +263,7 @@ fn an_ipv6_source_is_blocked_and_released_with_its_64() {
 }
 
 #[test]
-fn alerts_outlive_a_restart_of_the_daemon() {
+fn alerts_survive_a_restart_of_the_daemon() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     core.events_read(alert("203.0.113.1", "10.10.10.10"));
     let saved = |core: &mut Core, second: u64| {
@@ -287,7 +287,7 @@ fn alerts_outlive_a_restart_of_the_daemon() {
 }
 
 #[test]
-fn alerts_know_their_flow_and_are_filtered() {
+fn alerts_show_their_flow_and_can_be_filtered() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     core.entries_read(&[established(1, false)]);
     core.events_read(alert("203.0.113.1", "10.10.10.10"));
@@ -347,7 +347,7 @@ fn table_with(handle: u64, packets: u64) -> InForce {
 }
 
 #[test]
-fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
+fn counters_of_a_new_table_are_added_to_the_totals() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     let inspected = |core: &mut Core| {
         ask(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
@@ -356,21 +356,21 @@ fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
     core.table_read(&table_with(3, 100));
     core.table_read(&table_with(4, 250));
     assert_eq!(inspected(&mut core), 350);
-    // An answer about the table before that comes late.
+    // A late answer about the previous table.
     core.table_read(&table_with(3, 120));
     assert_eq!(inspected(&mut core), 350);
     core.table_read(&table_with(4, 260));
     assert_eq!(inspected(&mut core), 360);
-    // Somebody has set the counters to zero.
+    // Another program has reset the counters.
     core.table_read(&table_with(4, 5));
     assert_eq!(inspected(&mut core), 365);
-    // The table is gone for a moment.
+    // The table is missing for a moment.
     core.table_read(&InForce::default());
     core.table_read(&table_with(4, 6));
     assert_eq!(inspected(&mut core), 366);
 }
 
-/// Its table stays, and Prometheus would take a total that has fallen for one that has restarted.
+/// The table survives the daemon. Prometheus would take a lower total for a restarted counter.
 #[test]
 fn packets_of_the_previous_daemon_are_not_in_the_totals() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
@@ -382,7 +382,7 @@ fn packets_of_the_previous_daemon_are_not_in_the_totals() {
     assert_eq!(inspected(&mut core), [0, 0]);
     core.table_read(&table_with(3, 130));
     assert_eq!(inspected(&mut core), [30, 30_000]);
-    // Counters and tables that come later are counted from their beginning.
+    // Counters and tables that appear later are counted from zero.
     let mut more = table_with(3, 130);
     more.counters.insert("spent".to_owned(), ruleset::Counter { packets: 7, bytes: 0 });
     core.table_read(&more);
@@ -404,11 +404,11 @@ fn packets_in_queues_of_the_previous_daemon_are_not_in_the_totals() {
         let totals = core.ips.inspection.queue_totals();
         [0, 1].map(|number| (totals.of(number).handled, totals.of(number).dropped))
     };
-    // The CPUs, and so the number of our queues, may not be known yet.
+    // Without the CPUs, the number of our queues is unknown.
     core.ips.inspection.threads = ips::Threads::default();
     assert_eq!(probe(&mut core, &[4000, 5000]), [(0, 0), (0, 0)]);
     assert_eq!(probe(&mut core, &[4010, 5020]), [(10, 0), (20, 0)]);
-    // Queues that come later are counted from their beginning.
+    // Queues that appear later are counted from zero.
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     assert_eq!(probe(&mut core, &[]), [(0, 0); 2]);
     assert_eq!(probe(&mut core, &[40, 50]), [(40, 3), (50, 3)]);
@@ -421,13 +421,13 @@ fn blocks_of_the_previous_daemon_are_adopted_once() {
     core.configuration_read(&configuration(&json!({"enabled": "1", "block": "1"}), &[]));
     assert_eq!(core.ips.inspection.blocks.len(), 1);
     core.unblock("203.0.113.1".parse().unwrap()).unwrap();
-    // The kernel was asked before, and has answered now.
+    // The kernel's answer is older than the release of the block.
     assert!(core.table_read(&in_kernel("203.0.113.1")).is_empty());
     assert!(core.ips.inspection.blocks.is_empty(), "an unblocked address stays unblocked");
 }
 
 #[test]
-fn unwanted_blocks_are_not_adopted() {
+fn blocks_are_not_adopted_while_blocking_is_disabled() {
     for ips in [json!({"enabled": "1"}), json!({"enabled": "0", "block": "1"})] {
         let (mut core, _) = reading(&ips, &[]);
         core.table_read(&in_kernel("203.0.113.1"));
@@ -441,7 +441,7 @@ fn unwanted_blocks_are_not_adopted() {
 }
 
 #[test]
-fn an_unchanged_network_restarts_nothing() {
+fn an_unchanged_network_does_not_restart_suricata() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     assert!(matches!(instruction(&effects), Instruction::Run(_)));
     core.applied(Ok(ruleset::Applied::Replaced));
@@ -450,7 +450,7 @@ fn an_unchanged_network_restarts_nothing() {
 }
 
 #[test]
-fn a_suricata_that_stays_down_is_started_again() {
+fn the_script_is_notified_again_while_suricata_stays_down() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     let mut commands = 0;
     for second in 1..=45 {
@@ -466,7 +466,7 @@ fn a_suricata_that_stays_down_is_started_again() {
 }
 
 #[test]
-fn files_that_could_not_be_written_are_tried_again() {
+fn writing_suricatas_files_is_retried_after_a_failure() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     let first = instruction(&effects).clone();
     core.ips.inspection.not_written("writing suricata.yaml: No space left on device".into());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The part `latency` of the answer of `status`.
+//! Builds the field `latency` in the answer of `status`.
 
 use ::latency::{IFB, Plan};
 use config::Cause;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::core::Core;
 
-/// Whether latency is kept low, and where (`types.json`, Latency).
+/// State of latency control (`types.json`, Latency).
 #[derive(Debug, Serialize)]
 pub(crate) struct Latency {
     enabled: bool,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! "Keep latency low": which WAN interface is limited, when the plan is applied, verified and tried
-//! again, that SQM comes first, and the reasons. Plans are made in
-//! crate `latency`.
+//! "Keep latency low": chooses the WAN interface to shape, and applies, verifies and retries its
+//! plan. SQM takes precedence. Crate `latency` makes the plans.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,24 +21,23 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-/// A refused plan is tried again after this long: a missing module may have been installed since.
+/// Retry interval after a refusal; the missing module may have been installed meanwhile.
 const RETRY: Duration = Duration::from_secs(30);
-/// The kernel reports a change of queueing disciplines, but none of filters.
+/// Interval of verifications: the kernel reports changes of queueing disciplines, but not of
+/// filters.
 const VERIFY_EVERY: Duration = Duration::from_secs(20);
 
-/// An event of the queues of the WAN.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Values of the UCI package sqm; null: there is none.
+    /// Values of UCI package sqm; null if there is none.
     Sqm(Value),
-    /// The outcome of a job.
+    /// Outcome of a job.
     Done(Result<Applied, Failure>),
 }
 
 /// A request to traffic control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Run a job.
     Run(Box<Job>),
 }
 
@@ -47,32 +45,31 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
 pub(crate) enum Job {
-    /// Bring `plan` into force, or verify that it is; `before` was in force.
+    /// Bring `plan` into force, or verify it. `before` was in force.
     Apply { plan: Plan, before: Option<Plan> },
-    /// Remove all that is ours.
+    /// Remove all of our queues and filters.
     Remove,
 }
 
-/// The queues of the WAN: wanted and in force.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// None before the first configuration.
+    /// `None` before the first configuration.
     settings: Option<Settings>,
-    /// Devices that SQM limits.
+    /// Devices that SQM shapes.
     sqm: BTreeSet<String>,
-    /// The plan to be in force, or the reason why there is none; none: not known yet.
+    /// The wanted plan, or why there is none; `None` if that is not known yet.
     wanted: Option<Result<Option<Plan>, LatencyReason>>,
     in_force: Option<Plan>,
-    /// A plan may be in force.
+    /// A plan, or a part of one, may be in force.
     is_dirty: bool,
-    /// A job has ended. Until then something of a previous daemon may be in force.
+    /// A job has ended. Until then, a plan of a previous daemon may be in force.
     is_known: bool,
     job: Option<Job>,
     /// Why the last job failed.
     refused: Option<LatencyReason>,
     retry_at: Option<Duration>,
     verify_at: Duration,
-    /// The queueing disciplines when the plan was last verified, and whether the ifb was up.
+    /// Queueing disciplines at the last verification, and true if the ifb was up.
     seen: (Vec<QueueingDiscipline>, bool),
 }
 
@@ -83,7 +80,7 @@ impl State {
         }
     }
 
-    /// Wants a plan, or knows why there is none; the next job.
+    /// Sets the wanted plan, or why there is none. Returns the next job.
     fn want(&mut self, wanted: Result<Option<Plan>, LatencyReason>, now: Now) -> Option<Job> {
         if self.wanted.as_ref() != Some(&wanted) {
             self.wanted = Some(wanted);
@@ -94,13 +91,13 @@ impl State {
         self.next_job(now)
     }
 
-    /// Queueing disciplines or the ifb have changed, perhaps by another program: the plan is
-    /// verified at once.
+    /// Notes queueing disciplines and the state of the ifb. A change, perhaps by another program,
+    /// triggers a verification at once.
     fn see(&mut self, queues: &[QueueingDiscipline], is_up: bool, now: Now) {
         if self.seen.0 != queues || self.seen.1 != is_up {
             self.seen = (queues.to_vec(), is_up);
             self.verify_at = now.mono;
-            // They may have left a device to us.
+            // Another program may have left a device to us, so retry at once.
             self.retry_at = None;
         }
     }
@@ -115,7 +112,7 @@ impl State {
                 let before = self.in_force.clone();
                 due.then(|| Job::Apply { plan: plan.clone(), before })?
             }
-            // A plan in force would be at the wrong place, or is not wanted.
+            // A plan in force is not wanted any more, or shapes the wrong device.
             Ok(None) | Err(_) => self.is_dirty.then_some(Job::Remove)?,
         };
         self.retry_at = None;
@@ -139,7 +136,7 @@ impl State {
                 self.in_force = None;
             }
             (job, Err(Failure { reason, left })) => {
-                // The wish may have changed since it was asked.
+                // Another plan may have been requested meanwhile.
                 let is_wanted = match (&job, &self.wanted) {
                     (Job::Apply { plan, .. }, Some(Ok(Some(wanted)))) => plan == wanted,
                     (Job::Remove, Some(Ok(None) | Err(_))) => true,
@@ -157,17 +154,17 @@ impl State {
         self.next_job(now)
     }
 
-    /// The plan in force; none: there is none.
+    /// Returns the plan in force, if any.
     pub(crate) fn in_force(&self) -> Option<&Plan> {
         self.in_force.as_ref()
     }
 
-    /// Whether latency is to be kept low and is not.
+    /// Returns true if latency control is wanted but not in force.
     pub(crate) fn is_missing(&self) -> bool {
         self.in_force.is_none() && self.reason().is_some()
     }
 
-    /// Why the kernel's queues are not as the configuration wants them; `None` if they are.
+    /// Returns why the kernel's queues differ from the configuration; `None` if they do not.
     fn reason(&self) -> Option<LatencyReason> {
         if let Some(refused) = &self.refused {
             return Some(refused.clone());
@@ -184,7 +181,7 @@ impl State {
     }
 }
 
-/// Devices that SQM limits: those of its enabled queues.
+/// Returns the devices of SQM's enabled queues.
 fn sqm_devices(values: &Value) -> BTreeSet<String> {
     let package = values.as_object().map(Package::read).unwrap_or_default();
     let enabled = package
@@ -225,7 +222,7 @@ impl Core {
         effects
     }
 
-    /// Plans for the network and the configuration as they are.
+    /// Plans for the current network and configuration.
     pub(crate) fn plan_latency(&mut self) -> Option<AnyEffect> {
         if !self.network.is_complete(self.now) {
             return None;
@@ -246,7 +243,7 @@ impl Core {
         self.latency.next_job(self.now).map(run)
     }
 
-    /// None before the first configuration.
+    /// Returns the wanted plan; `None` before the first configuration.
     fn wanted_latency(&self) -> Option<Result<Option<Plan>, LatencyReason>> {
         let settings = self.latency.settings.as_ref()?;
         if !settings.enabled {

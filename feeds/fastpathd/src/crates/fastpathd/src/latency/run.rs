@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a job of traffic control over rtnetlink. A request takes the kernel microseconds, the first
-//! one as long as it loads a module.
+//! Runs jobs of traffic control over rtnetlink. A request takes the kernel microseconds, or longer
+//! if it has to load a module.
 
 use ::latency::{Applied, Failure, LatencyReason, Left, apply, remove as remove_all};
 use netlink::{Client, Protocol};
@@ -31,7 +31,7 @@ fn run(job: &Job) -> Result<Applied, Failure> {
     }
 }
 
-/// Removes all that is ours; false: the kernel refused.
+/// Removes all of our queues and filters. Returns false if the kernel refused.
 pub(crate) fn remove() -> bool {
     let removed = run(&Job::Remove);
     match &removed {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::daemon::Paths;
 
-    /// The loader removes a clsact where it finds no filter: none may be added after it has looked.
+    /// The loader removes a clsact without filters, so no filter may be added after its check.
     #[test]
     fn a_job_waits_while_programs_are_attached() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

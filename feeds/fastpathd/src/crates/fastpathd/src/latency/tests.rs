@@ -28,7 +28,7 @@ fn jobs(effects: Vec<AnyEffect>) -> Vec<Job> {
     effects.into_iter().filter_map(job).collect()
 }
 
-/// A core that has removed what another daemon may have left.
+/// Returns a core that has removed the queues that a previous daemon may have left.
 fn idle() -> Core {
     let mut core = running();
     let found = jobs(core.latency_second().into_iter().collect());
@@ -37,7 +37,7 @@ fn idle() -> Core {
     core
 }
 
-/// A core that keeps latency low, and its plan.
+/// Returns a core with a latency plan in force, and the plan.
 fn in_force() -> (Core, Plan) {
     let mut core = idle();
     let found = jobs(core.configuration_read(&on()));
@@ -56,7 +56,7 @@ fn after(core: &mut Core, seconds: u64) -> Vec<Job> {
 }
 
 #[test]
-fn the_switch_limits_the_port_below_the_session() {
+fn latency_control_shapes_the_port_below_the_pppoe_session() {
     let (mut core, plan) = in_force();
     assert_eq!((&*plan.port.name, plan.overhead, plan.included), ("wan", 50, 8));
     let expected = json!({"enabled": true, "active": true, "interface": "wan", "port": "wan",
@@ -66,7 +66,7 @@ fn the_switch_limits_the_port_below_the_session() {
 }
 
 #[test]
-fn it_is_off_by_default_and_says_nothing_then() {
+fn latency_control_is_off_by_default_without_a_reason() {
     let mut core = idle();
     let state = state(&mut core);
     assert_eq!((&state["enabled"], &state["active"]), (&json!(false), &json!(false)));
@@ -75,7 +75,7 @@ fn it_is_off_by_default_and_says_nothing_then() {
 }
 
 #[test]
-fn switched_off_it_is_removed_at_once() {
+fn disabling_latency_control_removes_it_at_once() {
     let (mut core, _) = in_force();
     assert_eq!(jobs(core.configuration_read(&configuration("flowtable"))), [Job::Remove]);
     core.latency_done(Ok(Applied::Changed));
@@ -93,7 +93,7 @@ fn new_rates_are_applied_over_the_old_ones() {
 }
 
 #[test]
-fn it_is_verified_now_and_then_and_when_a_queue_changes() {
+fn the_plan_is_verified_every_20_seconds_and_when_a_queue_changes() {
     let (mut core, plan) = in_force();
     let verify = || Job::Apply { plan: plan.clone(), before: Some(plan.clone()) };
     assert_eq!(after(&mut core, 19), []);
@@ -106,7 +106,7 @@ fn it_is_verified_now_and_then_and_when_a_queue_changes() {
 }
 
 #[test]
-fn a_session_that_ends_takes_its_filter_along() {
+fn the_plan_drops_the_filter_of_a_session_that_has_ended() {
     let (mut core, plan) = in_force();
     let effects = core.network_changed(vec![Change::LinkGone(8)]);
     let found = jobs(effects);
@@ -116,7 +116,7 @@ fn a_session_that_ends_takes_its_filter_along() {
 }
 
 #[test]
-fn sqm_comes_first() {
+fn latency_control_yields_to_sqm() {
     let (mut core, _) = in_force();
     let queue = |enabled| {
         json!({"eth1": {".type": "queue", ".name": "eth1", "enabled": enabled,
@@ -132,9 +132,9 @@ fn sqm_comes_first() {
     assert_eq!(state(&mut core)["active"], true);
 }
 
-/// Until the engine is another one.
+/// The plan is removed until another engine is wanted.
 #[test]
-fn flows_in_hardware_would_bypass_it() {
+fn latency_control_is_off_with_hardware_offload() {
     let (mut core, _) = in_force();
     let mut values = on();
     values["main"]["engine"] = "flowtable-hw".into();
@@ -145,7 +145,7 @@ fn flows_in_hardware_would_bypass_it() {
 }
 
 #[test]
-fn a_refusal_is_reported_and_tried_again() {
+fn a_refused_latency_plan_is_reported_and_retried() {
     let mut core = idle();
     core.configuration_read(&on());
     let reason = LatencyReason::NoModule { module: "sch_cake".to_owned() };
@@ -159,7 +159,7 @@ fn a_refusal_is_reported_and_tried_again() {
 }
 
 #[test]
-fn an_interface_that_does_not_exist_is_named() {
+fn a_missing_interface_is_reported_by_name() {
     let mut core = idle();
     let mut values = on();
     values["latency"]["interface"] = "wan9".into();
@@ -167,16 +167,16 @@ fn an_interface_that_does_not_exist_is_named() {
     assert_eq!(state(&mut core)["cause"]["params"], json!({"interface": "wan9"}));
 }
 
-/// The clsact that feeds CAKE is passed by packets that TC redirects.
+/// Packets that TC redirects pass the clsact that feeds CAKE.
 #[test]
-fn our_own_filters_keep_no_flow_from_the_programs() {
+fn our_cake_filters_do_not_prevent_offloading() {
     let (core, plan) = in_force();
     let hosts: BTreeSet<u32> = plan.hosts.iter().map(|host| host.index).collect();
     assert_eq!(*core.offload.ebpf().feeds_cake(), hosts);
 }
 
 #[test]
-fn a_failure_leaves_in_force_what_the_kernel_has() {
+fn after_a_failure_the_plan_in_force_matches_the_kernel() {
     let (mut core, plan) = in_force();
     let foreign = || LatencyReason::Foreign { device: "wan".to_owned(), kind: "htb".to_owned() };
     let mut failed = |left| {
@@ -193,9 +193,9 @@ fn a_failure_leaves_in_force_what_the_kernel_has() {
     assert_eq!(failed(Left::Unknown), (json!(false), true, 0));
 }
 
-/// A redirect to an ifb that is down drops its packets.
+/// A redirect to an ifb that is down drops packets.
 #[test]
-fn an_ifb_that_goes_down_is_noticed_at_once() {
+fn the_plan_is_verified_at_once_when_the_ifb_goes_down() {
     let (mut core, plan) = in_force();
     let ifb = |up| {
         let ifb = link(90, IFB, topology::LinkKind::Other("ifb".into()));
@@ -209,7 +209,7 @@ fn an_ifb_that_goes_down_is_noticed_at_once() {
     assert_eq!(jobs(core.network_changed(ifb(true))), verify());
 }
 
-/// What the kernel has of ours: nothing, a plan, or a part of one.
+/// Our queues in a simulated kernel: a plan, nothing, or a part of a plan.
 #[derive(Debug, Clone, PartialEq)]
 enum Kernel {
     Plan(Option<Plan>),
@@ -238,9 +238,9 @@ impl Kernel {
     }
 }
 
-/// Switched off before the kernel has answered: nothing is refused.
+/// The plan is not wanted any more when the kernel refuses it.
 #[test]
-fn a_refusal_of_a_plan_that_is_not_wanted_any_more_is_no_reason() {
+fn the_refusal_of_an_outdated_plan_is_not_reported() {
     let (_, plan) = in_force();
     let (mut state, now) = (State::default(), Now::default());
     let other = Plan { download: 1, ..plan.clone() };
@@ -258,10 +258,10 @@ fn a_refusal_of_a_plan_that_is_not_wanted_any_more_is_no_reason() {
 }
 
 proptest! {
-    /// `(0..4, _)` wants a plan, `4` none, `5` has a reason for none, `6` waits, `7` restarts the
-    /// daemon. An answer may come after the next wishes; a restart loses it.
+    /// Steps 0 to 3 want a plan, 4 wants none, 5 has a reason against one, 6 waits, and 7 restarts
+    /// the daemon. An answer may arrive after later steps; a restart loses it.
     #[test]
-    fn finally_the_kernel_has_the_wanted_plan_or_nothing(
+    fn the_kernel_ends_up_with_the_wanted_plan_or_nothing(
         steps in prop::collection::vec((0..8_u32, 0..4_u8, any::<bool>()), 1..40),
     ) {
         let (_, plan) = in_force();

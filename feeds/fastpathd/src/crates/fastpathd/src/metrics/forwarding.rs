@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Metrics of forwarding: bytes and packets by path, direction and pair of zones, flows by path and
-//! by reason, busiest hosts, engine, eBPF programs.
+//! Metrics of forwarding: bytes, packets and flows by path, flows by reason, busiest hosts, engine
+//! and eBPF programs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use model::Engine;
 
 use crate::core::Core;
 
-/// From the initiator of a flow, and to it.
+/// Labels of traffic from the initiator of a flow, and to the initiator.
 const DIRECTIONS: [&str; 2] = ["up", "down"];
 
 pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
@@ -112,8 +112,8 @@ fn engine<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], report.devices.len());
 }
 
-/// Exits by device, of ports that are not counted apart as `other`. Those of ports that are gone
-/// are left out: in another series they would look like packets of one scrape.
+/// Returns exits by device; `other` for ports without a map element. Leaves out ports that are
+/// gone: in another series their packets would look like packets of one scrape.
 fn exits(core: &Core) -> BTreeMap<&str, PortExits> {
     let mut devices: BTreeMap<&str, PortExits> = BTreeMap::new();
     for (ifindex, exits) in core.offload.ebpf().exits().ports() {

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::metrics::seconds;
 use crate::rules::RulesSummary;
 
-/// About packets that passed, and about dropped ones.
+/// Labels of alerts about packets that passed, and about dropped packets.
 const ACTIONS: [&str; 2] = ["allowed", "blocked"];
 
 pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {

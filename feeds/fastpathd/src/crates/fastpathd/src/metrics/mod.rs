@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `metrics`: the daemon's state as metric families, in one file for each subject.
-//! Names and units follow Prometheus' rules, labels the fields of the other methods. The number of
-//! series is bounded: `docs/design/metrics.md`.
+//! Builds the answer of `metrics`: the daemon's state as metric families, in one file per subject.
+//! Names and units follow Prometheus' rules, labels are the fields of other methods. The number of
+//! series is bounded (`docs/design/metrics.md`).
 
 use metrics::Metrics;
 
@@ -14,7 +14,7 @@ mod network;
 #[cfg(test)]
 mod tests;
 
-/// All families. Those without a series are absent.
+/// Returns all families that have a series.
 pub(crate) fn metrics(core: &Core) -> Metrics<'_> {
     let mut metrics = Metrics::default();
     daemon(core, &mut metrics);
@@ -42,7 +42,7 @@ fn daemon<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
         .add([], refused);
 }
 
-/// Seconds of a time in milliseconds.
+/// Converts a time in milliseconds to seconds.
 #[expect(clippy::cast_precision_loss, reason = "2^53 ms are 285,000 years")]
 fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0

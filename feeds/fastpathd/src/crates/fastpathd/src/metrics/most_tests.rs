@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The largest answer: all pairs of zones, hosts, WANs, ports and queues that are kept apart.
+//! Tests the largest answer, with the maximum of zones, hosts, WANs, ports and queues.
 
 use std::time::Instant;
 
@@ -10,16 +10,16 @@ use crate::bus::methods::{Outcome, call};
 use crate::fixture::{lab_firewall, lab_network, link, route};
 
 const ZONES: u32 = 8;
-/// Devices of the zones are numbered from here on.
+/// Index of the first device of the zones.
 const FIRST: u32 = 100;
-/// As docs/design/metrics.md has it.
+/// Number of series, as in docs/design/metrics.md.
 const MOST: usize = 2885;
-/// ubusd takes no longer message.
+/// Limit of a ubusd message, in bytes.
 const MESSAGE_MOST: usize = 1 << 20;
-/// Runs of which the fastest is shown.
+/// Number of runs; the fastest is printed.
 const RUNS: u32 = 20;
 
-/// The lab's network with a device for each zone, and 64 ports.
+/// Returns the lab's network with a device for each zone, and 64 ports.
 fn links() -> Vec<Change> {
     let Ok([Change::Full(mut all)]) = <[_; 1]>::try_from(lab_network()) else { panic!("changed") };
     for zone in 0..ZONES {
@@ -61,7 +61,7 @@ fn firewall() -> Value {
     firewall
 }
 
-/// Flows from each zone to each other one, of 128 hosts.
+/// Returns flows from each zone to each other zone, of 128 hosts.
 fn flows() -> Vec<Entry> {
     let mut entries = Vec::new();
     for id in 0..ZONES * ZONES * 16 {
@@ -77,7 +77,7 @@ fn flows() -> Vec<Entry> {
     entries
 }
 
-/// Programs on 64 ports, with packets in each element of their counters.
+/// Attaches programs to 64 ports, with packets in each element of their counters.
 fn programs(core: &mut Core) {
     let maps = Fake::default();
     let one = Exits { seen: 110, ..Exits::default() };
@@ -90,7 +90,7 @@ fn programs(core: &mut Core) {
     core.second(&Readings::default());
 }
 
-/// 128 CPUs: half of them inspect, with a queue each.
+/// Adds 128 CPUs. Half of them inspect, with a queue each.
 fn cpus(core: &mut Core) {
     let mut sample = machine_sample();
     let one = sample.machine.cpus[0].clone();
@@ -98,7 +98,7 @@ fn cpus(core: &mut Core) {
     core.machine_read(sample);
 }
 
-/// A gateway that has all of it.
+/// Returns a gateway with the maximum of everything.
 fn most() -> Core {
     let mut core = busy();
     core.firewall_read(&firewall());
@@ -131,7 +131,7 @@ fn most() -> Core {
 }
 
 #[test]
-fn series_are_bounded() {
+fn the_number_of_series_is_bounded() {
     let mut core = most();
     let series = read(&mut core);
     for (family, number) in [

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::metrics::seconds;
 use crate::network::wan::Wan;
 
-/// WAN interfaces with metrics; further ones have none.
+/// Limit of WAN interfaces with metrics.
 const MOST_WANS: usize = 32;
 
 pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names, types and values of all metrics (`golden.prom`: `GOLDEN_UPDATE=1` renews it, and promtool
-//! checks it), the number of series, and that counters never decrease.
+//! Tests names, types and values of all metrics, the number of series, and that counters never
+//! decrease. `GOLDEN_UPDATE=1` renews `golden.prom`, which promtool checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -25,7 +25,7 @@ mod most;
 
 const GOLDEN: &str = include_str!("golden.prom");
 
-/// As a collector prints it.
+/// Formats an answer as the collector prints it.
 fn text(answer: &Value) -> String {
     let mut text = String::new();
     for family in answer["families"].as_array().unwrap() {
@@ -46,7 +46,7 @@ fn labels(labels: &Value) -> String {
     if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }
 
-/// Every series and its value.
+/// Returns every series and its value.
 fn series(answer: &Value) -> BTreeMap<String, String> {
     let text = text(answer);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -61,7 +61,7 @@ fn read(core: &mut Core) -> BTreeMap<String, String> {
     series(&ask(core, "metrics", json!({})))
 }
 
-/// A dump of these entries.
+/// Runs a dump of these entries.
 fn dump(core: &mut Core, second: u64, entries: &[Entry]) {
     core.now = Now { mono: Duration::from_secs(second), unix_ms: 1_000_000 + second * 1000 };
     core.conntrack.flows_mut().dump_begin(core.now);
@@ -82,7 +82,7 @@ fn grown(entry: Entry, times: u64) -> Entry {
     }
 }
 
-/// Programs on its ports, of which these have treated packets.
+/// Attaches programs to the lab's ports, and counts packets on these ports.
 fn attach(core: &mut Core, ports: &[u32]) {
     let maps = Fake::default();
     let mut one = Exits { seen: 110, ..Exits::default() };
@@ -95,7 +95,7 @@ fn attach(core: &mut Core, ports: &[u32]) {
     core.second(&Readings::default());
 }
 
-/// A gateway on which every family has a series.
+/// Returns a gateway on which every family has a series.
 fn busy() -> Core {
     let mut core = running();
     let mut values = configuration("flowtable");
@@ -105,7 +105,7 @@ fn busy() -> Core {
     dump(&mut core, 1, &[]);
     dump(&mut core, 2, &[established(1, false), established(2, false)]);
     dump(&mut core, 3, &[grown(established(1, true), 3)]);
-    // Queues of the first sample would be the previous daemon's.
+    // Queues of the first probe would count for the previous daemon.
     core.ips_event(inspection::Event::Probed(ProbeSample::default()));
     let queue = ips::Queue { number: 0, listener: 7, depth: 2, handled: 5, full: 1, unread: 0 };
     let sample = ProbeSample { queues: vec![queue], process: Some(7), ..ProbeSample::default() };
@@ -131,7 +131,7 @@ fn busy() -> Core {
 }
 
 #[test]
-fn golden_output() {
+fn all_metrics_match_the_golden_output() {
     let answer = ask(&mut busy(), "metrics", json!({}));
     let text = text(&answer).replace(env!("CARGO_PKG_VERSION"), "VERSION");
     if std::env::var_os("GOLDEN_UPDATE").is_some() {
@@ -141,7 +141,7 @@ fn golden_output() {
     assert_eq!(text, GOLDEN, "GOLDEN_UPDATE=1 renews it");
 }
 
-/// All names in the sources here.
+/// Collects the names from the sources in this folder.
 #[test]
 fn every_family_has_a_series_in_the_golden_output() {
     let has = |name: &str| GOLDEN.contains(&format!("# TYPE {name} "));
@@ -160,8 +160,7 @@ fn every_family_has_a_series_in_the_golden_output() {
     assert_eq!(missing, [""; 0], "no series in golden.prom");
 }
 
-/// Its packets are the history of a port that is gone: in another series they would look like
-/// packets of the last minute.
+/// In another series, the packets of a removed port would look like packets of the last minute.
 #[test]
 fn packets_of_a_port_that_is_gone_do_not_move_to_another_series() {
     let mut core = running();
@@ -178,9 +177,9 @@ fn packets_of_a_port_that_is_gone_do_not_move_to_another_series() {
     assert_eq!(of(&mut core), rest);
 }
 
-/// The rules of Prometheus, as promtool checks them.
+/// Tests the rules of Prometheus, as promtool does.
 #[test]
-fn names_follow_the_rules() {
+fn metric_names_follow_the_rules_of_prometheus() {
     let answer = ask(&mut busy(), "metrics", json!({}));
     let mut seen = BTreeSet::new();
     for family in answer["families"].as_array().unwrap() {
@@ -205,7 +204,7 @@ fn names_follow_the_rules() {
 }
 
 #[test]
-fn a_restarted_line_counts_as_a_reconnect() {
+fn a_restarted_wan_counts_as_a_reconnect() {
     let mut core = running();
     let reconnects = r#"fastpath_wan_reconnects_total{interface="wan"}"#;
     assert_eq!(read(&mut core)[reconnects], "0");
@@ -216,7 +215,7 @@ fn a_restarted_line_counts_as_a_reconnect() {
     assert_eq!(read(&mut core)[reconnects], "1");
 }
 
-/// A download by one of 254 hosts, in 100,000 variants.
+/// Returns a download by one of 253 hosts, in 100,000 variants.
 fn one_of_many(id: u32) -> Entry {
     let mut entry = established(id, false);
     let host = IpAddr::V4(Ipv4Addr::from_bits(0x0a0a_0a02 + id % 253));
@@ -226,7 +225,7 @@ fn one_of_many(id: u32) -> Entry {
 }
 
 #[test]
-fn a_hundred_thousand_flows_have_counters_that_never_decrease() {
+fn counters_of_a_hundred_thousand_flows_never_decrease() {
     let mut core = busy();
     let mut values = configuration("flowtable");
     values["main"]["metrics_hosts"] = "100".into();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `topology`: links with the reason why one is not in the flowtable, bridges and
-//! VLANs, PPPoE sessions, interfaces, hosts (at most how many), routing policies, hosts
-//! that moved.
+//! Builds the answer of `topology`: links, bridges, PPPoE sessions, interfaces, hosts, routing
+//! policies and hosts that moved.
 
 use std::net::IpAddr;
 
@@ -15,7 +14,7 @@ use crate::network::interfaces::Interface;
 use crate::network::moves::RoamingHost;
 use crate::network::view::NetworkView;
 
-/// A page shows no more; a ubus message has its limit.
+/// Limit of hosts: the page shows no more, and a ubus message is limited in size.
 const MOST_HOSTS: usize = 500;
 
 #[derive(Debug, Serialize)]
@@ -81,7 +80,7 @@ fn links(core: &Core) -> Vec<LinkView> {
     let name_of = |link: Option<&Link>| link.map(|link| link.name.to_string());
     let view = |link: &Link| {
         let device = lowest.iter().find(|device| device.index == link.index);
-        // The plan also knows the settings, so its text comes first.
+        // The plan also knows the settings, so its text takes precedence.
         let decision = core.offload.planned().and_then(|plan| plan.decisions.get(&*link.name));
         let cause = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
         let on =
@@ -135,7 +134,8 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
     hosts.into_iter().map(|(_, view)| view).collect()
 }
 
-/// Link-local and multicast neighbours are how hosts talk to the router, not hosts of their own.
+/// Returns false for link-local, multicast and broadcast addresses, which are not hosts of their
+/// own.
 pub(super) fn forwards_to(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),

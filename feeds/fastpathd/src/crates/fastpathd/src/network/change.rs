@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which entries of the eBPF engine depend on a change of the network, and which changes may
-//! reroute flows that do not: routing rules, VRFs, and routes with a source or several next hops.
+//! Maps changes of the network to dependencies of eBPF entries, and finds changes that may reroute
+//! other flows: routing rules, VRFs, and routes with a source or several next hops.
 
 use std::net::IpAddr;
 
 use ebpf::dependency::{Dependency, DependencyChange};
 use topology::{Change as NetworkChange, LinkKind, Topology};
 
-/// A change of the network as a change of dependencies.
+/// Converts a change of the network to a change of dependencies.
 pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     let host = |address: IpAddr| {
         DependencyChange::Route(address, if address.is_ipv4() { 32 } else { 128 })
@@ -40,14 +40,14 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     }
 }
 
-/// Whether this change makes the MTU of a link smaller. It is not part of the topology yet.
+/// Returns true if this change, not yet part of `topology`, makes a link's MTU smaller.
 pub(super) fn shrinks(change: &NetworkChange, topology: &Topology) -> bool {
     let NetworkChange::Link(link) = change else { return false };
     topology.link(link.index).is_some_and(|known| link.mtu < known.mtu || link.mtu6 < known.mtu6)
 }
 
-/// Whether this change may reroute flows that do not depend on the changed object: through
-/// routing rules, VRFs, and routes that do not apply to every packet to their destination.
+/// Returns true if this change may reroute flows that do not depend on the changed object: routing
+/// rules, VRFs, and routes that do not apply to every packet to their destination.
 pub(super) fn decides_routes(change: &NetworkChange, topology: &Topology) -> bool {
     let vrf = |index| {
         let kind = topology.link(index).map(|link| &link.kind);

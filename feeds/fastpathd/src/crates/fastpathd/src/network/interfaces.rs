@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Logical interfaces from netifd, and firewall zones from UCI: the zone of an interface, the
-//! devices that a zone names, and which zones lead to the Internet, by the rule of crate `config`,
-//! `exposure.rs`.
+//! Parses logical interfaces from netifd, and firewall zones from UCI. `exposure.rs` of crate
+//! `config` decides which zones lead to the Internet.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,52 +9,52 @@ use serde::Serialize;
 use serde_json::Value;
 use uci::{Package, Section};
 
-/// One interface of `/etc/config/network`, from `network.interface dump`. Written as in the answer
-/// of `topology`.
+/// An interface of `/etc/config/network`, from `network.interface dump`. Serialized as in the
+/// answer of `topology`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Interface {
     pub(crate) name: String,
-    /// Firewall zone; empty: none.
+    /// Firewall zone; empty without a zone.
     pub(crate) zone: String,
     /// The zone leads to the Internet.
     #[serde(skip)]
     pub(crate) outer: bool,
     pub(crate) proto: String,
     pub(crate) up: bool,
-    /// netifd brings it up by itself; off after `ifdown`, and with `option auto 0`.
+    /// netifd brings the interface up by itself; false after `ifdown`, and with `option auto 0`.
     #[serde(skip)]
     pub(crate) autostart: bool,
     #[serde(skip)]
     pub(crate) uptime_s: u64,
-    /// Layer 3 device while up, the configured device otherwise; empty: none.
+    /// Layer 3 device while up, and the configured device otherwise; empty without a device.
     pub(crate) device: String,
     /// The configured device, below a tunnel such as PPPoE.
     #[serde(skip)]
     pub(crate) lower: String,
     #[serde(skip)]
     pub(crate) addresses: Vec<String>,
-    /// Code of netifd's last error since the interface was up; empty if there was none.
+    /// Code of netifd's last error since the interface was up; empty without an error.
     #[serde(skip)]
     pub(crate) error: String,
 }
 
-/// The parts of the firewall's configuration that matter here.
+/// Settings of the firewall that matter to the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Firewall {
     zone_of: HashMap<String, String>,
     zones: Vec<String>,
-    /// Zone and device.
+    /// Pairs of zone and device.
     devices: Vec<(String, String)>,
-    /// Those that lead to the Internet.
+    /// Zones that lead to the Internet.
     outer: BTreeSet<String>,
-    /// fw4's own flow offloading is switched on.
+    /// fw4's own flow offloading is enabled.
     pub(crate) own_offload: bool,
-    /// Ports that it opens to the Internet without limits.
+    /// Openings to the Internet, except openings of single services.
     pub(crate) exposures: Vec<Exposure>,
 }
 
 impl Firewall {
-    /// Reads `values` of `fastpath.config get {"config":"firewall"}`.
+    /// Parses `values` of `fastpath.config get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
         let own_offload = health::offloading_section(values).is_some();
         let (outer, mut exposures) = (outer_zones(values), exposures(values, &Router::default()));
@@ -79,24 +78,24 @@ impl Firewall {
         }
     }
 
-    /// Every zone there is, with networks or without.
+    /// Returns all zones, with or without networks.
     pub(crate) fn zones(&self) -> impl Iterator<Item = &str> {
         self.zones.iter().map(String::as_str)
     }
 
-    /// Devices that zones name themselves, as is usual for tunnels: zone and device. With `+` at
-    /// its end it is all devices that begin so.
+    /// Returns pairs of zone and device for devices that zones name directly, as is usual for
+    /// tunnels. A `+` at the end matches all devices with this prefix.
     pub(crate) fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
         self.devices.iter().map(|(zone, device)| (zone.as_str(), device.as_str()))
     }
 
-    /// Whether `zone` leads to the Internet; `wan` does so before its section has been read.
+    /// Returns true if `zone` leads to the Internet, as `wan` does even before its section is read.
     pub(crate) fn is_wan(&self, zone: &str) -> bool {
         zone == WAN || self.outer.contains(zone)
     }
 }
 
-/// Reads the answer of `network.interface dump`; entries without a name are passed over.
+/// Parses the answer of `network.interface dump`. Skips entries without a name.
 pub(crate) fn parse_dump(dump: &Value, firewall: &Firewall) -> Vec<Interface> {
     let list = dump.get("interface").and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|entry| interface(entry, firewall)).collect()
@@ -131,7 +130,7 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
     })
 }
 
-/// The newest error, which netifd appends; protocol handlers choose its code.
+/// Returns the code of the newest error, which is the last. Protocol handlers choose the code.
 fn error(entry: &Value) -> Option<String> {
     let code = entry.get("errors")?.as_array()?.last()?.get("code")?.as_str()?;
     let is_code = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_accept_lists_and_strings() {
+    fn networks_of_a_zone_may_be_a_list_or_a_string() {
         let dump = json!({"interface": [
             {"interface": "office", "up": true, "uptime": 7, "l3_device": "br-lan.10",
              "device": "br-lan.10", "proto": "static",
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_error_counts() {
+    fn reports_the_newest_error_of_an_interface() {
         let code = |errors: Value| {
             let dump = json!({"interface": [{"interface": "wan", "errors": errors}]});
             parse_dump(&dump, &Firewall::default()).remove(0).error
@@ -190,15 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn a_masqueraded_zone_is_outside() {
+    fn a_masqueraded_zone_leads_to_the_internet() {
         assert!(firewall().is_wan("uplink"));
         assert!(!firewall().is_wan("lan"));
         assert!(Firewall::default().is_wan("wan"));
     }
 
-    /// `exposures` and this file once differed about all but the first.
     #[test]
-    fn zones_lead_to_the_internet_by_one_rule() {
+    fn finds_the_zones_that_lead_to_the_internet() {
         let firewall = Firewall::parse(&json!({
             "a": {".type": "zone", "name": "wan", "network": ["line"], "masq": "1"},
             "b": {".type": "zone", "name": "lan", "network": ["lan"], "masq": "1"},
@@ -216,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn own_offload_of_fw4_is_noticed() {
+    fn detects_flow_offloading_of_fw4() {
         let values = json!({"x": {".type": "defaults", "flow_offloading": "1"}});
         assert!(Firewall::parse(&values).own_offload);
         assert!(!firewall().own_offload);
     }
 
     #[test]
-    fn nonsense_is_an_empty_answer() {
+    fn malformed_values_give_no_interfaces_and_zones() {
         assert!(parse_dump(&json!({"interface": 3}), &Firewall::default()).is_empty());
         assert_eq!(Firewall::parse(&json!([1, 2])), Firewall::default());
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The network around the router: links and routes from the kernel, interfaces from netifd, zones
-//! from the firewall. How often interfaces are read, how long the daemon waits for netifd, and what
-//! follows from a change.
+//! The network around the router: links and routes from the kernel, interfaces from netifd, and
+//! zones from the firewall. Handles their changes.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -43,18 +42,17 @@ pub(crate) mod view;
 pub(crate) mod wan;
 mod zones;
 
-/// netifd sends no event when an uptime starts or a description changes; asking costs little.
+/// Seconds between readings of interfaces: netifd sends no event for a new uptime or description.
 const INTERFACES_EVERY: u32 = 10;
 
-/// How often the hosts that keep moving are determined: a new one replaces the table.
+/// Shortest interval between updates of the hosts that keep moving; a new host replaces the table.
 const ROAMING_EVERY: Duration = Duration::from_secs(4);
-/// The same if there is no new one.
+/// Shortest interval between updates that add no host.
 const ROAMING_CALM: Duration = Duration::from_secs(60);
 
-/// After this long the daemon goes on without interfaces: netifd may never answer.
+/// Time after which the daemon continues without interfaces: netifd may never answer.
 const WITHOUT_INTERFACES: Duration = Duration::from_secs(15);
 
-/// An event of the network.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The kernel's links, addresses, routes or neighbours changed.
@@ -63,9 +61,9 @@ pub(crate) enum Event {
     InterfacesChanged,
     /// The answer of `network.interface dump`.
     Interfaces(Value),
-    /// Values of the UCI package firewall.
+    /// Values of UCI package firewall.
     Firewall(Value),
-    /// The kernel's answers to questions about routes; none: it could not be asked.
+    /// The kernel's answers to route lookups; `None` if it could not be asked.
     RoutesAnswered(RouteBatch, Option<Vec<(RouteQuery, RouteAnswer)>>),
 }
 
@@ -74,11 +72,10 @@ pub(crate) enum Event {
 pub(crate) enum Effect {
     /// Call `network.interface dump`.
     ReadInterfaces,
-    /// Ask the kernel for routes.
+    /// Look up routes in the kernel.
     AskRoutes(RouteBatch),
 }
 
-/// The known network.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "for each source: read yet, stale")]
 pub(crate) struct State {
@@ -90,7 +87,7 @@ pub(crate) struct State {
     topology_known: bool,
     stations: Stations,
     moves: Moves,
-    /// Addresses of hosts that keep moving, and when they are determined again.
+    /// Addresses of hosts that keep moving, and when the set last changed.
     roaming: BTreeSet<IpAddr>,
     roaming_at: Duration,
     reconnects: Reconnects,
@@ -118,17 +115,17 @@ impl State {
         self.view.topology()
     }
 
-    /// Moves of hosts within the last hour.
+    /// Returns the moves of hosts within the last hour.
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
     }
 
-    /// Addresses of hosts that keep moving.
+    /// Returns the addresses of hosts that keep moving.
     pub(crate) fn roaming(&self) -> &BTreeSet<IpAddr> {
         &self.roaming
     }
 
-    /// How often an interface has come up again since the daemon started.
+    /// Returns how often an interface has reconnected since the daemon started.
     pub(crate) fn reconnects(&self, interface: &str) -> u64 {
         self.reconnects.of(interface)
     }
@@ -137,37 +134,37 @@ impl State {
         &self.firewall
     }
 
-    /// Whether the kernel's topology has been read.
+    /// Returns true if the kernel's topology has been read.
     pub(crate) fn is_known(&self) -> bool {
         self.topology_known
     }
 
-    /// Whether the firewall's zones have been read.
+    /// Returns true if the firewall's zones have been read.
     pub(crate) fn zones_known(&self) -> bool {
         self.firewall_known
     }
 
-    /// Whether topology and interfaces have been read, or netifd has had enough time to answer.
+    /// Returns true if topology and interfaces have been read, or netifd had enough time to answer.
     pub(crate) fn is_complete(&self, now: Now) -> bool {
         self.topology_known && (self.interfaces_known || now.mono >= WITHOUT_INTERFACES)
     }
 
-    /// The devices of each zone and VLAN.
+    /// Returns the devices of each zone and VLAN.
     pub(crate) fn places(&self) -> Segments {
         zones::places(&self.firewall, self.view.interfaces(), self.topology())
     }
 
-    /// The devices that a mode of inspection can be configured to use.
+    /// Returns the devices that inspection can be configured to use.
     pub(crate) fn ports(&self) -> Vec<ips::CapturePort> {
         zones::ports(self.topology())
     }
 
-    /// The networks of the zones that do not lead to the Internet.
+    /// Returns the networks of zones that do not lead to the Internet.
     pub(crate) fn home(&self) -> Vec<Network> {
         zones::home(&self.firewall, self.view.interfaces())
     }
 
-    /// The interfaces that lead to the Internet.
+    /// Returns the interfaces that lead to the Internet.
     pub(crate) fn wans(&self, rates: &NetMeter, now: Now) -> Vec<Wan> {
         let interfaces = self.view.interfaces();
         let seen_ms = now.unix_ms_at(self.interfaces_seen);
@@ -178,7 +175,7 @@ impl State {
         self.view.set_names(Names::parse(leases, hosts));
     }
 
-    /// Once a second: reads the interfaces when that is due.
+    /// Requests a reading of the interfaces if that is due. Called once a second.
     pub(crate) fn second(&mut self) -> Option<AnyEffect> {
         self.interfaces_age += 1;
         let due = self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY;
@@ -207,13 +204,13 @@ impl Core {
         effects
     }
 
-    /// The `values` of the UCI package firewall.
+    /// Sets the `values` of UCI package firewall.
     pub(crate) fn firewall_read(&mut self, values: &Value) {
         self.network.firewall = Firewall::parse(values);
         self.network.firewall_known = true;
     }
 
-    /// The answer of `network.interface dump`.
+    /// Handles the answer of `network.interface dump`.
     pub(crate) fn interfaces_read(&mut self, dump: &Value) -> Vec<AnyEffect> {
         let network = &mut self.network;
         network.interfaces_age = 0;
@@ -222,11 +219,11 @@ impl Core {
         network.reconnects.read(&interfaces, self.now.mono);
         let changed = network.view.set_interfaces(interfaces) || !network.interfaces_known;
         network.interfaces_known = true;
-        // Policies name zones, and the devices of a zone may have changed.
+        // Policies name zones, and the devices of a zone may have changed, so replan.
         if changed { self.replan_for_network() } else { Vec::new() }
     }
 
-    /// Once a second: whether hosts keep moving, or do no longer.
+    /// Updates the hosts that keep moving, and replans if they changed. Called once a second.
     pub(crate) fn roaming_second(&mut self) -> Vec<AnyEffect> {
         let (network, now) = (&mut self.network, self.now);
         let since = now.mono.saturating_sub(network.roaming_at);
@@ -243,7 +240,7 @@ impl Core {
         self.replan()
     }
 
-    /// The MTU of IPv6 changes without an event.
+    /// Applies the IPv6 MTUs of devices, which change without an event.
     pub(crate) fn mtu6_second(&mut self, read: &[(String, u32)]) -> Vec<AnyEffect> {
         let topology = self.network.topology();
         let changes: Vec<Change> = read
@@ -256,7 +253,7 @@ impl Core {
         if changes.is_empty() { Vec::new() } else { self.network_changed(changes) }
     }
 
-    /// The kernel's network changed.
+    /// Handles changes of the kernel's network.
     pub(crate) fn network_changed(&mut self, changes: Vec<Change>) -> Vec<AnyEffect> {
         let network = &mut self.network;
         let mut dependencies = Vec::new();
@@ -283,7 +280,7 @@ impl Core {
         network.moves.note(&moved, network.view.topology(), self.now);
         network.topology_known = true;
         network.interfaces_stale = true;
-        // Until the entries are removed, packets take the wrong route.
+        // Mark flows first: until their entries are removed, packets take the wrong route.
         if rerouted {
             self.conntrack.flows_mut().routes_changed(self.now, network.view());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Hosts that moved to another port or MAC within the last hour, for the history of a flow and for
-//! the doctor; how many hosts and how many moves of each are kept.
+//! Keeps the hosts that moved to another port or MAC within the last hour, for the history of a
+//! flow and for the doctor.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -14,21 +14,21 @@ use crate::network::answer::forwards_to;
 use crate::network::stations::Moved;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// Hosts of which moves are kept; beyond that the one that has not moved for longest is forgotten.
+/// Limit of hosts. Beyond it, the host without a move for the longest time is dropped.
 const HOSTS: usize = 256;
-/// So many moves within this time, and a host keeps moving: the flowtable is not renewed for it any
-/// more.
+/// A host with this many moves within `RESTLESS` keeps moving, so the flowtable is no longer
+/// renewed for it.
 const OFTEN: usize = 4;
 const RESTLESS: Duration = Duration::from_secs(60);
-/// Addresses of such hosts, at most.
+/// Limit of the addresses of hosts that keep moving.
 const MOST_RESTLESS: usize = 256;
-/// Moves of each; a host that flaps has more.
+/// Limit of moves per host; only a flapping host has more.
 const EACH: usize = 64;
 
 /// A host that moved within the last hour (`topology.json`, `RoamingHost`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct RoamingHost {
-    /// Empty if its address has another MAC.
+    /// Empty for an address that moved to another MAC.
     mac: String,
     addresses: Vec<IpAddr>,
     kind: MoveKind,
@@ -53,21 +53,20 @@ struct Move {
 
 #[derive(Debug)]
 struct Host {
-    /// As of its last move.
+    /// Addresses at the last move.
     addresses: Vec<IpAddr>,
     kind: MoveKind,
     /// Never empty.
     moves: VecDeque<Move>,
 }
 
-/// The moves that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
     hosts: BTreeMap<HostKey, Host>,
 }
 
 impl Moves {
-    /// Notes moves, with the names that `topology` has for ports.
+    /// Notes moves, with port names from `topology`.
     pub(crate) fn note(&mut self, moved: &[Moved], topology: &Topology, now: Now) {
         for one in moved {
             let (key, kind, addresses, from, to) = match *one {
@@ -97,7 +96,7 @@ impl Moves {
         }
     }
 
-    /// Forgets moves older than an hour, and the oldest host when the table is full.
+    /// Drops moves older than an hour, and the oldest host if the table is full.
     fn forget(&mut self, now: Now) {
         self.hosts.retain(|_, host| {
             host.moves.retain(|each| is_recent(each, now));
@@ -111,8 +110,8 @@ impl Moves {
         }
     }
 
-    /// Addresses of hosts that keep moving. Those of routers are left out: flows through them have
-    /// other addresses.
+    /// Returns the addresses of hosts that keep moving. Excludes routers, because flows through
+    /// them have other addresses.
     pub(crate) fn restless(&self, topology: &Topology, now: Now) -> BTreeSet<IpAddr> {
         let lately = |each: &&Move| now.mono.saturating_sub(each.at.mono) < RESTLESS;
         let often =
@@ -128,7 +127,8 @@ impl Moves {
         found
     }
 
-    /// Moves of hosts with these addresses since `since_ms`, oldest first, the newest `most`.
+    /// Returns the newest `most` moves of hosts with these addresses since `since_ms`, oldest
+    /// first.
     pub(crate) fn of(
         &self,
         addresses: &[IpAddr],
@@ -152,7 +152,7 @@ impl Moves {
         found.split_off(found.len().saturating_sub(most))
     }
 
-    /// The hosts that moved within the last hour, those with the most moves first.
+    /// Returns the hosts that moved within the last hour, most moves first.
     pub(crate) fn roaming(&self, now: Now) -> Vec<RoamingHost> {
         let mut hosts: Vec<RoamingHost> =
             self.hosts.iter().filter_map(|(key, host)| roaming(key, host, now)).collect();
@@ -183,7 +183,7 @@ fn is_recent(each: &Move, now: Now) -> bool {
     now.mono.saturating_sub(each.at.mono) < HOUR
 }
 
-/// The name of a port; its number if it is gone.
+/// Returns the name of a port, or its index if the port is gone.
 fn port_name(topology: &Topology, index: u32) -> String {
     topology.link(index).map_or_else(|| index.to_string(), |link| link.name.to_string())
 }

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Names of hosts. A lease wins over `/etc/hosts`: it has the host's current name for itself.
+/// Names of hosts. A lease takes precedence over `/etc/hosts`, since it has the current name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names(HashMap<IpAddr, String>);
 
 impl Names {
-    /// `leases`: dnsmasq's file, `expiry mac address name client-id` a line; `hosts`: hosts(5).
+    /// Parses dnsmasq's leases (`expiry mac address name client-id` per line) and hosts(5).
     pub(crate) fn parse(leases: &str, hosts: &str) -> Self {
         let mut names = HashMap::new();
         for line in hosts.lines() {
@@ -34,9 +34,9 @@ impl Names {
 }
 
 fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
-    // dnsmasq writes * for a host that gave no name. 253 is the longest name there is.
-    // No host has a name with control characters; a terminal would carry them out, and a page would
-    // show the text around some of them in another order.
+    // dnsmasq writes * for a host without a name, and 253 is the longest valid name. Reject control
+    // characters, which a terminal would execute, and bidirectional ones, which reorder a page's
+    // text.
     if name == "*" || name.len() > 253 || name.contains(|c| char::is_control(c) || is_bidi(c)) {
         return;
     }
@@ -47,7 +47,7 @@ fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
     }
 }
 
-/// Unicode's marks, embeddings, overrides and isolates for text from right to left.
+/// Returns true for Unicode's marks, embeddings, overrides and isolates of bidirectional text.
 fn is_bidi(c: char) -> bool {
     let marks = ['\u{61c}', '\u{200e}', '\u{200f}'];
     marks.contains(&c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lease_wins_over_hosts_file() {
+    fn a_lease_takes_precedence_over_the_hosts_file() {
         let names = Names::parse(
             "1700000000 02:00:00:00:00:01 10.10.10.10 desk 01:02\n\
              1700000000 02:00:00:00:00:02 10.10.10.11 * *\nduid 00:01\n",

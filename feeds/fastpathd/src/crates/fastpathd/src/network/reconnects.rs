@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How often each interface has come up again since the daemon started: a PPPoE session that
-//! reconnected, a DHCP lease after a lost link. netifd reports uptimes, so an interface that was
-//! down between two readings counts too.
+//! Counts how often each interface has reconnected since the daemon started, for example a PPPoE
+//! session. netifd reports uptimes, so an interface that was down between two readings counts, too.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::network::interfaces::Interface;
 
-/// netifd's uptimes are whole seconds: starts that differ by less are one.
+/// Tolerance of start times, because netifd's uptimes are whole seconds.
 const ROUNDING: Duration = Duration::from_secs(2);
-/// Its answer may wait for the daemon: the same of an interface that was not seen down in between.
+/// Tolerance for an interface that was not seen down: netifd's answer may wait for the daemon.
 const DELAY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When it came up last, by the earliest estimate; none: it has not been up yet.
+    /// Earliest estimate of the last start; `None` if the interface has not been up yet.
     up_since: Option<Duration>,
-    /// The last reading found it down.
+    /// The last reading found the interface down.
     down: bool,
     times: u64,
 }
 
-/// Reconnects of all interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Reconnects(BTreeMap<String, Known>);
 
 impl Reconnects {
-    /// Interfaces as netifd reports them at `now`. Those that are gone are forgotten.
+    /// Handles interfaces as netifd reports them at `now`. Drops interfaces that are gone.
     pub(crate) fn read(&mut self, interfaces: &[Interface], now: Duration) {
         self.0.retain(|name, _| interfaces.iter().any(|interface| interface.name == *name));
         for interface in interfaces {
@@ -36,7 +34,7 @@ impl Reconnects {
             if known.down {
                 continue;
             }
-            // It may have been up before the daemon was.
+            // The interface may have been up before the daemon started.
             let since = now.saturating_sub(Duration::from_secs(interface.uptime_s));
             let tolerance = if down { ROUNDING } else { DELAY };
             known.up_since = Some(match known.up_since {
@@ -50,7 +48,7 @@ impl Reconnects {
         }
     }
 
-    /// Of this interface.
+    /// Returns the number of reconnects of this interface.
     pub(crate) fn of(&self, name: &str) -> u64 {
         self.0.get(name).map_or(0, |known| known.times)
     }
@@ -82,7 +80,7 @@ mod tests {
         assert_eq!(read(&mut reconnects, 45, Some(24)), 1);
     }
 
-    /// The uptime was read when netifd answered, the time when the daemon had its turn.
+    /// The uptime is older than `now` if netifd's answer waits for the daemon.
     #[test]
     fn a_delayed_answer_is_not_a_reconnect() {
         let mut reconnects = Reconnects::default();
@@ -90,7 +88,7 @@ mod tests {
         assert_eq!(read(&mut reconnects, 19, Some(13)), 0, "4 s late");
         assert_eq!(read(&mut reconnects, 25, Some(23)), 0);
         assert_eq!(read(&mut reconnects, 31, Some(25)), 0, "late again");
-        // The first answer was the late one.
+        // The first answer is the late one.
         let mut reconnects = Reconnects::default();
         assert_eq!(read(&mut reconnects, 9, Some(3)), 0);
         assert_eq!(read(&mut reconnects, 15, Some(13)), 0);

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which flows of the flowtable a change of routes or links may route differently. An entry keeps
-//! its routes, and the kernel checks them only where it sends to a neighbour by itself: not below
-//! a bridge, a VLAN or a PPPoE session.
+//! Finds flows of the flowtable that a change of routes or links may reroute. An entry keeps its
+//! routes, and the kernel checks them only where it sends to a neighbour by itself: not below a
+//! bridge, a VLAN or a PPPoE session.
 
 use config::Network;
 use flows::FlowTable;
 use topology::{Change, Link, Topology};
 
-/// The packets that may be routed differently.
+/// Packets that a change may reroute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Rerouted {
-    /// Nothing.
     #[default]
     Nothing,
     /// Packets from or to these networks.
     Networks(Vec<Network>),
-    /// Any packet.
     Any,
 }
 
 impl Rerouted {
-    /// Adds a change, which is not part of the topology yet.
+    /// Adds a change, which `topology` does not include yet.
     pub(crate) fn add(&mut self, change: &Change, topology: &Topology) {
         match change {
-            // A port that leaves a VLAN or its bridge is not in its network any more.
+            // A port that leaves a VLAN leaves the network of this VLAN.
             Change::Full(_) | Change::Routes(_) | Change::Rules(_) | Change::BridgeVlans(_) => {
                 *self = Self::Any;
             }
@@ -57,7 +55,7 @@ impl Rerouted {
         }
     }
 
-    /// Whether any flow that is forwarded may be routed differently.
+    /// Returns true if any forwarded flow may be rerouted.
     pub(crate) fn concerns(&self, flows: &FlowTable) -> bool {
         match self {
             Self::Nothing => false,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Questions to the kernel about routes: one batch at a time, so that answers after a burst of
-//! changes are asked for once, and a pause until the next second after a failure.
+//! Looks up routes in the kernel, one batch at a time, so that a burst of changes causes one
+//! lookup. Pauses until the next second after a failure.
 
 use topology::{RouteAnswer, RouteBatch, RouteQuery};
 
@@ -8,20 +8,25 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::network::Effect;
 
-/// Whether the kernel is being asked.
+/// State of the route lookups.
+///
+/// ```text
+/// Ready ── ask_routes ──▶ Asking ── answered ──▶ Ready
+///                         Asking ── failed ──▶ Failed ── next second ──▶ Ready
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It may be asked.
+    /// The kernel may be asked.
     #[default]
     Ready,
-    /// A batch of questions has not been answered.
+    /// A batch has not been answered yet.
     Asking,
     /// The last batch could not be answered.
     Failed,
 }
 
 impl Core {
-    /// Asks the questions that have come up.
+    /// Requests the route lookups that are due, unless a batch is under way or has failed.
     pub(crate) fn ask_routes(&mut self) -> Option<AnyEffect> {
         let network = &mut self.network;
         match network.lookup {
@@ -34,7 +39,7 @@ impl Core {
         }
     }
 
-    /// Once a second: asks again after a failure.
+    /// Retries after a failure. Called once a second.
     pub(crate) fn routes_second(&mut self) -> Option<AnyEffect> {
         if self.network.lookup == Lookup::Failed {
             self.network.lookup = Lookup::Ready;
@@ -42,8 +47,8 @@ impl Core {
         self.ask_routes()
     }
 
-    /// The kernel's answers; none: it could not be asked. Flows that are routed otherwise than
-    /// before leave the engine, those that waited for an answer may enter it.
+    /// Handles the kernel's answers; `None` if it could not be asked. Flows with another route
+    /// leave the engine, and flows that waited for an answer may be offloaded.
     pub(crate) fn routes_answered(
         &mut self,
         batch: &RouteBatch,

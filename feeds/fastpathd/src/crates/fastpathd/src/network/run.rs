@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel's network, with a pause after a failure, asks the kernel for routes, and
-//! netifd for its interfaces.
+//! Follows the kernel's network, looks up routes in the kernel, and reads netifd's interfaces.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use crate::network::{Effect, Event};
 use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
-/// After a failure; the kernel's answer will not change any sooner.
+/// Pause before the watcher is opened again after a failure.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Follows the network until the daemon ends.
@@ -50,7 +49,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     }
 }
 
-/// Asks over the socket that is kept for it, which is opened again after a failure.
+/// Looks up routes over a socket that is kept, and opened again after a failure.
 async fn ask_routes(
     batch: RouteBatch,
     lookup: Rc<Mutex<Option<RouteLookup>>>,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Stations that move to another port of a bridge, or to another network card: how many are
-//! remembered, and the addresses behind them.
+//! Detects stations that move to another port of a bridge, or to another network card.
 //!
-//! An entry of the flowtable keeps the port and MAC from when it was made. It lives as long as
-//! packets come, so packets to a station that has moved go to its former port.
+//! An entry of the flowtable keeps the port and MAC that it was created with, as long as packets
+//! arrive. So packets to a station that has moved go to its old port.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -13,30 +12,30 @@ use topology::{Change, Mac, NeighbourState, Topology};
 
 use crate::network::answer::forwards_to;
 
-/// Stations remembered of each kind; beyond that all are forgotten. Any host can invent MACs.
+/// Limit of stations of each kind, since any host can invent MACs. Beyond it, all are dropped.
 const LIMIT: usize = 8192;
 
-/// The stations that have moved.
+/// A station that has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// A station behind a bridge, from a port to a port.
+    /// A station behind a bridge has moved to another port.
     Station { mac: Mac, from: u32, to: u32 },
     /// A neighbour has another MAC.
     Neighbour { address: IpAddr, from: Mac, to: Mac },
 }
 
-/// Where stations were last. The kernel forgets them sooner: a bridge after five minutes in which
-/// the flowtable carried all of their packets.
+/// Last places of stations. The kernel forgets sooner: a bridge ages a station out after five
+/// minutes in which the flowtable has forwarded all of its packets.
 #[derive(Debug, Default)]
 pub(crate) struct Stations {
-    /// By bridge, MAC and VLAN.
+    /// Port by bridge, MAC and VLAN.
     ports: HashMap<(u32, Mac, u16), u32>,
-    /// By link and address.
+    /// MAC by link and address.
     macs: HashMap<(u32, IpAddr), Mac>,
 }
 
 impl Stations {
-    /// Learns from a change of the network.
+    /// Learns from a change of the network, and adds stations that have moved to `moved`.
     pub(crate) fn learn(&mut self, change: &Change, moved: &mut Vec<Moved>) {
         match change {
             Change::Full(all) => {
@@ -58,11 +57,11 @@ impl Stations {
                 }
             }
             Change::LinkGone(index) => {
-                // The kernel has dropped the entries over it.
+                // The kernel has dropped the flowtable's entries over this link.
                 self.ports.retain(|(bridge, ..), port| bridge != index && port != index);
                 self.macs.retain(|(link, _), _| link != index);
             }
-            // A station that is gone is remembered. The others are about no station.
+            // Keep a station that is gone. The other changes concern no station.
             Change::Fdb(_)
             | Change::FdbGone(_)
             | Change::Neighbour(_)
@@ -82,7 +81,7 @@ impl Stations {
     }
 }
 
-/// The former value, if it was another one.
+/// Inserts a value. Returns the previous value if it differs.
 fn put<K: Eq + Hash, V: Copy + PartialEq>(
     known: &mut HashMap<K, V>,
     key: K,
@@ -94,7 +93,7 @@ fn put<K: Eq + Hash, V: Copy + PartialEq>(
     known.insert(key, value).filter(|before| *before != value)
 }
 
-/// Whether the addresses behind this station are known, and all among these.
+/// Returns true if the addresses behind this station are known, and `known` contains all of them.
 pub(crate) fn all_within(one: &Moved, known: &BTreeSet<IpAddr>, topology: &Topology) -> bool {
     let found = addresses(&[*one], topology);
     found.is_some_and(|found| {
@@ -103,7 +102,7 @@ pub(crate) fn all_within(one: &Moved, known: &BTreeSet<IpAddr>, topology: &Topol
     })
 }
 
-/// The addresses behind the stations that have moved; none: all of them may be.
+/// Returns the addresses behind stations that have moved; `None` for a router, which has any.
 pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAddr>> {
     let mut found = Vec::new();
     for one in moved {
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_that_was_forgotten_has_moved_all_the_same() {
+    fn a_move_is_detected_after_the_kernel_forgot_the_station() {
         let mut stations = Stations::default();
         let gone = [Change::Fdb(seen(1)), Change::FdbGone(seen(1))];
         assert_eq!(moves(&mut stations, &gone), []);
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_where_there_is_no_port() {
+    fn stations_of_a_removed_port_are_dropped() {
         let mut stations = Stations::default();
         assert_eq!(moves(&mut stations, &[Change::Fdb(seen(1)), Change::LinkGone(1)]), []);
         assert_eq!(moves(&mut stations, &[Change::Fdb(seen(3))]), []);
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn invented_stations_take_no_more_room() {
+    fn the_number_of_stations_is_limited() {
         let mut stations = Stations::default();
         for number in 0..20_000_u32 {
             let [_, _, a, b] = number.to_be_bytes();

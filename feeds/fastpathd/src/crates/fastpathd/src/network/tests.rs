@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::core::Core;
 use crate::fixture::{ask, lab_dump, lab_firewall, running};
 
-/// As netifd leaves it after `ifdown wan`: the session and its VLAN device are gone, and the port,
-/// which nobody uses, is administratively down and so without carrier.
+/// Applies the state that netifd leaves after `ifdown wan`: session and VLAN device are gone, and
+/// the unused port is administratively down, so it has no carrier.
 fn disconnected(core: &mut Core, autostart: bool) {
     let port = core.network.topology().link_named("wan").unwrap().clone();
     let gone = ["pppoe-wan", "wan.35"].map(|name| {
@@ -29,7 +29,7 @@ fn disconnected(core: &mut Core, autostart: bool) {
 
 /// Zones may have any name, and the firewall may change without the interfaces.
 #[test]
-fn the_side_of_the_internet_follows_the_firewall() {
+fn the_zone_of_the_internet_follows_the_firewall() {
     let mut core = running();
     let outer = |core: &Core| {
         ["198.51.100.1", "10.10.10.10"].map(|address| {
@@ -60,14 +60,14 @@ fn the_side_of_the_internet_follows_the_firewall() {
 }
 
 #[test]
-fn before_the_configuration_nothing_was_refused() {
+fn status_has_no_finding_before_the_first_configuration() {
     let mut core = crate::fixture::core();
     core.second(&crate::sys::kernel::Readings::default());
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
 }
 
 #[test]
-fn a_disconnected_wan_is_neither_an_error_nor_a_cable_fault() {
+fn a_disconnected_wan_is_a_warning_and_not_a_cable_fault() {
     let mut core = running();
     disconnected(&mut core, false);
     let status = ask(&mut core, "status", json!({}));
@@ -82,7 +82,7 @@ fn a_disconnected_wan_is_neither_an_error_nor_a_cable_fault() {
 }
 
 #[test]
-fn only_a_port_that_is_up_can_lack_a_link() {
+fn a_missing_link_is_reported_only_for_a_port_that_is_up() {
     let mut core = running();
     disconnected(&mut core, true);
     let health = |core: &mut Core| {
@@ -106,7 +106,7 @@ fn only_a_port_that_is_up_can_lack_a_link() {
 }
 
 #[test]
-fn the_reason_of_netifd_is_shown_with_what_to_do() {
+fn an_error_of_netifd_is_shown_with_a_remedy() {
     let mut core = running();
     let mut found = |port_is_up: bool, error: &str| {
         let port = core.network.topology().link_named("wan").unwrap().clone();
@@ -123,7 +123,7 @@ fn the_reason_of_netifd_is_shown_with_what_to_do() {
         let text = status["health"][0]["text"].as_str().unwrap().to_owned();
         (status["wan"][0]["hindrance"].as_str().unwrap().to_owned(), text)
     };
-    // netifd itself has taken the port down.
+    // netifd may have taken the port down itself.
     for port_is_up in [false, true] {
         let text = "wan is down: netifd could not claim wan.35. Remove it (ip link del wan.35), \
                     then restart the network.";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The network as the flow table sees it: zone, device, VLAN and port of an address, and whether
-//! the flowtable or a program is there. Which devices are tunnels is decided in
-//! `crates/topology/src/link_kind.rs`.
+//! the flowtable or a program covers it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -16,39 +15,39 @@ use topology::{Name, RouteAnswer, RouteBatch, RouteQuery, SideKind, Topology};
 use crate::network::interfaces::Interface;
 use crate::network::names::Names;
 
-/// The network around the router. Every setter that changes an answer moves the generation on, so
-/// that the flow table looks its flows' sides up again.
+/// The network around the router. A setter that changes an answer increments the generation, so
+/// that the flow table resolves the sides of its flows again.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkView {
     topology: Topology,
     interfaces: Vec<Interface>,
-    /// Zones of layer 3 devices, and whether they lead to the Internet.
+    /// Zones of layer 3 devices; true if the zone leads to the Internet.
     zones: HashMap<String, (Rc<str>, bool)>,
     names: Names,
     /// Devices in the flowtable in force.
     devices: BTreeSet<String>,
     /// Devices with one of our eBPF programs.
     programs: BTreeSet<String>,
-    /// Kinds of devices that the rules in force leave out.
+    /// Kinds of devices that the rules in force exclude.
     left_out: LeftOut,
-    /// Layer 3 devices that they leave out because of a queue.
+    /// Layer 3 devices that the rules in force exclude because of a queue.
     shaped: BTreeSet<String>,
-    /// Devices of the flowtable whose drivers may forward flows; `None` if that is unknown.
+    /// Devices of the flowtable with a driver that may forward flows; `None` if that is unknown.
     hardware: Option<BTreeSet<String>>,
     generation: u64,
-    /// Names are handed out by the hundred thousand: one copy of each.
+    /// One copy of each name: hundreds of thousands of flows refer to them.
     interned: RefCell<HashMap<Name, Rc<str>>>,
 }
 
 impl NetworkView {
-    /// Applies a change of the network; true if an answer can differ afterwards.
+    /// Applies a change of the network. Returns true if an answer may differ afterwards.
     pub(crate) fn change(&mut self, change: topology::Change) -> bool {
         let changed = self.topology.apply(change);
         self.generation += u64::from(changed);
         changed
     }
 
-    /// The kernel's answers to questions about routes; true if one differs from that before.
+    /// Sets the kernel's answers to route lookups. Returns true if one has changed.
     pub(crate) fn routes_answered(
         &mut self,
         batch: &RouteBatch,
@@ -59,7 +58,7 @@ impl NetworkView {
         moved
     }
 
-    /// True if zones, devices or addresses have changed.
+    /// Sets the interfaces. Returns true if zones, devices or addresses have changed.
     pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
         let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
         let zones: HashMap<String, (Rc<str>, bool)> = interfaces
@@ -82,7 +81,8 @@ impl NetworkView {
         }
     }
 
-    /// The scope of the rules in force: the flowtable's devices, and the excluded ones above them.
+    /// Sets the scope of the rules in force: the flowtable's devices, and excluded devices above
+    /// them.
     pub(crate) fn set_devices(
         &mut self,
         devices: BTreeSet<String>,
@@ -123,7 +123,7 @@ impl NetworkView {
         &self.devices
     }
 
-    /// Zone of a layer 3 device, and whether it leads to the Internet; empty: none.
+    /// Returns the zone of a device, and true if it leads to the Internet; empty without a zone.
     fn zone(&self, device: &str) -> (Rc<str>, bool) {
         self.zones.get(device).cloned().unwrap_or_default()
     }
@@ -182,7 +182,7 @@ impl Network for NetworkView {
     }
 }
 
-/// Where an interface is.
+/// Returns zone, device and addresses of an interface.
 fn place(interface: &Interface) -> (&str, &str, &[String]) {
     (&interface.zone, &interface.device, &interface.addresses)
 }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_real_change_moves_the_generation() {
+    fn only_a_changed_value_increments_the_generation() {
         let mut view = NetworkView::default();
         let devices = BTreeSet::from(["wan".to_owned()]);
         view.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The WAN interfaces with their state: port and VLAN below, session, rates, why one is down, and
-//! that `wan6` over `wan` is not another one. Which zones lead to the Internet is in
-//! `interfaces.rs`.
+//! The WAN interfaces with their state: port and VLAN below, session, rates, and why one is down.
+//! An alias such as `wan6` over `wan` is not a WAN of its own.
 
 use serde::Serialize;
 use topology::{Link, LinkKind, Topology};
@@ -9,7 +8,7 @@ use topology::{Link, LinkKind, Topology};
 use crate::network::interfaces::{Firewall, Interface};
 use crate::sys::netdev::NetMeter;
 
-/// One WAN interface, as the API shows it (`types.json`, Wan).
+/// A WAN interface, as the API shows it (`types.json`, Wan).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Wan {
     pub(crate) name: String,
@@ -29,15 +28,15 @@ pub(crate) struct Wan {
     pub(crate) tx_bps: u64,
 }
 
-/// The reason why an interface is down, as far as it is known.
+/// Why an interface is down, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hindrance {
-    /// Nothing is known.
+    /// No reason is known.
     #[serde(rename = "")]
     None,
-    /// The interface was switched off. netifd then also takes the port down if nothing else uses
-    /// it, so the missing carrier says nothing about the cable.
+    /// The interface was switched off. netifd takes an unused port down as well, so the missing
+    /// carrier does not indicate a cable fault.
     Disconnected,
     /// The port is administratively down.
     PortDown,
@@ -47,14 +46,14 @@ pub(crate) enum Hindrance {
     Failed,
 }
 
-/// netifd could not use the device, which an earlier netifd may have left behind. netifd then
-/// takes the port down, too.
+/// netifd's error if it could not use the device, which a previous netifd may have left behind.
+/// netifd takes the port down as well.
 const CLAIM_FAILED: &str = "DEVICE_CLAIM_FAILED";
-/// pppd: the provider refused the user name or the password.
+/// pppd's error if the provider refused the user name or the password.
 const REFUSED_LOGIN: &str = "AUTH_TOPEER_FAILED";
 
 impl Wan {
-    /// The state of an interface that is down, and what to do about it.
+    /// Returns the state of an interface that is down, and a remedy.
     pub(crate) fn why_down(&self) -> String {
         let Self { device, port, error, .. } = self;
         match self.hindrance {
@@ -89,9 +88,9 @@ fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance 
     }
 }
 
-/// The interfaces that lead to the Internet, in their configured order.
+/// Returns the interfaces that lead to the Internet, in their configured order.
 ///
-/// `seen_ms` is when netifd was asked, by the clock of now: its uptimes count from there.
+/// `seen_ms` is the time of netifd's answer, from which its uptimes count, in Unix milliseconds.
 pub(crate) fn wans(
     interfaces: &[Interface],
     firewall: &Firewall,
@@ -109,9 +108,9 @@ pub(crate) fn wans(
     found
 }
 
-/// Whether `interface` runs over the same WAN, as wan6 does (`option device '@wan'`). While wan is
-/// down netifd does not report wan6's device, so only protocol and name are left: a second WAN may
-/// be called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
+/// Returns true if `interface` runs over the same WAN, like wan6 with `option device '@wan'`. While
+/// wan is down, netifd does not report wan6's device, so protocol and name decide. A second WAN may
+/// be called wanb, and netifd appends `_6` and `_4` to interfaces that it creates.
 fn runs_over(interface: &Interface, wan: &Wan) -> bool {
     match interface.device.as_str() {
         "" => interface
@@ -127,12 +126,12 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
         s.device.as_deref() == Some(interface.device.as_str()) || *s.lower == *interface.lower
     });
     let below = topology.link_named(&interface.device).or_else(|| {
-        // The layer 3 device is gone while a session is down.
+        // The layer 3 device is missing while a session is down.
         topology.link_named(&interface.lower)
     });
     let (port, vlan) = below.map(|link| descend(link, topology)).unwrap_or_default();
     let rate = rates.rate(&port);
-    // netifd may not have noticed yet that the device is gone; the kernel knows.
+    // The kernel knows before netifd that the device is gone.
     let device = topology.link_named(&interface.device);
     let up = interface.up && device.is_some_and(|link| link.up);
     let lowest = topology.link_named(&port);
@@ -155,11 +154,11 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
     }
 }
 
-/// The lowest device under `link` and the outermost VLAN tag above it.
+/// Returns the lowest device under `link`, and the outermost VLAN tag above it.
 fn descend(link: &Link, topology: &Topology) -> (String, u16) {
     let mut at = link;
     let mut vlan = 0;
-    // No stack of devices is deeper; a loop cannot be built, but a wrong model must not hang.
+    // No stack of devices is deeper. Limited, so that an inconsistent model cannot cause a hang.
     for _ in 0..8 {
         if let LinkKind::Vlan { id, .. } = at.kind {
             vlan = id;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The devices of each zone and VLAN, and the ports that a mode of inspection can use: policies and
-//! modes are checked against these. Also the home networks, Suricata's `HOME_NET` when none is
-//! configured: those of the zones that do not lead to the Internet.
+//! Finds the devices of each zone and VLAN and the ports for inspection, which policies and modes
+//! are checked against, and the home networks for Suricata's `HOME_NET`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,7 +11,7 @@ use topology::{LinkKind, Topology, is_link_local};
 
 use crate::network::interfaces::{Firewall, Interface};
 
-/// The devices of each zone and VLAN.
+/// Returns the devices of each zone and VLAN.
 pub(crate) fn places(
     firewall: &Firewall,
     interfaces: &[Interface],
@@ -61,8 +60,8 @@ fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
     vlans
 }
 
-/// Its layer 3 device; of a session that is down also the one it will have: packets arrive over
-/// it before netifd reports it.
+/// Returns the layer 3 device of an interface. Includes the future device of a session that is
+/// down, since packets arrive over it before netifd reports it.
 fn devices_of(interface: &Interface) -> Vec<String> {
     let dialled = match interface.proto.as_str() {
         proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
@@ -75,7 +74,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
     devices.into_iter().collect()
 }
 
-/// The devices that a mode of inspection can be configured to use.
+/// Returns the devices that inspection can be configured to use.
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
     let mut carried = carried(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));
@@ -96,7 +95,7 @@ pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
         .collect()
 }
 
-/// VLAN devices and PPPoE sessions, by the name of the device below.
+/// Returns VLAN devices and PPPoE sessions, by the name of the device below.
 fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
     let mut carried: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut stack = |lower: &str, upper: &str| {
@@ -113,7 +112,7 @@ fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
     carried
 }
 
-/// The networks of the zones that do not lead to the Internet.
+/// Returns the networks of zones that do not lead to the Internet.
 pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network> {
     let inner = interfaces.iter().filter(|i| !i.zone.is_empty() && !firewall.is_wan(&i.zone));
     let mut networks: Vec<Network> =
@@ -123,7 +122,7 @@ pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network
     networks
 }
 
-/// The network of an address with its prefix length, `10.0.0.1/24`.
+/// Parses an address with prefix length, such as `10.0.0.1/24`, into its network.
 fn network_of(text: &str) -> Option<Network> {
     let (address, prefix) = text.split_once('/')?;
     let (address, prefix): (IpAddr, u8) = (address.parse().ok()?, prefix.parse().ok()?);
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_is_its_layer_3_devices() {
+    fn a_zone_has_the_layer_3_devices_of_its_networks() {
         let (firewall, interfaces, topology) = lab();
         let places = places(&firewall, &interfaces, &topology);
         assert_eq!(places.zones["wan"], ["pppoe-wan".to_owned()].into());
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_is_also_the_devices_it_names() {
+    fn a_zone_includes_the_devices_that_it_names() {
         let mut values = lab_firewall();
         let devices = ["wg0", "pppoe-+"];
         values["z3"] = serde_json::json!({".type": "zone", "name": "vpn", "device": devices});
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_says_what_it_is_used_for() {
+    fn a_port_lists_its_bridge_and_the_devices_above_it() {
         let (_, _, topology) = lab();
         let ports = ports(&topology);
         let named = |name: &str| ports.iter().find(|port| port.name == name).unwrap();
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn home_is_what_is_not_the_internet() {
+    fn home_networks_exclude_the_internet() {
         let (firewall, interfaces, _) = lab();
         let home: Vec<String> =
             home(&firewall, &interfaces).iter().map(ToString::to_string).collect();

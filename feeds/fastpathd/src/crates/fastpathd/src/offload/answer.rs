@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `ebpf`: hook of each device, capacity, evictions, verdicts of packets, drops by
-//! rule.
+//! Builds the answer of `ebpf`: hook of each device, capacity, evictions, exits and drops by rule.
 
 use config::Cause;
 use ebpf::layout::Out;
@@ -63,7 +62,7 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
             })
             .collect(),
         flows: table.map_or(0, ConnectionTable::len),
-        // Each has an entry for either direction.
+        // A flow has one entry per direction.
         capacity: table.map_or(0, ConnectionTable::capacity) / 2,
         evicted: table.map_or(0, ConnectionTable::evicted),
         seen: counted.seen,

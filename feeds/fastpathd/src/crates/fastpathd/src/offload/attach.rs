@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! eBPF programs on devices: `fastpath-bpf` attaches them, as nft loads rules, and its report is
-//! read here. The init script has loaded them, which needs privileges that the daemon does not
-//! have. The hook is chosen in `crates/ebpf/src/devices.rs`.
+//! Runs `fastpath-bpf` to attach eBPF programs to devices, and parses its report. The init script
+//! has loaded the programs, which needs privileges that the daemon lacks.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,47 +20,47 @@ use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
 use crate::sys::error::chain;
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
-/// For all devices together.
+/// Timeout of the loader, for all devices together.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `fastpath-bpf` failed.
+/// A failure of `fastpath-bpf`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoaderError {
-    /// It could not be started or read.
+    /// The loader could not be started or read.
     #[error("running {LOADER}: {0}")]
     Run(#[source] std::io::Error),
-    /// It refused, with this text.
+    /// The loader refused, with this text.
     #[error("{0}")]
     Refused(String),
-    /// It did not end in time and was killed.
+    /// The loader did not end in time and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
-    /// Its report could not be parsed.
+    /// The loader's report could not be parsed.
     #[error("its answer: {0}")]
     Report(#[source] serde_json::Error),
 }
 
 config::coded! {
-    /// Why devices have no programs. `said` is of the loader or the kernel.
+    /// Why devices have no programs. `said` is the text of the loader or the kernel.
     pub(crate) enum ProgramsReason {
         Missing = "not-installed", "the package fastpathd-ebpf is not installed";
         NotLoaded = "not-loaded",
             "the eBPF programs are not in the kernel: loading them failed, see the system log";
         // The loader could not be run, or has failed.
         Loader { said: String } = "loader", "{said}";
-        // Programs are attached, and their maps cannot be used.
+        // Programs are attached, but their maps cannot be used.
         Maps { said: String } = "maps", "{said}";
         Device { device: String, why: String } = "device", "{device}: {why}";
     }
 }
 
 impl ProgramsReason {
-    /// These, and those of a device.
+    /// Returns all codes, including the reasons of a single device.
     pub(crate) fn all_codes() -> Vec<&'static str> {
         [&Self::CODES[..], &NotNative::CODES, &AttachReason::CODES].concat()
     }
 
-    /// With the first line of each message.
+    /// Shortens messages to their first line.
     pub(crate) fn brief(self) -> Self {
         let first = |said: String| said.lines().next().unwrap_or_default().to_owned();
         match self {
@@ -71,7 +70,7 @@ impl ProgramsReason {
         }
     }
 
-    /// Why `device` has no program: `why`, which has the device's reason.
+    /// Returns the cause that `device` has no program, because of `why`.
     pub(crate) fn of(device: &str, why: &Cause) -> Cause {
         let reason = Self::Device { device: device.to_owned(), why: why.text.clone() };
         reason.cause().around(why.clone())
@@ -109,7 +108,7 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
     Ok(AttachOutcome { programs, opened })
 }
 
-/// Runs the loader; its report about the devices.
+/// Runs the loader and returns its report about the devices.
 async fn report(
     loader: &str,
     arguments: &[&str],
@@ -143,7 +142,7 @@ fn open() -> Result<OpenMaps, OpenError> {
     Ok(OpenMaps { maps: Box::new(maps), capacity, id })
 }
 
-/// The loader's report for each device.
+/// Parses the loader's report.
 fn programs(report: &Value) -> Vec<Program> {
     let report = report.as_array().into_iter().flatten();
     let codes = ProgramsReason::all_codes();
@@ -172,7 +171,7 @@ mod tests {
     use crate::sys::error::chain;
 
     #[test]
-    fn each_device_says_what_it_has() {
+    fn parses_hook_and_cause_of_each_device() {
         let report = json!([
             {"device": "lan1", "ifindex": 3, "dsa": "none", "hook": "tcx",
              "why": "the driver of wan does not support XDP",
@@ -187,14 +186,14 @@ mod tests {
             [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];
         assert_eq!(hooks, wanted);
         assert_eq!(programs[0].why, NotNative::NoXdp { device: "wan".to_owned() }.cause());
-        // Of an older loader.
+        // An older loader reports no code.
         assert_eq!(programs[1].why.code, "");
         assert!(programs[1].why.text.ends_with("not permitted"));
         assert_eq!(programs[2].why, Cause::default());
     }
 
     #[test]
-    fn a_failing_loader_says_why() {
+    fn a_failing_loader_has_a_reason() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let run = |script| {
             let report = runtime.block_on(report("/bin/sh", &["-c", script], PATIENCE));

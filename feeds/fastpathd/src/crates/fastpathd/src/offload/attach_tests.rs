@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices have a program, and which path those without one take.
+//! Tests which devices have a program, and the path of flows over the other devices.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
 }
 
 #[test]
-fn without_any_program_it_is_the_flowtable() {
+fn the_flowtable_is_in_force_without_any_program() {
     for result in [
         Err(ProgramsReason::NotLoaded),
         Ok(outcome(&Fake::default(), &[], &["lan1", "lan2", "wan"])),
@@ -64,7 +64,7 @@ fn a_request_for_the_engine_is_answered_when_programs_and_rules_are_in_place() {
 }
 
 #[test]
-fn the_reason_for_no_program_stays_with_the_maps_of_former_programs() {
+fn the_reason_for_missing_programs_stays_while_earlier_maps_are_open() {
     let (mut core, _) = running();
     core.attached(Err(ProgramsReason::Missing));
     core.ebpf_second();
@@ -85,7 +85,7 @@ fn the_hook_can_be_configured() {
 }
 
 #[test]
-fn a_failed_request_is_repeated_after_a_while() {
+fn a_failed_request_to_attach_programs_is_retried() {
     let mut core = asking();
     core.attached(Err(ProgramsReason::NotLoaded));
     core.applied(Ok(Applied::Replaced));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine within the core: outcomes of attaching, changes of the network, and the updates
-//! of conntrack that its requests become (timeouts, window tracking, marks).
+//! Connects the eBPF engine to the core: outcomes of attaching, network changes, and the updates of
+//! conntrack that it requests (timeouts, window tracking, marks).
 
 use ebpf::dependency::DependencyChange;
 use ruleset::Plan;
@@ -12,7 +12,7 @@ use crate::offload::attach::ProgramsReason;
 use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
 
 impl Core {
-    /// Outcome of attaching programs.
+    /// Handles the outcome of attaching programs.
     pub(crate) fn attached(
         &mut self,
         result: Result<AttachOutcome, ProgramsReason>,
@@ -29,7 +29,7 @@ impl Core {
         effects
     }
 
-    /// The network has changed: entries that depend on the changes are removed.
+    /// Removes entries with endpoints that differ after these changes of the network.
     pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
         self.offload.ebpf.changed(changes, self.network.view(), self.now);
         self.serve_ebpf()
@@ -45,7 +45,7 @@ impl Core {
         effects
     }
 
-    /// Carries out the flow table's requests to the eBPF engine.
+    /// Executes the flow table's requests to the eBPF engine.
     pub(crate) fn serve_ebpf(&mut self) -> Vec<AnyEffect> {
         use conntrack::Effect::{ClearMarks, Confirm, Update};
         let flows = self.conntrack.flows_mut();
@@ -63,8 +63,8 @@ impl Core {
         if !extend.is_empty() {
             effects.push(Update(extend));
         }
-        // A second time: until a connection is carried, conntrack notes acknowledgements, and it
-        // would reject a RST that follows later ones.
+        // Disable window tracking once again: until a connection starts, conntrack records
+        // acknowledgements, and would reject a RST that follows later acknowledgements.
         if !started.is_empty() {
             effects.push(Update(started.iter().map(without_window_tracking).collect()));
         }

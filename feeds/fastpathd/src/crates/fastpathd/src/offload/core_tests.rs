@@ -34,7 +34,7 @@ fn the_plan_waits_for_configuration_and_network() {
 }
 
 #[test]
-fn a_flush_loads_the_table_in_force_again() {
+fn a_flush_renews_the_table_in_force() {
     let mut core = running();
     let flushed = call(&mut core, "flush", Map::new());
     let Outcome::Reply(Ok(answer), effects) = flushed else { panic!("{flushed:?}") };
@@ -53,7 +53,7 @@ fn a_flush_loads_the_table_in_force_again() {
 }
 
 #[test]
-fn a_refused_engine_leaves_the_old_one_and_says_why() {
+fn a_refused_engine_leaves_the_old_one_in_force_and_reports_why() {
     let mut core = running();
     core.command(Engine::FlowtableHw);
     core.applied(Err(JobFailure {
@@ -68,7 +68,7 @@ fn a_refused_engine_leaves_the_old_one_and_says_why() {
 }
 
 #[test]
-fn a_vanished_device_is_planned_around() {
+fn a_vanished_device_is_removed_from_the_plan() {
     let mut core = running();
     let lan2 = core.network.topology().link_named("lan2").unwrap().index;
     let effects = core.network_changed(vec![topology::Change::LinkGone(lan2)]);
@@ -80,7 +80,7 @@ fn a_vanished_device_is_planned_around() {
 }
 
 #[test]
-fn a_change_that_alters_no_rule_runs_nothing() {
+fn a_network_change_without_other_rules_runs_no_job() {
     let mut core = running();
     let wan = core.network.topology().link_named("wan").unwrap().clone();
     assert_eq!(
@@ -95,7 +95,7 @@ fn a_change_that_alters_no_rule_runs_nothing() {
 }
 
 #[test]
-fn a_flushed_table_is_restored_before_it_is_verified() {
+fn a_removed_table_is_restored_without_verifying_it_first() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
     core.rules_changed(others);
@@ -115,14 +115,14 @@ fn a_flushed_table_is_restored_before_it_is_verified() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
 
-/// The changed rules have been read, and the table that takes flows is in force.
+/// Lets the changed rules be read, and the table that offloads flows come into force.
 fn rules_are_known(core: &mut Core) {
     core.applied(Ok(Applied::Replaced));
     core.rules_read(Ok(ruleset::ForeignRules::default()));
     core.applied(Ok(Applied::Replaced));
 }
 
-/// The plan to be applied.
+/// Returns the plan to be applied.
 pub(in crate::offload) fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
     effects.iter().find_map(|effect| match effect {
         AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
@@ -130,7 +130,7 @@ pub(in crate::offload) fn plan_of(effects: &[AnyEffect]) -> Option<&Plan> {
     })
 }
 
-/// Whether the flowtable is renewed, or replaced by one that takes no flow.
+/// Returns true if the flowtable is renewed, or replaced by one that offloads no flow.
 fn renews(effects: &[AnyEffect]) -> bool {
     let is_renewal = |effect: &AnyEffect| {
         matches!(
@@ -141,7 +141,7 @@ fn renews(effects: &[AnyEffect]) -> bool {
     effects.iter().any(is_renewal)
 }
 
-/// Whether another table is applied.
+/// Returns true if another table is applied.
 fn applies(effects: &[AnyEffect]) -> bool {
     let is_apply = |effect: &AnyEffect| {
         matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. })))
@@ -150,7 +150,7 @@ fn applies(effects: &[AnyEffect]) -> bool {
 }
 
 #[test]
-fn connections_between_zones_are_ended() {
+fn disconnect_ends_connections_between_zones() {
     let mut core = running();
     core.firewall_read(&lab_firewall());
     core.interfaces_read(&lab_dump());
@@ -202,7 +202,7 @@ fn changed_rules_revoke_flows_of_the_flowtable() {
 }
 
 #[test]
-fn changed_routes_revoke_the_flows_that_they_concern() {
+fn changed_routes_revoke_the_flows_over_them() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let route = |network: &str| topology::Route {
@@ -251,7 +251,7 @@ fn a_smaller_mtu_renews_the_flowtable() {
 }
 
 #[test]
-fn a_smaller_mtu_of_ipv6_revokes_without_an_event() {
+fn a_smaller_ipv6_mtu_revokes_flows_without_an_event() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let read =
@@ -263,7 +263,7 @@ fn a_smaller_mtu_of_ipv6_revokes_without_an_event() {
 }
 
 #[test]
-fn frames_to_the_devices_above_a_port_are_for_the_router() {
+fn a_port_has_the_mac_addresses_of_the_devices_above_it() {
     let mut core = running();
     let own = |core: &Core| core.offload.planned().unwrap().own["lan1"].clone();
     assert!(!own(&core).is_empty());
@@ -276,7 +276,7 @@ fn frames_to_the_devices_above_a_port_are_for_the_router() {
 }
 
 #[test]
-fn a_changed_policy_of_ipsec_revokes() {
+fn a_changed_ipsec_policy_revokes_flows() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let effects = core.offload_event(offload::Event::PoliciesChanged);
@@ -285,7 +285,7 @@ fn a_changed_policy_of_ipsec_revokes() {
 }
 
 #[test]
-fn forwarding_that_stops_revokes() {
+fn disabling_forwarding_revokes_flows() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let effects = core.offload_event(offload::Event::ForwardingStopped);
@@ -293,14 +293,14 @@ fn forwarding_that_stops_revokes() {
     assert_eq!(revocation(&mut core)["cause"]["code"], "forwarding");
 }
 
-/// The station of the lab's host is seen on the port of this index.
+/// Returns the bridge event that the lab's host is seen on the port with this index.
 fn seen_on(port: u32) -> Vec<topology::Change> {
     let mac = topology::Mac([2, 0, 0, 0, 1, 10]);
     vec![topology::Change::Fdb(topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false })]
 }
 
 #[test]
-fn the_flowtable_follows_a_host_to_another_port() {
+fn a_host_that_moves_to_another_port_renews_the_flowtable() {
     let mut core = running();
     assert_eq!(core.network_changed(seen_on(2)), [], "it has no connection");
     core.entries_read(&[established(1, true)]);
@@ -311,7 +311,7 @@ fn the_flowtable_follows_a_host_to_another_port() {
         "{effects:?}"
     );
     core.applied(Ok(Applied::Replaced));
-    // Of another host.
+    // Another host, without a connection, moves.
     let mac = topology::Mac([2, 0, 0, 0, 1, 11]);
     for port in [1, 2] {
         let entry = topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false };
@@ -339,7 +339,7 @@ fn a_host_that_roams_back_and_forth_causes_few_renewals() {
 }
 
 #[test]
-fn flows_of_a_host_that_keeps_moving_stay_slow_and_others_are_not_renewed_for_it() {
+fn flows_of_a_constantly_roaming_host_stay_on_the_slow_path_without_renewals() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let mut replaced = 0;
@@ -360,14 +360,14 @@ fn flows_of_a_host_that_keeps_moving_stay_slow_and_others_are_not_renewed_for_it
     let flows = ask(&mut core, "flows", json!({}));
     let column = flows["cols"].as_array().unwrap().iter().position(|c| c == "reason").unwrap();
     assert_eq!(flows["rows"][0][column], "roaming");
-    // It is at rest.
+    // The host no longer moves.
     core.now.mono += Duration::from_secs(61);
     assert!(applies(&core.roaming_second()));
     assert!(core.offload.planned().unwrap().roaming.is_empty());
 }
 
 #[test]
-fn the_flowtable_lists_a_tunnel_that_packets_are_routed_over_and_lists_it_again() {
+fn the_flowtable_lists_a_routed_tunnel_and_is_verified_when_it_is_recreated() {
     let (mut core, index, effects) = with_tunnel("wireguard");
     let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
         panic!("{effects:?}")
@@ -396,7 +396,7 @@ fn the_flowtable_lists_a_tunnel_that_packets_are_routed_over_and_lists_it_again(
 }
 
 #[test]
-fn flows_of_a_tunnel_that_cannot_be_listed_are_excluded() {
+fn flows_over_a_tunnel_that_flowtables_do_not_support_are_excluded() {
     let (_, _, effects) = with_tunnel("tun");
     let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
         panic!("{effects:?}")
@@ -405,7 +405,7 @@ fn flows_of_a_tunnel_that_cannot_be_listed_are_excluded() {
     assert_eq!(plan.tunnels.iter().collect::<Vec<_>>(), ["wg0"]);
 }
 
-/// A core with one more tunnel, its index, and the effects of its address.
+/// Returns a core with an added tunnel, the tunnel's index, and the effects of its address.
 fn with_tunnel(kind: &str) -> (Core, u32, Vec<AnyEffect>) {
     let mut core = running();
     let index = core.network.topology().links().map(|l| l.index).max().unwrap() + 1;
@@ -426,7 +426,7 @@ fn with_tunnel(kind: &str) -> (Core, u32, Vec<AnyEffect>) {
 }
 
 #[test]
-fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
+fn a_queue_above_the_lowest_device_keeps_flows_on_the_slow_path_with_reason_shaped() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let queue =

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine: which devices have a program and when a failed request is repeated, which flows
-//! are installed, refused or dropped, what they count, and when entries of a previous daemon are
-//! removed. Queues that they would bypass are in `queues.rs`, eviction is decided in
-//! `crates/ebpf/src/table.rs`.
+//! The eBPF engine: requests programs for devices, installs and removes flows, and reports their
+//! counters to the flow table. `queues.rs` finds queues that programs would bypass.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,91 +26,90 @@ mod queues;
 
 pub(crate) const TCP: u8 = 6;
 
-/// Bit of the number of a connection that is dropped: the flow of the same number may be forgotten,
-/// and come back.
+/// Bit in the id of a drop entry. The flow with the same id may be removed and offloaded again
+/// without affecting the drop entry.
 const REJECTED: u64 = 1 << 63;
 
-/// A flow that is removed may be requested again at once, and that may evict another one.
+/// Limit of rounds in `serve`: a removed flow may be requested again at once, and evict another
+/// one.
 const ROUNDS: usize = 4;
 
-/// Time until the next attempt after a failure: the programs may have been loaded since.
+/// Retry interval after a failure; the programs may have been loaded meanwhile.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// Dumps that are read before stale entries of a previous daemon are removed: after the first one
-/// flows are known, after the second one all of them have been requested.
+/// Dumps before stale entries of a previous daemon are removed: after the first one all flows are
+/// known, after the second one they have been requested.
 const DUMPS_BEFORE_REMOVAL: u8 = 2;
 
-/// Devices that are to have programs, and no others.
+/// A request that these devices, and no others, have programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AttachRequest {
     pub(crate) devices: BTreeSet<String>,
-    /// Where, as `fastpath-bpf` calls it; none: the best that they can.
+    /// Hook, as `fastpath-bpf` names it; `None` for the best hook of each device.
     pub(crate) hook: Option<&'static str>,
 }
 
-/// The maps of the programs.
+/// The open maps of the programs.
 #[derive(Debug)]
 pub(crate) struct OpenMaps {
     pub(crate) maps: Box<dyn Maps>,
-    /// Entries that each of the maps of flows can have.
+    /// Entries that each flow map can hold.
     pub(crate) capacity: usize,
-    /// Another number whenever the maps are others.
+    /// Identifies the maps: programs that are loaded again get another id.
     pub(crate) id: u32,
 }
 
-/// Outcome of attaching programs.
 #[derive(Debug)]
 pub(crate) struct AttachOutcome {
     pub(crate) programs: Vec<Program>,
-    /// None if no device has one.
+    /// `None` if no device has a program.
     pub(crate) opened: Option<OpenMaps>,
 }
 
-/// A connection whose entries wait, and which of its installations that is.
+/// A connection with waiting map entries, and the number of their installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) connection: Connection,
     pub(crate) installation: u64,
 }
 
-/// Effects that are left after serving the flow table.
+/// Requests that remain after serving the flow table.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) extend: Vec<EntryUpdate>,
-    /// Connections that are installed, and that conntrack has to confirm before they are started.
+    /// Installed connections that conntrack has to confirm before they start.
     pub(crate) confirm: Vec<Waiting>,
-    /// Connections whose marks have to be cleared: they have to pass the rules again.
+    /// Connections that have to pass the rules again, so their marks have to be cleared.
     pub(crate) clear: Vec<Connection>,
-    /// TCP connections that were started just now.
+    /// TCP connections that have just started.
     pub(crate) started: Vec<Connection>,
 }
 
-/// The eBPF engine.
 #[derive(Debug, Default)]
 pub(crate) struct EbpfEngine {
     engine: Option<OffloadEngine>,
-    /// Of the engine's maps.
+    /// Id of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// The last request; none: nothing yet. A previous daemon may have left programs.
+    /// The last request; `None` before the first, when a previous daemon may have left programs.
     requested: Option<AttachRequest>,
-    /// When the request is repeated after a failure.
+    /// Time of the retry after a failure; zero if the next request is the retry.
     retry_at: Option<Duration>,
-    /// There was an outcome since anything was requested.
+    /// An outcome has arrived since programs were requested.
     answered: bool,
-    /// Why there is no program at all.
+    /// A failure that concerns all devices: of the loader or of the maps.
     failure: Option<ProgramsReason>,
     timeouts: Timeouts,
     /// Queues and limits that the administrator has configured.
     shaped: Vec<QueueingDiscipline>,
-    /// Devices whose clsact has our filters for CAKE.
+    /// Devices with our CAKE filters at their clsact.
     feeds_cake: BTreeSet<u32>,
     exits: PortExits,
     dumps: u8,
 }
 
 impl EbpfEngine {
-    /// A request; none if it is the last one again.
+    /// Returns the request if it has to be sent; `None` if it only repeats the last one.
     pub(crate) fn request(&mut self, request: AttachRequest) -> Option<AttachRequest> {
         if self.requested.as_ref() == Some(&request) && self.retry_at != Some(Duration::ZERO) {
             return None;
@@ -123,7 +120,7 @@ impl EbpfEngine {
         Some(request)
     }
 
-    /// Whether it is known which devices have a program, so that rules can be made for the others.
+    /// Returns true if it is known which devices have programs, so that rules can cover the others.
     pub(crate) fn is_known(&self) -> bool {
         !self.requests_any() || self.answered
     }
@@ -132,7 +129,7 @@ impl EbpfEngine {
         self.requested.as_ref().is_some_and(|request| !request.devices.is_empty())
     }
 
-    /// Outcome of attaching programs. Flows over devices that no longer have one are removed.
+    /// Handles the outcome of attaching programs. Removes all flows if no device has a program.
     pub(crate) fn attached(&mut self, result: Result<AttachOutcome, ProgramsReason>, now: Now) {
         self.answered = true;
         self.failure = None;
@@ -157,7 +154,7 @@ impl EbpfEngine {
         }
     }
 
-    /// Other maps than before: carried flows are installed there with their next change.
+    /// Switches to other maps. Offloaded flows are installed there with their next change.
     fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), ProgramsReason> {
         let OpenMaps { maps, capacity, id } = opened;
         let engine =
@@ -172,7 +169,7 @@ impl EbpfEngine {
         Ok(())
     }
 
-    /// Removes the entries of all flows. Returns whether a program can have carried any.
+    /// Removes the entries of all flows. Returns true if a program may have forwarded some.
     pub(crate) fn remove_all(&mut self, now: Now) -> bool {
         if let Some(engine) = &mut self.engine {
             engine.remove_all(now.mono);
@@ -180,7 +177,7 @@ impl EbpfEngine {
         !self.programs.is_empty()
     }
 
-    /// Whether the request has to be repeated now.
+    /// Returns true if the request is to be repeated now.
     pub(crate) fn retry_due(&mut self, now: Now) -> bool {
         let due = self.retry_at.is_some_and(|at| at <= now.mono);
         if due {
@@ -189,22 +186,22 @@ impl EbpfEngine {
         due
     }
 
-    /// Devices with one of our programs.
+    /// Returns the devices with one of our programs.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Program> {
         self.programs.iter().filter(|program| program.hook.is_some())
     }
 
-    /// The program of each device that was to get one, or why it has none.
+    /// Returns the program of each requested device, or why it has none.
     pub(crate) fn programs(&self) -> &[Program] {
         &self.programs
     }
 
-    /// How packets have left the programs since these were loaded.
+    /// Returns how packets have left the programs since the programs were loaded.
     pub(crate) fn exits(&self) -> &PortExits {
         &self.exits
     }
 
-    /// Why not every device that was to get a program has one; empty: every one has.
+    /// Returns why a requested device has no program; empty if all have one.
     pub(crate) fn why(&self) -> config::Cause {
         if let Some(failure) = &self.failure {
             return failure.cause();
@@ -213,7 +210,7 @@ impl EbpfEngine {
         bare.map(|Program { device, why, .. }| ProgramsReason::of(device, why)).unwrap_or_default()
     }
 
-    /// Conntrack's timeouts, which the administrator may change.
+    /// Sets conntrack's timeouts, which the administrator may change.
     pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
         if let Some(engine) = &mut self.engine {
@@ -221,7 +218,7 @@ impl EbpfEngine {
         }
     }
 
-    /// Carries out the flow table's requests, until it has none left.
+    /// Executes the flow table's requests until none is left.
     pub(crate) fn serve(
         &mut self,
         flows: &mut FlowTable,
@@ -274,13 +271,14 @@ impl EbpfEngine {
         Some(Waiting { connection, installation })
     }
 
-    /// Whether it is still this installation that waits: an answer for an earlier one says nothing
-    /// of the time in between.
+    /// Returns true if this installation is still waiting. Conntrack's answer about an earlier one
+    /// does not cover the packets since then.
     pub(crate) fn is_waiting(&self, waiting: &Waiting) -> bool {
         self.waiting(waiting.connection).as_ref() == Some(waiting)
     }
 
-    /// Starts a flow that conntrack has confirmed. Returns it if its windows are not to be tracked.
+    /// Starts a flow that conntrack has confirmed. Returns it if its window tracking must be
+    /// disabled.
     fn start(
         &mut self,
         id: u64,
@@ -323,7 +321,7 @@ impl EbpfEngine {
                 RemovalCause::Requested | RemovalCause::Expired => {}
             }
         }
-        // Closing connections have shorter timeouts than the engine knows.
+        // Closing connections have shorter timeouts than the engine knows, so do not extend them.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
         updates.extend(open.map(|extension| EntryUpdate {
             zone: extension.zone,
@@ -361,8 +359,8 @@ impl EbpfEngine {
         endpoint(&self.programs, topology, place)
     }
 
-    /// Drops further packets of connections of a blocked source before the stack sees them. On
-    /// devices without a program nft drops them.
+    /// Installs drop entries for connections of a blocked source, so that packets do not reach the
+    /// stack. On devices without a program nft drops them.
     pub(crate) fn reject(
         &mut self,
         connections: &[Connection],
@@ -377,13 +375,13 @@ impl EbpfEngine {
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
                 engine.remove(id, now.mono);
                 let connection = Connection { id: id | REJECTED, ..*connection };
-                // If the table is full nft drops them.
+                // If the table is full, nft drops the packets.
                 let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
             }
         }
     }
 
-    /// Sources are no longer blocked.
+    /// Removes the drop entries of sources that are no longer blocked.
     pub(crate) fn accept(&mut self, sources: &[Network], now: Now) {
         let Some(engine) = &mut self.engine else { return };
         for source in sources {
@@ -393,7 +391,7 @@ impl EbpfEngine {
         }
     }
 
-    /// A connection has ended: its last counters, before the flow table drops it.
+    /// Adds the last counters of an ended connection, before the flow table drops its flow.
     pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
         let (Some(engine), Some(id)) = (&mut self.engine, flows.id(entry)) else { return };
         engine.forget(id, now.mono);
@@ -402,20 +400,20 @@ impl EbpfEngine {
         }
     }
 
-    /// Conntrack takes this entry for closing though none of its ends has sent FIN or RST: until
-    /// when it lives without packets.
+    /// Returns conntrack's timeout for a flow that is open for the programs, which saw neither FIN
+    /// nor RST, although conntrack considers it closing.
     pub(crate) fn reopen(&mut self, id: u64) -> Option<Duration> {
         self.engine.as_mut()?.is_open(id).then_some(self.timeouts.tcp)
     }
 
-    /// The network has changed: entries that depend on the changes are removed.
+    /// Removes entries with endpoints that differ after these changes of the network.
     pub(crate) fn changed(
         &mut self,
         changes: &[DependencyChange],
         network: &NetworkView,
         now: Now,
     ) {
-        // A change of queues is reported as this only.
+        // Changes of queues are reported as `All` only.
         if changes.contains(&DependencyChange::All) {
             self.set_queues(network.topology(), now);
             self.see_lost(network.topology());
@@ -423,7 +421,7 @@ impl EbpfEngine {
         self.flush(changes, network.topology(), now);
     }
 
-    /// Devices have other programs, or none.
+    /// Handles a change of the devices' programs.
     pub(crate) fn programs_changed(&mut self, network: &NetworkView, now: Now) {
         self.set_queues(network.topology(), now);
         self.flush(&[DependencyChange::All], network.topology(), now);
@@ -435,13 +433,13 @@ impl EbpfEngine {
         engine.changed(changes, |place| endpoint(programs, topology, place).ok(), now.mono);
     }
 
-    /// Once a second.
+    /// Renews the heartbeat and reads the maps. Called once a second.
     pub(crate) fn second(&mut self, now: Now) {
         let Some(engine) = &mut self.engine else { return };
         match engine.second(now.mono).and_then(|()| engine.exits()) {
             Ok(exits) => {
                 self.exits = exits;
-                // A failure to attach any program stays: maps of former programs say nothing of it.
+                // Keep a failure to attach: maps of earlier programs do not disprove it.
                 if !self.programs.is_empty() {
                     self.failure = None;
                 }
@@ -450,7 +448,7 @@ impl EbpfEngine {
         }
     }
 
-    /// Logged once for each failure: it will be the same every second.
+    /// Reports a failure of the maps. Logged once, since it repeats every second.
     fn fail(&mut self, error: &MapError) {
         let why = unusable(error);
         if self.failure.as_ref() != Some(&why) {
@@ -459,7 +457,7 @@ impl EbpfEngine {
         }
     }
 
-    /// All of conntrack has been read.
+    /// Notes a complete dump of conntrack. Removes stale entries after the second one.
     pub(crate) fn dump_ended(&mut self) {
         let Some(engine) = &mut self.engine else { return };
         self.dumps = self.dumps.saturating_add(1);
@@ -471,7 +469,7 @@ impl EbpfEngine {
         }
     }
 
-    /// The connections that are carried or dropped.
+    /// Returns the offloaded and the dropped connections.
     pub(crate) fn table(&self) -> Option<&ConnectionTable> {
         self.engine.as_ref().map(OffloadEngine::table)
     }
@@ -481,7 +479,7 @@ fn unusable(error: &MapError) -> ProgramsReason {
     ProgramsReason::Maps { said: chain(error) }
 }
 
-/// Has conntrack disable window tracking.
+/// Returns the update that disables window tracking of a connection.
 pub(crate) fn without_window_tracking(connection: &Connection) -> EntryUpdate {
     EntryUpdate {
         zone: connection.zone,

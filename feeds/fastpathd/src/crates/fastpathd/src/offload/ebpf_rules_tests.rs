@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changed rules and changed elements of sets: carried connections have to pass them again.
+//! Tests that offloaded connections have to pass changed rules and set elements again.
 
 use ctnetlink::Tuple;
 use flows::RulesVersion;
@@ -10,7 +10,7 @@ use super::*;
 const ELEMENTS: Revision =
     Revision { elements: true, others: false, table: ctnetlink::Touch::None };
 
-/// The connections whose marks are to be cleared, and the rules they are to have passed.
+/// Returns the connections with marks to clear, and the rules that they have to pass.
 fn to_be_cleared(effects: Vec<AnyEffect>) -> (Vec<Connection>, RulesVersion) {
     let cleared = effects.into_iter().find_map(|effect| match effect {
         AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, PASSED, version)) => {
@@ -21,14 +21,14 @@ fn to_be_cleared(effects: Vec<AnyEffect>) -> (Vec<Connection>, RulesVersion) {
     cleared.unwrap()
 }
 
-/// A look-up that begins now shows the mark of connection 7.
+/// Looks up connection 7, with this mark.
 fn looked_up(core: &mut Core, mark: u32) {
     let start = core.conntrack.flows().reading_start();
     let effects = core.looked_up(&[Entry { mark, ..established(7, false) }], start);
     settle(core, effects);
 }
 
-/// The changed rules have been read, and the table that takes flows is in force.
+/// Lets the changed rules be read, and the table that offloads flows come into force.
 fn rules_are_known(core: &mut Core) {
     core.applied(Ok(Applied::Replaced));
     core.rules_read(Ok(ruleset::ForeignRules::default()));
@@ -36,7 +36,7 @@ fn rules_are_known(core: &mut Core) {
 }
 
 #[test]
-fn changed_firewall_rules_have_to_be_passed_again() {
+fn offloaded_connections_have_to_pass_changed_rules_again() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 2);
@@ -44,14 +44,14 @@ fn changed_firewall_rules_have_to_be_passed_again() {
     assert_eq!(carried(&maps), 0);
     let (offers, version) = to_be_cleared(effects);
     let before = core.conntrack.flows().reading_start();
-    // Reported before the bits were cleared.
+    // The kernel sent this event before the bits were cleared.
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
     let effects = core.marks_cleared(&offers, version);
     let start = core.conntrack.flows().reading_start();
     let keys = vec![(0, offers[0].orig)];
     assert_eq!(effects, [AnyEffect::Conntrack(conntrack::Effect::LookUp(keys, start))]);
-    // Read before the bits were cleared.
+    // This entry was read before the bits were cleared.
     let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }], before);
     settle(&mut core, effects);
     assert_eq!(carried(&maps), 0);
@@ -64,7 +64,7 @@ fn changed_firewall_rules_have_to_be_passed_again() {
 }
 
 #[test]
-fn changed_elements_of_sets_have_to_be_passed_again_every_few_seconds() {
+fn changed_set_elements_revoke_connections_at_most_every_four_seconds() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let effects = core.rules_changed(ELEMENTS);
@@ -84,7 +84,7 @@ fn changed_elements_of_sets_have_to_be_passed_again_every_few_seconds() {
 }
 
 #[test]
-fn a_connection_from_before_a_change_is_told_from_a_later_one() {
+fn a_connection_from_before_a_rule_change_is_distinguished_from_a_later_one() {
     let (mut core, maps) = running();
     let changed = Revision { others: true, ..ELEMENTS };
     let reads = |effects: &[AnyEffect]| {
@@ -112,9 +112,9 @@ fn a_connection_from_before_a_change_is_told_from_a_later_one() {
     assert_eq!(carried(&maps), 2, "it began with the rules in force");
 }
 
-/// Its mark was cleared by another program in between.
+/// Another program clears the connection's mark in between.
 #[test]
-fn a_connection_that_is_requested_twice_at_once_is_carried() {
+fn a_connection_that_is_requested_twice_at_once_is_offloaded() {
     let (mut core, maps) = running();
     let datagram = Tuple { proto: 17, ..established(7, false).orig };
     let reply = Tuple { proto: 17, ..established(7, false).reply };
@@ -137,7 +137,7 @@ fn a_connection_that_is_requested_twice_at_once_is_carried() {
 }
 
 #[test]
-fn marks_that_could_not_be_cleared_are_cleared_later() {
+fn clearing_marks_is_retried_after_a_failure() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let effects = core.rules_changed(Revision { others: true, ..ELEMENTS });

@@ -48,19 +48,19 @@ fn attach(devices: &[&str]) -> AnyEffect {
     }))
 }
 
-/// A core that asks for programs on the lab's ports.
+/// Returns a core that has requested programs for the lab's ports.
 fn asking() -> Core {
     let mut core = Core::new(Machine::default(), Now { mono: Duration::ZERO, unix_ms: 1_000_000 });
     core.firewall_read(&lab_firewall());
     core.interfaces_read(&lab_dump());
     core.configuration_read(&configuration("ebpf"));
     let effects = core.network_changed(lab_network());
-    // Rules have to wait: they are for the devices that are left.
+    // Rules wait, since they cover only devices without a program.
     assert_eq!(effects, [attach(&["lan1", "lan2", "wan"])]);
     core
 }
 
-/// One that has them, in maps that can be looked into.
+/// Returns a core with programs on all ports, and their fake maps.
 fn running() -> (Core, Fake) {
     let (mut core, maps) = (asking(), Fake::default());
     let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
@@ -72,18 +72,18 @@ fn running() -> (Core, Fake) {
     (core, maps)
 }
 
-/// Its packets have passed the rules both ways.
+/// Mark of a connection that has passed the rules in both directions.
 const PASSED: u32 = 0x3000_0000;
 
 fn update(core: &mut Core, entry: Entry) -> Vec<AnyEffect> {
     let mark = entry.mark | PASSED;
     let event = Entry { orig_counters: None, reply_counters: None, mark, ..entry };
-    // Known from its beginning.
+    // The connection is known from its beginning.
     let effects = core.entries_changed(&[Event::New(event), Event::Update(event)]);
     settle(core, effects)
 }
 
-/// Confirms connections as the flow table knows them where an effect asks for it; returns the other
+/// Confirms connections if an effect requests it, as the flow table knows them. Returns the other
 /// effects.
 fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     let mut others = Vec::new();
@@ -99,7 +99,7 @@ fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     others
 }
 
-/// Conntrack shows the connections, established.
+/// Lets conntrack confirm the connections as established.
 fn confirm(core: &mut Core, waiting: &[Waiting], start: flows::ReadingStart) -> Vec<AnyEffect> {
     let shown = |one: &Waiting| {
         let Connection { id, orig, reply, .. } = one.connection;
@@ -124,7 +124,7 @@ fn carried(maps: &Fake) -> usize {
     maps.with(|inside| inside.flows.len())
 }
 
-/// The header of packets to the host.
+/// Returns the link-layer header of packets to the host.
 fn header(maps: &Fake) -> Vec<u8> {
     maps.with(|inside| {
         let (_, (entry, _)) = inside.flows.iter().find(|(key, _)| !from_host(key)).unwrap();
@@ -155,7 +155,7 @@ fn station(port: u32, mac: u8) -> topology::Change {
 }
 
 #[test]
-fn a_connection_is_carried_with_its_event() {
+fn a_connection_is_offloaded_when_its_event_reports_it_established() {
     let (mut core, maps) = running();
     let opening = Entry { tcp_state: Some(TcpState::SynRecv), ..established(7, false) };
     assert_eq!(update(&mut core, opening), []);
@@ -201,11 +201,11 @@ fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     core.entries_changed(&[Event::Destroy(established(7, false))]);
     assert_eq!(confirm(&mut core, &first, start), []);
     assert_eq!(carried(&maps), 0);
-    // The next connection has its number: an answer for the first says nothing of it.
+    // The next connection has the same id. An answer about the first one must not start it.
     let (second, start) = asked(core.entries_changed(&[begins(7)]));
     assert_eq!(confirm(&mut core, &first, start), []);
     assert_eq!(stages(&maps), [Stage::Waiting; 2]);
-    // The programs have seen its end.
+    // The programs have seen a SYN, or an end before the start.
     stage(&maps, Stage::Restarted);
     let (third, start) = asked(confirm(&mut core, &second, start));
     assert_eq!(stages(&maps), [Stage::Waiting; 2], "conntrack is asked what that was");
@@ -214,9 +214,9 @@ fn a_connection_that_ends_before_it_is_confirmed_is_not_started() {
     assert_eq!(flow(&mut core, 7)["reason"], "not-taken");
 }
 
-/// The next connection with its addresses and ports may have begun, or somebody forges a SYN.
+/// The SYN may open the next connection with the same addresses and ports, or be forged.
 #[test]
-fn a_connection_leaves_with_a_syn_until_conntrack_confirms_it() {
+fn a_syn_ends_the_offload_until_conntrack_confirms_the_connection() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     stage(&maps, Stage::Restarted);
@@ -246,7 +246,7 @@ fn a_closing_connection_is_left_to_the_stack() {
     assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
 }
 
-/// The programs have brought all entries there.
+/// Sets the stage of all map entries, as the programs do.
 fn stage(maps: &Fake, stage: Stage) {
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
 }
@@ -255,9 +255,9 @@ fn stages(maps: &Fake) -> Vec<Stage> {
     maps.with(|inside| inside.flows.values().map(|(_, read)| read.stage).collect())
 }
 
-/// One that they had to leave to the kernel, which believes any.
+/// The programs had to leave the RST to the kernel, which does not track the window.
 #[test]
-fn a_forged_rst_that_conntrack_has_believed_is_undone() {
+fn conntrack_is_corrected_after_it_accepted_a_forged_rst() {
     let (mut core, maps) = running();
     core.second(&Readings::default());
     update(&mut core, established(7, false));
@@ -275,14 +275,14 @@ fn a_forged_rst_that_conntrack_has_believed_is_undone() {
     assert_eq!(core.looked_up(&[reset], start), undone);
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
     assert_eq!(carried(&maps), 2);
-    // The programs have seen it.
+    // The programs have seen the RST, too.
     stage(&maps, Stage::Closing);
     assert_eq!(core.entries_changed(&[Event::Update(reset)]), []);
     assert_eq!(carried(&maps), 0);
 }
 
 #[test]
-fn counters_reach_flows_and_conntrack() {
+fn map_counters_update_flows_and_conntrack_timeouts() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(10, from_host);
@@ -296,7 +296,7 @@ fn counters_reach_flows_and_conntrack() {
     let timeouts: Vec<_> = keep.unwrap().iter().map(|update| update.timeout_s).collect();
     assert_eq!(timeouts, [Some(432_000)]);
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, 101_000);
-    // The last ones come with the end.
+    // The last counters are read when the connection ends.
     maps.pass(1, from_host);
     let last = Entry {
         orig_counters: Some(Counters { packets: 12, bytes: 1100 }),
@@ -314,13 +314,13 @@ fn entries_follow_a_host_that_moves() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
-    // Another card, which the bridge has not seen yet.
+    // The host has another network card, which the bridge has not seen yet.
     changes(&mut core, vec![neighbour(Some(11))]);
     assert_eq!(carried(&maps), 0);
     changes(&mut core, vec![station(1, 11)]);
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 11]);
-    // Asked for again, with the same answer: nothing to do.
+    // Reports that repeat the known state change nothing.
     maps.pass(1, |_| true);
     changes(&mut core, vec![neighbour(Some(11)), station(1, 11)]);
     assert_eq!(maps.pass(0, |_| true), 2);
@@ -332,7 +332,7 @@ fn entries_follow_a_host_that_moves() {
 }
 
 #[test]
-fn entries_follow_a_known_new_path_at_once() {
+fn entries_follow_a_new_pppoe_session_at_once() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(3, from_host);
@@ -352,7 +352,7 @@ fn entries_follow_a_known_new_path_at_once() {
 }
 
 #[test]
-fn entries_that_depend_on_something_else_stay() {
+fn entries_stay_if_unrelated_hosts_change() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.with(|inside| inside.refused = Some(80));
@@ -390,7 +390,7 @@ fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
         effects.extend(next.dump_ended(true));
         settle(&mut next, effects);
     }
-    // The other connection is gone.
+    // Conntrack lacks the other connection.
     assert_eq!(carried(&maps), 2);
     let flow = flow(&mut next, 7);
     assert_eq!((&flow["path"], &flow["up_bytes"]), (&json!("ebpf"), &json!(1500)));
@@ -398,7 +398,7 @@ fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
 }
 
 #[test]
-fn the_engine_says_where_and_what_it_carries() {
+fn the_ebpf_answer_shows_devices_capacity_and_exits() {
     let (mut core, maps) = (asking(), Fake::default());
     core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
     let mut ask = || ask(&mut core, "ebpf", json!({}));
@@ -415,8 +415,8 @@ fn the_engine_says_where_and_what_it_carries() {
     assert_eq!(answer["exits"].as_array().map(Vec::len), Some(16));
 }
 
-/// Ports 1 and 3 are lan1 and wan; 99 has no element of its own, 9 no device any more, so it is in
-/// the sums alone.
+/// Ports 1 and 3 are lan1 and wan. 99 has no map element, so it counts as other; 9 has no device
+/// any more, so only the sums include it.
 #[test]
 fn exits_are_summed_up_and_shown_by_port() {
     let (mut core, maps) = (asking(), Fake::default());
@@ -442,7 +442,7 @@ fn exits_are_summed_up_and_shown_by_port() {
 }
 
 #[test]
-fn a_blocked_source_is_dropped_at_the_hook() {
+fn packets_of_a_blocked_source_are_dropped_at_the_hook() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(2, from_host);
@@ -454,7 +454,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     core.serve_ebpf();
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.packets, 2);
-    // Its end in conntrack, which follows, does not end the drop.
+    // The connection's end in conntrack does not end the drop.
     core.entries_changed(&[Event::Destroy(established(7, false))]);
     maps.pass(5, from_host);
     core.now.mono += Duration::from_secs(1);
@@ -479,7 +479,7 @@ fn flows_are_installed_again_in_new_maps() {
     settle(&mut core, effects);
     assert_eq!((carried(&maps), carried(&fresh)), (0, 2));
     assert_eq!(flow(&mut core, 7)["up_bytes"], 400);
-    // The same ones are gone on with.
+    // The same maps are kept.
     let mut same = outcome(&fresh, &["lan1", "wan"], &["lan2"]);
     same.opened.iter_mut().for_each(|opened| opened.id = 2);
     core.attached(Ok(same));

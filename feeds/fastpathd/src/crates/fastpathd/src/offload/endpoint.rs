@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The endpoint of an address for the eBPF engine: device, hook, tags, session, MTU, and the
-//! objects that it depends on. Also the reason that each refusal is shown with.
+//! Resolves an address to an endpoint of the eBPF engine, with the objects it depends on, and maps
+//! refusals to reasons.
 
 use ebpf::dependency::{Dependency, Endpoint, Place};
 use ebpf::entry::InstallRefusal;
@@ -11,7 +11,7 @@ use topology::{PathError, Topology, VlanTag};
 
 use crate::offload::Program;
 
-/// Both ends of a connection as the flow table knows them.
+/// Returns both ends of a connection as the flow table knows them.
 pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Place; 2] {
     let [initiator, responder] = flows.next_hops(connection.id).map_or([None; 2], |h| h.map(Some));
     [
@@ -20,7 +20,7 @@ pub(crate) fn ends(connection: &Connection, flows: &FlowTable) -> [Place; 2] {
     ]
 }
 
-/// The endpoint of an end, if packets from there meet a program.
+/// Returns the endpoint of `place`, if a program sees packets from there.
 pub(crate) fn endpoint(
     programs: &[Program],
     topology: &Topology,
@@ -64,7 +64,7 @@ pub(crate) fn endpoint(
     Ok(Endpoint { side, route: place.route, dependencies })
 }
 
-/// The reason that a flow is shown with.
+/// Returns the reason that the API shows for a refusal.
 pub(crate) fn reason(refusal: InstallRefusal) -> Reason {
     match refusal {
         InstallRefusal::Protocol | InstallRefusal::Family => Reason::UnsupportedProtocol,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the requested plan: one job at a time, retried after a refusal, without hardware offload
-//! if that is refused, verified; the intervals of all of these and of renewals, and the reasons of
-//! the engine. Pure: jobs run in `run.rs`, and their outcome comes back as an event.
+//! Applies the wanted plan, one job at a time: retries it after a refusal, falls back to software,
+//! and verifies and renews the table. Free of I/O: `run.rs` runs the jobs and reports their
+//! outcome.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,21 +18,20 @@ use crate::offload::hardware::HardwarePorts;
 use crate::offload::revocation::RevocationReport;
 use crate::sys::error::chain;
 
-/// A refused plan is tried again after this long: a missing module may have been loaded since.
+/// Retry interval after a refusal; the missing module may have been loaded meanwhile.
 const RETRY: Duration = Duration::from_secs(30);
-/// Hardware offload that is refused again and again is retried after pauses up to this.
+/// Longest retry interval of hardware offload that is refused repeatedly.
 const MAX_HARDWARE_RETRY: Duration = Duration::from_secs(240);
-/// How often the kernel is asked whether our table is still there. It reports every
-/// change: this is for reports that are lost.
+/// Interval between verifications of our table, in case the report of a change was lost.
 const VERIFY_EVERY: Duration = Duration::from_secs(20);
-/// Shortest time between two reactions to changes by others: a program that keeps changing our
-/// table must not keep us busy.
+/// Debounce for foreign changes to our table, so that a program that keeps changing it does not
+/// keep us busy.
 const CALM: Duration = Duration::from_secs(2);
-/// Shortest time between two renewals for stations: one that roams back and forth must not keep
-/// all flows on the slow path.
+/// Shortest interval between renewals because of moving hosts: a host that roams back and forth
+/// must not keep all flows on the slow path.
 const RENEWALS: Duration = Duration::from_secs(4);
-/// Time that each renewal adds to the account of revocations, which wait while it is ahead of the
-/// clock by more than the burst: a script that adds rule after rule must not keep us busy.
+/// Rate limit of revocations: each renewal adds this cost to an account, which may be ahead of the
+/// clock by the burst.
 const REVOCATION: Duration = Duration::from_secs(1);
 const REVOCATION_BURST: Duration = Duration::from_secs(3);
 
@@ -40,20 +39,19 @@ const REVOCATION_BURST: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
 pub(crate) enum Job {
-    /// Apply `plan`; `in_force` is the plan applied last.
+    /// Apply `plan`, after `in_force` was applied last.
     Apply { plan: Plan, in_force: Option<Plan> },
-    /// Load the table of the plan in force again, so that no flow stays offloaded until its next
-    /// packet.
+    /// Reload the table in force, so that each flow leaves the fast path until its next packet.
     Renew(Plan),
     /// Verify that the plan is still in force.
     Verify(Plan),
 }
 
-/// A job failed.
+/// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobFailure {
     pub(crate) why: String,
-    /// nft or the kernel refused the rules, rather than being too slow or killed.
+    /// nft or the kernel refused the rules; false if nft was too slow or killed.
     pub(crate) is_verdict: bool,
 }
 
@@ -62,14 +60,14 @@ impl JobFailure {
         Self { why: chain(error), is_verdict: error.is_verdict() }
     }
 
-    /// With the first line of nft's message: the rest points into a script that the administrator
-    /// does not see.
+    /// Shortens nft's message to its first line; the rest points into a script that the
+    /// administrator does not see.
     pub(crate) fn brief(self) -> Self {
         Self { why: self.why.lines().next().unwrap_or_default().to_owned(), ..self }
     }
 }
 
-/// Where the wanted engine came from.
+/// Origin of the wanted engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
@@ -78,7 +76,7 @@ pub(crate) enum Source {
     Command,
 }
 
-/// The engine asked for and the one in force (`types.json`, `EngineState`).
+/// The wanted engine and the engine in force (`types.json`, `EngineState`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct EngineReport {
     pub(crate) wanted: &'static str,
@@ -95,8 +93,8 @@ pub(crate) struct EngineReport {
 }
 
 config::coded! {
-    /// Why the engine in force is not the requested one, or the last change was refused. `said` is
-    /// of nft or the kernel.
+    /// Why the wanted engine is not in force, or the last change was refused. `said` is the text of
+    /// nft or the kernel.
     pub(crate) enum EngineReason {
         Waiting = "waiting", "waiting for the configuration";
         NoDevice = "no-device", "no device that packets are forwarded through was found";
@@ -109,40 +107,47 @@ config::coded! {
     }
 }
 
-/// The table that is requested, and the one in force.
+/// The wanted table, and the table in force. One job runs at a time.
+///
+/// ```text
+/// idle ── request, retry_at, hardware_at ──▶ Apply ── done or refused ──▶ idle
+/// idle ── renew_at ──▶ Renew ── done or refused ──▶ idle
+/// idle ── verify_at, changed ──▶ Verify ── intact ──▶ idle
+///                                       └─ damaged ──▶ Apply
+/// ```
 #[derive(Debug, Default)]
 pub(crate) struct Flowtable {
-    /// The requested plan; none before the first configuration and topology.
+    /// The wanted plan; `None` before the first configuration and topology.
     wanted: Option<Plan>,
     source: Source,
     in_force: Option<Plan>,
     applied: Option<Now>,
     /// The job under way.
     job: Option<Job>,
-    /// Why the last job failed; none: it did not.
+    /// Why the last plan was refused; `None` if it was not.
     refused: Option<EngineReason>,
-    /// A plan that was refused is not tried again before this.
+    /// Time to retry a refused plan.
     retry_at: Option<Duration>,
-    /// Devices that eBPF programs hold.
+    /// Devices with eBPF programs.
     held: BTreeSet<String>,
-    /// Why others have none; empty: no reason.
+    /// Why other devices have no program; empty if there is no reason.
     without_program: Cause,
-    /// The hardware plan was refused: the software flowtable takes its place.
+    /// Hardware offload was refused, so the software flowtable is applied.
     software: bool,
-    /// When hardware is tried again, and the pause before that.
+    /// Time to retry hardware offload, and the current retry interval.
     hardware_at: Option<Duration>,
     hardware_pause: Duration,
     verify_at: Duration,
-    /// When a change by others was last reacted to at once.
+    /// Time of the last reaction to a foreign change.
     reacted_at: Option<Duration>,
-    /// The table was changed while a job was under way, perhaps by that job.
+    /// The table was changed during a job, perhaps by that job.
     changed: bool,
-    /// The table was removed while it was being renewed, which may have restored it.
+    /// The table was removed during a renewal, which may have restored it.
     removed: bool,
-    /// When the table is to be renewed; none: it need not be.
+    /// Time to renew the table; `None` if no renewal is due.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
-    /// The account of revocations.
+    /// Account of the rate limit of revocations.
     renewals_until: Duration,
 }
 
@@ -151,7 +156,7 @@ impl Flowtable {
         Self { verify_at: VERIFY_EVERY, ..Self::default() }
     }
 
-    /// Requests a plan; the same plan again changes nothing.
+    /// Requests a plan. The same plan again changes nothing.
     pub(crate) fn request(&mut self, plan: Plan, source: Source) -> Option<Job> {
         self.source = source;
         let before = self.wanted.replace(plan.clone());
@@ -159,7 +164,7 @@ impl Flowtable {
             return None;
         }
         self.retry_at = None;
-        // Flows that are held back change nothing about what the kernel has refused.
+        // A plan that differs only in `unread` changes nothing about the kernel's refusal.
         if before.is_none_or(|before| Plan { unread: before.unread, ..plan } != before) {
             self.try_hardware();
             self.hardware_pause = Duration::ZERO;
@@ -170,7 +175,7 @@ impl Flowtable {
         self.next_job()
     }
 
-    /// The outcome of the apply job; the next job, if there is more to do.
+    /// Handles the outcome of an apply or renew job. Returns the next job, if one is due.
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>, now: Now) -> Option<Job> {
         let (plan, renews) = match self.job.take() {
             Some(Job::Apply { plan, .. }) => (plan, false),
@@ -184,7 +189,7 @@ impl Flowtable {
             Err(JobFailure { why, is_verdict }) => {
                 self.refused = Some(EngineReason::Refused { said: why });
                 if renews || plan.unread {
-                    // Flows of the plan in force are still to leave the flowtable.
+                    // Flows of the plan in force still have to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
                 }
                 if plan.hardware && is_verdict {
@@ -198,7 +203,7 @@ impl Flowtable {
             }
         }
         if outdated {
-            // Another plan was requested meanwhile, often for the same reason: a device is gone.
+            // Another plan was requested meanwhile, often because of the same missing device.
             self.refused = None;
             self.retry_at = None;
             self.try_hardware();
@@ -206,7 +211,7 @@ impl Flowtable {
         self.next_job().or_else(|| self.renewal(now))
     }
 
-    /// Nothing keeps hardware offload from being asked for.
+    /// Allows plans with hardware offload again.
     fn try_hardware(&mut self) {
         self.software = false;
         self.hardware_at = None;
@@ -221,7 +226,7 @@ impl Flowtable {
         }
         let mut plan = plan;
         if !self.software {
-            // From an earlier attempt. A refusal of hardware still explains why it is software.
+            // Clear an earlier refusal. A refusal of hardware stays as the reason for software.
             self.refused = None;
         }
         if let Applied::WithoutFlowtable { why } = &how {
@@ -233,7 +238,7 @@ impl Flowtable {
         if let Applied::Partly { devices } = how {
             let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
             self.refused = Some(EngineReason::Gone { devices: gone.join(", ") });
-            // The change of the network makes another plan, usually long before this.
+            // The change of the network usually leads to another plan long before this.
             self.retry_at = Some(now.mono + RETRY);
             if devices.is_empty() {
                 plan.engine = without_flowtable(plan.engine);
@@ -243,7 +248,7 @@ impl Flowtable {
         self.in_force = Some(plan);
     }
 
-    /// The outcome of a verify job: whether the plan is still in force.
+    /// Handles the outcome of a verify job, true if the plan is still in force.
     pub(crate) fn verified(&mut self, in_force: bool, now: Now) -> Option<Job> {
         if !matches!(self.job.take(), Some(Job::Verify(_))) {
             return None;
@@ -251,13 +256,13 @@ impl Flowtable {
         self.verify_later(now);
         if !in_force {
             self.in_force = None;
-            // Without rules no refused plan can wait for its next attempt.
+            // Without rules in force, retry a refused plan at once.
             self.retry_at = None;
         }
         self.next_job().or_else(|| self.renewal(now))
     }
 
-    /// Once a second.
+    /// Returns a job that is due. Called once a second.
     pub(crate) fn second(&mut self, now: Now) -> Option<Job> {
         let is_due = |at: Option<Duration>| at.is_some_and(|at| now.mono >= at);
         let retries_hardware = is_due(self.hardware_at) && self.job.is_none();
@@ -269,15 +274,15 @@ impl Flowtable {
         self.renewal(now).or_else(|| self.verify(now))
     }
 
-    /// Flows in the flowtable in force go to ports where their hosts no longer are: none stays
-    /// offloaded until its next packet has passed the rules.
+    /// Renews the flowtable because hosts have moved to other ports: flows stay on the slow path
+    /// until their next packet has passed the rules. Rate-limited.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
         let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
         self.renew_by(at, now)
     }
 
-    /// Flows in the flowtable in force have passed outdated rules or routes: as
-    /// [`renew`](Self::renew), and at once even if the last renewal was just now.
+    /// Renews the flowtable because its flows have passed outdated rules or routes. Unlike
+    /// [`renew`](Self::renew), a burst of renewals needs no pause.
     pub(crate) fn revoke(&mut self, now: Now) -> Option<Job> {
         let at = now.mono.max(self.renewals_until.saturating_sub(REVOCATION_BURST));
         self.renew_by(at, now)
@@ -300,7 +305,7 @@ impl Flowtable {
         Some(Job::Renew(plan))
     }
 
-    /// Our table was changed or removed, perhaps by one of our own jobs.
+    /// Handles a report that our table was changed or removed, perhaps by one of our own jobs.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
         if let Some(job) = &self.job {
             self.changed |= touch != Touch::None;
@@ -323,7 +328,7 @@ impl Flowtable {
         }
     }
 
-    /// When to react to a change by others.
+    /// Returns when to react to a foreign change.
     fn react_at(&mut self, now: Now) -> Duration {
         let at = self.reacted_at.map_or(now.mono, |at| now.mono.max(at + CALM));
         if at == now.mono {
@@ -332,7 +337,7 @@ impl Flowtable {
         at
     }
 
-    /// Whether the table was removed during a renewal since this was last asked.
+    /// Returns true if the table was removed during a renewal since the last call.
     pub(crate) fn take_removed(&mut self) -> bool {
         std::mem::take(&mut self.removed)
     }
@@ -352,13 +357,13 @@ impl Flowtable {
         Some(Job::Verify(plan))
     }
 
-    /// Verifies within a second: a command that names the engine in force may have been given
-    /// because the table is gone.
+    /// Verifies within a second: the administrator may have set the engine in force again because
+    /// the table is gone.
     pub(crate) fn verify_soon(&mut self) {
         self.verify_at = Duration::ZERO;
     }
 
-    /// Whether nothing is under way or due: the requested plan is in force or refused.
+    /// Returns true if no plan is being applied or due: the wanted plan is in force or was refused.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()
     }
@@ -367,7 +372,7 @@ impl Flowtable {
         self.in_force.as_ref()
     }
 
-    /// The plan that is in force when the job under way is done, should it succeed.
+    /// Returns the plan that will be in force if the job under way succeeds.
     pub(crate) fn coming(&self) -> Option<&Plan> {
         match &self.job {
             Some(Job::Apply { plan, .. }) => Some(plan),
@@ -385,7 +390,7 @@ impl Flowtable {
         Some(job)
     }
 
-    /// The plan to be brought in force as soon as no job is under way.
+    /// Returns the plan to apply as soon as no job is under way.
     fn due(&self) -> Option<Plan> {
         if self.retry_at.is_some() {
             return None;
@@ -393,7 +398,7 @@ impl Flowtable {
         self.target().filter(|plan| self.in_force.as_ref() != Some(plan))
     }
 
-    /// The wanted plan as it can be asked of nft.
+    /// Returns the wanted plan, adapted to what can be applied.
     fn target(&self) -> Option<Plan> {
         let mut plan = self.wanted.clone()?;
         if self.software {
@@ -401,20 +406,20 @@ impl Flowtable {
             plan.engine = Engine::Flowtable;
         }
         if plan.devices.is_empty() {
-            // A flowtable without a device carries nothing.
+            // A flowtable without a device offloads nothing.
             plan.engine = without_flowtable(plan.engine);
             plan.hardware = false;
         }
         Some(plan)
     }
 
-    /// Devices that eBPF programs hold, and why others have none.
+    /// Sets the devices with eBPF programs, and why other devices have none.
     pub(crate) fn set_held(&mut self, held: BTreeSet<String>, without: Cause) {
         self.held = held;
         self.without_program = without;
     }
 
-    /// Engine in force.
+    /// Returns the engine in force.
     pub(crate) fn active(&self) -> Engine {
         match &self.in_force {
             Some(plan) if plan.engine == Engine::Ebpf && self.held.is_empty() => {
@@ -425,8 +430,8 @@ impl Flowtable {
         }
     }
 
-    /// The engine asked for and the one in force, with times by the clock of now, without the last
-    /// revocation.
+    /// Returns the wanted engine and the engine in force, without the last revocation. Converts
+    /// times with the clock `now`.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {
@@ -470,7 +475,7 @@ impl Flowtable {
     }
 }
 
-/// The engine that is left when there is no flowtable.
+/// Returns the engine that remains without a flowtable.
 fn without_flowtable(engine: Engine) -> Engine {
     if engine == Engine::Ebpf { engine } else { Engine::Off }
 }

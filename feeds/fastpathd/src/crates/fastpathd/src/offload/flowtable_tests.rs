@@ -40,7 +40,7 @@ fn applied_plan(job: Option<Job>) -> Plan {
     }
 }
 
-/// A flowtable in which the software flowtable over `devices` is in force.
+/// Returns a flowtable with the software plan over `devices` in force.
 fn running(devices: &[&str]) -> Flowtable {
     let mut flowtable = Flowtable::new();
     applied_plan(flowtable.request(plan(Engine::Flowtable, devices), Source::Config));
@@ -49,14 +49,14 @@ fn running(devices: &[&str]) -> Flowtable {
 }
 
 #[test]
-fn before_the_configuration_nothing_is_claimed() {
+fn the_engine_is_off_before_the_first_configuration() {
     let report = Flowtable::new().report(at(1));
     assert_eq!((report.wanted, report.active), ("off", "off"));
     assert_eq!(report.why, "waiting for the configuration");
 }
 
 #[test]
-fn a_plan_comes_in_force_once() {
+fn a_repeated_plan_starts_no_job() {
     let mut flowtable = running(&["lan1", "wan"]);
     let report = flowtable.report(at(1));
     assert_eq!((report.wanted, report.active), ("flowtable", "flowtable"));
@@ -84,7 +84,7 @@ fn a_change_during_a_job_waits_for_its_end() {
 }
 
 #[test]
-fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
+fn a_change_during_a_job_is_applied_at_once_if_the_job_failed() {
     for outcome in [
         Err(refusal("no e2e0")),
         Ok(Applied::WithoutFlowtable { why: "no e2e0".into() }),
@@ -104,7 +104,7 @@ fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
 }
 
 #[test]
-fn a_change_while_the_table_is_looked_at_is_not_settled() {
+fn a_change_during_a_verification_is_not_settled() {
     let mut flowtable = running(&["lan1"]);
     assert!(matches!(flowtable.second(at(60)), Some(Job::Verify(_))));
     assert!(flowtable.is_settled());
@@ -116,7 +116,7 @@ fn a_change_while_the_table_is_looked_at_is_not_settled() {
 }
 
 #[test]
-fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
+fn a_refused_plan_leaves_the_old_one_in_force_and_is_retried() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     assert_eq!(flowtable.applied(Err(refusal("no lan9")), at(10)), None);
@@ -129,7 +129,7 @@ fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
 }
 
 #[test]
-fn a_plan_that_is_taken_at_last_was_not_refused() {
+fn a_successful_retry_clears_the_refusal() {
     let mut flowtable = running(&["lan1"]);
     flowtable.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
     flowtable.applied(Err(refusal("nft: exit status 1")), at(11));
@@ -144,7 +144,7 @@ fn a_plan_that_is_taken_at_last_was_not_refused() {
 }
 
 #[test]
-fn devices_that_vanished_meanwhile_are_not_claimed() {
+fn devices_that_vanished_meanwhile_are_reported_as_gone() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
     let devices = BTreeSet::from(["lan1".to_owned()]);
@@ -152,7 +152,7 @@ fn devices_that_vanished_meanwhile_are_not_claimed() {
     let report = flowtable.report(at(1));
     assert_eq!(report.devices, ["lan1"]);
     assert_eq!(report.why, "not there any more: usb0");
-    // The network reports it: the plan without usb0 is the one in force.
+    // The network reports the removal, and the plan without usb0 is already in force.
     assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
     assert_eq!(flowtable.report(at(1)).why, "");
     flowtable.request(plan(Engine::Flowtable, &["usb1"]), Source::Config);
@@ -164,7 +164,7 @@ fn devices_that_vanished_meanwhile_are_not_claimed() {
 }
 
 #[test]
-fn refused_hardware_falls_back_to_software_and_says_so() {
+fn refused_hardware_falls_back_to_software_and_reports_why() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);
     let next = flowtable.applied(Err(refusal("lan1 cannot")), at(1));
@@ -177,17 +177,17 @@ fn refused_hardware_falls_back_to_software_and_says_so() {
 }
 
 #[test]
-fn a_job_without_a_verdict_keeps_hardware() {
+fn a_timeout_does_not_fall_back_to_software() {
     let hardware = plan(Engine::FlowtableHw, &["lan1"]);
     let slow = || JobFailure { why: "it did not end within 10s".to_owned(), is_verdict: false };
-    // The first job.
+    // The first job times out.
     let mut flowtable = Flowtable::new();
     flowtable.request(hardware.clone(), Source::Config);
     assert_eq!(flowtable.applied(Err(slow()), at(1)), None);
     assert_eq!(flowtable.second(at(30)), None);
     assert_eq!(applied_plan(flowtable.second(at(31))), hardware);
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(31)), None);
-    // A renewal.
+    // A renewal times out.
     assert_eq!(flowtable.renew(at(35)), Some(Job::Renew(hardware.clone())));
     assert_eq!(flowtable.applied(Err(slow()), at(45)), None);
     assert_eq!(flowtable.report(at(45)).active, "flowtable-hw");
@@ -197,7 +197,7 @@ fn a_job_without_a_verdict_keeps_hardware() {
 }
 
 #[test]
-fn refused_hardware_is_retried_after_growing_pauses() {
+fn refused_hardware_is_retried_with_backoff() {
     let mut flowtable = Flowtable::new();
     let hardware = plan(Engine::FlowtableHw, &["lan1"]);
     flowtable.request(hardware.clone(), Source::Config);
@@ -224,13 +224,13 @@ fn refused_hardware_is_retried_after_growing_pauses() {
     };
     let pauses: Vec<_> = (0..5).map(|_| next(2000)).collect();
     assert_eq!(pauses, [30, 60, 120, 240, 240].map(Some));
-    // Another plan is another question.
+    // Another plan is tried with hardware at once.
     let more = plan(Engine::FlowtableHw, &["lan1", "lan2"]);
     assert_eq!(applied_plan(flowtable.request(more, Source::Config)).engine, Engine::FlowtableHw);
 }
 
 #[test]
-fn without_devices_the_engine_is_off_and_says_why() {
+fn the_engine_is_off_without_devices_and_reports_why() {
     let mut flowtable = Flowtable::new();
     let job = flowtable.request(plan(Engine::Flowtable, &[]), Source::Config);
     assert_eq!(applied_plan(job).engine, Engine::Off);
@@ -241,7 +241,7 @@ fn without_devices_the_engine_is_off_and_says_why() {
 }
 
 #[test]
-fn a_flushed_table_is_put_back() {
+fn a_flushed_table_is_restored_after_a_verification() {
     let mut flowtable = running(&["lan1"]);
     assert_eq!(flowtable.second(at(20)), None);
     assert_eq!(flowtable.second(at(21)), Some(Job::Verify(plan(Engine::Flowtable, &["lan1"]))));
@@ -254,7 +254,7 @@ fn a_flushed_table_is_put_back() {
 }
 
 #[test]
-fn a_removed_table_is_not_claimed_and_put_back_at_once() {
+fn a_removed_table_is_reported_and_restored_at_once() {
     let mut flowtable = running(&["lan1"]);
     let next = flowtable.touched(Touch::Gone, at(5));
     assert_eq!(next, Some(Job::Apply { plan: plan(Engine::Flowtable, &["lan1"]), in_force: None }));
@@ -267,7 +267,7 @@ fn a_removed_table_is_not_claimed_and_put_back_at_once() {
 }
 
 #[test]
-fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
+fn restoring_a_repeatedly_removed_table_is_debounced() {
     let mut flowtable = running(&["lan1"]);
     applied_plan(flowtable.touched(Touch::Gone, at(5)));
     flowtable.applied(Ok(Applied::Replaced), at(5));
@@ -282,7 +282,7 @@ fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
 }
 
 #[test]
-fn a_changed_table_is_looked_at_at_once_and_then_in_calm() {
+fn a_changed_table_is_verified_at_once_and_then_debounced() {
     let mut flowtable = running(&["lan1"]);
     let verify = Some(Job::Verify(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.touched(Touch::Changed, at(5)), verify);
@@ -298,7 +298,7 @@ fn a_changed_table_is_looked_at_at_once_and_then_in_calm() {
 }
 
 #[test]
-fn what_is_changed_during_a_job_is_looked_at_after_it() {
+fn a_table_changed_during_a_job_is_verified_after_it() {
     let mut flowtable = Flowtable::new();
     assert_eq!(flowtable.touched(Touch::Changed, at(0)), None, "nothing is in force");
     flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
@@ -311,7 +311,7 @@ fn what_is_changed_during_a_job_is_looked_at_after_it() {
 }
 
 #[test]
-fn what_was_refused_is_tried_at_once_when_the_table_is_removed() {
+fn a_refused_plan_is_retried_at_once_when_the_table_is_removed() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
     flowtable.applied(Err(refusal("no lan9")), at(10));
@@ -320,7 +320,7 @@ fn what_was_refused_is_tried_at_once_when_the_table_is_removed() {
 }
 
 #[test]
-fn a_table_that_is_not_ours_to_have_is_not_put_back() {
+fn a_removed_table_is_not_restored_while_the_engine_is_off() {
     let mut flowtable = Flowtable::new();
     flowtable.request(plan(Engine::Off, &["lan1"]), Source::Config);
     flowtable.applied(Ok(Applied::Removed), at(1));
@@ -329,7 +329,7 @@ fn a_table_that_is_not_ours_to_have_is_not_put_back() {
 }
 
 #[test]
-fn a_table_is_renewed_at_once_and_then_in_calm() {
+fn a_table_is_renewed_at_once_and_then_rate_limited() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal);
@@ -371,7 +371,7 @@ fn without_a_flowtable_nothing_is_renewed() {
 }
 
 #[test]
-fn a_refused_renewal_is_repeated() {
+fn a_refused_flowtable_renewal_is_retried() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal);
@@ -388,7 +388,7 @@ fn a_refused_renewal_is_repeated() {
 }
 
 #[test]
-fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
+fn a_refused_hardware_renewal_is_retried_if_software_is_refused_too() {
     let mut flowtable = Flowtable::new();
     let hardware = plan(Engine::FlowtableHw, &["lan1"]);
     flowtable.request(hardware.clone(), Source::Config);
@@ -427,7 +427,7 @@ fn a_table_that_is_removed_during_a_renewal_is_reported() {
 }
 
 #[test]
-fn revocations_follow_each_other_at_once_until_they_are_many() {
+fn revocations_are_immediate_up_to_a_burst() {
     let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
     assert_eq!(flowtable.renew(at(5)), renewal, "for a station");
@@ -443,7 +443,7 @@ fn revocations_follow_each_other_at_once_until_they_are_many() {
         assert_eq!(flowtable.revoke(at(5)), renewal);
         assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
     }
-    // Of a script with a hundred rules.
+    // A script adds a hundred rules.
     for _ in 0..100 {
         flowtable.revoke(at(5));
         flowtable.applied(Ok(Applied::Replaced), at(5));

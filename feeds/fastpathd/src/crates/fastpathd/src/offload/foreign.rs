@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules of other programs that act on each packet: when they are read, and what the plan makes of
-//! them. Which rules these are is decided in `crates/ruleset/src/foreign.rs`.
+//! Reads the rules of other programs that act on each packet, and adds them to the plan.
+//! `crates/ruleset/src/foreign.rs` decides which rules these are.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,38 +15,38 @@ use crate::offload::revocation::RevocationReason;
 
 /// Retry interval after a failure to list the rules.
 const RETRY: Duration = Duration::from_secs(30);
-/// Interval between two listings, each of which replaces the table twice: a script may add rule
+/// Shortest interval between listings: each one replaces the table twice, and a script may add rule
 /// after rule.
 const MIN_INTERVAL: Duration = Duration::from_secs(2);
-/// Rules that `status` names.
+/// Limit of the rules that `status` names.
 const MAX_NAMED: usize = 32;
 
-/// The rules of other programs, as they were read last.
+/// Rules of other programs, as last read.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     rules: ForeignRules,
     reading: bool,
-    /// When they are to be read; `None` if nothing has changed since.
+    /// When to read the rules; `None` if nothing has changed since the last reading.
     due: Option<Duration>,
     read_at: Option<Duration>,
-    /// Why they could not be read; empty: they could.
+    /// Why the rules could not be read; empty if they could.
     failure: String,
 }
 
 impl State {
-    /// The rules in force may be others than those that were read last.
+    /// Returns true if the rules in force may differ from the rules that were read last.
     pub(crate) fn unread(&self) -> bool {
         self.reading || self.due.is_some()
     }
 
-    /// Why they cannot be read; empty: they can.
+    /// Returns why the rules cannot be read; empty if they can.
     pub(crate) fn failure(&self) -> &str {
         &self.failure
     }
 }
 
 impl Core {
-    /// The rules at the start.
+    /// Sets the rules that were read at the start.
     pub(crate) fn start_with_rules(&mut self, rules: Result<ForeignRules, String>) {
         self.take_rules(rules);
     }
@@ -84,7 +84,7 @@ impl Core {
         Some(AnyEffect::Offload(Effect::ReadRules))
     }
 
-    /// The rules have been read.
+    /// Handles the rules that have been read.
     pub(super) fn rules_read(&mut self, rules: Result<ForeignRules, String>) -> Vec<AnyEffect> {
         self.take_rules(rules);
         let mut effects: Vec<AnyEffect> = self.read_rules_again().into_iter().collect();
@@ -108,7 +108,7 @@ impl Core {
         }
     }
 
-    /// The chains that keep flows of this plan on the slow path.
+    /// Returns the chains that keep flows of this plan on the slow path.
     pub(super) fn packet_chains(&self, plan: &Plan) -> Vec<PacketChain> {
         if plan.engine == Engine::Off {
             return Vec::new();
@@ -131,7 +131,7 @@ impl Core {
     }
 }
 
-/// Names of the rules that keep flows of this plan on the slow path.
+/// Returns the names of the rules that keep flows of this plan on the slow path.
 pub(super) fn rule_names(plan: &Plan) -> Vec<String> {
     let steps = plan.packet_chains.iter().flat_map(|chain| &chain.steps);
     let mut names: Vec<String> = steps

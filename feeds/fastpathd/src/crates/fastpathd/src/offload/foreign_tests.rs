@@ -17,7 +17,7 @@ fn nothing_is_offloaded_while_changed_rules_are_unknown() {
     let effects = core.rules_changed(rules);
     assert!(plan_of(&effects).unwrap().unread, "nothing is forwarded yet");
     assert!(effects.contains(&AnyEffect::Offload(offload::Effect::ReadRules)), "{effects:?}");
-    // Another change before the answer, which may lack it.
+    // Another change precedes the answer, which may lack it.
     core.rules_changed(rules);
     core.applied(Ok(Applied::Replaced));
     let effects = core.rules_read(Ok(ruleset::ForeignRules::default()));
@@ -38,7 +38,7 @@ fn nothing_is_offloaded_while_changed_rules_are_unknown() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["why"], "");
 }
 
-/// The rules of another program: the source of `established` is limited.
+/// Returns the rules of another program, which limit packets to these addresses.
 fn limited(addresses: &[&str]) -> ruleset::ForeignRules {
     let address = json!({"payload": {"protocol": "ip", "field": "daddr"}});
     let right = json!({"set": addresses});
@@ -52,7 +52,7 @@ fn limited(addresses: &[&str]) -> ruleset::ForeignRules {
 }
 
 #[test]
-fn a_rule_that_acts_on_each_packet_keeps_its_flows_slow_and_is_named() {
+fn a_rule_that_acts_on_each_packet_keeps_its_flows_on_the_slow_path() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let source = established(1, false).orig.src.to_string();
@@ -71,7 +71,7 @@ fn a_rule_that_acts_on_each_packet_keeps_its_flows_slow_and_is_named() {
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["packet_rules"], json!([rule]));
     let flow = ask(&mut core, "flow", json!({"id": 1}));
     assert_eq!((&flow["flow"]["reason"], &flow["rule"]), (&json!("rule-per-packet"), &rule));
-    // Another host is limited now.
+    // The rule now limits another host.
     core.now.mono += Duration::from_secs(2);
     core.rules_changed(Revision { others: true, ..Revision::default() });
     core.applied(Ok(Applied::Replaced));
@@ -84,7 +84,7 @@ fn a_rule_that_acts_on_each_packet_keeps_its_flows_slow_and_is_named() {
 }
 
 #[test]
-fn rules_are_read_every_two_seconds_and_again_after_a_failure() {
+fn rules_are_read_at_most_every_two_seconds_and_again_after_a_failure() {
     let mut core = running();
     let changed = |core: &mut Core| {
         let effects = core.rules_changed(Revision { others: true, ..Revision::default() });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether hardware takes flows, and which ports support it. `OpenWrt`'s kernel accepts a flowtable
-//! with `flags offload` although no driver supports it, so the engine in force says nothing about
-//! that.
+//! Detects whether hardware takes flows, and which ports support that. `OpenWrt`'s kernel accepts a
+//! flowtable with `flags offload` without support of any driver, so the engine in force does not
+//! show it.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use serde::Serialize;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 
-/// Seconds of traffic in the flowtable without a flow in hardware, after which there will be none.
+/// Seconds with flows in the flowtable but none in hardware until hardware counts as unused.
 const UNUSED_AFTER: u32 = 60;
 
-/// Ports of the flowtable, and those whose drivers may forward flows (`hw-tc-offload` is on).
+/// Ports of the flowtable, and those with `hw-tc-offload` on, which may forward flows in hardware.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct HardwarePorts {
     able: BTreeSet<String>,
@@ -24,7 +24,8 @@ pub(crate) struct HardwarePorts {
 }
 
 impl HardwarePorts {
-    /// Asks the drivers; `None` if the kernel cannot be asked. A port that is gone is not able.
+    /// Asks the kernel about each port's driver; `None` on failure. A missing port counts as
+    /// unable.
     pub(crate) fn read(ports: &BTreeSet<String>) -> Option<Self> {
         let mut kernel = Family::open("ethtool").ok()?;
         let mut able = BTreeSet::new();
@@ -40,7 +41,7 @@ impl HardwarePorts {
     }
 }
 
-/// Whether an offload of a port is on.
+/// Returns true if this feature of a port is on.
 fn has_feature(kernel: &mut Family, port: &str, feature: &str) -> Result<bool, RequestError> {
     /// `ETHTOOL_MSG_FEATURES_GET`, and attributes of requests and answers.
     const FEATURES_GET: u8 = 11;
@@ -61,10 +62,10 @@ fn has_feature(kernel: &mut Family, port: &str, feature: &str) -> Result<bool, R
     Ok(on.any(|(_, bit)| attribute(bit, NAME) == Some(&name)))
 }
 
-/// The offload of a driver that may hold entries of a flowtable.
+/// Feature of a driver that may hold entries of a flowtable.
 const ABLE: &str = "hw-tc-offload";
 
-/// How long the flowtable has had flows, and hardware none.
+/// Counts the seconds with flows in the flowtable but none in hardware.
 #[derive(Debug, Default)]
 pub(crate) struct HardwareUse {
     seconds: u32,
@@ -73,7 +74,7 @@ pub(crate) struct HardwareUse {
 }
 
 impl HardwareUse {
-    /// Hardware offload is in force, and without effect.
+    /// Returns true if hardware offload is in force without effect.
     pub(crate) fn is_unused(&self) -> bool {
         self.seconds >= UNUSED_AFTER
     }
@@ -82,8 +83,8 @@ impl HardwareUse {
         self.ports.as_ref()
     }
 
-    /// A second with so many flows in hardware and in the flowtable alone. True if
-    /// [`is_unused`](Self::is_unused) is another answer than before.
+    /// Counts a second with this many flows in hardware and in software. Returns true if
+    /// [`is_unused`](Self::is_unused) has changed.
     fn second(&mut self, engine: Engine, hardware: u64, software: u64) -> bool {
         let before = self.is_unused();
         if engine != Engine::FlowtableHw || hardware > 0 {
@@ -96,13 +97,13 @@ impl HardwareUse {
 }
 
 impl Core {
-    /// Ports of a table that has been applied or verified.
+    /// Sets the ports of a table that has been applied or verified.
     pub(super) fn hardware_ports(&mut self, ports: Option<HardwarePorts>) {
         self.network.view_mut().set_hardware(ports.as_ref().map(|ports| ports.able.clone()));
         self.offload.hardware.ports = ports;
     }
 
-    /// Once a second: queues that hardware would bypass depend on it.
+    /// Counts a second. Replans the queues if use of hardware, which bypasses them, has changed.
     pub(super) fn hardware_second(&mut self) -> Option<AnyEffect> {
         let flows = self.conntrack.flows();
         let [hardware, software] = [Path::Hardware, Path::Flowtable].map(|path| flows.on(path));
@@ -125,7 +126,7 @@ mod tests {
     use crate::offload::{Effect, Event};
 
     #[test]
-    fn a_minute_of_traffic_without_a_flow_in_hardware_is_told_until_there_is_one() {
+    fn hardware_is_unused_after_a_minute_of_traffic_without_a_hardware_flow() {
         let mut hardware = HardwareUse::default();
         for _ in 0..100 {
             assert!(!hardware.second(Engine::FlowtableHw, 0, 0), "without traffic");
@@ -140,22 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_able_only_if_its_driver_says_so() {
+    fn a_port_without_the_driver_feature_is_not_able() {
         let ports = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        // The loopback of whatever runs the tests, whose hw-tc-offload is off and fixed.
+        // `lo` of the test machine has hw-tc-offload off and fixed.
         let read = HardwarePorts::read(&ports(&["lo", "no-such-port"])).unwrap();
         assert_eq!(read, HardwarePorts { able: BTreeSet::new(), present: 2 });
     }
 
     #[test]
-    fn features_that_are_on_are_found_by_name() {
+    fn active_features_are_found_by_name() {
         let mut kernel = Family::open("ethtool").unwrap();
         assert!(has_feature(&mut kernel, "lo", "tx-scatter-gather").unwrap());
         assert!(!has_feature(&mut kernel, "lo", "hw-tc-offload").unwrap());
     }
 
     #[test]
-    fn other_engines_want_no_hardware() {
+    fn other_engines_never_report_unused_hardware() {
         let mut hardware = HardwareUse::default();
         for engine in [Engine::Off, Engine::Flowtable, Engine::Ebpf] {
             for _ in 0..100 {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn hardware_passes_packets_by_early_chains_of_a_port() {
+    fn hardware_offload_respects_early_ingress_chains_of_a_port() {
         let listing = json!({"nftables": [
             {"chain": {"family": "netdev", "table": "qos", "name": "lan1", "type": "filter",
                 "hook": "ingress", "prio": -200, "policy": "accept", "dev": "lan1"}},
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_in_force_has_the_ports_that_support_hardware() {
+    fn status_shows_the_hardware_ports_of_the_engine_in_force() {
         let mut core = running();
         core.command(Engine::FlowtableHw);
         let ports = HardwarePorts::read(&BTreeSet::from(["lo".to_owned()]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table in force: outcomes of jobs, changes made by others, stations that move, `flush`, and
-//! the engine that the flow table goes by. Intervals and retries are in `flowtable.rs`.
+//! Handles outcomes of jobs, foreign changes to the table, hosts that move, and `flush`, and
+//! reports the engine in force to the flow table. Intervals and retries are in `flowtable.rs`.
 
 use ctnetlink::{Revision, Touch};
 use flows::EngineState;
@@ -21,7 +21,7 @@ fn run(job: Job) -> AnyEffect {
 }
 
 impl Core {
-    /// Outcome of a job that applies or renews the table.
+    /// Handles the outcome of a job that applies or renews the table.
     pub(crate) fn applied(&mut self, result: Result<Applied, JobFailure>) -> Vec<AnyEffect> {
         match &result {
             Ok(how) => log::info!("table inet fastpath: {how:?}"),
@@ -35,7 +35,7 @@ impl Core {
         self.answer_when_settled(next)
     }
 
-    /// Outcome of a job that verifies the table.
+    /// Handles the outcome of a job that verifies the table.
     pub(crate) fn verified(&mut self, in_force: bool) -> Vec<AnyEffect> {
         let removed = self.offload.flowtable.take_removed();
         if !in_force || removed {
@@ -46,7 +46,7 @@ impl Core {
         self.answer_when_settled(next)
     }
 
-    /// The next job; without one, held requests for the engine are answered.
+    /// Returns the next job, and answers held requests for the engine if no job is left.
     fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<AnyEffect> {
         let mut effects: Vec<AnyEffect> = next.into_iter().map(run).collect();
         effects.extend(self.serve_ebpf());
@@ -54,13 +54,13 @@ impl Core {
         effects
     }
 
-    /// Answers held requests for the engine once neither rules nor programs are under way.
+    /// Answers held requests for the engine once neither rules nor programs are pending.
     pub(super) fn answer_engine(&self) -> Option<AnyEffect> {
         let settled = self.offload.flowtable.is_settled() && self.offload.ebpf.is_known();
         settled.then_some(AnyEffect::Bus(bus::Effect::AnswerEngine))
     }
 
-    /// Rules were changed, perhaps by ourselves.
+    /// Handles a change of rules, perhaps by ourselves.
     pub(crate) fn rules_changed(&mut self, revision: Revision) -> Vec<AnyEffect> {
         let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
         effects.extend(self.table_touched(revision.table));
@@ -69,7 +69,7 @@ impl Core {
                 effects.extend(self.read_rules(&reason));
                 effects.extend(self.revoke(reason));
             }
-            // Carried flows follow with the next revocation, all others have to pass now.
+            // Revoke offloaded flows later; all other flows have to pass the rules now.
             None if revision.elements => {
                 self.conntrack.flows_mut().rules_changed(false, self.now);
                 effects.extend(self.serve_ebpf());
@@ -80,7 +80,7 @@ impl Core {
         effects
     }
 
-    /// Our own table was changed.
+    /// Handles a change of our own table.
     fn table_touched(&mut self, touch: Touch) -> Vec<AnyEffect> {
         if touch == Touch::None {
             return Vec::new();
@@ -95,8 +95,8 @@ impl Core {
         self.answer_when_settled(next)
     }
 
-    /// The rules in force are not those that offloaded flows have passed: all of them pass the new
-    /// ones before an engine carries them again.
+    /// Revokes all offloaded flows: they have to pass the changed rules before an engine offloads
+    /// them again.
     pub(super) fn revoke(&mut self, reason: RevocationReason) -> Vec<AnyEffect> {
         let flows = self.conntrack.flows().offloaded();
         if flows > 0 {
@@ -110,10 +110,10 @@ impl Core {
         effects
     }
 
-    /// Renews the flowtable, unless nothing can be in it.
+    /// Renews the flowtable, unless it is empty.
     fn revoke_flowtable(&mut self) -> Option<AnyEffect> {
         let flows = self.conntrack.flows();
-        // A table that takes no flow replaces the one in force anyway.
+        // A table that offloads no flow replaces the table in force anyway.
         let held = self.offload.planned().is_some_and(|plan| plan.unread);
         if held || !flows.forwards(None) && flows.unlisted() == 0 {
             return None;
@@ -121,8 +121,8 @@ impl Core {
         self.offload.flowtable.revoke(self.now).map(run)
     }
 
-    /// Routes or links have changed. The flowtable keeps the routes that it has. The eBPF engine
-    /// follows without this.
+    /// Renews the flowtable after a change of routes or links, since its entries keep their routes.
+    /// The eBPF engine does not need this.
     pub(crate) fn flowtable_rerouted(&mut self, rerouted: &Rerouted) -> Option<AnyEffect> {
         if !self.offload.flowtable().in_force()?.has_flowtable() {
             return None;
@@ -139,8 +139,8 @@ impl Core {
         self.offload.flowtable.revoke(self.now).map(run)
     }
 
-    /// A link has a smaller MTU. The flowtable keeps the MTU that a flow began with. The eBPF
-    /// engine follows without this.
+    /// Renews the flowtable after a link's MTU has shrunk, since entries keep the MTU that they
+    /// began with. The eBPF engine does not need this.
     pub(crate) fn mtu_shrunk(&mut self) -> Option<AnyEffect> {
         let has_flowtable = self.offload.flowtable().in_force()?.has_flowtable();
         if !has_flowtable || !self.conntrack.flows().forwards(None) {
@@ -152,8 +152,8 @@ impl Core {
         self.offload.flowtable.revoke(self.now).map(run)
     }
 
-    /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
-    /// packet, by the network as it is now. The eBPF engine follows without this.
+    /// Renews the flowtable after hosts have moved, so that their flows enter it again by the
+    /// present network. The eBPF engine does not need this.
     pub(crate) fn stations_moved(&mut self, moved: &[Moved]) -> Option<AnyEffect> {
         let in_force = self.offload.flowtable().in_force()?;
         let topology = self.network.topology();
@@ -175,9 +175,8 @@ impl Core {
         self.offload.flowtable.renew(self.now).map(run)
     }
 
-    /// The kernel's flowtable does not check the route of a flow again that it sends to a port
-    /// directly, nor its mark. After a change flows enter it again, by the kernel's route and
-    /// rules.
+    /// Renews the flowtable if flows have a new route or mark. The kernel checks neither again for
+    /// an entry that sends to a port directly.
     pub(crate) fn flows_strayed(&mut self) -> Option<AnyEffect> {
         if !self.conntrack.flows_mut().take_strayed()
             || !self.offload.flowtable().in_force()?.has_flowtable()
@@ -188,8 +187,8 @@ impl Core {
         self.offload.flowtable.renew(self.now).map(run)
     }
 
-    /// Every flow leaves the fast path until its next packet has passed the rules. Returns whether
-    /// any can have been in it.
+    /// Moves every flow to the slow path until its next packet has passed the rules. Returns true
+    /// if an engine may have offloaded any.
     pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {
         let offloaded = self.conntrack.flows().offloaded();
         self.offload.revocations.note(RevocationReason::Flush, offloaded, self.now);
@@ -212,7 +211,7 @@ impl Core {
         effects
     }
 
-    /// Passes the engine in force on to the flow table.
+    /// Reports the engine in force to the flow table.
     pub(super) fn engine_changed(&mut self) {
         let (engine, devices, left_out, shaped) = match self.offload.flowtable().in_force() {
             Some(plan) if plan.engine != Engine::Off => {

@@ -32,22 +32,21 @@ pub(crate) mod revocation;
 pub(crate) mod run;
 pub(crate) mod switches;
 
-/// An event of rules and programs.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Rules of nftables were changed, perhaps by ourselves.
     RulesChanged(Revision),
     /// The rules of other programs, or why they could not be read.
     RulesRead(Result<ForeignRules, String>),
-    /// Policies of `IPsec` were changed.
+    /// `IPsec` policies have changed.
     PoliciesChanged,
-    /// The stack has stopped forwarding, at all or from a device.
+    /// Forwarding was disabled, globally or for a device.
     ForwardingStopped,
-    /// The outcome of a job that applies or renews the table.
+    /// Outcome of a job that applies or renews the table.
     Applied(Result<Applied, JobFailure>),
-    /// The outcome of a job that verifies the table: whether the plan is still in force.
+    /// Outcome of a job that verifies the table: true if the plan is still in force.
     Verified(bool),
-    /// Which ports of that table support hardware offload; `None` without it.
+    /// Ports of the table that support hardware offload; `None` without hardware offload.
     HardwarePorts(Option<HardwarePorts>),
     /// Programs have been attached to devices, or could not be.
     Attached(Box<Result<AttachOutcome, ProgramsReason>>),
@@ -63,23 +62,22 @@ pub(crate) enum Effect {
     ReadRules,
     /// Attach programs to devices, and detach them from all others.
     Attach(AttachRequest),
-    /// Save the generation of the rules in force: they are known.
+    /// Save the generation of the rules in force, which are known.
     NoteRules,
 }
 
-/// A device that was to get a program.
+/// A device that a program was requested for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) device: String,
-    /// The hook of its program; none: no program is attached.
+    /// Hook of its program; `None` if no program is attached.
     pub(crate) hook: Option<Hook>,
-    /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
+    /// Name of the hook: `xdp`, `xdp-generic`, `tcx` or `clsact`; empty without a program.
     pub(crate) hook_name: &'static str,
-    /// Why there, or why nowhere.
+    /// Why a better hook, or any hook, could not be used.
     pub(crate) why: config::Cause,
 }
 
-/// The offloaded devices, and their engine.
 #[derive(Debug)]
 pub(crate) struct State {
     flowtable: Flowtable,
@@ -87,7 +85,7 @@ pub(crate) struct State {
     revocations: Revocations,
     foreign: foreign::State,
     hardware: HardwareUse,
-    /// Indexes of the planned devices.
+    /// Interface indexes of the planned devices.
     indexes: BTreeMap<String, u32>,
     /// The last plan, with its decision for each device.
     planned: Option<Plan>,
@@ -110,7 +108,7 @@ impl State {
         &self.flowtable
     }
 
-    /// Hardware offload is in force, and no flow is in hardware.
+    /// Returns true if hardware offload is in force without a flow in hardware.
     pub(crate) fn hardware_is_unused(&self) -> bool {
         self.hardware.is_unused()
     }
@@ -127,7 +125,7 @@ impl State {
         &mut self.ebpf
     }
 
-    /// The engine asked for and the one in force, with times by the clock of now.
+    /// Returns the wanted engine and the engine in force. Converts times with the clock `now`.
     pub(crate) fn report(&self, now: Now) -> EngineReport {
         let in_hardware = self.flowtable.active() == Engine::FlowtableHw;
         let mut report = self.flowtable.report(now);

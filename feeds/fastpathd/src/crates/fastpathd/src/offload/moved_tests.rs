@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Ports that leave their bridge or a VLAN, and marks that change, under a flow of the flowtable.
+//! Tests ports that leave their bridge or a VLAN, and marks that change, with an offloaded flow.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn renews(effects: &[AnyEffect]) -> bool {
     effects.iter().any(is_renewal)
 }
 
-/// The flow of a host behind lan1, offloaded.
+/// Returns a core with an offloaded flow of a host behind lan1.
 fn carrying() -> Core {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
@@ -47,12 +47,12 @@ fn a_port_that_leaves_its_bridge_renews_the_flowtable() {
     let lan1 = core.network.topology().link_named("lan1").unwrap().clone();
     let alone = Change::Link(Link { master: None, ..lan1 });
     core.network_changed(vec![alone]);
-    // First its addresses leave the table in force.
+    // The job that removes the port's addresses from the table comes first.
     assert!(renews(&core.applied(Ok(Applied::Replaced))));
 }
 
 #[test]
-fn a_mark_that_becomes_that_of_a_limit_renews_the_flowtable() {
+fn a_mark_that_now_matches_a_limit_renews_the_flowtable() {
     let mut core = running();
     let mark = json!({"ct": {"key": "mark"}});
     core.rules_read(Ok(ForeignRules::parse(&json!({"nftables": [

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Plans the offload again whenever configuration, network or inspection change, and requests
-//! programs. Which devices are in the plan is decided in `crates/ruleset/src/plan.rs`, which ones
-//! can be in `crates/topology/src/lowest.rs`.
+//! Replans the offload whenever configuration, network or inspection change, and requests programs.
+//! `crates/ruleset/src/plan.rs` selects the devices that `crates/topology/src/lowest.rs` finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +15,15 @@ use crate::offload::Program;
 use crate::offload::ebpf::AttachRequest;
 
 impl Core {
-    /// Makes a new plan, and a job if the plan in force has to change.
+    /// Makes a new plan. Returns a job if the plan in force has to change.
     pub(crate) fn replan(&mut self) -> Vec<AnyEffect> {
         let (Some((settings, source)), true) =
             (self.configuration.effective(), self.network.is_known())
         else {
             return Vec::new();
         };
-        // The number of queues comes from the CPU plan, for both.
+        // Instruct Suricata first: this sets the number of queues, which the rules need, by the CPU
+        // plan.
         let mut effects: Vec<AnyEffect> = self.instruct().into_iter().collect();
         effects.extend(self.plan_latency());
         let topology = self.network.topology();
@@ -56,14 +56,14 @@ impl Core {
         if !self.offload.ebpf.is_known() {
             return effects;
         }
-        // Only texts for the administrator: another text does not require nft to run.
+        // The decisions are texts for the administrator: nft need not run for another text.
         plan.decisions.clear();
         let job = self.offload.flowtable.request(plan, source);
         effects.extend(job.map(Effect::Run).map(AnyEffect::Offload));
         effects
     }
 
-    /// Requests programs for the plan's devices, and leaves those that have one out of the
+    /// Requests programs for the plan's devices, and removes devices with a program from the
     /// flowtable.
     fn request_programs(
         &mut self,
@@ -86,8 +86,8 @@ impl Core {
         request.map(Effect::Attach).map(AnyEffect::Offload)
     }
 
-    /// The kernel removes a device that goes from the flowtable, and does not add it when it comes
-    /// again, with another index.
+    /// Verifies the table after a device was recreated: the kernel removes a deleted device from
+    /// the flowtable, and does not add a new one with the same name.
     fn see_returned(&mut self, plan: &Plan) {
         let topology = self.network.topology();
         let index = |name: &String| Some((name.clone(), topology.link_named(name)?.index));
@@ -99,8 +99,8 @@ impl Core {
         }
     }
 
-    /// Chooses the engine until the configuration says something new. The answer to the caller
-    /// follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
+    /// Sets the engine until the file names another one. The caller's answer follows with
+    /// [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
     pub(crate) fn command(&mut self, engine: Engine) -> Vec<AnyEffect> {
         self.configuration.command(engine);
         let mut effects = self.replan();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One tuple, connection after connection, with packets, events, look-ups and map writes in any
-//! order: no entry touches a packet of a connection that conntrack does not show as established
-//! with that translation, and conntrack knows each end.
+//! Reuses one tuple for connection after connection, with packets, events, look-ups and map writes
+//! in any order. An entry must only touch packets of a connection that conntrack shows as
+//! established with that translation, and conntrack must know each end.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A packet, on its way from the programs to conntrack.
+/// A packet on its way from the programs to conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packet {
     kind: Kind,
-    /// From the host that began the connection.
+    /// Sent by the host that opened the connection.
     up: bool,
     connection: u16,
 }
@@ -24,7 +24,7 @@ enum Kind {
     Syn,
     /// Answer to a SYN.
     SynAck,
-    /// The last one of the handshake.
+    /// Last packet of the handshake.
     Ack,
     Data,
     Fin,
@@ -33,32 +33,32 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// One of the ends sends: the next of the handshake first.
+    /// An end sends a packet, or the next packet of an unfinished handshake.
     Send {
         kind: Kind,
         up: bool,
     },
     /// The oldest packet in the stack reaches conntrack.
     Arrive,
-    /// The daemon reads so many events.
+    /// The daemon reads this number of events.
     Read(usize),
-    /// Conntrack answers a request of the daemon, which reads the events from before.
+    /// Conntrack answers a request of the daemon.
     Look(usize),
     Report(usize),
     Second,
-    /// UDP: the administrator deletes the conntrack entry.
+    /// The administrator deletes the conntrack entry. UDP only.
     Delete,
     /// The kernel drops the events that the daemon has not read.
     Lose,
 }
 
-/// The kernel's entry.
+/// The kernel's conntrack entry.
 #[derive(Debug, Clone, Copy)]
 struct Tracked {
     state: TcpState,
-    /// The connection that it was made for.
+    /// The connection that the entry was created for.
     connection: u16,
-    /// The connection of a SYN that was ignored: an answer to it makes the entry that one's.
+    /// Connection of an ignored SYN. A SYN-ACK moves the entry to this connection.
     ignored: Option<u16>,
     fins: [bool; 2],
 }
@@ -75,7 +75,7 @@ struct World {
     events: VecDeque<Event>,
     asked: Vec<conntrack::Effect>,
     found: Vec<Found>,
-    /// The connection that the ends have, how far its handshake is, and who has closed it.
+    /// Current connection of the ends, progress of its handshake, and which end has closed it.
     connection: u16,
     handshake: u8,
     closed: [bool; 2],
@@ -101,8 +101,8 @@ impl World {
         }
     }
 
-    /// The entry as conntrack shows it; each connection is translated to a port of its own, and all
-    /// have one number.
+    /// Returns the entry as conntrack shows it. Each connection is translated to its own port, and
+    /// all have the same id.
     fn entry(&self, tracked: Tracked) -> Entry {
         let mut entry = established(7, false);
         entry.reply.dport = 50_000 + tracked.connection;
@@ -136,7 +136,7 @@ impl World {
         }
     }
 
-    /// Conntrack sees a packet: `nf_conntrack_proto_tcp.c`, as far as states go.
+    /// Updates the entry for a packet, with the states of `nf_conntrack_proto_tcp.c`.
     fn track(&mut self, packet: Packet) {
         let Some(mut t) = self.tracked else {
             if packet.up && (packet.kind == Kind::Syn || !self.tcp) {
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// A packet meets the program at its port: `flow.h`.
+    /// Passes a packet to the program at its port, which acts like `flow.h`.
     fn send(&mut self, packet: Packet) -> Result<(), TestCaseError> {
         let ends = matches!(packet.kind, Kind::Syn | Kind::SynAck | Kind::Fin | Kind::Rst);
         let carries = self.maps.with(|inside| {
@@ -229,7 +229,7 @@ impl World {
         Ok(())
     }
 
-    /// One of the ends sends what it may: the next of the handshake as soon as the one before has
+    /// Lets an end send a packet: the next one of the handshake as soon as the previous one has
     /// arrived.
     fn sends(&mut self, kind: Kind, up: bool) -> Result<(), TestCaseError> {
         let connection = self.connection;
@@ -241,7 +241,7 @@ impl World {
         }
         let arrived = self.stack.is_empty();
         match (kind, self.handshake) {
-            // The host may have restarted: there was no end.
+            // The host may have restarted without closing the connection.
             (Kind::Syn, _) if arrived => {
                 (self.connection, self.handshake, self.closed) = (connection + 1, 1, [false; 2]);
                 self.send(Packet { kind: Kind::Syn, up: true, connection: connection + 1 })
@@ -283,14 +283,14 @@ impl World {
         self.carry_out(effects);
     }
 
-    /// Conntrack answers a request.
+    /// Lets conntrack answer a request.
     fn look(&mut self, which: usize) {
         if self.asked.is_empty() {
             return;
         }
         match self.asked.remove(which % self.asked.len()) {
             conntrack::Effect::Confirm(waiting, start) => {
-                // `packets_in_flight`.
+                // As after `packets_in_flight`, no packet is in the stack.
                 self.arrive(usize::MAX);
                 let entry = self.tracked.map(|tracked| self.entry(tracked));
                 let found = waiting.into_iter().map(|one| (one, entry)).collect();
@@ -321,7 +321,7 @@ impl World {
         }
     }
 
-    /// The daemon reads an answer, behind all events from before.
+    /// Lets the daemon read an answer, after all earlier events.
     fn report(&mut self, which: usize) {
         if self.found.is_empty() {
             return;
@@ -353,7 +353,7 @@ impl World {
             }
             Step::Delete if !self.tcp && self.tracked.is_some() => {
                 self.destroy();
-                // Nothing tells the programs before the daemon does.
+                // The programs learn of the deletion from the daemon only.
                 self.read(usize::MAX);
                 self.connection += 1;
             }
@@ -367,7 +367,7 @@ impl World {
         Ok(())
     }
 
-    /// All that is under way ends.
+    /// Completes everything under way.
     fn rest(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..50 {
             self.arrive(usize::MAX);
@@ -385,7 +385,7 @@ impl World {
         Err(TestCaseError::fail("one request follows another"))
     }
 
-    /// The present connection is as conntrack has it, and is carried if it lives.
+    /// Asserts the current connection's state in conntrack, and that it is offloaded while open.
     fn settles(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..4 {
             self.rest()?;
@@ -429,7 +429,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_packet_meets_an_entry_of_the_connection_before(
+    fn no_packet_is_forwarded_by_an_entry_of_an_earlier_connection(
         tcp in prop::bool::weighted(0.8),
         steps in prop::collection::vec(any_step(), 1..150),
     ) {
@@ -441,9 +441,9 @@ proptest! {
     }
 }
 
-/// The steps of the property do carry packets, of several connections in turn.
+/// Shows that the steps of the property do offload packets, of several connections in turn.
 #[test]
-fn connection_after_connection_is_carried() {
+fn consecutive_connections_with_one_tuple_are_offloaded() {
     let mut world = World::new(true);
     for connection in 1..=10 {
         for kind in [Kind::Syn, Kind::Data, Kind::Data] {
@@ -463,7 +463,7 @@ fn connection_after_connection_is_carried() {
     }
 }
 
-/// The tuple is used again before the daemon has read the end of the connection before.
+/// The tuple is reused before the daemon has read the end of the previous connection.
 #[test]
 fn a_late_installation_leaves_the_next_handshake_to_conntrack() {
     let mut world = World::new(true);

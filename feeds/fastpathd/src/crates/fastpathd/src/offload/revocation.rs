@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which changes revoke: offloaded flows leave the fast path and have to pass the rules again. How
-//! often elements of sets may, and the last revocation as the API reports it.
+//! Revokes offloaded flows: they leave the fast path and have to pass the rules again. Rate-limits
+//! changes of set elements, and keeps the last revocation for the API.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use ctnetlink::Revision;
 use flows::Now;
 use serde::Serialize;
 
-/// Shortest time between two revocations because of elements of sets: a resolver that fills sets
-/// adds some with every answer.
+/// Shortest interval between revocations because of set elements: a resolver that fills sets adds
+/// some with every answer.
 const ELEMENTS: Duration = Duration::from_secs(4);
 
 config::coded! {
-    /// The change because of which offloaded flows had to pass the rules again.
+    /// Why offloaded flows had to pass the rules again.
     pub(crate) enum RevocationReason {
         Rules = "rules", "rules of nftables were changed";
         Elements = "elements", "elements of sets of nftables were changed";
@@ -37,7 +37,6 @@ pub(crate) struct RevocationReport {
     pub(crate) cause: Cause,
 }
 
-/// A revocation.
 #[derive(Debug)]
 struct Revocation {
     reason: RevocationReason,
@@ -45,23 +44,23 @@ struct Revocation {
     at: Now,
 }
 
-/// Revocations since the start, and those that are due.
+/// Revocations since the start, and the rate limit of set elements.
 #[derive(Debug, Default)]
 pub(crate) struct Revocations {
-    /// Those of which at least one offloaded flow is known.
+    /// Number of revocations of at least one offloaded flow.
     count: u64,
     last: Option<Revocation>,
-    /// When a change of elements revokes; none: there was none since the last time.
+    /// Time to revoke because of changed elements; `None` without a change since the last time.
     elements_at: Option<Duration>,
-    /// When one did.
+    /// Time of the last revocation because of changed elements.
     elements_last: Option<Duration>,
 }
 
 impl Revocations {
-    /// The reason to revoke now, after this change of nftables.
+    /// Returns the reason to revoke now, after this change of nftables.
     pub(crate) fn changed(&mut self, revision: Revision, now: Now) -> Option<RevocationReason> {
         if revision.others {
-            // The flows pass the elements with the rules.
+            // Flows that pass the rules again pass changed elements, too.
             self.elements_at = None;
             return Some(RevocationReason::Rules);
         }
@@ -72,14 +71,14 @@ impl Revocations {
         self.due(now)
     }
 
-    /// The reason to revoke now, if changes have waited for it.
+    /// Returns the reason to revoke now because of a change that was delayed.
     pub(crate) fn due(&mut self, now: Now) -> Option<RevocationReason> {
         self.elements_at.take_if(|at| now.mono >= *at)?;
         self.elements_last = Some(now.mono);
         Some(RevocationReason::Elements)
     }
 
-    /// So many offloaded flows were revoked.
+    /// Notes that `flows` offloaded flows were revoked.
     pub(crate) fn note(&mut self, reason: RevocationReason, flows: u64, now: Now) {
         if flows > 0 {
             self.count += 1;
@@ -87,7 +86,7 @@ impl Revocations {
         }
     }
 
-    /// With times by the clock of now.
+    /// Returns the last revocation. Converts times with the clock `now`.
     pub(crate) fn report(&self, now: Now) -> RevocationReport {
         let Some(Revocation { reason, flows, at }) = &self.last else {
             return RevocationReport::default();
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_revoke_at_once_and_always() {
+    fn changed_rules_always_revoke_at_once() {
         let mut revocations = Revocations::default();
         for _ in 0..3 {
             let reason = revocations.changed(RULES, at(5));
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_revoke_at_once_and_then_in_calm() {
+    fn changed_elements_revoke_at_once_and_are_then_rate_limited() {
         let elements = Some(RevocationReason::Elements);
         let mut revocations = Revocations::default();
         assert_eq!(revocations.changed(ELEMENT, at(5)), elements);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_wait_are_passed_with_changed_rules() {
+    fn changed_rules_replace_a_delayed_revocation_by_elements() {
         let mut revocations = Revocations::default();
         revocations.changed(ELEMENT, at(5));
         assert_eq!(revocations.changed(ELEMENT, at(6)), None);
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_that_had_flows_is_reported() {
+    fn the_last_revocation_with_flows_is_reported() {
         let mut revocations = Revocations::default();
         assert_eq!(revocations.report(at(1)), RevocationReport::default());
         revocations.note(RevocationReason::Rules, 7, at(5));

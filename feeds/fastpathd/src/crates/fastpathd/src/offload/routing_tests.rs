@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows for which the kernel is asked how it routes them.
+//! Tests flows with routes that are looked up in the kernel.
 
 use config::Network;
 use model::NextHop;
@@ -8,13 +8,13 @@ use topology::{RouteAnswer, RouteBatch, RouteQuery, RoutingRule, RuleAction, Sel
 use super::*;
 use crate::network;
 
-/// Devices of the lab's gateway, and a server in VLAN 20 that routes to the Internet.
+/// Device indexes of the lab's gateway, and a server in VLAN 20 that routes to the Internet.
 const LAN: u32 = 5;
 const GUEST: u32 = 6;
 const WAN: u32 = 8;
 const ROUTER: &str = "10.10.20.20";
 
-/// A rule for packets from this network, next to those of every kernel.
+/// Returns the kernel's default routing rules, and a rule for packets from this network.
 fn routing_rules(from: Option<&str>) -> topology::Change {
     let plain = |priority, table| RoutingRule {
         ipv6: false,
@@ -34,12 +34,12 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
     topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())
 }
 
-/// A change of the table that the rule names.
+/// Returns a change of the table that the added rule names.
 fn other_table() -> topology::Change {
     default_route(100, GUEST, None)
 }
 
-/// The default route of a table.
+/// Returns the default route of a table.
 fn default_route(table: u32, device: u32, gateway: Option<&str>) -> topology::Change {
     topology::Change::RouteReplaced(topology::Route {
         network: "0.0.0.0".parse().unwrap(),
@@ -55,7 +55,7 @@ fn default_route(table: u32, device: u32, gateway: Option<&str>) -> topology::Ch
     })
 }
 
-/// The router of VLAN 20, behind lan2.
+/// Returns the neighbour and the bridge entry of the router in VLAN 20, behind lan2.
 fn router() -> Vec<topology::Change> {
     let mac = Mac([2, 0, 0, 0, 1, 20]);
     vec![
@@ -69,13 +69,14 @@ fn router() -> Vec<topology::Change> {
     ]
 }
 
-/// Not translated: the host has a public address.
+/// Returns an entry without translation, of a host with a public address.
 fn plain(id: u32) -> Entry {
     let entry = established(id, false);
     Entry { reply: ctnetlink::Tuple { dst: entry.orig.src, ..entry.reply }, ..entry }
 }
 
-/// The kernel sends packets to the host's network there, and all others by this next hop.
+/// Returns a kernel that routes the host's network to the LAN, and all other packets by this next
+/// hop.
 fn to(device: u32, gateway: Option<&'static str>) -> impl Fn(&RouteQuery) -> RouteAnswer + Copy {
     move |query| {
         let lan = Network { address: "10.10.10.0".parse().unwrap(), prefix: 24 };
@@ -87,7 +88,7 @@ fn to(device: u32, gateway: Option<&'static str>) -> impl Fn(&RouteQuery) -> Rou
     }
 }
 
-/// The batch that the kernel is asked for.
+/// Returns the batch of route lookups that is requested.
 fn asked(effects: Vec<AnyEffect>) -> Option<RouteBatch> {
     effects.into_iter().find_map(|effect| match effect {
         AnyEffect::Network(network::Effect::AskRoutes(batch)) => Some(batch),
@@ -104,7 +105,7 @@ fn change(core: &mut Core, changes: Vec<topology::Change>) -> Option<RouteBatch>
     network_event(core, network::Event::Changed(changes))
 }
 
-/// Answers questions until none is left. Whether the flowtable is renewed then.
+/// Answers route lookups until none is left. Returns true if the flowtable is renewed.
 fn answer(
     core: &mut Core,
     mut batch: Option<RouteBatch>,
@@ -129,14 +130,14 @@ fn slow(reason: &str) -> (String, String) {
     ("slow".to_owned(), reason.to_owned())
 }
 
-/// Device, zone and port by which the page has the flow leave.
+/// Returns device, zone and port of the flow's egress, as the page shows them.
 fn out(core: &mut Core) -> [String; 3] {
     let answer = ask(core, "flow", json!({"id": 7}));
     let (shown, port) = (&answer["flow"], &answer["ports"][1]);
     [&shown["out_dev"], &shown["out_zone"], port].map(|value| value.as_str().unwrap().to_owned())
 }
 
-/// Egress of the host's packets in the maps: index of the port.
+/// Returns the index of the egress port of the host's packets in the maps.
 fn egress(maps: &Fake) -> Option<u32> {
     maps.with(|inside| {
         inside.flows.iter().find(|(key, _)| from_host(key)).map(|(_, (entry, _))| entry.device)
@@ -144,7 +145,7 @@ fn egress(maps: &Fake) -> Option<u32> {
 }
 
 #[test]
-fn a_routing_rule_removes_its_flows_until_the_kernel_has_answered() {
+fn a_routing_rule_removes_affected_flows_until_the_kernel_has_answered() {
     let (mut core, maps) = running();
     assert_eq!(change(&mut core, vec![routing_rules(None)]), None);
     update(&mut core, established(7, false));
@@ -163,7 +164,7 @@ fn a_routing_rule_removes_its_flows_until_the_kernel_has_answered() {
 }
 
 #[test]
-fn a_flow_goes_where_the_kernel_routes_it() {
+fn a_flow_follows_the_route_that_the_kernel_reports() {
     let (mut core, maps) = running();
     let mut changes = router();
     changes.push(routing_rules(Some("10.10.10.0")));
@@ -175,12 +176,12 @@ fn a_flow_goes_where_the_kernel_routes_it() {
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 
-    // The same answer: nothing leaves, not even while it is awaited.
+    // While the same answer is awaited, the flow stays offloaded.
     let batch = change(&mut core, vec![other_table()]);
     assert_eq!((batch.is_some(), carried(&maps)), (true, 2));
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(2)));
-    // Another one, and none.
+    // The kernel answers with another next hop, and then without a next hop.
     let batch = change(&mut core, vec![other_table()]);
     answer(&mut core, batch, to(WAN, None));
     assert_eq!((carried(&maps), egress(&maps)), (2, Some(3)));
@@ -188,7 +189,7 @@ fn a_flow_goes_where_the_kernel_routes_it() {
     answer(&mut core, batch, |_| RouteAnswer::Other);
     assert_eq!(carried(&maps), 0);
     assert_eq!(path(&mut core), slow("policy-routed"));
-    // The router moves to another port: known by its next hop alone.
+    // The device of the next hop is removed.
     let batch = change(&mut core, vec![other_table()]);
     answer(&mut core, batch, to(GUEST, Some(ROUTER)));
     assert_eq!(egress(&maps), Some(2));
@@ -224,7 +225,7 @@ fn an_untranslated_flow_follows_the_default_route() {
 }
 
 #[test]
-fn a_new_flow_is_not_carried_by_an_answer_from_before_a_change() {
+fn a_new_flow_does_not_use_a_route_from_before_a_change() {
     let (mut core, maps) = running();
     change(&mut core, router().into_iter().chain([routing_rules(Some("10.10.10.0"))]).collect());
     update(&mut core, plain(7));
@@ -246,7 +247,7 @@ fn a_new_flow_is_not_carried_by_an_answer_from_before_a_change() {
 }
 
 #[test]
-fn questions_that_fail_are_asked_again_with_the_next_second() {
+fn failed_route_lookups_are_repeated_after_a_second() {
     let (mut core, maps) = running();
     change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
     update(&mut core, established(7, false));
@@ -275,7 +276,7 @@ fn the_page_shows_the_kernels_egress_with_every_engine() {
     assert_eq!(out(&mut core), ["br-lan.20", "", "lan2"]);
 }
 
-/// Whether the flowtable is renewed.
+/// Returns true if the flowtable is renewed.
 fn renewed(effects: &[AnyEffect]) -> bool {
     let renewal = |effect: &AnyEffect| {
         matches!(effect, AnyEffect::Offload(offload::Effect::Run(Job::Renew(_))))
@@ -284,13 +285,13 @@ fn renewed(effects: &[AnyEffect]) -> bool {
 }
 
 #[test]
-fn flows_that_the_flowtable_sends_elsewhere_enter_it_again() {
+fn the_flowtable_is_renewed_when_the_kernel_routes_a_flow_differently() {
     let mut core = crate::fixture::running();
     change(&mut core, router());
     let offloaded = Entry { status: established(7, true).status, tcp_state: None, ..plain(7) };
     core.entries_changed(&[Event::New(offloaded)]);
     let batch = change(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
-    // Changed rules renew the flowtable whatever the answers are.
+    // Changed rules renew the flowtable, whatever the answers are.
     core.applied(Ok(Applied::Replaced));
     assert!(!answer(&mut core, batch, to(WAN, None)), "the route that it has");
     assert!(!renewed(&core.second(&Readings::default())));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs nft and the loader of programs, one at a time, follows the rules of nftables (pause after a
-//! failure), and stores the generation of the rules in force.
+//! Runs nft and the eBPF loader one job at a time, watches nftables' rules and `IPsec` policies,
+//! and saves the generation of the rules in force.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,21 +26,21 @@ use crate::sys::task::spawn_local;
 
 pub(crate) use attach::clear as detach_all;
 
-/// After a failure; the kernel's answer will not change any sooner.
+/// Pause before a socket is opened again after a failure.
 pub(super) const PAUSE: Duration = Duration::from_secs(5);
-/// Changes of policies that count as one.
+/// Debounce for changes of `IPsec` policies.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// Family and name of our table.
 pub(crate) const TABLE: (u8, &str) = (1, "fastpath");
 
-/// A socket that receives every change of nftables from now on.
+/// Opens a socket that receives every change of nftables from now on.
 pub(crate) fn subscribe() -> Result<RevisionSocket, RevisionError> {
     let (family, table) = TABLE;
     RevisionSocket::open(Revisions::of(family, table))
 }
 
-/// Follows nftables until the daemon ends.
+/// Watches nftables until the daemon ends.
 pub(crate) async fn watch(
     mut opened: Result<RevisionSocket, RevisionError>,
     events: Sender<AnyEvent>,
@@ -71,13 +71,13 @@ pub(crate) async fn watch(
     }
 }
 
-/// Follows the policies of `IPsec` until the daemon ends. Flows that were offloaded before a policy
-/// would go on in plain text.
+/// Watches the policies of `IPsec` until the daemon ends: flows that were offloaded before a policy
+/// would continue in plain text.
 pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
     /// `XFRMNLGRP_POLICY`.
     const POLICIES: u32 = 4;
     loop {
-        // Fails while the kernel's module is missing: then nobody can add a policy through it.
+        // Fails while the kernel module is missing; then no program can add a policy.
         let opened = AsyncSocket::open(Protocol::Xfrm, &[POLICIES]);
         if let Ok(socket) = opened
             && follow_policies(socket, &events).await.is_none()
@@ -88,7 +88,7 @@ pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
     }
 }
 
-/// `None` if the daemon ends, and otherwise after a failure.
+/// Follows the socket. `None` if the daemon ends; `Some` after a failure.
 async fn follow_policies(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
     // A policy may be newer than the rules in force.
     let mut changed = has_policies().await;
@@ -107,7 +107,7 @@ async fn follow_policies(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> 
     }
 }
 
-/// Whether the kernel has any policy, or cannot be asked.
+/// Returns true if the kernel has any policy, or cannot be asked.
 async fn has_policies() -> bool {
     /// `XFRM_MSG_GETPOLICY`, and `struct xfrm_userpolicy_id`.
     const GETPOLICY: u16 = 0x15;
@@ -137,7 +137,7 @@ pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
     }
 }
 
-/// The rules of other programs.
+/// Reads the rules of other programs.
 pub(crate) async fn read_rules(nft: &NftCommand) -> Result<ForeignRules, String> {
     ForeignRules::read(nft).await.map_err(|error| chain(&error))
 }
@@ -154,7 +154,7 @@ fn run_job(job: Job, core: &Core, io: &Io) {
     spawn_local(async move {
         let _guard = lock.lock().await;
         if counts {
-            // The counters of a table are lost with it.
+            // Replacing the table resets its counters, so read them first.
             read_table(&nft, &events).await;
         }
         let ports = hardware_ports(&job, &tunnels);
@@ -174,8 +174,8 @@ fn run_job(job: Job, core: &Core, io: &Io) {
     });
 }
 
-/// The ports of the job's table, if it wants hardware offload. Drivers are asked each time: ethtool
-/// may have changed them.
+/// Returns the ports of the job's table with hardware support, if the plan wants it. Asks the
+/// drivers each time, since ethtool may have changed them.
 fn hardware_ports(job: &Job, tunnels: &BTreeSet<Name>) -> Option<HardwarePorts> {
     let (Job::Apply { plan, .. } | Job::Renew(plan) | Job::Verify(plan)) = job;
     let port = |device: &&String| !tunnels.contains(device.as_str());
@@ -188,14 +188,14 @@ async fn is_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
         Ok(Some(in_force)) => in_force.matches(plan),
         Ok(None) => !plan.has_table(),
         Err(error) => {
-            // Without an answer the flows are left alone.
+            // Leave the flows alone if the table cannot be read.
             log::warn!("reading table inet fastpath: {}", chain(&error));
             true
         }
     }
 }
 
-/// One request after the other, in the order in which they were made.
+/// Executes requests one at a time, in order.
 fn attach_programs(request: AttachRequest, io: &Io) {
     let (events, lock) = (io.events.clone(), io.programs_lock.clone());
     spawn_local(async move {
@@ -205,14 +205,14 @@ fn attach_programs(request: AttachRequest, io: &Io) {
     });
 }
 
-/// Whether the rules of nftables have not changed since they were noted.
+/// Returns true if nftables' rules have not changed since they were noted.
 pub(crate) async fn rules_are_known(noted: &Path) -> bool {
     let before = std::fs::read_to_string(noted).unwrap_or_default();
     let now = ctnetlink::generation().await;
     now.is_ok_and(|now| before == now.to_string())
 }
 
-/// Notes the generation of the rules in force. Each later change is reported, and noted then.
+/// Saves the generation of the rules in force. Each later change is reported and saved in turn.
 async fn note_rules(noted: PathBuf) {
     let written = match ctnetlink::generation().await {
         Ok(now) => file::write(&noted, &now.to_string()),
@@ -220,7 +220,7 @@ async fn note_rules(noted: PathBuf) {
     };
     if let Err(why) = written {
         log::warn!("{why}");
-        // An outdated number must not be trusted.
+        // An outdated generation must not be trusted.
         let _ = std::fs::remove_file(noted);
     }
 }

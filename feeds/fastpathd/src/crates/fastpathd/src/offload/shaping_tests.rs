@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queues and limits that the eBPF engine must not bypass.
+//! Tests queueing disciplines that the eBPF engine must not bypass.
 
 use super::*;
 
@@ -19,10 +19,10 @@ fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
 fn flows_do_not_bypass_a_queue() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
-    // The queue of wan itself is kept by TC.
+    // Packets that TC redirects pass the queue of wan itself.
     changes(&mut core, vec![queues(&[(3, false, "cake")])]);
     assert_eq!(carried(&maps), 2);
-    // That of pppoe-wan is not, nor those for incoming packets.
+    // The queue of pppoe-wan and queues for incoming packets would be bypassed.
     for (index, incoming) in [(8, false), (8, true), (3, true)] {
         changes(&mut core, vec![queues(&[(index, incoming, "any")])]);
         let flow = flow(&mut core, 7);
@@ -34,7 +34,7 @@ fn flows_do_not_bypass_a_queue() {
     }
 }
 
-/// A core with these queues and with programs at this hook.
+/// Returns a core with these queues, and with programs at this hook.
 fn running_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) -> Core {
     let mut core = asking();
     changes(&mut core, vec![queues(found)]);
@@ -47,7 +47,7 @@ fn running_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) 
     core
 }
 
-/// The reason of a connection through programs at this hook, with these queues.
+/// Returns the reason of a connection with these queues, and with programs at this hook.
 fn reason_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) -> Value {
     let mut core = running_at(hook, hook_name, found);
     update(&mut core, established(7, false));
@@ -62,19 +62,19 @@ fn the_hook_decides_which_queues_would_be_bypassed() {
     assert_eq!(reason_at(Hook::Tc, "tcx", &ours), "shaped");
 }
 
-/// As `tc qdisc del dev lan2 clsact` does it.
+/// Removes the clsact as `tc qdisc del dev lan2 clsact` does.
 #[test]
 fn a_program_that_is_removed_with_its_clsact_is_attached_again() {
     let everywhere = [(1, true, "clsact"), (2, true, "clsact"), (3, true, "clsact")];
     let lan2_has_none = [everywhere[0], everywhere[2]];
     let mut core = running_at(Hook::Tc, "clsact", &everywhere);
     assert_eq!(core.network_changed(vec![queues(&lan2_has_none)]), [attach(&NAMES)]);
-    // Once: the outcome is awaited.
+    // The request is sent once.
     assert_eq!(core.network_changed(vec![queues(&everywhere)]), []);
-    // TCX needs none, and one of the administrator's may go.
+    // TCX needs no clsact, so the administrator may remove one.
     let mut core = running_at(Hook::Tc, "tcx", &everywhere);
     assert!(!core.network_changed(vec![queues(&lan2_has_none)]).contains(&attach(&NAMES)));
-    // When the engine is switched off, they are to go.
+    // After the engine is switched off, programs must not be attached again.
     let mut core = running_at(Hook::Tc, "clsact", &everywhere);
     assert!(core.command(Engine::Off).contains(&attach(&[])));
     assert!(!core.network_changed(vec![queues(&lan2_has_none)]).contains(&attach(&[])));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows switches with which the stack stops forwarding: forwarding and reverse path filters of
-//! all devices or one, bridge ports that are off or locked, and stations removed from such a port.
-//! Offloaded flows would go on.
+//! Watches settings that stop the stack from forwarding: forwarding and reverse path filters,
+//! bridge ports that are off or locked, and stations removed from such a port. Offloaded flows
+//! would continue.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,11 @@ use crate::offload::run::PAUSE;
 /// `RTNLGRP_LINK`, `RTNLGRP_NEIGH`, `RTNLGRP_IPV4_NETCONF`, `RTNLGRP_IPV6_NETCONF`.
 const GROUPS: [u32; 4] = [1, 3, 24, 25];
 
-/// Whether bridge ports take no frames, or those of known stations only, by index.
+/// Bridge ports by index; true if a port takes no frames, or only frames of known stations.
 #[derive(Debug, Default)]
 struct Ports(HashMap<[u8; 4], bool>);
 
-/// Until the daemon ends.
+/// Watches the settings until the daemon ends.
 pub(crate) async fn watch(events: Sender<AnyEvent>) {
     loop {
         match AsyncSocket::open(Protocol::Route, &GROUPS) {
@@ -34,7 +34,7 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
     }
 }
 
-/// `None` if the daemon ends, and otherwise after a failure.
+/// Follows the socket. `None` if the daemon ends; `Some` after a failure.
 async fn follow(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()> {
     let mut ports = Ports::default();
     loop {
@@ -50,7 +50,7 @@ async fn follow(mut socket: AsyncSocket, events: &Sender<AnyEvent>) -> Option<()
 }
 
 impl Ports {
-    /// Whether packets are no longer forwarded since this message.
+    /// Returns true if the message reports a setting that stops forwarding.
     fn stops(&mut self, message: &Message<'_>) -> bool {
         const NEWNETCONF: u16 = 80;
         match message.kind {
@@ -64,7 +64,8 @@ impl Ports {
         }
     }
 
-    /// `RTM_NEWLINK` of family bridge: whether this port takes no more frames.
+    /// Handles `RTM_NEWLINK` of family bridge. Returns true if the port has just stopped taking
+    /// frames.
     fn port(&mut self, payload: &[u8]) -> Option<bool> {
         const IFINFOMSG: usize = 16;
         const PROTINFO: u16 = 12;
@@ -80,13 +81,13 @@ impl Ports {
     }
 }
 
-/// The device of a message of family bridge, whose header is `ifinfomsg` or `ndmsg`.
+/// Returns the device of a message of family bridge, with header `ifinfomsg` or `ndmsg`.
 fn of_bridge(payload: &[u8]) -> Option<[u8; 4]> {
     let family = i32::from(*payload.first()?);
     payload.get(4..)?.first_chunk().filter(|_| family == libc::AF_BRIDGE).copied()
 }
 
-/// Attributes of one setting that has changed; a new device reports all of them.
+/// Returns true if one changed setting stops forwarding. A new device reports all its settings.
 fn is_less(attrs: &[u8]) -> bool {
     const IFINDEX: u16 = 1;
     const FORWARDING: u16 = 2;
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_forwarding_is_told_from_other_settings() {
+    fn only_settings_that_stop_forwarding_are_reported() {
         let stops = |bytes: Vec<u8>| {
             messages(&bytes).filter(|one| Ports::default().stops(one)).count() == 1
         };
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bridge_port_stops_once() {
+    fn a_bridge_port_that_stops_is_reported_once() {
         let mut ports = Ports::default();
         let mut stops =
             |bytes: Vec<u8>| messages(&bytes).filter(|one| ports.stops(one)).count() == 1;

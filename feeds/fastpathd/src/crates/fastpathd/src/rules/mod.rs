@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Updates of Suricata's rules: when one is due (hour, after a start, a change of sources, a
-//! failure), how the last one went, and Suricata's test command. The rules of nftables are in
-//! `offload/`.
+//! Schedules updates of Suricata's rules, keeps the last result, and builds Suricata's test
+//! command. `offload/` handles the rules of nftables.
 
 use std::path::Path;
 
@@ -17,21 +16,21 @@ use crate::effect::Effect as AnyEffect;
 
 pub(crate) mod run;
 
-/// After a start the WAN has to come up first.
+/// Delay after a start in milliseconds, so that the WAN comes up first.
 const FIRST: u64 = 60 * 1000;
-/// After a change of the wanted sources; there may be more changes to come.
+/// Delay after a change of the wanted sources in milliseconds, since more changes may follow.
 const SOON: u64 = 5 * 1000;
-/// After an update that failed.
+/// Retry interval after a failed update, in milliseconds.
 const RETRY: u64 = 3600 * 1000;
-/// To the next update: a day, which has 25 hours when daylight saving time ends.
+/// Longest time to the next update in milliseconds. A day may have 25 hours (daylight saving time).
 const LONGEST: u64 = 25 * 3600 * 1000;
 
 /// Reports of the updater.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// An update goes on: source and step.
+    /// Source and step of the update under way.
     Progress(UpdateReason),
-    /// It is over: its result, or why there is none.
+    /// The update has ended, with its result or the reason that it has none.
     Done(Result<Value, UpdateReason>),
 }
 
@@ -50,7 +49,7 @@ pub(crate) struct Updates {
     configured: bool,
     /// The sources have changed since the last update began.
     sources_changed: bool,
-    /// Inspection is configured: nothing else needs rules.
+    /// Inspection is configured; nothing else needs rules.
     wanted: bool,
     state: State,
     running: bool,
@@ -65,18 +64,18 @@ pub(crate) struct Updates {
 config::named! {
     /// The state of the rules.
     pub enum RulesSummary {
-        /// Only the built-in rules: nothing was fetched yet.
+        /// Only the built-in rules are in force: nothing was fetched yet.
         Builtin = "builtin",
-        /// The last update was good.
+        /// The last update succeeded.
         Good = "good",
-        /// One is under way.
+        /// An update is under way.
         Updating = "updating",
         /// The last update was refused; the previous rules are in force.
         Failed = "failed",
     }
 }
 
-/// `ips.rules` of the API.
+/// Field `rules` in the answer of `ips`.
 #[derive(Debug, Serialize)]
 pub(crate) struct RulesView<'a> {
     state: &'static str,
@@ -107,14 +106,14 @@ impl Updates {
         &self.settings.store
     }
 
-    /// New settings. Reads the state of the last update when the store is another.
+    /// Applies new settings. Reads the state of the last update if the store has changed.
     pub(crate) fn configure(&mut self, settings: &rules::Settings, wanted: bool, now_ms: u64) {
         if self.settings.store != settings.store || !self.wanted {
             self.state = rules::state(&settings.store);
         }
         let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
         self.sources_changed |= self.configured && choices(&self.settings) != choices(settings);
-        // A new reading for another reason leaves due updates due.
+        // Keep the schedule if a reload changes no setting of the rules.
         let news = !self.configured || self.wanted != wanted || self.settings != *settings;
         self.configured = true;
         self.settings = settings.clone();
@@ -142,14 +141,14 @@ impl Updates {
             _ if automatic && self.sources_changed => now_ms + SOON,
             _ if automatic && self.has_removed_sources() => now_ms + FIRST,
             None => 0,
-            // Never fetched: not before tomorrow would be a long time with few rules.
+            // A source was never fetched: do not wait until tomorrow with few rules.
             Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
             Some(hour) => next(now_ms, hour, self.offset_s),
         };
     }
 
-    /// Whether rules of sources that are no longer configured are in force: the configuration
-    /// changed while the daemon was not running.
+    /// Returns true if rules of removed sources are in force, because the configuration changed
+    /// while the daemon was not running.
     fn has_removed_sources(&self) -> bool {
         let chosen = |name: &str| match name {
             rules::OWN => self.settings.own.is_some(),
@@ -162,9 +161,9 @@ impl Updates {
         self.state.sources.iter().find(|report| report.name == source.name)
     }
 
-    /// Once a second: the request, when an update is due.
+    /// Returns the request if an update is due. Called once a second.
     pub(crate) fn tick(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
-        // The clock was set back, as by an NTP server after a wrong one.
+        // The clock was set back, for example by NTP.
         if self.next_ms > now_ms + LONGEST {
             self.next_ms = now_ms + RETRY;
         }
@@ -172,7 +171,7 @@ impl Updates {
         if due { self.start(own_rules, now_ms) } else { None }
     }
 
-    /// Begins an update: its request; none while one is under way.
+    /// Begins an update. Returns its request; `None` while an update is under way.
     pub(crate) fn start(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
         if self.running {
             return None;
@@ -192,7 +191,7 @@ impl Updates {
         self.step = Some(step);
     }
 
-    /// An update is over. True when there are new rules to be loaded.
+    /// Handles the end of an update. Returns true if there are new rules to load.
     pub(crate) fn done(&mut self, result: Result<Value, UpdateReason>, now_ms: u64) -> bool {
         self.running = false;
         let unread = |error: StateError| UpdateReason::State { said: error.to_string() };
@@ -216,12 +215,12 @@ impl Updates {
         matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Partly | UpdateOutcome::Restored)
     }
 
-    /// When the sources with rules in force were last reached with success, Unix ms: of several the
-    /// one for which that is longest ago. 0: the set has only our own rules.
+    /// Returns when the sources with rules in force were last checked successfully, in Unix
+    /// milliseconds; the oldest check of several sources. 0 if the set has only our own rules.
     pub(crate) fn checked_ms(&self) -> u64 {
         let foreign = |report: &&SourceReport| report.name != rules::OWN && report.rules > 0;
         let sources = self.state.sources.iter().filter(foreign);
-        // An earlier version did not note it.
+        // Earlier versions did not store `checked_ms`.
         let checked = sources.map(|report| match report.checked_ms {
             0 => report.fetched_ms.max(self.state.since_ms),
             checked => checked,
@@ -229,7 +228,7 @@ impl Updates {
         checked.min().unwrap_or(0)
     }
 
-    /// When the set in force was made, Unix ms; 0: never.
+    /// Returns when the set in force was made, in Unix milliseconds; 0 if never.
     pub(crate) fn updated_ms(&self) -> u64 {
         self.state.since_ms
     }
@@ -317,8 +316,8 @@ impl Core {
     }
 }
 
-/// Suricata itself, with the configuration in force: rules use its variables. With `-S` only
-/// the named file is loaded.
+/// Returns the command that tests rules: Suricata with the configuration in force, because rules
+/// use its variables. With `-S` it loads only the named file.
 fn test() -> Vec<String> {
     const ACCEPTED: &str = "/var/etc/suricata/accepted.yaml";
     let words = ["/usr/bin/suricata", "-T", "-c", "/etc/suricata/suricata.yaml"];
@@ -326,7 +325,7 @@ fn test() -> Vec<String> {
     words.into_iter().chain(with).map(str::to_owned).collect()
 }
 
-/// The next full `hour` of local time after `now_ms`.
+/// Returns the next full `hour` of local time after `now_ms`.
 fn next(now_ms: u64, hour: u8, offset_s: i64) -> u64 {
     const DAY: i64 = 86_400;
     let now = i64::try_from(now_ms / 1000).unwrap_or(0) + offset_s;
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_choice_is_carried_out_soon() {
+    fn changed_rule_sources_are_updated_after_a_few_seconds() {
         let mut updates = Updates::default();
         let mut settings = rules::Settings::default();
         updates.configure(&settings, true, 1000);
@@ -376,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_delays_no_update_for_long() {
+    fn a_clock_that_is_set_back_delays_an_update_by_at_most_an_hour() {
         let mut updates = Updates::default();
         let mut settings = rules::Settings::default();
         updates.configure(&settings, true, 1000);
@@ -389,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_not_lost_before_its_update_begins() {
+    fn changed_rule_sources_are_not_lost_before_their_update_begins() {
         let mut updates = Updates::default();
         let mut settings = rules::Settings::default();
         updates.configure(&settings, true, 1000);
@@ -446,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_as_old_as_the_last_answer_of_their_source() {
+    fn the_check_time_of_rules_is_the_oldest_check_of_their_sources() {
         let of = |reports: &[(&str, u32, u64)]| {
             let report = |&(name, rules, checked_ms): &(&str, u32, u64)| SourceReport {
                 name: name.into(),

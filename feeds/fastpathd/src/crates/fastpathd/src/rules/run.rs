@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Asks the service `fastpath-rules` for an update, and reads its progress and result: at most
-//! 4 MiB, since the service parses data of foreign servers as a user of its own.
+//! Requests an update from the service `fastpath-rules`, and reads its progress and result. The
+//! output is limited, since the service parses data of foreign servers as another user.
 
 use rules::UpdateReason;
 use serde_json::Value;
@@ -13,11 +13,11 @@ use crate::event::Event as AnyEvent;
 use crate::rules::{Effect, Event};
 use crate::sys::task::spawn_local;
 
-/// The service that updates rules, as messages name it.
+/// Name of the service that updates rules, in messages.
 const UPDATER: &str = "fastpath-rules";
-/// Where it listens.
+/// Socket of the service.
 const SOCKET: &str = "/var/run/fastpath-rules/update.sock";
-/// All output of an update.
+/// Limit of an update's output, in bytes.
 const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
@@ -40,7 +40,7 @@ async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, 
     };
     let connection = UnixStream::connect(SOCKET).await;
     let mut connection = connection.map_err(|error| failed("connecting to", error))?;
-    // It may end before it has read everything; its output says why.
+    // The service may end before it has read the whole request; its output reports why.
     let _ = connection.write_all(request.as_bytes()).await;
     let _ = connection.shutdown().await;
     let mut lines = BufReader::new(connection.take(MOST_OUTPUT)).lines();

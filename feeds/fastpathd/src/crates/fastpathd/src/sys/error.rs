@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors as text: an error with all its causes.
+//! Formats errors for the log.
 
 use std::error::Error;
 
-/// An error with all its causes.
+/// Returns the text of an error and all its causes, separated by colons.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

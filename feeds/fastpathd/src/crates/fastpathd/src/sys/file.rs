@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes files that other programs read, as a whole or not at all, and removes them.
+//! Writes files atomically, reads them back and removes them.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::{fs, io};
 
-/// Writes a file as a whole or not at all.
+/// Replaces a file atomically.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
     replace(path, &new, fs::write(&new, text))
 }
 
-/// Puts a new file in place once it is written. Otherwise it would keep the last of a full disk.
+/// Renames `new` to `path`, or removes `new` after a failure, since the disk may be full.
 fn replace(path: &Path, new: &Path, written: io::Result<()>) -> Result<(), String> {
     written.and_then(|()| fs::rename(new, path)).map_err(|error| {
         let _ = fs::remove_file(new);
@@ -20,7 +20,7 @@ fn replace(path: &Path, new: &Path, written: io::Result<()>) -> Result<(), Strin
     })
 }
 
-/// The same, readable for this user only. A link in its place is not followed.
+/// Like [`write`], but only this user may read the file, and symbolic links are not followed.
 pub(crate) fn write_own(path: &Path, text: &str) -> Result<(), String> {
     let new = path.with_extension("new");
     remove(&new)?;
@@ -28,11 +28,11 @@ pub(crate) fn write_own(path: &Path, text: &str) -> Result<(), String> {
     replace(path, &new, created.and_then(|mut file| file.write_all(text.as_bytes())))
 }
 
-/// A file that this user has written, of at most so many bytes.
+/// Reads a regular file of this user. `None` if it is missing or longer than `most` bytes.
 pub(crate) fn read_own(path: &Path, most: usize) -> Option<String> {
     let found = fs::symlink_metadata(path).ok()?;
     let user = fs::metadata("/proc/self").ok()?.uid();
-    // A FIFO would be waited for.
+    // Opening a FIFO would block.
     if !found.is_file() || found.uid() != user {
         return None;
     }
@@ -42,7 +42,7 @@ pub(crate) fn read_own(path: &Path, most: usize) -> Option<String> {
     (u64::try_from(text.len()).ok()? <= most).then_some(text)
 }
 
-/// Removes a file that may not be there.
+/// Removes a file. A missing file is not an error.
 pub(crate) fn remove(path: &Path) -> Result<(), String> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_put_in_place_is_removed() {
+    fn removes_the_temporary_file_if_it_cannot_be_renamed() {
         let folder = std::env::temp_dir().join(format!("fastpathd-full-{}", std::process::id()));
         let path = folder.join("alerts");
         fs::create_dir_all(path.join("occupied")).unwrap();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_file_is_read_as_it_was_written_and_others_are_not() {
+    fn reads_its_own_files_but_no_links_or_long_files() {
         let folder = std::env::temp_dir().join(format!("fastpathd-own-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (path, other) = (folder.join("alerts"), folder.join("other"));

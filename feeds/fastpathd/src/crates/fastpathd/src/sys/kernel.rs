@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files that the daemon reads once a second or at its start, most of them in `/proc`: accounting,
-//! forwarding, conntrack's limit and timeouts, host name, leases. Also the offset of local time,
-//! and the CPU time of this process.
+//! Reads the kernel's state from `/proc`, host names from leases and `/etc/hosts`, the offset of
+//! local time, and the CPU time of this process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,20 +13,20 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::doctor;
 
-/// Switches and limits of the running kernel.
+/// Settings, limits and counters of the running kernel, read once a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// `net.netfilter.nf_conntrack_acct`; none: no conntrack.
+    /// `net.netfilter.nf_conntrack_acct`; `None` without conntrack.
     pub(crate) accounting: Option<bool>,
     /// `net.ipv4.ip_forward`.
     pub(crate) forwarding: Option<bool>,
-    /// `net.netfilter.nf_conntrack_max`; 0: unknown.
+    /// `net.netfilter.nf_conntrack_max`; 0 if unknown.
     pub(crate) conntrack_max: u64,
-    /// `net.netfilter.nf_conntrack_count`; none: unknown.
+    /// `net.netfilter.nf_conntrack_count`; `None` if unknown.
     pub(crate) conntrack_count: Option<u64>,
     /// Connections that conntrack refused or ended early because its table was full.
     pub(crate) refused: u64,
-    /// How long conntrack keeps connections.
+    /// Conntrack's timeouts of established TCP and two-way UDP connections.
     pub(crate) timeouts: Timeouts,
 }
 
@@ -35,15 +34,15 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
     pub(crate) kernel: String,
-    /// It can encrypt packets by policy (`CONFIG_XFRM`).
+    /// The kernel supports `IPsec` policies (`CONFIG_XFRM`).
     pub(crate) ipsec: bool,
-    /// When the daemon did.
+    /// Start time of the daemon.
     pub(crate) started: Now,
-    /// Rules that are installed with the daemon.
+    /// File of the Suricata rules that are installed with the daemon.
     pub(crate) own_rules: PathBuf,
 }
 
-/// Files that change all the time, read once a second.
+/// Contents of files that change at run time, read once a second.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
     pub(crate) hostname: String,
@@ -54,12 +53,11 @@ pub(crate) struct Readings {
     /// Seconds that local time is ahead of UTC.
     pub(crate) offset_s: i64,
     pub(crate) facts: Facts,
-    /// Device, and its MTU for IPv6.
+    /// Names of devices and their IPv6 MTUs.
     pub(crate) mtu6: Vec<(String, u32)>,
     pub(crate) doctor: doctor::Marks,
 }
 
-/// Reads facts that do not change while the daemon runs.
 pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
     Machine {
@@ -70,7 +68,6 @@ pub(crate) fn read(started: Now, own_rules: &Path) -> Machine {
     }
 }
 
-/// Reads files that change all the time.
 pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     Readings {
         hostname: text("/proc/sys/kernel/hostname").trim().to_owned(),
@@ -101,7 +98,7 @@ fn mtu6(devices: &Path) -> Vec<(String, u32)> {
     fs::read_dir(devices).into_iter().flatten().flatten().filter_map(mtu).collect()
 }
 
-/// The sum of `drop` and `early_drop` over the lines of the CPUs, all hexadecimal.
+/// Sums the hexadecimal columns `drop` and `early_drop` over the lines of all CPUs.
 fn refused(stat: &str) -> u64 {
     let mut lines = stat.lines();
     let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
@@ -128,7 +125,7 @@ fn number(path: &str) -> Option<u64> {
     text(path).trim().parse().ok()
 }
 
-/// A file that cannot be read is as good as an empty one: these are all optional.
+/// Reads a file. Returns an empty text on failure, since all files read here are optional.
 fn text(path: impl AsRef<Path>) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
@@ -140,19 +137,19 @@ fn switch(path: &str) -> Option<bool> {
     }
 }
 
-/// Seconds that local time is ahead of UTC, as `date` of this system knows it.
+/// Returns the seconds that local time is ahead of UTC, according to `date`.
 pub(crate) fn offset_s() -> i64 {
     let said = launch::without_capabilities(&mut Command::new("date")).arg("+%z").output();
     said.ok().and_then(|said| parse_offset(&String::from_utf8_lossy(&said.stdout))).unwrap_or(0)
 }
 
-/// `+0130` and the like.
+/// Parses an offset such as `+0130` into seconds.
 pub(crate) fn parse_offset(text: &str) -> Option<i64> {
     let number = i64::from(text.trim().parse::<i32>().ok()?);
     Some(number / 100 * 3600 + number % 100 * 60)
 }
 
-/// CPU time that this process has used, in the kernel on its behalf included.
+/// Returns the CPU time of this process, in user and kernel mode.
 pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
@@ -162,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_have_a_sign_and_minutes() {
+    fn parses_a_utc_offset_with_sign_and_minutes() {
         assert_eq!(parse_offset("+0130\n"), Some(5400));
         assert_eq!(parse_offset("-0930"), Some(-34_200));
         assert_eq!(parse_offset("+0000"), Some(0));
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_connections_are_the_sum_of_two_columns_of_all_cpus() {
+    fn sums_dropped_and_early_dropped_connections_of_all_cpus() {
         let stat = "entries  clashres found drop early_drop icmp_error\n\
                     0000ffff  00000001 00000002 00000010 00008177 00000005\n\
                     0000ffff  00000000 00000000 00000001 00000002 00000000\n";

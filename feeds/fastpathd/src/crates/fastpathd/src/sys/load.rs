@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! CPU load from two readings of `/proc/stat` (`proc_stat(5)`).
+//! Computes CPU load from two readings of `/proc/stat` (`proc_stat(5)`).
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ struct Jiffies {
     user: u64,
 }
 
-/// Remembers the last reading.
+/// Load of all CPUs, computed from consecutive readings.
 #[derive(Debug, Default)]
 pub(crate) struct CpuMeter {
     last: Vec<Jiffies>,
@@ -30,7 +30,7 @@ pub(crate) struct CpuMeter {
 }
 
 impl CpuMeter {
-    /// Takes the text of `/proc/stat`; the load is the difference to the text before.
+    /// Parses `/proc/stat`. The new load covers the time since the previous reading.
     pub(crate) fn read(&mut self, stat: &str) {
         let now: Vec<Jiffies> = stat.lines().filter_map(parse_line).collect();
         self.load = now
@@ -54,7 +54,7 @@ fn difference(before: Jiffies, now: Jiffies) -> Load {
         if total == 0 {
             return 0.0;
         }
-        // A page shows three digits; more only makes the answer longer.
+        // The page shows three digits; more would only make the answer longer.
         #[expect(clippy::cast_precision_loss, reason = "jiffies of a second are small")]
         let fraction = part as f64 / total as f64;
         (fraction * 1000.0).round() / 1000.0
@@ -68,7 +68,7 @@ fn difference(before: Jiffies, now: Jiffies) -> Load {
     }
 }
 
-/// `cpu0 user nice system idle iowait irq softirq steal …`; the sum line `cpu` is passed over.
+/// Parses `cpu0 user nice system idle iowait irq softirq steal …`. `None` for the total `cpu`.
 fn parse_line(line: &str) -> Option<Jiffies> {
     let rest = line.strip_prefix("cpu")?;
     let mut fields = rest.split_ascii_whitespace();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_run_backwards_give_no_load() {
+    fn decreasing_counters_give_no_load() {
         let mut meter = CpuMeter::default();
         meter.read(SECOND);
         meter.read(FIRST);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_lines_are_passed_over() {
+    fn skips_malformed_lines_of_proc_stat() {
         let mut meter = CpuMeter::default();
         meter.read("cpu\ncpux 1 2\ncpu1 1 2 3\ncpufreq 1 2 3 4 5 6 7 8\n");
         assert!(meter.load().is_empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Log lines. procd passes standard output on to the system log as `daemon.info` and standard
-//! error as `daemon.err`, and knows no other level: a service sends its warnings to logd itself.
+//! Writes log lines. procd logs standard output as `daemon.info` and standard error as
+//! `daemon.err`, and supports no other level, so a service sends its warnings to logd itself.
 
 use std::io::Write;
 use std::os::unix::net::UnixDatagram;
@@ -11,32 +11,32 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 /// logd's socket.
 const SYSLOG: &str = "/dev/log";
-/// `daemon.warn`.
+/// Syslog priority `daemon.warn`.
 const WARNING: &str = "<28>";
 
-/// Standard output and error, and logd for a service.
+/// Logger to standard output and error, and to logd if procd started the daemon.
 #[derive(Debug)]
 struct Sink {
     logd: Option<(UnixDatagram, PathBuf)>,
 }
 
 impl Sink {
-    /// Sends warnings to the socket `syslog`, if there is one.
+    /// Creates a logger that sends warnings to the socket `syslog`, if given.
     fn to(syslog: Option<&Path>) -> Self {
         let open = |path: &Path| {
             let socket = UnixDatagram::unbound().ok()?;
-            // A logd that is slow must not delay the data plane.
+            // A slow logd must not block the daemon.
             socket.set_nonblocking(true).ok()?;
             Some((socket, path.to_owned()))
         };
         Self { logd: syslog.and_then(open) }
     }
 
-    /// Returns whether logd has the warning.
+    /// Sends a warning to logd. Returns false without logd or after a failure.
     fn warn(&self, line: &str) -> bool {
         let text = format!("{WARNING}fastpathd[{}]: {line}", std::process::id());
         let Some((socket, path)) = &self.logd else { return false };
-        // logd may have been restarted.
+        // Address each datagram, since logd may have been restarted.
         socket.send_to(text.as_bytes(), path).is_ok()
     }
 }
@@ -55,10 +55,10 @@ impl Log for Sink {
     fn flush(&self) {}
 }
 
-/// Characters of a line that are logged.
+/// Longest logged line, in characters.
 const LONGEST: usize = 1000;
 
-/// The text on one line: a caller's arguments and names from the network may be part of it.
+/// Escapes control and bidirectional characters: the text may contain names from the network.
 fn on_one_line(text: &str) -> String {
     let turns = |c: char| {
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -74,7 +74,7 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// A whole line with one write, so that a reader never gets half of one.
+/// Writes a line with one call, so that a reader never gets half a line.
 fn write<'a>(
     record: &Record<'_>,
     sink: &Sink,
@@ -91,11 +91,11 @@ fn write<'a>(
         Level::Info => (out, ""),
         Level::Debug | Level::Trace => (out, "debug: "),
     };
-    // If the other end is gone, there is nowhere to report it.
+    // If the reader is gone, there is nowhere to report the failure.
     let _ = to.write_all(format!("{prefix}{line}\n").as_bytes());
 }
 
-/// Whether procd started this process, directly or in a jail.
+/// Returns true if procd started this process, directly or in a jail.
 fn is_service() -> bool {
     std::os::unix::process::parent_id() == 1
         || std::env::var_os("container").is_some_and(|name| name == "ujail")
@@ -105,7 +105,7 @@ fn is_service() -> bool {
 pub(crate) fn start(verbose: bool) {
     static SINK: OnceLock<Sink> = OnceLock::new();
     let sink = SINK.get_or_init(|| Sink::to(is_service().then_some(Path::new(SYSLOG))));
-    // Fails only when a logger is set already, which then serves as well.
+    // Fails only if a logger is set already, which then serves as well.
     let _ = log::set_logger(sink);
     log::set_max_level(if verbose { LevelFilter::Debug } else { LevelFilter::Info });
 }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_one_line() {
+    fn a_record_is_escaped_and_truncated_to_one_line() {
         let mut out = Vec::new();
         let forged = "refused: 'x\nfastpathd: all is well \u{1b}[2J\u{202e}'\n";
         let args = [forged.to_owned(), "y".repeat(60_000)];
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn each_level_goes_where_the_system_log_has_it() {
+    fn sends_warnings_to_logd_and_other_levels_to_the_standard_streams() {
         let path = std::env::temp_dir().join(format!("fastpathd-log-{}", std::process::id()));
         let logd = UnixDatagram::bind(&path).unwrap();
         let service = Sink::to(Some(&path));
@@ -154,7 +154,7 @@ mod tests {
         let length = logd.recv(&mut said).unwrap();
         let expected = format!("<28>fastpathd[{}]: WARN", std::process::id());
         assert_eq!(str::from_utf8(&said[..length]).unwrap(), expected);
-        // logd has ended.
+        // logd has exited.
         drop(logd);
         assert!(!service.warn("late"));
         std::fs::remove_file(&path).unwrap();

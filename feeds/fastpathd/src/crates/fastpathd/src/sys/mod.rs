@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The machine the daemon runs on: its last readings of CPU load, rates of devices and kernel
-//! settings.
+//! The last readings of the machine: CPU load, rates of devices and kernel settings.
 
 use std::time::Duration;
 
@@ -18,7 +17,6 @@ pub(crate) mod netdev;
 pub(crate) mod socket;
 pub(crate) mod task;
 
-/// The known facts about the machine.
 #[derive(Debug)]
 pub(crate) struct State {
     machine: Machine,
@@ -34,7 +32,6 @@ impl State {
         Self { machine, hostname: String::new(), facts: Facts::default(), cpu, net }
     }
 
-    /// Takes the readings of this second.
     pub(crate) fn read(&mut self, readings: &Readings, now: Duration) {
         self.cpu.read(&readings.stat);
         self.net.read(&readings.net_dev, now);
@@ -46,7 +43,7 @@ impl State {
         &self.machine
     }
 
-    /// The host name of this second: the administrator may change it.
+    /// Returns the current host name, which the administrator may change at any time.
     pub(crate) fn hostname(&self) -> &str {
         &self.hostname
     }
@@ -55,12 +52,10 @@ impl State {
         self.facts
     }
 
-    /// Load of each CPU.
     pub(crate) fn load(&self) -> &[Load] {
         self.cpu.load()
     }
 
-    /// Rates of devices.
     pub(crate) fn rates(&self) -> &NetMeter {
         &self.net
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Byte rates of devices from two readings of `/proc/net/dev`.
+//! Computes bit rates of devices from two readings of `/proc/net/dev`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) struct Rate {
     pub(crate) tx_bps: u64,
 }
 
-/// Remembers the last reading.
+/// Rates of all devices, computed from consecutive readings.
 #[derive(Debug, Default)]
 pub(crate) struct NetMeter {
     at: Duration,
@@ -20,7 +20,7 @@ pub(crate) struct NetMeter {
 }
 
 impl NetMeter {
-    /// Takes the text of `/proc/net/dev` as read at `now`.
+    /// Parses `/proc/net/dev`, read at `now`. The rates cover the time since the previous reading.
     pub(crate) fn read(&mut self, text: &str, now: Duration) {
         let counters: HashMap<String, (u64, u64)> = text.lines().filter_map(parse_line).collect();
         let passed_ms = now.saturating_sub(self.at).as_millis().max(1);
@@ -29,7 +29,7 @@ impl NetMeter {
             .filter_map(|(name, now)| {
                 let before = self.last.get(name)?;
                 let rate = |now: u64, before: u64| {
-                    // A device that was recreated starts from 0.
+                    // A recreated device starts from 0.
                     let bits = u128::from(now.saturating_sub(before)) * 8000;
                     u64::try_from(bits / passed_ms).unwrap_or(u64::MAX)
                 };
@@ -46,7 +46,7 @@ impl NetMeter {
     }
 }
 
-/// `  wan: rx_bytes packets errs drop fifo frame compressed multicast tx_bytes …`
+/// Parses `  wan: rx_bytes packets errs drop fifo frame compressed multicast tx_bytes …`
 fn parse_line(line: &str) -> Option<(String, (u64, u64))> {
     let (name, rest) = line.split_once(':')?;
     let mut fields = rest.split_ascii_whitespace();

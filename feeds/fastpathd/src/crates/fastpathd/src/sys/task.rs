@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tasks that run next to the loop.
+//! Starts tasks next to the daemon's loop.
 
 use std::future::Future;
 use std::pin::Pin;
 
-/// Starts a task that ends by itself. Needs a `LocalSet`.
+/// Starts a task that nobody awaits. Needs a `LocalSet`.
 ///
-/// Boxed: tokio would compile its task code for each type of future, over 2 kB each.
+/// The future is boxed: tokio compiles its task code for each type of future, over 2 kB each.
 pub(crate) fn spawn_local(work: impl Future<Output = ()> + 'static) {
     let work: Pin<Box<dyn Future<Output = ()>>> = Box::pin(work);
     tokio::task::spawn_local(work);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each kind of request fails once: the rules in force meanwhile, the state that is shown, and the
-//! next attempt.
+//! Each kind of request fails once. Tests the rules in force, the shown state and the retry.
 
 use super::*;
 
-/// As nft's first line says.
+/// First line of nft's error.
 const REFUSED: &str = "nft: refused";
 
 fn excluding(engine: &str) -> Value {
@@ -14,7 +13,7 @@ fn excluding(engine: &str) -> Value {
 }
 
 #[test]
-fn a_refused_table_leaves_the_old_one_in_force_and_is_tried_again() {
+fn a_refused_table_leaves_the_old_one_in_force_and_is_retried() {
     let mut router = Router::running("flowtable");
     let before = router.table.clone();
     router.configure(&excluding("flowtable"));
@@ -29,7 +28,7 @@ fn a_refused_table_leaves_the_old_one_in_force_and_is_tried_again() {
 }
 
 #[test]
-fn refused_hardware_is_replaced_by_software() {
+fn refused_hardware_offload_falls_back_to_software() {
     let mut router = Router::running("flowtable");
     router.configure(&values("flowtable-hw", false));
     router.end_job(JobEnd::Refused);
@@ -42,7 +41,7 @@ fn refused_hardware_is_replaced_by_software() {
 }
 
 #[test]
-fn a_device_that_was_missing_is_added_later() {
+fn a_missing_device_is_added_to_the_flowtable_later() {
     let mut router = Router::new();
     router.network(lab_network());
     router.configure(&values("flowtable", false));
@@ -66,7 +65,7 @@ fn inspection_is_in_force_without_a_flowtable() {
 }
 
 #[test]
-fn a_refused_renewal_is_repeated() {
+fn a_refused_flowtable_renewal_is_retried() {
     let mut router = Router::running("flowtable");
     router.call("flush", &json!({}));
     assert!(matches!(router.job, Some(Job::Renew(_))), "{:?}", router.job);
@@ -112,7 +111,7 @@ fn a_table_that_cannot_be_read_counts_as_in_force() {
 }
 
 #[test]
-fn programs_that_could_not_be_attached_are_attached_later() {
+fn attaching_programs_is_retried_after_a_failure() {
     let mut router = Router::running("flowtable");
     router.configure(&values("ebpf", false));
     router.end_attach(AttachEnd::Failed);
@@ -129,7 +128,7 @@ fn programs_that_could_not_be_attached_are_attached_later() {
 }
 
 #[test]
-fn a_flow_that_conntrack_does_not_confirm_stays_slow_until_the_network_changes() {
+fn a_flow_that_conntrack_does_not_confirm_stays_on_the_slow_path_until_the_network_changes() {
     let mut router = Router::running("ebpf");
     router.connect(1);
     assert!(matches!(router.requests[0], conntrack::Effect::Confirm(..)));
@@ -144,7 +143,7 @@ fn a_flow_that_conntrack_does_not_confirm_stays_slow_until_the_network_changes()
 }
 
 #[test]
-fn an_entry_that_the_kernel_refuses_leaves_its_flow_slow() {
+fn a_flow_stays_on_the_slow_path_if_the_kernel_refuses_its_map_entry() {
     let mut router = Router::running("ebpf");
     router.maps.fake.with(|inside| inside.refused = Some(80));
     router.connect(1);
@@ -159,7 +158,7 @@ fn an_entry_that_the_kernel_refuses_leaves_its_flow_slow() {
 }
 
 #[test]
-fn marks_that_could_not_be_cleared_keep_their_flows_slow() {
+fn flows_stay_on_the_slow_path_while_their_marks_cannot_be_cleared() {
     let mut router = Router::running("ebpf");
     router.connect(1);
     router.drain();
@@ -180,7 +179,7 @@ fn marks_that_could_not_be_cleared_keep_their_flows_slow() {
 }
 
 #[test]
-fn maps_that_cannot_be_read_are_shown_until_they_can() {
+fn unreadable_maps_are_reported_until_they_are_readable() {
     let mut router = Router::running("ebpf");
     router.maps.unreadable.set(true);
     router.pass(2);
@@ -192,7 +191,7 @@ fn maps_that_cannot_be_read_are_shown_until_they_can() {
 }
 
 #[test]
-fn a_dump_that_breaks_off_removes_no_flow() {
+fn an_interrupted_dump_removes_no_flow() {
     let mut router = Router::running("flowtable");
     router.connect(1);
     router.drain();
@@ -202,7 +201,7 @@ fn a_dump_that_breaks_off_removes_no_flow() {
         router.end_request(false);
     }
     assert_eq!(router.answer("flows", &json!({}))["total"], 1);
-    // Its end was not reported.
+    // The connection ends without an event.
     router.connections.clear();
     router.pass(2);
     assert_eq!(router.answer("flows", &json!({}))["total"], 0);
@@ -223,7 +222,7 @@ fn an_unreadable_configuration_leaves_the_old_one_in_use() {
 }
 
 #[test]
-fn an_unreadable_configuration_undoes_no_command() {
+fn an_unreadable_configuration_keeps_the_engine_set_by_command() {
     let mut router = Router::running("flowtable");
     router.call("engine", &json!({"set": "off"}));
     router.drain();
@@ -234,7 +233,7 @@ fn an_unreadable_configuration_undoes_no_command() {
 }
 
 #[test]
-fn a_failed_reset_is_answered_and_harms_nothing() {
+fn a_failed_reinspect_is_answered_and_changes_nothing() {
     let mut router = Router::running("flowtable");
     let event = crate::ips::Event::Reinspected(Err("conntrack: busy".into()));
     let effects = router.core.ips_event(event);
@@ -246,7 +245,7 @@ fn a_failed_reset_is_answered_and_harms_nothing() {
 }
 
 #[test]
-fn interfaces_that_are_not_answered_are_asked_for_again() {
+fn reading_the_interfaces_is_repeated_without_an_answer() {
     let mut router = Router::running("flowtable");
     let asks = |router: &Router| {
         let read = Effect::Network(network::Effect::ReadInterfaces);
@@ -259,7 +258,7 @@ fn interfaces_that_are_not_answered_are_asked_for_again() {
 }
 
 impl Router {
-    /// The first request for programs asks for none.
+    /// Ends all requests to attach programs; the first one asks for no device.
     fn drain_attach(&mut self) {
         while !self.attaching.is_empty() {
             self.end_attach(AttachEnd::Done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router without a kernel: it carries out what the core asks for, one request at a time, and
-//! each request can fail.
+//! Simulates a router without a kernel: executes the core's requests one at a time, and lets each
+//! of them fail.
 
 mod faults;
 mod properties;
@@ -36,29 +36,29 @@ use crate::offload::flowtable::{EngineReport, Job, JobFailure};
 use crate::sys::kernel::Readings;
 use crate::{configuration, conntrack, network, offload};
 
-/// How a job of nft ends.
+/// Outcome of an nft job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobEnd {
     Done,
-    /// nft refuses, or cannot be read.
+    /// nft refuses the job, or the table cannot be read.
     Refused,
     /// A device is missing.
     Partly,
-    /// This kernel has no flowtable.
+    /// The kernel has no flowtable.
     WithoutFlowtable,
 }
 
-/// How a request for programs ends.
+/// Outcome of a request to attach programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttachEnd {
     Done,
-    /// The first device has no program.
+    /// The first device gets no program.
     Partly,
     /// The loader fails.
     Failed,
 }
 
-/// Maps that can be unreadable.
+/// Fake maps that can be made unreadable.
 #[derive(Debug, Clone, Default)]
 struct Mapped {
     fake: Fake,
@@ -104,25 +104,25 @@ impl Maps for Mapped {
     }
 }
 
-/// The core, and its requests under way.
+/// The core and its pending requests.
 struct Router {
     core: Core,
-    /// The rules of our table in the kernel; empty: there is none.
+    /// Rules of our table in the simulated kernel; empty if there is no table.
     table: String,
-    /// The job that nft runs.
+    /// The nft job under way.
     job: Option<Job>,
-    /// Requests for programs, the oldest first.
+    /// Pending requests to attach programs, oldest first.
     attaching: VecDeque<AttachRequest>,
     /// The rules of other programs are being read.
     reading: bool,
-    /// Requests to conntrack, the oldest first.
+    /// Pending requests to conntrack, oldest first.
     requests: VecDeque<conntrack::Effect>,
-    /// Everything else it has asked for.
+    /// All other effects that the core has requested.
     others: Vec<Effect>,
     maps: Mapped,
-    /// Number of the maps.
+    /// Id of the maps.
     maps_id: u32,
-    /// Whether the last programs are on any device.
+    /// True if the last request to attach left a program on any device.
     carries: bool,
     connections: Vec<Entry>,
 }
@@ -131,7 +131,7 @@ fn rules_of(plan: &Plan) -> String {
     if plan.has_table() { render(plan, &[]) } else { String::new() }
 }
 
-/// The configuration with this engine, and with inspection and blocks or without.
+/// Returns a configuration with this engine, and with inspection and blocks on or off.
 fn values(engine: &str, inspects: bool) -> Value {
     let enabled = if inspects { "1" } else { "0" };
     json!({
@@ -141,7 +141,7 @@ fn values(engine: &str, inspects: bool) -> Value {
 }
 
 impl Router {
-    /// Nothing is known yet.
+    /// Returns a router that knows neither its network nor its configuration.
     fn new() -> Self {
         Self {
             core: core(),
@@ -158,7 +158,7 @@ impl Router {
         }
     }
 
-    /// The lab's network, with this engine in force.
+    /// Returns a router in the lab's network, with this engine in force.
     fn running(engine: &str) -> Self {
         let mut router = Self::new();
         router.network(lab_network());
@@ -168,7 +168,7 @@ impl Router {
         router
     }
 
-    /// Records the requests. One job of nft runs at a time, and starts from the plan in force.
+    /// Queues the core's requests. Asserts that one nft job runs at a time, from the plan in force.
     fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -237,7 +237,7 @@ impl Router {
         }
     }
 
-    /// A column of the only flow.
+    /// Returns a column of the only flow.
     fn flow(&mut self, column: &str) -> Value {
         let flows = self.answer("flows", &json!({}));
         let columns = flows["cols"].as_array().unwrap();
@@ -255,12 +255,12 @@ impl Router {
         self.carry_out(effects);
     }
 
-    /// The job under way ends.
+    /// Ends the nft job under way.
     fn end_job(&mut self, end: JobEnd) {
         let Some(job) = self.job.take() else { return };
         let event = match job {
             Job::Verify(plan) => {
-                // Without an answer the table counts as in force.
+                // A table that cannot be read counts as in force.
                 let unread = end == JobEnd::Refused;
                 offload::Event::Verified(unread || self.table == rules_of(&plan))
             }
@@ -295,12 +295,12 @@ impl Router {
         Ok(how)
     }
 
-    /// The oldest request for programs ends.
+    /// Ends the oldest request to attach programs.
     fn end_attach(&mut self, end: AttachEnd) {
         let Some(request) = self.attaching.pop_front() else { return };
         let result = match end {
             AttachEnd::Failed => {
-                // The programs are loaded again later, with other maps.
+                // Loading the programs again creates other maps.
                 self.maps = Mapped::default();
                 self.maps_id += 1;
                 Err(ProgramsReason::Missing)
@@ -331,7 +331,7 @@ impl Router {
         AttachOutcome { programs, opened }
     }
 
-    /// No rule of other programs acts on each packet.
+    /// Ends the reading of other programs' rules, with an empty result.
     fn end_reading(&mut self) {
         self.reading = false;
         let read = offload::Event::RulesRead(Ok(ruleset::ForeignRules::default()));
@@ -339,7 +339,7 @@ impl Router {
         self.carry_out(effects);
     }
 
-    /// The oldest request to conntrack ends.
+    /// Ends the oldest request to conntrack.
     fn end_request(&mut self, succeeds: bool) {
         let Some(request) = self.requests.pop_front() else { return };
         let mut events = Vec::new();
@@ -387,7 +387,7 @@ impl Router {
         }
     }
 
-    /// A connection of the host, whose packets have passed the rules in both directions.
+    /// Opens a connection of the lab's host that has passed the rules in both directions.
     fn connect(&mut self, id: u32) {
         let mut entry = established(id, false);
         let port = 40_000 + u16::try_from(id).unwrap();
@@ -418,7 +418,7 @@ impl Router {
         self.carry_out(effects);
     }
 
-    /// Everything under way succeeds, and what follows from it.
+    /// Lets all pending requests succeed, and the requests that follow from them.
     fn drain(&mut self) {
         for _ in 0..200 {
             if self.job.is_some() {
@@ -436,7 +436,7 @@ impl Router {
         panic!("one request follows another without end: {:?}", self.job);
     }
 
-    /// So many seconds in which everything succeeds.
+    /// Lets `seconds` seconds pass, in which every request succeeds.
     fn pass(&mut self, seconds: u32) {
         for _ in 0..seconds {
             self.drain();
@@ -445,7 +445,7 @@ impl Router {
         self.drain();
     }
 
-    /// The shown state can be written, and has this engine in force.
+    /// Asserts that `status` shows this engine in force, with this reason.
     fn assert_active(&self, engine: Engine, why: &str) {
         let shown = serde_json::to_value(status::status(&self.core)).unwrap();
         assert_eq!(shown["engine"]["active"], engine.name(), "{shown}");

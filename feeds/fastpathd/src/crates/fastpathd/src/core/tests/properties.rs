@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Invariants of any sequence of events: the core does not panic, asks for one job of nft at a
-//! time, and brings the wanted engine in force once jobs succeed.
+//! Invariants for any sequence of events: the core does not panic, requests one nft job at a time,
+//! and brings the wanted engine in force once jobs succeed.
 
 use ips::Queue;
 use proptest::prelude::*;
@@ -10,11 +10,11 @@ use super::*;
 use crate::ips::inspection::{CommandReply, ProbeSample};
 use crate::{ips as inspection, rules};
 
-/// Something that happens on the router.
+/// One step of a random sequence of events.
 #[derive(Debug, Clone)]
 enum Step {
     Configure(Engine, bool),
-    /// A configuration that cannot be used.
+    /// An unusable configuration.
     BadConfiguration,
     Unreadable,
     Command(Engine),
@@ -24,23 +24,23 @@ enum Step {
     Attach(AttachEnd),
     Conntrack(bool),
     RulesRead,
-    /// Another program removes our table; true: and the kernel reports it.
+    /// Another program removes our table; true if the kernel reports it.
     Removed(bool),
     /// Another program changes our table.
     Changed,
-    /// The kernel reports a change that was ours, or of the firewall.
+    /// The kernel reports a change by us or by the firewall.
     Reported(Touch, bool),
     Connect(u32),
     Disconnect(u32),
     EventsLost,
-    /// CPUs and queues were read.
+    /// CPUs and network queues were read.
     Machine,
     Suricata(bool),
     TableRead,
     Reset,
     Reinspected(bool),
     Rules(bool),
-    /// The maps of the programs can be read; false: they cannot.
+    /// The maps become readable (true) or unreadable.
     Maps(bool),
     Second,
     Wait(u64),
@@ -101,7 +101,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The engine that is wanted, as the administrator sees it.
+/// Model of the engine that the administrator wants.
 #[derive(Debug, Default)]
 struct Wanted {
     configured: Option<Engine>,
@@ -109,7 +109,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// A new engine in the file wins over an earlier command.
+    /// Sets the engine of the file. A new one overrides an earlier command.
     fn configure(&mut self, engine: Engine) {
         if self.configured.is_some_and(|old| old != engine) {
             self.commanded = None;
@@ -122,7 +122,7 @@ impl Wanted {
     }
 }
 
-/// A change of the lab's network. Some port of each side stays.
+/// Returns a change of the lab's network. LAN and WAN keep a port each.
 fn change(which: u8) -> Vec<Change> {
     let mac = topology::Mac([2, 0, 0, 0, 1, 10]);
     let queue =
@@ -178,7 +178,7 @@ impl Router {
                 wanted.commanded = Some(*engine);
             }
             Step::Call(method) => drop(self.call(method, &json!({}))),
-            // The kernel reports everything before it reports changes.
+            // The kernel reports the whole network before it reports changes.
             Step::Network(which) => {
                 let known = self.core.network.is_known();
                 self.network(change(if known { *which } else { 0 }));
@@ -249,7 +249,7 @@ impl Router {
         }
     }
 
-    /// Everything succeeds for longer than any pause between two attempts.
+    /// Lets every request succeed for longer than any retry interval.
     fn settle(&mut self, wanted: &mut Wanted) {
         if wanted.configured.is_none() {
             self.step(&Step::Configure(Engine::Flowtable, false), wanted);
@@ -262,18 +262,18 @@ impl Router {
             self.later(4000);
             self.pass(1);
         }
-        // Refused hardware is retried after 240 s at most.
+        // Refused hardware offload is retried after 240 s at most.
         self.later(240_000);
         self.pass(2);
     }
 
-    /// The wanted engine is in force, or the reason why it cannot be is shown.
+    /// Asserts that the wanted engine is in force, or that the reason against it is shown.
     fn assert_settled(&self, wanted: Engine) {
         let report = self.report();
         assert!(self.core.offload.flowtable().is_settled());
         assert_eq!(report.wanted, wanted.name());
         let expected = match wanted {
-            // Programs that no device can have are not asked for again.
+            // The request is not repeated if no device can have a program.
             Engine::Ebpf if !self.carries => Engine::Flowtable,
             Engine::Ebpf | Engine::FlowtableHw | Engine::Flowtable | Engine::Off => wanted,
         };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The state of inspection follows the gate of the rules in force, not the requested one.
+//! Tests that the state of inspection follows the gate of the rules in force, not the wanted gate.
 
 use super::*;
 
 #[test]
-fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
+fn inspection_is_not_inline_before_the_rules_in_force_queue_packets() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     let state = |core: &mut Core| {
         let answer = ask(core, "ips", json!({}));
@@ -17,7 +17,7 @@ fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
     inline(&mut core);
     assert_eq!(state(&mut core), ["inline", "inline"]);
 
-    // Killed, and back again.
+    // Suricata is killed and restarted.
     for _ in 0..4 {
         later(&mut core);
         core.probed(sample(Vec::new()));
@@ -32,7 +32,7 @@ fn it_is_not_inline_before_the_rules_in_force_queue_packets() {
     inline(&mut core);
     assert_eq!(state(&mut core), ["inline", "inline"]);
 
-    // Off, and on again: the table in force has no queue until the next one replaces it.
+    // Inspection is disabled and enabled: the table in force has no queue until it is replaced.
     core.configuration_read(&configuration(&json!({"enabled": "0"}), &[]));
     core.applied(Ok(ruleset::Applied::Replaced));
     core.configuration_read(&configuration(&json!({"enabled": "1"}), &[]));

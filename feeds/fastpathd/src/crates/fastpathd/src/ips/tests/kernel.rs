@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the kernel did not take, or let pass.
+//! Tests blocks that the kernel refused, and packets that it let pass.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn queues(handled: u32, depth: u32) -> Vec<ips::Queue> {
     vec![queue(0, handled, depth), queue(1, 0, 0)]
 }
 
-/// Under fail-open a full queue lets packets pass that the rules have counted as inspected.
+/// With fail-open, a full queue lets packets pass that the rules have counted as inspected.
 #[test]
 fn packets_that_passed_a_full_queue_count_as_uninspected() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
@@ -32,7 +32,7 @@ fn packets_that_passed_a_full_queue_count_as_uninspected() {
 }
 
 #[test]
-fn a_block_that_nft_did_not_take_is_not_shown() {
+fn a_block_that_nft_refused_is_not_shown() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     let blocks = |core: &mut Core| ask(core, "blocks", json!({}))["blocks"].clone();
     let effects = core.events_read(alert("203.0.113.1", "10.10.10.10"));
@@ -45,7 +45,7 @@ fn a_block_that_nft_did_not_take_is_not_shown() {
 }
 
 #[test]
-fn a_block_whose_end_nft_did_not_take_is_shown() {
+fn a_block_is_shown_if_nft_refused_to_end_it() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     core.table_read(&InForce::default());
     core.events_read(alert("203.0.113.1", "10.10.10.10"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queues and limits that flows through programs would bypass. A clsact of our own is not one: that
-//! of a program, and that whose filters feed CAKE. Also programs that were removed with their
-//! clsact.
+//! Finds queueing disciplines that offloaded flows would bypass, and programs that were removed
+//! with their clsact.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use super::EbpfEngine;
 use crate::offload::Program;
 
 impl EbpfEngine {
-    /// The devices whose clsact has our filters for CAKE.
+    /// Sets the devices with our CAKE filters at their clsact.
     pub(crate) fn set_feeds_cake(&mut self, devices: BTreeSet<u32>, topology: &Topology, now: Now) {
         if devices != self.feeds_cake {
             self.feeds_cake = devices;
@@ -28,9 +27,9 @@ impl EbpfEngine {
         &self.feeds_cake
     }
 
-    /// Queues and limits that the administrator has configured. The clsact that one of our programs
-    /// is attached to is not one of them, nor is that whose filters feed CAKE for packets from the
-    /// Internet: they are for egress, which packets pass that TC redirects.
+    /// Updates the administrator's queueing disciplines. Excludes a clsact with one of our
+    /// programs, and one with our CAKE filters: these act at egress, which packets that TC
+    /// redirects pass.
     pub(super) fn set_queues(&mut self, topology: &Topology, now: Now) {
         let mut shaped = Vec::new();
         for queue in topology.queues() {
@@ -51,17 +50,18 @@ impl EbpfEngine {
         let touched: Vec<DependencyChange> = differ
             .map(|queue| DependencyChange::Dependency(Dependency::Link(queue.index)))
             .collect();
-        // Their endpoints are the same: all flows over these links are checked again.
+        // The endpoints are unchanged, so remove all flows over these links to have them checked
+        // again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
         }
     }
 
-    /// Another program may have removed a clsact, and ours with it: it is attached again.
+    /// Attaches programs again if another program removed their clsact.
     pub(super) fn see_lost(&mut self, topology: &Topology) {
         let Some(request) = &self.requested else { return };
         let has_clsact = |program: &Program| {
-            // A device that is gone has lost nothing.
+            // A removed device has not lost its clsact.
             let Some(link) = topology.link_named(&program.device) else { return true };
             let mut queues = topology.queues().iter();
             queues.any(|q| &*q.kind == "clsact" && q.index == link.index)
@@ -76,8 +76,9 @@ impl EbpfEngine {
         }
     }
 
-    /// Whether packets to and from there would bypass a queue or limit that the administrator has
-    /// configured. The lowest device's queue applies to packets that TC redirects, but not to XDP.
+    /// Returns true if packets to and from endpoint `to` would bypass a queue or limit. `from` is
+    /// the hook of the other end: TC redirects packets through the lowest device's queue, XDP does
+    /// not.
     pub(super) fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
         let links = to.dependencies.iter().filter_map(|dependency| match dependency {
             Dependency::Link(index) => Some((*index, *index == to.side.device)),
