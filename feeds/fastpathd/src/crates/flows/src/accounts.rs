@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows, bytes and packets summed by path, rates of the paths between two dumps, and the offload
-//! ratio of the last 10 s and in total. Which path a flow's bytes count for: `table/credit.rs`.
+//! Sums flows, bytes and packets by path, and computes rates and the offload ratio.
+//! `table/credit.rs` decides which path a flow's bytes count for.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,14 @@ use crate::path::{Path, Reason};
 use crate::time::Millis;
 use crate::totals::{PathTotals, Paths, Ratio, Totals};
 
-/// Number of paths.
 pub(crate) const PATHS: usize = Path::ALL.len();
-/// The span of the ratio "now".
+/// Span of the current offload ratio.
 const RECENT_MS: Millis = 10_000;
-/// Bytes in this span below which a ratio says nothing.
+/// The current ratio is `None` below this many bytes in the span.
 const QUIET_BYTES: u64 = 10_000;
-/// Readings closer together than this make no rate.
+/// Minimum time between two readings for a rate.
 const GAP_MS: Millis = 200;
 
-/// A value for each path.
 pub(crate) type ByPath<T> = [T; PATHS];
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,23 +27,23 @@ struct Reading {
     packets: ByPath<u64>,
 }
 
-/// Sums by path of forwarded traffic: local flows are only counted, and on no path.
+/// Sums of forwarded traffic by path. Local flows are counted separately.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     flows: ByPath<u64>,
     local: u64,
-    /// Flows by reason, local ones too.
+    /// Flows by reason, including local flows.
     reasons: [u64; Reason::ALL.len()],
     bytes: ByPath<u64>,
     packets: ByPath<u64>,
     bps: ByPath<f64>,
     pps: ByPath<f64>,
-    /// Sums at the ends of the dumps of the last ten seconds, and the one before.
+    /// Sums at the ends of the dumps of the last 10 s, and of the dump before.
     recent: VecDeque<Reading>,
 }
 
 impl Accounts {
-    /// `reason`: why it is on this path, which also says whether it is a local flow.
+    /// `reason` also decides whether the flow counts as local.
     pub(crate) fn enter(&mut self, path: Path, reason: Option<Reason>) {
         *self.number(path, reason) += 1;
         if let Some(reason) = reason {
@@ -53,7 +51,7 @@ impl Accounts {
         }
     }
 
-    /// With the path and the reason that it entered with.
+    /// Takes the path and the reason with which the flow entered.
     pub(crate) fn leave(&mut self, path: Path, reason: Option<Reason>) {
         let number = self.number(path, reason);
         *number = number.saturating_sub(1);
@@ -63,7 +61,7 @@ impl Accounts {
         }
     }
 
-    /// Flows that have each reason now.
+    /// Returns the current number of flows for each reason.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.reasons)
     }
@@ -81,7 +79,7 @@ impl Accounts {
         self.packets[path as usize] = self.packets[path as usize].saturating_add(delta.packets);
     }
 
-    /// All counters have been read: rates since the reading before.
+    /// Computes rates since the last reading, once a dump has updated all counters.
     pub(crate) fn read(&mut self, now: Millis) {
         if let Some(last) = self.recent.back() {
             let gap = now - last.at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Index of flows by protocol and both ends, with the addresses of all three sides of NAT: the
-//! look-up for alerts. Protocols without ports are not in it; `table/find.rs` searches for those.
+//! Index of flows by protocol and both ends in all three views of NAT, to find the flow of an
+//! alert. Protocols without ports are not indexed; `table/find.rs` searches for them.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -10,10 +10,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::flow::Flow;
 use crate::proto::has_ports;
 
-/// One end of a connection.
 type End = (IpAddr, u16);
 
-/// Both ends of a connection, in either direction.
+/// Both ends of a connection, independent of the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndPair {
     proto: u8,
@@ -28,7 +27,8 @@ impl EndPair {
 }
 
 impl Hash for EndPair {
-    /// In three pieces: a derived one takes three times as long, and every new flow is hashed.
+    /// Hashes three integers: the derived implementation takes three times as long, and each new
+    /// flow is hashed.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let bits = |address| match address {
             IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -41,19 +41,19 @@ impl Hash for EndPair {
     }
 }
 
-/// Where packets of a flow are seen, which decides their addresses.
+/// Where packets of a flow are observed, which decides their addresses under NAT.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum View {
-    /// As the initiator sends them.
+    /// Before NAT, as the initiator sends packets.
     Sent = 0,
-    /// As the forward hook sees them: destination translated, source not yet.
+    /// In the forward hook: after destination NAT, before source NAT.
     Forwarded = 1,
-    /// As the other end sees them.
+    /// After NAT, as the responder receives packets.
     Received = 2,
 }
 
 impl View {
-    /// The ends of `flow` there.
+    /// Returns the ends of `flow` in this view.
     pub(crate) fn pair(self, flow: &Flow) -> EndPair {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let (opener, server) = ((orig.src, orig.sport), (reply.src, reply.sport));
@@ -65,7 +65,7 @@ impl View {
         EndPair::new(orig.proto, a, b)
     }
 
-    /// The views of `flow` that differ: one, where no address is translated.
+    /// Returns the distinct views of `flow`; a single one without NAT.
     fn of(flow: &Flow) -> impl Iterator<Item = Self> {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let called = (orig.dst, orig.dport) == (reply.src, reply.sport);
@@ -76,8 +76,7 @@ impl View {
     }
 }
 
-/// A position in the table of flows and a view, in 32 bits: a billion flows would not fit into
-/// memory.
+/// Position in the table of flows and a view, packed into 32 bits: room for a billion flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ViewOf(u32);
 
@@ -100,24 +99,24 @@ impl ViewOf {
     }
 }
 
-/// A place with the hash of its pair: growing would have to visit every flow otherwise.
+/// Caches the hash of the pair, so that growing the index does not visit every flow.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u32,
     place: ViewOf,
 }
 
-/// `hash` in both halves: the table takes bits from both ends.
+/// Copies `hash` into both halves, because the hash table uses bits from both ends.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
-/// The flows by each view of their ends. Protocols without ports are left out: all pings between
-/// two hosts would have the same.
+/// Flows by each view of their ends. Excludes protocols without ports: all pings between two hosts
+/// would share a key.
 #[derive(Debug, Default)]
 pub(crate) struct ByEnds {
     slots: HashTable<Slot>,
-    /// Keyed: strangers choose addresses and ports.
+    /// Keyed hash, because remote hosts choose addresses and ports.
     hasher: DefaultHashBuilder,
 }
 
@@ -138,7 +137,7 @@ impl ByEnds {
         self.change(flows, position, None);
     }
 
-    /// The flow at `from` will be at `to`.
+    /// Updates the index before the flow at `from` moves to `to`.
     pub(crate) fn moved(&mut self, flows: &[Flow], from: usize, to: usize) {
         self.change(flows, from, Some(to));
     }
@@ -160,7 +159,7 @@ impl ByEnds {
         }
     }
 
-    /// Gives memory back.
+    /// Releases unused memory.
     pub(crate) fn shrink(&mut self) {
         self.slots.shrink_to(self.slots.len() * 2, |slot| spread(slot.hash));
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Engine in force, exclusions and `passed` bits of the connection mark, as the daemon hands them
-//! to the flow table.
+//! Engine in force, exclusions and `passed` bits of the connection mark, set by the daemon.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,23 +7,21 @@ use std::net::IpAddr;
 use ctnetlink::Tuple;
 use model::{Engine, Exclude, FlowFacts, PacketChain, RuleName};
 
-/// The engine in force and its exclusions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
-    /// The engine in force, not the configured one.
+    /// Engine in force, not the configured one.
     pub engine: Engine,
-    /// Flows that stay on the slow path by configuration.
+    /// Rules of the configuration that keep flows on the slow path.
     pub excludes: Vec<Exclude>,
-    /// Hosts that keep moving: their flows stay on the slow path.
+    /// Hosts that keep moving; their flows stay on the slow path.
     pub roaming: BTreeSet<IpAddr>,
-    /// Every flow's first packets that stay on the slow path; 0: none.
+    /// Number of first packets of each flow that stay on the slow path.
     pub slow_packets: u32,
-    /// Bits of the connection mark that the last rules set, for packets from the initiator and to
-    /// it; zeros: none.
+    /// Mark bits that the last rules set on packets from and to the initiator; 0 if unused.
     pub passed: [u32; 2],
     /// Chains of other programs with rules that act on each packet.
     pub packet_chains: Vec<PacketChain>,
-    /// Rules of other programs have changed and are not read yet: programs take no flow.
+    /// Rules of other programs changed and have not been read yet, so eBPF offloads no flow.
     pub unread: bool,
 }
 
@@ -43,14 +40,14 @@ impl Default for EngineState {
 }
 
 impl EngineState {
-    /// Whether a host that keeps moving is one end.
+    /// Returns whether either end is a roaming host.
     pub(crate) fn roams(&self, orig: &Tuple, reply: &Tuple) -> bool {
         let ends = [orig.src, reply.src];
         !self.roaming.is_empty() && ends.iter().any(|end| self.roaming.contains(end))
     }
 
-    /// Whether an exclusion keeps a flow on the slow path for ever, and otherwise for how many of
-    /// its first packets.
+    /// Returns whether an exclusion keeps the flow on the slow path permanently, and the number of
+    /// first packets that stay there otherwise.
     pub(crate) fn kept(&self, orig: &Tuple, reply: &Tuple) -> (bool, u32) {
         let mut first = self.slow_packets;
         for exclude in self.excludes.iter().filter(|exclude| exclude.matches(orig, reply)) {
@@ -62,7 +59,7 @@ impl EngineState {
         (false, first)
     }
 
-    /// The rule acting on each packet that packets of the flow reach.
+    /// Returns the first rule acting on each packet that packets of the flow reach.
     pub(crate) fn rule_reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
         self.packet_chains.iter().find_map(|chain| chain.reached(flow))
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One flow as the table keeps it: counters and rates, counters that were set to zero, how a rate
-//! without traffic fades (0 after 5 s), the last 16 steps of its life, and when an entry with the
-//! same tuple is another connection.
+//! One flow of the table: counters, rates and the steps of its life. Detects counter resets, and
+//! new connections with the tuple of an old one.
 
 use std::net::IpAddr;
 
@@ -19,16 +18,15 @@ use crate::report::Reported;
 use crate::stack::ByStack;
 use crate::time::Millis;
 
-/// Readings closer together than this give no rate: the entry came twice in one dump.
+/// Minimum time between readings for a rate; a dump may contain an entry twice.
 const READING_GAP_MS: Millis = 100;
-/// A rate without new bytes fades by this with every reading …
+/// Factor by which a rate decays with each reading without new bytes.
 const FADE: f32 = 0.3;
-/// … and is gone after this long.
+/// A flow without new bytes for this long has rate 0.
 const QUIET_MS: Millis = 5000;
-/// Steps of a life that are kept: the first and the latest.
+/// Maximum steps kept: the first one and the latest.
 const STEPS_MOST: usize = 16;
 
-/// One step in a flow's life.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathStep {
     pub(crate) at: Millis,
@@ -37,18 +35,18 @@ pub(crate) struct PathStep {
     pub(crate) state: Option<TcpState>,
 }
 
-/// The known values of a flow's counters.
+/// Baseline for the next reading of a flow's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Not read yet, and grown in part before we watched.
+    /// No previous reading; the counters include traffic from before the flow was watched.
     Foreign,
-    /// Not read yet, and all ours.
+    /// No previous reading; all counted traffic is new.
     Ours,
-    /// Read before.
+    /// The previous reading.
     Done,
 }
 
-/// Both ends of a flow, seen from one side of the address translation.
+/// Both ends of a flow on one side of NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub(crate) src: IpAddr,
@@ -57,60 +55,58 @@ pub(crate) struct Ends {
     pub(crate) dport: u16,
 }
 
-/// The growth between two readings, from and to the initiator.
+/// Growth between two readings, from and to the initiator.
 pub(crate) type Delta = [Counters; 2];
 
-/// The result of reading the counters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Growth {
     pub(crate) delta: Delta,
-    /// The kernel's counters at the reading before, both directions. After somebody set them to
-    /// zero they are lower than ours.
+    /// Kernel counters of both directions at the previous reading; 0 for a counter reset since
+    /// then.
     pub(crate) before: Counters,
 }
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
 pub(crate) struct Flow {
-    /// The kernel's id, with a serial number above its 32 bits when two flows share it.
+    /// Kernel id in the low 32 bits; a serial number above it if two flows share the id.
     pub(crate) id: u64,
     pub(crate) orig: Tuple,
     pub(crate) reply: Tuple,
     pub(crate) up: Counters,
     pub(crate) down: Counters,
-    /// The counts when the kernel's counters were last set to zero, if they were, and packets that
-    /// the kernel never counted.
+    /// Offset of our sums from the kernel's counters: the sums at the last reset, plus traffic that
+    /// the kernel did not count.
     pub(crate) zeroed: Option<Box<Delta>>,
     pub(crate) offloaded_bytes: u64,
     /// Bits per second.
     pub(crate) up_bps: f32,
     pub(crate) down_bps: f32,
     pub(crate) born: Millis,
-    /// When the counters were read last.
+    /// When the counters were last read.
     pub(crate) counted: Millis,
-    /// When they were last seen to have grown.
+    /// When the counters were last seen to grow.
     pub(crate) active: Millis,
-    /// Since when nothing but the kernel keeps it from the flowtable.
+    /// When the flow became eligible for the flowtable.
     pub(crate) eligible: Millis,
     pub(crate) life: Vec<PathStep>,
     pub(crate) initiator: Number,
     pub(crate) responder: Number,
     pub(crate) src_name: Number,
     pub(crate) dst_name: Number,
-    /// Generation of the network in which the four above were looked up.
+    /// Network generation in which sides and names were looked up.
     pub(crate) generation: u64,
     pub(crate) status: Status,
-    /// Connection mark.
     pub(crate) mark: u32,
-    /// Low bits of the kernel's start time in ms, to distinguish connections; 0: unknown.
+    /// Low bits of the kernel's start time in ms, to distinguish connections; 0 if unknown.
     pub(crate) started: u32,
-    /// The dump or event batch it was last seen in.
+    /// Number of the current dump when a dump or an event last showed the flow.
     pub(crate) seen: u32,
     pub(crate) zone: u16,
     pub(crate) path: Path,
-    /// The best path besides inspection since the counters were read, if it was on any.
+    /// Best path other than inspection since the last reading; `None` if there was no other.
     pub(crate) carried: Option<Path>,
-    /// It was inspected at some time since the counters were read.
+    /// Inspected at some time since the last reading.
     pub(crate) inspected: bool,
     pub(crate) action: Action,
     pub(crate) inspection: InspectionStatus,
@@ -120,18 +116,18 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
-    /// Where more than its destination decides.
+    /// `None` if the destination alone decides the route.
     pub(crate) route: Option<Box<FlowRoute>>,
-    /// The best that a flowtable can do for packets from the initiator, the responder.
+    /// Best that a flowtable can do for packets from the initiator and from the responder.
     pub(crate) reach: [Reach; 2],
-    /// Packets that the stack has forwarded although the flow is offloaded, or may not be.
+    /// Counts of missed and encrypted packets; `None` if there were none.
     pub(crate) by_stack: Option<Box<ByStack>>,
     pub(crate) reading: Reading,
     pub(crate) offload: OffloadState,
     pub(crate) rules: Passed,
-    /// Bytes carried by eBPF since the rates were made, from and to the initiator.
+    /// Bytes forwarded by eBPF since the rates were computed, from and to the initiator.
     pub(crate) unrated: [u64; 2],
-    /// The sums that records have reported; none: there was no record yet.
+    /// Sums reported in records so far; `None` before the first record.
     pub(crate) reported: Option<Box<Reported>>,
 }
 
@@ -184,30 +180,31 @@ impl Flow {
         }
     }
 
-    /// The kernel's id.
     pub(crate) fn kernel_id(&self) -> u32 {
         #[expect(clippy::cast_possible_truncation, reason = "the serial number is above")]
         let id = self.id as u32;
         id
     }
 
-    /// Whether `entry` is this connection.
+    /// Returns whether `entry` belongs to this connection.
     pub(crate) fn is(&self, entry: &Entry) -> bool {
         self.kernel_id() == entry.id && self.zone == entry.zone && self.orig == entry.orig
     }
 
-    /// Addresses and ports as the initiator sends them. ICMP: id and type.
+    /// Returns the ends before NAT, as the initiator sees them. ICMP has id and type instead of
+    /// ports.
     pub(crate) fn near(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.orig;
         let dport = if self.is_icmp() { dport >> 8 } else { dport };
         Ends { src, sport, dst, dport }
     }
 
-    /// Addresses and ports as the other side sees them. ICMP: id and type.
+    /// Returns the ends after NAT, as the responder sees them. ICMP has id and type instead of
+    /// ports.
     pub(crate) fn far(&self) -> Ends {
         let Tuple { src, dst, sport, dport, .. } = self.reply;
         if self.is_icmp() {
-            // The id is in the same place both ways; the type of the answer is another one.
+            // ICMP replies have the id in the same field, but another type.
             return Ends { src: dst, sport, dst: src, dport: self.orig.dport >> 8 };
         }
         Ends { src: dst, sport: dport, dst: src, dport: sport }
@@ -217,30 +214,30 @@ impl Flow {
         matches!(self.orig.proto, ICMP | ICMPV6)
     }
 
-    /// Both directions.
+    /// Returns the sum of both directions.
     pub(crate) fn bytes(&self) -> u64 {
         self.up.bytes.saturating_add(self.down.bytes)
     }
 
-    /// The kernel's own count of packets, both directions, as rules read it.
+    /// Returns the kernel's packet count of both directions, as rules read it.
     pub(crate) fn kernel_packets(&self) -> u64 {
         let [up, down] = self.zeroed.as_deref().copied().unwrap_or_default();
         let shown = self.up.packets.saturating_add(self.down.packets);
         shown.saturating_sub(up.packets.saturating_add(down.packets))
     }
 
-    /// Both directions, bits per second.
+    /// Returns the sum of both directions in bits per second.
     pub(crate) fn bps(&self) -> f32 {
         self.up_bps + self.down_bps
     }
 
-    /// The best for each direction, by the flowtable of this engine or, with none, by a foreign one
-    /// whose devices are unknown.
+    /// Returns the best that each direction can reach. With the engine off, a flowtable belongs to
+    /// another program and its devices are unknown.
     pub(crate) fn reach_of(&self, engine: Engine) -> [Reach; 2] {
         if engine == Engine::Off { [Reach::Hardware; 2] } else { self.reach }
     }
 
-    /// The directions in hardware. Conntrack says that a driver has taken one at least.
+    /// Returns the directions in hardware. Conntrack shows only that a driver took at least one.
     pub(crate) fn hardware(&self, engine: Engine) -> HardwareDirection {
         if self.path != Path::Hardware {
             return HardwareDirection::None;
@@ -252,19 +249,17 @@ impl Flow {
         }
     }
 
-    /// Its packets are forwarded, not the router's own.
     pub(crate) fn forwarded(&self) -> bool {
         !self.local && !self.multicast
     }
 
-    /// All addresses of it.
     pub(crate) fn addresses(&self) -> [IpAddr; 4] {
         [self.orig.src, self.orig.dst, self.reply.src, self.reply.dst]
     }
 
-    /// Adopts the values of `entry` except the counters. An event may be older than the last dump,
-    /// and setting the offload bits causes none: only a dump (`whole`) or the end of the connection
-    /// clears them. An event without a mark need not mean that it is zero.
+    /// Adopts the values of `entry` except the counters. Only a dump (`whole`) or the end of the
+    /// connection clears the offload bits: an event may be older than the last dump, and setting
+    /// the bits sends no event. An event without a mark does not mean that the mark is zero.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
@@ -279,7 +274,7 @@ impl Flow {
         self.seq_adjust = entry.seq_adjust;
     }
 
-    /// Takes in counters without making a delta of them: they grew before we watched.
+    /// Adopts counters without a delta, because they grew before the flow was watched.
     pub(crate) fn baseline(&mut self, entry: &Entry, now: Millis) {
         self.counted = now;
         let zero = self.zeroed.as_deref().copied().unwrap_or_default();
@@ -291,8 +286,8 @@ impl Flow {
         }
     }
 
-    /// Whether `entry` is another connection with the same tuple and id. Counters that went
-    /// backwards alone do not say so: everybody may set them to zero, and re-inspection does.
+    /// Returns whether `entry` is a new connection with the same tuple and id. Lower counters alone
+    /// do not prove that, because re-inspection and other programs reset counters.
     pub(crate) fn restarted(&self, entry: &Entry) -> bool {
         let known = (self.started != 0).then_some(self.started);
         if let Some((known, new)) = known.zip(started(entry)) {
@@ -307,19 +302,19 @@ impl Flow {
         let zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let shrunk = backwards(entry.orig_counters, zero[0], self.up)
             || backwards(entry.reply_counters, zero[1], self.down);
-        // A connection does not forget an answer, nor go back to its handshake.
+        // A connection cannot lose its reply or return to its handshake.
         let fresh = matches!(entry.tcp_state, Some(TcpState::SynSent | TcpState::SynRecv));
         let old = self.status.has(Status::SEEN_REPLY);
         let older = self.tcp_state.is_some_and(|state| state >= TcpState::Established);
         shrunk && ((old && !entry.status.has(Status::SEEN_REPLY)) || (older && fresh))
     }
 
-    /// The kernel's counters are zero from now on; ours go on.
+    /// Records that the kernel's counters restart at zero; ours continue.
     pub(crate) fn set_to_zero(&mut self) {
         self.zeroed = Some(Box::new([self.up, self.down]));
     }
 
-    /// Reads the counters of `entry`. `last`: take them however soon after the reading before.
+    /// Reads the counters of `entry`; `last` reads them even shortly after the previous reading.
     pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Growth> {
         let read = [entry.orig_counters?, entry.reply_counters?];
         let gap = now - self.counted;
@@ -342,16 +337,16 @@ impl Flow {
         Some(growth)
     }
 
-    /// Adds the growth of the kernel's counters, also when they were set to zero meanwhile: then
-    /// they have shrunk, or not even that if they have outgrown their old value; growth between
-    /// the last reading and the zero is lost.
+    /// Adds the growth of the kernel's counters. A lower value means that a counter was reset;
+    /// growth between the last reading and the reset is lost, and a reset counter that exceeds its
+    /// old value again is not detected.
     fn grow(&mut self, read: Delta) -> Growth {
         let mut zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let known = zero;
         let mut shown = [self.up, self.down];
         let mut growth = Growth { delta: Delta::default(), before: Counters::default() };
         for i in 0..2 {
-            // Each number on its own: the kernel sets one after the other to zero.
+            // Check each number separately, because the kernel resets them one after the other.
             let (delta, before) = (&mut growth.delta[i], &mut growth.before);
             let grown = advance(&mut shown[i].bytes, &mut zero[i].bytes, read[i].bytes);
             (delta.bytes, before.bytes) = (grown.0, before.bytes.saturating_add(grown.1));
@@ -365,14 +360,14 @@ impl Flow {
         growth
     }
 
-    /// The counters have been read, and the path is known: a new account begins.
+    /// Starts a new accounting period, after the counters were read and credited to a path.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
         self.carried = (!self.inspected).then(|| self.counted_path());
     }
 
-    /// The path of packets that the kernel counts: it does not count those that eBPF carries, and
-    /// the last ones of an ended connection are slow.
+    /// Returns the path of packets that the kernel counts. It does not count packets forwarded by
+    /// eBPF, and the last packets of an ended connection are slow.
     fn counted_path(&self) -> Path {
         match self.path {
             Path::Ebpf | Path::Ended => Path::Slow,
@@ -380,12 +375,12 @@ impl Flow {
         }
     }
 
-    /// How long after it became eligible the last packet was seen; 0 while it is not.
+    /// Returns how long after becoming eligible the flow had its last packet; 0 if not eligible.
     pub(crate) fn active_for(&self) -> Millis {
         if waiting(self.reason) { self.active - self.eligible } else { 0 }
     }
 
-    /// Notes path and reason; true if they are new.
+    /// Sets path and reason; returns whether they are new.
     pub(crate) fn decide(&mut self, path: Path, reason: Option<Reason>, now: Millis) -> bool {
         if self.path == path && self.reason == reason && !self.life.is_empty() {
             return false;
@@ -420,8 +415,8 @@ fn sum(a: Counters, b: Counters) -> Counters {
     }
 }
 
-/// Adds to `shown` the growth of `read` since `zero`; growth, and the reading before. A smaller
-/// number means that the counter was set to zero.
+/// Adds the growth of `read` to `shown`; returns the growth and the previous reading. A lower
+/// `read` means that the counter was reset.
 fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     let mut before = shown.saturating_sub(*zero);
     if read < before {
@@ -432,19 +427,19 @@ fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     (grown, before)
 }
 
-/// Low bits of the kernel's start time in ms; `None`: it does not keep it.
+/// Returns the low bits of the kernel's start time in ms; `None` if the kernel has no timestamp.
 fn started(entry: &Entry) -> Option<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "49 days apart differ in the rest")]
     let low = entry.start_ns.map(|ns| (ns / 1_000_000) as u32);
     low.filter(|low| *low != 0)
 }
 
-/// Whether only the kernel keeps a flow with this reason from the flowtable.
+/// Returns whether only the kernel's decision keeps a flow with this reason off the flowtable.
 fn waiting(reason: Option<Reason>) -> bool {
     matches!(reason, Some(Reason::Pending | Reason::NotTaken))
 }
 
-/// The new rate in bits per second.
+/// Returns the new rate in bits per second.
 fn rate(grown: u64, gap: Millis, before: f32, silent: bool) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "seven digits are plenty for a rate")]
     match (grown, silent) {

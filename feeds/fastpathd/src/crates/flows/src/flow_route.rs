@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How a flow is routed where more than its destination decides, and the mark with which that was
-//! asked. Most flows have none of this.
+//! Route of a flow that depends on more than its destination. Most flows have none.
 
 use model::{NextHop, Routing};
 
-/// How a flow is routed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowRoute {
     pub(crate) routing: Routing,
-    /// The connection's mark when this was asked.
+    /// Connection mark at the time of the lookup.
     pub(crate) mark: u32,
-    /// It is among the flows that wait for the kernel's answer.
+    /// The flow is queued for a kernel route lookup.
     pub(crate) waits: bool,
 }
 
 impl FlowRoute {
-    /// None for a flow that is routed by its destination.
+    /// Returns `None` for a flow that is routed by its destination.
     pub(crate) fn new(routing: Routing, mark: u32) -> Option<Box<Self>> {
         match routing {
             Routing::Destination => None,
@@ -25,7 +23,7 @@ impl FlowRoute {
         }
     }
 
-    /// Whether the kernel has been asked, and an answer is to come.
+    /// Returns whether an answer of the kernel is pending.
     pub(crate) fn is_open(&self) -> bool {
         match self.routing {
             Routing::Asked

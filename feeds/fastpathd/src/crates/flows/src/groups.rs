@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows summed up by host, service, VLAN or path: columns of a group, which hosts are inside
-//! (their zone does not lead to the Internet), and the order of groups.
+//! Sums flows by host, service, VLAN or path, and compares the groups.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
@@ -17,7 +16,6 @@ use crate::query::{Group, Sort};
 use crate::rows::whole;
 use crate::table::FlowTable;
 
-/// The columns of a group.
 pub(crate) const COLS: &[&str] =
     &["key", "name", "flows", "offloaded", "bytes", "up_bps", "down_bps", "ratio"];
 
@@ -29,10 +27,9 @@ pub(crate) enum GroupKey {
     Path(Path),
 }
 
-/// The sums of the flows of a group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
-    /// Host name of a host, a side of a VLAN.
+    /// Number of a host name or, for a VLAN, of a side.
     name: Number,
     flows: u64,
     offloaded: u64,
@@ -43,7 +40,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a flow; `turned`: seen from the responder.
+    /// Adds a flow; `turned` swaps the directions, as seen from the responder.
     fn add(&mut self, flow: &Flow, name: Number, turned: bool) {
         if self.name == 0 {
             self.name = name;
@@ -67,10 +64,8 @@ impl Sum {
     }
 }
 
-/// A group and its sums.
 pub(crate) type Line = (GroupKey, Sum);
 
-/// Sums of groups.
 #[derive(Debug)]
 pub(crate) struct Sums<'a> {
     table: &'a FlowTable,
@@ -121,20 +116,20 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// The groups in no order.
+    /// Returns the groups unsorted.
     pub(crate) fn into_list(self) -> Vec<Line> {
         self.lines.into_iter().collect()
     }
 }
 
-/// Which ends of a flow are hosts behind the router: initiator, responder. Without zones the
-/// initiator is taken for the inside.
+/// Returns whether initiator and responder are hosts behind the router. An initiator without a zone
+/// counts as inside unless the responder is inside.
 pub(crate) fn inside_ends(initiator: Option<&Side>, responder: Option<&Side>) -> [bool; 2] {
     let responder = inside(responder) == Some(true);
     [inside(initiator).unwrap_or(!responder), responder]
 }
 
-/// Whether a side is behind the router, by its firewall zone; `None`: no zone.
+/// Returns whether a side is behind the router by its firewall zone; `None` without a zone.
 fn inside(side: Option<&Side>) -> Option<bool> {
     let side = side?;
     (!side.zone.is_empty()).then_some(!side.outer)
@@ -145,7 +140,7 @@ fn service(flow: &Flow) -> GroupKey {
     GroupKey::Service(flow.orig.proto, port)
 }
 
-/// How groups compare in a column, ascending; `None` when it is one of flows.
+/// Returns the ascending comparison of groups by a column; `None` for a column of flows.
 pub(crate) fn comparison(sort: Sort) -> Option<fn(&FlowTable, &Line, &Line) -> Ordering> {
     Some(match sort {
         Sort::Key => |_, a: &Line, b: &Line| a.0.cmp(&b.0),
@@ -173,7 +168,7 @@ fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
     }
 }
 
-/// A group as the row of `top`.
+/// Converts a group to a row of `top`.
 pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
     let (key, sum) = line;
     TopRow {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The handshake between flow table and eBPF engine, one state machine for each flow: installation,
-//! window tracking off, confirmation by conntrack, start, refusal, when a refused flow is requested
-//! again. Also which version of the firewall's rules a flow has passed.
+//! Handshake between flow table and eBPF engine, one state machine per flow, and the version of the
+//! firewall rules that a flow has passed. See `docs/design/offload-handshake.md`.
 //!
-//! `docs/design/offload-handshake.md` draws it. Nothing here knows of the table or the engine:
-//! an event goes in, the next state and at most one action come out.
+//! Pure: an event goes in; the next state and at most one action come out.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 use model::Connection;
@@ -14,64 +12,73 @@ use crate::path::Reason;
 /// Requests of the flow table to the eBPF engine and to conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadRequest {
-    /// Install the entries of this connection, which wait, and report the outcome with
+    /// Install inactive entries for this connection, and report the outcome with
     /// [`installed`](crate::FlowTable::installed).
     Install(Connection),
     /// Disable conntrack's TCP window tracking for this connection, look it up after all packets
-    /// that met no entry, and report the outcome with [`confirmed`](crate::FlowTable::confirmed).
-    /// With window tracking on, conntrack would take packets for invalid that acknowledge what the
-    /// programs have carried.
+    /// that missed the entries, and report the outcome with
+    /// [`confirmed`](crate::FlowTable::confirmed). Window tracking would reject packets that
+    /// acknowledge data forwarded by eBPF.
     Confirm(Connection),
-    /// Let the entries of this flow carry packets.
+    /// Let the entries of this flow forward packets.
     Start(u64),
     /// Remove the entries of this flow.
     Remove(u64),
-    /// The rules may have changed since packets of this connection passed them. Clear the mark's
-    /// bits that say so, and report it with [`mark_cleared`](crate::FlowTable::mark_cleared) or
+    /// Clear the `passed` bits in the mark of this connection, because the rules may have changed
+    /// since, and report with [`mark_cleared`](crate::FlowTable::mark_cleared) or
     /// [`mark_kept`](crate::FlowTable::mark_kept).
     ClearMark(Connection),
 }
 
 /// State of a flow in the handshake.
+///
+/// ```text
+/// Idle ---Eligible---> Requested ---Installed---> Confirming ---Confirmed---> Carried
+///  ^                       | Rejected                | Unconfirmed
+///  |                       v                         v
+///  +---NetworkChanged--- Refused <-------------------+
+///  +---Active----------- Refused (table full, not taken)
+/// ```
+/// `Ineligible` leads to `Idle` from every state. `Removed` leads to `Idle` or, with a reason, to
+/// `Refused`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OffloadState {
-    /// The engine has not been asked to carry it.
+    /// The engine has no request for this flow.
     #[default]
     Idle,
-    /// The engine has been asked to install its entries.
+    /// The engine was asked to install the entries.
     Requested,
-    /// Its entries are installed and wait; conntrack has been asked for the connection.
+    /// The entries are installed but inactive; conntrack was asked for the connection.
     Confirming,
-    /// Its entries carry packets.
+    /// The entries forward packets.
     Carried,
-    /// It cannot be carried, for this reason.
+    /// The flow cannot be offloaded, for this reason.
     Refused(Reason),
 }
 
 /// Events of a flow in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Nothing keeps the flow from being carried, and its packets have passed the rules.
+    /// Nothing prevents offloading, and the flow's packets have passed the rules.
     Eligible,
-    /// Something keeps it from being carried, or it has ended.
+    /// The flow must not be offloaded, or it has ended.
     Ineligible,
     /// The engine has installed the entries.
     Installed,
-    /// Conntrack has shown the connection as established since then.
+    /// Conntrack reported the connection as established after the installation.
     Confirmed,
-    /// Conntrack has not, or window tracking could not be disabled.
+    /// Conntrack did not confirm, or window tracking could not be disabled.
     Unconfirmed,
-    /// The engine refused.
+    /// The engine refused to install the entries.
     Rejected(Reason),
-    /// The engine removed the entries by itself. Without a reason the flow may be requested again.
+    /// The engine removed the entries on its own. Without a reason the flow may be requested again.
     Removed(Option<Reason>),
-    /// The network has changed: a reason to refuse may no longer hold.
+    /// The network changed, so the reason of a refusal may no longer hold.
     NetworkChanged,
-    /// Packets arrived on another path.
+    /// Packets of the flow took another path.
     Active,
 }
 
-/// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OffloadAction {
     Install,
@@ -92,7 +99,7 @@ impl OffloadAction {
 }
 
 impl OffloadState {
-    /// The state after `event`, and the action to take.
+    /// Returns the state after `event` and the action to take.
     pub(crate) fn step(self, event: Event) -> (Self, Option<OffloadAction>) {
         match event {
             Event::Eligible if self == Self::Idle => {
@@ -119,13 +126,14 @@ impl OffloadState {
                 Self::Refused(_) => (Self::Idle, None),
                 Self::Idle | Self::Requested | Self::Confirming | Self::Carried => (self, None),
             },
-            // The table may have room, and conntrack may answer, as long as the flow sends.
+            // Retry while the flow sends: the table may have free entries, and conntrack may
+            // answer.
             Event::Active
                 if matches!(self, Self::Refused(Reason::TableFull | Reason::NotTaken)) =>
             {
                 (Self::Idle, None)
             }
-            // The outcome of a request that has been dropped since, or packets of another flow.
+            // Stale outcomes of a withdrawn request, and events that change nothing in this state.
             Event::Eligible
             | Event::Installed
             | Event::Rejected(_)
@@ -135,7 +143,7 @@ impl OffloadState {
         }
     }
 
-    /// Whether it is requested or carried.
+    /// Returns whether the flow is requested or offloaded.
     pub(crate) fn is_active(self) -> bool {
         match self {
             Self::Requested | Self::Confirming | Self::Carried => true,
@@ -144,40 +152,38 @@ impl OffloadState {
     }
 }
 
-/// A version of the firewall's rules: a later one has a higher number.
+/// Version of the firewall rules; later versions have higher numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RulesVersion(u64);
 
 impl RulesVersion {
     const FIRST: Self = Self(1);
-    /// Older than any.
+    /// Older than any real version.
     const UNKNOWN: Self = Self(0);
 }
 
-/// Where a reading of conntrack began: after so many marks were known to be cleared. The others may
-/// be from before.
+/// Number of marks known to be cleared when a reading of conntrack began. The reading may still
+/// show the old value of marks cleared later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadingStart(u64);
 
-/// Versions of the firewall's rules. A flow is installed only after its packets have passed the
-/// rules in force in both directions, as bits of its mark show.
+/// Versions of the firewall rules. A flow is installed only after its packets have passed the rules
+/// in force in both directions, as the bits of its mark show.
 ///
-/// Conntrack is read by several sockets, and changed by another one: a mark that was read before a
-/// change may be passed in after the change was reported. So each permission has to be later than
-/// the rules: the mark of a new connection counts for the rules whose predecessors' events have all
-/// been read, a mark that was cleared counts for the rules for which it was cleared, and only as a
-/// reading shows it that began afterwards.
+/// Several sockets read conntrack and another one changes it, so a mark read before a change may
+/// arrive after the change was reported. Therefore the mark of a new connection counts for the
+/// newest rules with no older events left to read. A cleared mark counts for the rules it was
+/// cleared for, and only in readings that began afterwards.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Those in force.
     current: RulesVersion,
-    /// The oldest that are good enough for flows that are carried.
+    /// Oldest version that offloaded flows must have passed.
     carried: RulesVersion,
-    /// Those that flows of the first dump have passed.
+    /// Version that flows of the first dump have passed.
     at_start: RulesVersion,
-    /// All events from before these were in force have been read.
+    /// All events from before this version have been read.
     events: RulesVersion,
-    /// How many marks are known to be cleared.
+    /// Number of marks known to be cleared.
     cleared: ReadingStart,
 }
 
@@ -195,7 +201,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The rules have changed. `carried`: flows that are carried have to pass them too.
+    /// Starts a new version; `carried` requires offloaded flows to pass it, too.
     pub(crate) fn change(&mut self, carried: bool) {
         self.current.0 += 1;
         if carried {
@@ -203,56 +209,56 @@ impl Rules {
         }
     }
 
-    /// The rules are those that the previous daemon saw.
+    /// Records that the rules are the ones that the previous daemon saw.
     pub(crate) fn unchanged_at_start(&mut self) {
         self.at_start = self.current;
     }
 
-    /// Those in force.
     pub(crate) fn current(&self) -> RulesVersion {
         self.current
     }
 
-    /// Those in force, if events from before them may still be passed in.
+    /// Returns the version in force while events from before it may still arrive.
     pub(crate) fn without_events(&self) -> Option<RulesVersion> {
         (self.events < self.current).then_some(self.current)
     }
 
-    /// Events that are passed in from now on are from these rules or later ones.
+    /// Records that all further events are from this version or a later one.
     pub(crate) fn events_read(&mut self, version: RulesVersion) {
         self.events = self.events.max(version);
     }
 
-    /// The start of a reading of conntrack that begins now.
+    /// Returns the start of a reading of conntrack that begins now.
     pub(crate) fn reading_start(&self) -> ReadingStart {
         self.cleared
     }
 
-    /// The rules that the mark of a new connection stands for.
+    /// Returns the rules that the mark of a new connection stands for.
     pub(crate) fn of_new(&self) -> Passed {
         Passed { mark: self.events, ..Passed::default() }
     }
 
-    /// The rules that the mark of a connection found in the first dump stands for.
+    /// Returns the rules that the mark of a connection in the first dump stands for.
     pub(crate) fn of_first_dump(&self) -> Passed {
         Passed { mark: self.at_start, ..Passed::default() }
     }
 }
 
-/// Which rules a flow has passed.
+/// Rules that a flow has passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
-    /// The rules that its mark stands for.
+    /// Version that the mark stands for.
     mark: RulesVersion,
-    /// The rules for which its mark was last to be cleared.
+    /// Version for which clearing the mark was last requested.
     asked: RulesVersion,
-    /// Readings that began before this may show its mark as it was before it was cleared.
+    /// Readings that began before this may show the mark before it was cleared.
     since: ReadingStart,
 }
 
 impl Passed {
-    /// Whether the flow has passed the rules in force. `marked`: its mark has the bits of both
-    /// directions. A carried flow needs no mark: its packets do not meet the rules that set it.
+    /// Returns whether the flow has passed the rules in force. `marked`: the mark has the bits of
+    /// both directions. An offloaded flow needs no mark, because its packets bypass the rules that
+    /// set it.
     pub(crate) fn holds(self, rules: &Rules, state: OffloadState, marked: bool) -> bool {
         match state {
             OffloadState::Carried => self.mark >= rules.carried,
@@ -263,7 +269,7 @@ impl Passed {
         }
     }
 
-    /// Whether the mark has to be cleared because it stands for older rules: true once for each
+    /// Returns whether the mark must be cleared because it stands for older rules; true once per
     /// version.
     pub(crate) fn outdated(&mut self, rules: &Rules) -> bool {
         let due = self.mark < rules.current && self.asked < rules.current;
@@ -273,27 +279,26 @@ impl Passed {
         due
     }
 
-    /// The mark has been cleared, after these rules came into force: from now on it stands for
-    /// them.
+    /// Records that the mark was cleared after `version` came into force and now stands for it.
     pub(crate) fn cleared(&mut self, version: RulesVersion, rules: &mut Rules) {
         rules.cleared.0 += 1;
         self.since = rules.cleared;
         self.mark = self.mark.max(version);
     }
 
-    /// The connection is new: its mark stands for the rules of its first event, and readings that
-    /// began before this may show another connection.
+    /// Starts a new connection: its mark stands for the rules of its first event, and earlier
+    /// readings may show the previous connection.
     pub(crate) fn begin(&mut self, rules: &mut Rules) {
         rules.cleared.0 += 1;
         *self = Self { since: rules.cleared, ..rules.of_new() };
     }
 
-    /// The mark could not be cleared: it may be asked for again.
+    /// Allows another request, because the mark could not be cleared.
     pub(crate) fn kept(&mut self) {
         self.asked = self.mark;
     }
 
-    /// Whether a reading that began there shows the mark as it is since it was last cleared.
+    /// Returns whether a reading with this start shows the mark as last cleared.
     pub(crate) fn is_shown_by(self, start: ReadingStart) -> bool {
         start >= self.since
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every state with every event: one row a step.
+//! Tests every state with every event.
 
 use ctnetlink::Tuple;
 
@@ -22,13 +22,13 @@ fn steps(event: Event, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
     }
 }
 
-/// A row in which no action follows.
+/// Returns a row without actions.
 fn quiet(states: [OffloadState; 6]) -> [(OffloadState, Option<OffloadAction>); 6] {
     states.map(|state| (state, None))
 }
 
 #[test]
-fn every_step_of_every_state() {
+fn each_state_handles_every_event() {
     let same = quiet(STATES);
     let with = |at: usize, step| {
         let mut row = same;
@@ -58,7 +58,7 @@ fn a_connection_that_conntrack_did_not_confirm_is_requested_again() {
 }
 
 #[test]
-fn a_request_names_the_connection_and_a_removal_its_number() {
+fn requests_have_the_connection_or_its_id() {
     let address = "192.0.2.1".parse().unwrap();
     let tuple = Tuple { src: address, dst: address, proto: 6, sport: 1, dport: 2 };
     let connection = Connection { id: 7, zone: 3, orig: tuple, reply: tuple };
@@ -73,7 +73,7 @@ fn a_request_names_the_connection_and_a_removal_its_number() {
 }
 
 #[test]
-fn a_mark_stands_for_the_rules_it_was_set_by() {
+fn a_mark_counts_only_for_the_rules_that_set_it() {
     let mut rules = Rules::default();
     let mut passed = rules.of_new();
     assert!(passed.holds(&rules, Idle, true) && !passed.holds(&rules, Idle, false));

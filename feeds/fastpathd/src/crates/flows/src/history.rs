@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Time series kept in rings: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
+//! Time series in rings: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,6 @@ use crate::path::Path;
 use crate::time::Millis;
 
 config::named! {
-    /// The quantity of a series.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Series {
@@ -24,19 +23,18 @@ config::named! {
     }
 }
 
-/// The request of `history`.
+/// Request of `history`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// The quantity.
     pub series: Series,
-    /// Seconds a sample stands for: 1, 10 or 60.
+    /// Seconds per sample: 1, 10 or 60.
     pub step_s: u32,
-    /// Only samples after this Unix ms.
+    /// Selects samples after this time, Unix ms.
     pub from_ms: u64,
 }
 
 impl HistoryQuery {
-    /// Reads the request of `history`: an object or null.
+    /// Parses the request of `history`, an object or null.
     ///
     /// # Errors
     /// Names the field that is unknown, of the wrong type or out of range, and its value.
@@ -56,26 +54,25 @@ impl HistoryQuery {
     }
 }
 
-/// The reply of `history`.
+/// Reply of `history`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct History {
-    /// The counters.
     pub series: Series,
-    /// Seconds a sample stands for.
+    /// Seconds per sample.
     pub step_s: u32,
-    /// Names of the fields of a row.
+    /// Column names of a row.
     pub cols: [&'static str; 6],
     /// Oldest first: Unix ms of the sample's end, then a value for each path.
     pub rows: Vec<[u64; 6]>,
 }
 
-/// Samples of one step, oldest first.
+/// Samples of one step size, oldest first.
 #[derive(Debug)]
 struct Ring {
     step: Millis,
     most: usize,
     samples: VecDeque<Sample>,
-    /// Sums of the step under way.
+    /// Sums of the current step.
     open: Open,
 }
 
@@ -99,7 +96,7 @@ impl Ring {
         Self { step, most, samples: VecDeque::new(), open: Open::default() }
     }
 
-    /// Adds to the step under way, after closing the one before: a sample is the mean of its step.
+    /// Adds values to the current step. A new step closes the previous one as a sample, its mean.
     fn push(&mut self, now: Millis, rate: &ByPath<f64>, flows: &ByPath<u64>) {
         let index = now.div_euclid(self.step);
         if self.open.count > 0 && self.open.index != index {
@@ -130,7 +127,6 @@ impl Open {
     }
 }
 
-/// The three rings.
 #[derive(Debug)]
 pub(crate) struct Rings([Ring; 3]);
 
@@ -147,7 +143,7 @@ impl Rings {
         }
     }
 
-    /// Answers `query`; `unix_ms` turns the monotonic clock into Unix ms.
+    /// Answers `query`; `unix_ms` converts the monotonic clock to Unix ms.
     pub(crate) fn answer(&self, query: &HistoryQuery, unix_ms: impl Fn(Millis) -> u64) -> History {
         let step = Millis::from(query.step_s) * 1000;
         let samples = self.0.iter().find(|ring| ring.step == step).map(|ring| &ring.samples);

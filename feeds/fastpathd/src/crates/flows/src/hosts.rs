@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Bytes of the busiest hosts behind the router, for metrics: a bounded number of series and one
-//! for all others. Which hosts have a series of their own follows their bytes of about the last
-//! hour, and is decided once a minute.
+//! for all other hosts, ranked once a minute by their bytes of about the last hour.
 //!
-//! A byte is counted in one series and stays there: a host that gets a series starts at 0, and its
-//! earlier bytes stay with the others. So no series ever decreases, and the growth of all of them
-//! is the growth of the traffic.
+//! Each byte stays in the series that counted it: a new series starts at 0, and the host's earlier
+//! bytes stay with the others. So series never decrease, and together grow by the traffic.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -14,35 +12,32 @@ use hashbrown::HashMap;
 
 use crate::time::Millis;
 
-/// Hosts with a series of their own, unless the configuration says otherwise.
+/// Default number of hosts with their own series.
 const NAMED: usize = 20;
-/// Hosts that are compared: further ones wait until idle ones are forgotten. Less than 200 kB.
+/// Maximum hosts compared, less than 200 kB. Further hosts wait until idle ones are removed.
 const KNOWN: usize = 3500;
-/// Pause between two decisions.
+/// Interval of the ranking.
 const RANKED_MS: Millis = 60_000;
-/// The part of a host's bytes that no longer counts after each: half of them after 44 minutes.
+/// Each ranking discounts one in this many of a host's bytes: half of them after 44 minutes.
 const FADES: u64 = 64;
-/// A host with fewer bytes is forgotten.
+/// A host without a series is removed below this many recent bytes.
 const IDLE: u64 = 64 * 1024;
 
-/// Bytes of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTraffic {
-    /// Its address.
     pub address: IpAddr,
-    /// Sent and received since it has a series.
+    /// Sent and received since the host got its series.
     pub bytes: [u64; 2],
 }
 
 #[derive(Debug, Default)]
 struct Host {
-    /// Bytes of about the last hour.
+    /// Decaying sum of bytes, about the last hour.
     lately: u64,
-    /// Its series.
+    /// Index into `Hosts::series`.
     series: Option<usize>,
 }
 
-/// The hosts behind the router.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     most: usize,
@@ -79,7 +74,7 @@ impl Hosts {
         }
     }
 
-    /// So many hosts have a series of their own.
+    /// Sets how many hosts have their own series.
     pub(crate) fn limit(&mut self, most: usize) {
         if self.most != most {
             self.most = most;
@@ -87,7 +82,7 @@ impl Hosts {
         }
     }
 
-    /// Once a second.
+    /// Called once a second.
     pub(crate) fn second(&mut self, now: Millis) {
         if now - self.ranked >= RANKED_MS {
             self.ranked = now;
@@ -98,8 +93,8 @@ impl Hosts {
         }
     }
 
-    /// Gives the busiest hosts a series. One that has a series keeps it until another one has a
-    /// quarter more bytes: a new series every minute would be of no use.
+    /// Gives the busiest hosts a series. A host keeps its series until another one has a quarter
+    /// more bytes, which avoids new series every minute.
     fn rank(&mut self) {
         let mut order: Vec<(u64, IpAddr)> = self.known.iter().map(rating).collect();
         order.sort_unstable_by_key(|(rating, address)| (Reverse(*rating), *address));
@@ -114,7 +109,7 @@ impl Hosts {
             series.push(kept.unwrap_or(HostTraffic { address: *address, bytes: [0; 2] }));
         }
         self.series = series;
-        // A quarter of the places is for hosts that are new by the next time.
+        // Reserve a quarter of the entries for hosts that are new by the next ranking.
         let kept = (KNOWN / 4 * 3).saturating_sub(named.len());
         for (at, (rating, address)) in rest.iter().enumerate() {
             if at >= kept || *rating < IDLE || self.most == 0 {
@@ -125,12 +120,12 @@ impl Hosts {
         }
     }
 
-    /// Those with a series of their own.
+    /// Returns the hosts with their own series.
     pub(crate) fn named(&self) -> &[HostTraffic] {
         &self.series
     }
 
-    /// Bytes that all others have sent and received.
+    /// Returns the bytes that all other hosts have sent and received.
     pub(crate) fn others(&self) -> [u64; 2] {
         self.others
     }

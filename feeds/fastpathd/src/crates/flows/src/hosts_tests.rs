@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which hosts have a series, and that no byte is lost or counted twice.
+//! Tests which hosts have a series, and that each byte is counted once.
 
 use std::net::Ipv4Addr;
 
@@ -21,7 +21,7 @@ fn minutes(hosts: &mut Hosts, from: Millis, number: Millis) {
     }
 }
 
-/// The growth of all series and of the others between two states.
+/// Returns the growth of all series and of the others since an earlier state.
 fn growth(before: &[HostTraffic], hosts: &Hosts, others: [u64; 2]) -> u64 {
     let sum = |bytes: [u64; 2]| bytes[0] + bytes[1];
     let of = |now: &HostTraffic| {
@@ -57,7 +57,7 @@ fn a_busier_host_replaces_an_idle_one() {
     hosts.add(host(1), [0, 1]);
     minutes(&mut hosts, 2, 1);
     assert_eq!(named(&hosts), [host(1), host(3)]);
-    // Its earlier bytes stay with the others.
+    // The host's earlier bytes stay with the others.
     assert_eq!(hosts.others(), [0, 2_100_000]);
     let new = hosts.named().iter().find(|series| series.address == host(3)).unwrap();
     assert_eq!(new.bytes, [0; 2]);
@@ -86,7 +86,7 @@ fn every_byte_is_counted_in_one_series_and_stays_there() {
 }
 
 #[test]
-fn many_hosts_are_bounded_and_idle_ones_forgotten() {
+fn hosts_are_bounded_and_idle_ones_evicted() {
     let mut hosts = Hosts::default();
     for number in 0..100_000 {
         hosts.add(host(number), [0, 1000]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection as it affects flows: which connections go to Suricata (policies in order, exempt
-//! networks, default action), and a flow's inspection status from its mark. The nftables rules for
-//! it are in crate `ruleset`, `rules/inspect.rs`.
+//! Decides which connections go to Suricata, and derives a flow's inspection status from its mark.
+//! The matching nftables rules are in crate `ruleset`, `rules/inspect.rs`.
 
 use std::net::IpAddr;
 
@@ -11,31 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Side;
 
-/// The inspection in force. The default inspects nothing.
+/// Inspection in force. The default inspects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InspectionState {
-    /// Action for packets to inspect; none: no rule matches our marks.
+    /// Action for packets to inspect; `None` if no rule matches our marks.
     pub gate: Option<Gate>,
-    /// Bit of the connection mark: bypassed by Suricata.
+    /// Bit of the connection mark: Suricata bypassed the connection.
     pub bypass: u32,
     /// Bit of the connection mark: the budget is spent.
     pub spent: u32,
-    /// The first entry that matches applies.
+    /// The first match applies.
     pub policies: Vec<DevicePolicy>,
-    /// Action for connections that no entry matches.
+    /// Action for connections without a matching policy.
     pub default: Action,
     /// Networks that are never inspected, on either end, regardless of the policy.
     pub exempt: Vec<Network>,
-    /// Bytes of a connection, both directions, after which inspection ends; 0: no limit.
+    /// Bytes of both directions after which inspection ends; 0 for no limit.
     pub budget_bytes: u64,
-    /// Packets of a connection, likewise.
+    /// Packets of both directions after which inspection ends; 0 for no limit.
     pub budget_packets: u64,
 }
 
 impl InspectionState {
-    /// Action of the policy for a connection between these devices. `ends`: their addresses at the
-    /// forward hook, after destination and before source NAT. An end without a route has no device:
-    /// only entries for any device match.
+    /// Returns the policy's action for a connection between these devices. `ends` are the addresses
+    /// at the forward hook, after destination and before source NAT. A side without a route has no
+    /// device, so only policies for any device match.
     #[must_use]
     pub fn action(
         &self,
@@ -54,8 +53,8 @@ impl InspectionState {
         line.map_or(self.default, |policy| policy.action)
     }
 
-    /// Inspection state of a connection, from the action of the policy, its mark and whether a
-    /// flowtable carries its packets past our rules.
+    /// Returns the inspection status from the policy's action, the mark, and whether a flowtable
+    /// forwards the packets past our rules.
     #[must_use]
     pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> InspectionStatus {
         let Some(gate) = self.gate else { return InspectionStatus::None };
@@ -76,31 +75,29 @@ impl InspectionState {
 }
 
 config::named! {
-    /// Inspection state of a flow.
     #[derive(Default, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum InspectionStatus {
-        /// Not to be inspected.
+        /// The policy does not inspect the flow.
         #[default]
         None = "none",
-        /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
+        /// Packets wait for Suricata's verdict until the flow is bypassed or its budget is spent.
         Inspecting = "inspecting",
-        /// Its packets wait for Suricata's verdict until its end.
+        /// Packets wait for Suricata's verdict until the flow ends.
         Always = "always",
-        /// Ended: bypassed by Suricata.
+        /// Inspection ended: Suricata bypassed the flow.
         Bypassed = "bypassed",
-        /// Ended: the budget is spent.
+        /// Inspection ended: the budget is spent.
         Spent = "spent",
-        /// Should be inspected, but is not: Suricata is not running, or another flowtable
-        /// carries it.
+        /// Should be inspected, but Suricata is not running or another flowtable offloads the flow.
         Uninspected = "uninspected",
-        /// Should be inspected; its packets are dropped until Suricata runs again.
+        /// Should be inspected; packets are dropped until Suricata runs again.
         Stopped = "stopped",
     }
 }
 
 impl InspectionStatus {
-    /// Whether it was inspected and no longer is.
+    /// Returns whether inspection has ended.
     #[must_use]
     pub const fn over(self) -> bool {
         matches!(self, Self::Bypassed | Self::Spent)

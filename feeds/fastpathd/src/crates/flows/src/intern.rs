@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Interned values (sides and host names of flows): each is stored once and referred to by a number
-//! of 32 bits.
+//! Interns sides and host names of flows: each value is stored once and has a 32-bit number.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Number of an interned value; 0: not set.
+/// Number of an interned value; 0 if not set.
 pub(crate) type Number = u32;
 
-/// A list of distinct values.
 #[derive(Debug)]
 pub(crate) struct Interner<T> {
     values: Vec<T>,
@@ -23,7 +21,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Clone + Eq + Hash> Interner<T> {
-    /// The number of `value`, new or known.
+    /// Returns the number of `value`, which is added if it is new.
     pub(crate) fn number(&mut self, value: T) -> Number {
         if let Some(number) = self.numbers.get(&value) {
             return *number;
@@ -34,7 +32,7 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         number
     }
 
-    /// The number of `value` if it is known, 0 otherwise.
+    /// Returns the number of `value`, or 0 if it is unknown.
     pub(crate) fn find<Q>(&self, value: &Q) -> Number
     where
         T: Borrow<Q>,
@@ -43,12 +41,12 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         self.numbers.get(value).copied().unwrap_or(0)
     }
 
-    /// The value with this number; `None` for 0.
+    /// Returns the value with this number; `None` for 0.
     pub(crate) fn get(&self, number: Number) -> Option<&T> {
         self.values.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 
-    /// All values; the first has number 1.
+    /// Returns all values; the first has number 1.
     pub(crate) fn values(&self) -> &[T] {
         &self.values
     }

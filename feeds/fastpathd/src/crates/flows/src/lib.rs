@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The flow table: merges conntrack dumps and events, computes rates, decides path and reason,
-//! answers queries and keeps history. No I/O; the clock and the network come in as parameters.
+//! Flow table: merges conntrack dumps and events, computes rates, decides path and reason, answers
+//! queries and keeps history. No I/O; the clock and the network are parameters.
 
 mod accounts;
 mod ends;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the filter of a query to flows: path, reason, inspection, protocol, VLAN, zone, host,
-//! family, forwarded or local, and search terms. Strings are compared once each, flows by number.
-//! How a term matches addresses and ports: `text.rs`.
+//! Applies the filter of a query to flows. Strings are compared once per query; flows are then
+//! matched by number. `text.rs` matches terms with addresses and ports.
 
 use std::net::IpAddr;
 
@@ -14,7 +13,7 @@ use crate::query::Filter;
 use crate::table::FlowTable;
 use crate::text::Numbers;
 
-/// True or false for each number of an [`Interner`], false for 0.
+/// One boolean per number of an [`Interner`]; false for 0.
 #[derive(Debug)]
 struct Marks(Vec<bool>);
 
@@ -31,7 +30,6 @@ impl Marks {
     }
 }
 
-/// A prepared filter.
 #[derive(Debug)]
 pub(crate) struct Matcher {
     paths: Option<u32>,
@@ -45,7 +43,7 @@ pub(crate) struct Matcher {
     words: Vec<Word>,
 }
 
-/// A prepared word of the text.
+/// Search term, compared with all interned values in advance.
 #[derive(Debug)]
 struct Word {
     numbers: Option<Numbers>,
@@ -61,7 +59,7 @@ impl Matcher {
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
         };
         let words = filter.text.split_whitespace().map(|word| Word::new(word, table));
-        // Terms that no address or port can contain are cheap: they go first.
+        // Terms that cannot match an address or port are cheap, so check them first.
         let (mut words, dear): (Vec<Word>, Vec<Word>) =
             words.partition(|word| word.numbers.is_none());
         words.extend(dear);
@@ -94,7 +92,7 @@ impl Matcher {
     }
 }
 
-/// The sides in the wanted VLAN and zone; both have to hold on one side.
+/// Returns the sides in the wanted VLAN and zone; one side must match both.
 fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
     let wanted = filter.vlan.is_some() || filter.zone.is_some();
     let holds = |side: &Side| {

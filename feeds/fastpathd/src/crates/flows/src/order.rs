@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sort key of a flow for each column, as a number; only the page asked for is sorted. The order of
-//! groups is in `groups.rs`.
+//! Sort keys of flows, as numbers. Only the requested page is sorted; `groups.rs` sorts groups.
 
 use std::net::IpAddr;
 
@@ -11,10 +10,10 @@ use crate::query::Sort;
 use crate::table::FlowTable;
 use crate::time::Now;
 
-/// A number that orders flows, and the flow: kernel id against ties, position in the table.
+/// Number that orders flows, kernel id against ties, position in the table.
 pub(crate) type SortKey = (u128, u32, u32);
 
-/// Sorts `keys[offset..offset + limit]` as if everything had been sorted, and returns it.
+/// Returns `keys[offset..offset + limit]` of the sorted order without sorting the rest.
 pub(crate) fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[SortKey] {
     let start = offset.min(keys.len());
     let len = limit.min(keys.len() - start);
@@ -33,12 +32,12 @@ pub(crate) fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[Sor
     page
 }
 
-/// Makes keys for one column; `None` when it is one of groups.
+/// Computes the sort keys of one column.
 pub(crate) struct Keys<'a> {
     sort: Sort,
     now: Now,
     table: &'a FlowTable,
-    /// Place in the alphabet of each side, name or protocol, by its number.
+    /// Alphabetical rank of each side, name or protocol, by its number.
     ranks: Vec<u32>,
 }
 
@@ -61,7 +60,7 @@ impl<'a> Keys<'a> {
         Some(Self { sort, now, table, ranks })
     }
 
-    /// The key of a flow, ascending.
+    /// Returns the ascending key of a flow.
     pub(crate) fn key(&self, flow: &Flow) -> u128 {
         let rank = |number: u32| u128::from(self.ranks.get(number as usize).copied().unwrap_or(0));
         let vlan = |number| self.table.side(number).map_or(0, |side| u128::from(side.vlan));
@@ -104,7 +103,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// IPv4 before IPv6, apart from the few IPv6 addresses that start with 80 zero bits.
+/// Orders IPv4 before IPv6, except for IPv6 addresses that start with 96 zero bits.
 fn address(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -112,8 +111,8 @@ fn address(address: IpAddr) -> u128 {
     }
 }
 
-/// For each text its place in the alphabet, from 1; equal texts share one. Place 0 of the result
-/// is for the number 0, no text, which comes first.
+/// Returns the alphabetical rank of each text, from 1; equal texts share one. Index 0 of the result
+/// is for the number 0, no text, which sorts first.
 pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut sorted: Vec<(&str, usize)> = texts.zip(1..).collect();
     sorted.sort_by_key(|(text, _)| *text);

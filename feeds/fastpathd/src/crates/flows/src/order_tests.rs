@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A window of the order is the same as a window of everything sorted.
+//! Tests that a window of the order equals a window of the fully sorted keys.
 
 use proptest::prelude::*;
 

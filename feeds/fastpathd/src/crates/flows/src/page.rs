@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types of the replies of `flows`, `flow` and `top`. Columns of a flow and their values are in
-//! `rows.rs`, columns of a group in `groups.rs`.
+//! Types of the replies of `flows`, `flow` and `top`. Columns of a flow are in `rows.rs`, columns
+//! of a group in `groups.rs`.
 
 use std::net::IpAddr;
 
@@ -10,37 +10,33 @@ use crate::path::HardwareDirection;
 use crate::query::Group;
 use crate::rows::{self, FlowEvent, FlowRow};
 
-/// One page of flows or groups: the reply of `flows`.
+/// Reply of `flows`: one page of flows or groups.
 #[derive(Debug, Serialize)]
 pub struct FlowPage<'a> {
-    /// Flows known.
+    /// Flows in the table.
     pub total: usize,
-    /// Flows or groups that the filter lets through.
+    /// Flows or groups that match the filter.
     pub matched: usize,
-    /// Changes whenever the answer can have changed.
+    /// Changes whenever the answer may have changed.
     pub epoch: u64,
     /// The router's clock, Unix ms.
     pub now_ms: u64,
-    /// Names of the fields of a row.
+    /// Column names of a row.
     pub cols: &'static [&'static str],
-    /// The rows of this page.
     pub rows: Rows<'a>,
 }
 
-/// The rows of a page.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Rows<'a> {
-    /// Single flows.
     Flows(Vec<FlowRow<'a>>),
-    /// Groups.
     Groups(Vec<GroupRow<'a>>),
 }
 
 /// Key, name, flows, offloaded, bytes, bits per second up and down, ratio.
 pub type GroupRow<'a> = (String, &'a str, u64, u64, u64, u64, u64, f64);
 
-/// One flow with its life so far: the reply of `flow`.
+/// Reply of `flow`: one flow and the steps of its life.
 #[derive(Debug, Serialize)]
 pub struct FlowDetail<'a> {
     /// The columns of a flow row by name.
@@ -48,41 +44,38 @@ pub struct FlowDetail<'a> {
     pub flow: FlowRow<'a>,
     /// Bytes of both directions that an engine has forwarded.
     pub offloaded_bytes: u64,
-    /// The directions that hardware forwards.
+    /// Directions that hardware forwards.
     pub hardware: HardwareDirection,
-    /// Lowest devices of the initiator's and the other side; empty: unknown.
+    /// Lowest devices of initiator and responder; empty if unknown.
     pub ports: [&'a str; 2],
     /// Oldest first, at most 16.
     pub events: Vec<FlowEvent>,
-    /// Moves of its hosts since it began, oldest first, as far as the caller knows.
+    /// Known moves of the flow's hosts since it began, oldest first.
     pub moves: Vec<HostMove>,
-    /// The rule of another program that keeps it on the slow path; empty: none.
+    /// Rule of another program that keeps the flow on the slow path; empty if there is none.
     pub rule: String,
     #[serde(skip)]
     pub(crate) began_ms: u64,
 }
 
 impl FlowDetail<'_> {
-    /// Addresses of its two ends.
+    /// Returns the addresses of both ends.
     #[must_use]
     pub fn ends(&self) -> [IpAddr; 2] {
         [self.flow.flow.orig.src, self.flow.flow.reply.src]
     }
 
-    /// When it began, Unix ms.
+    /// Returns when the flow began, Unix ms.
     #[must_use]
     pub fn began_ms(&self) -> u64 {
         self.began_ms
     }
 }
 
-/// How a host moved: whether it is behind another port of a bridge, or has another MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveKind {
-    /// To another port.
     Port,
-    /// To another MAC.
     Mac,
 }
 
@@ -91,20 +84,17 @@ pub enum MoveKind {
 pub struct HostMove {
     /// Unix ms.
     pub at_ms: u64,
-    /// How it moved.
     pub kind: MoveKind,
-    /// Of the host.
     pub address: IpAddr,
-    /// The former port or MAC.
+    /// Previous port or MAC.
     pub from: String,
-    /// The new one.
+    /// New port or MAC.
     pub to: String,
 }
 
-/// Who uses the line: the reply of `top`.
+/// Reply of `top`: the busiest hosts, services, VLANs or paths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Top<'a> {
-    /// The kind of the rows.
     pub by: Group,
     /// Busiest first.
     pub rows: Vec<TopRow<'a>>,
@@ -115,18 +105,17 @@ pub struct Top<'a> {
 pub struct TopRow<'a> {
     /// Address, `proto/port`, VLAN or path.
     pub key: String,
-    /// Host or service name; empty: unknown.
+    /// Host or service name, or the zone of a VLAN; empty if unknown.
     pub name: &'a str,
-    /// Flows.
     pub flows: u64,
-    /// Of these, offloaded flows.
+    /// Number of offloaded flows.
     pub offloaded: u64,
-    /// Bytes, both directions.
+    /// Bytes of both directions.
     pub bytes: u64,
-    /// Bits per second from the initiators (for a host: sent by it).
+    /// Bits per second from the initiators; for a host, sent by it.
     pub up_bps: u64,
-    /// Bits per second to the initiators (for a host: received by it).
+    /// Bits per second to the initiators; for a host, received by it.
     pub down_bps: u64,
-    /// Share of the bytes that were offloaded, 0 to 1.
+    /// Share of offloaded bytes, 0 to 1.
     pub ratio: f64,
 }

@@ -1,65 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the fields of a request by type, range and length; errors name the field and its value.
-//! Defaults and limits of the requests are in `query.rs` and `history.rs`.
+//! Reads the fields of a request by type, range and length. Errors name the field and its value.
 
 use serde_json::{Map, Value};
 
-/// Why a request is invalid. The field is named as in `filter.path`.
+/// Why a request is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// The request, or a part of it, must be an object.
+    /// The request, or a part of it, is not an object.
     #[error("{field}: expected an object, not {value}")]
     NoObject {
-        /// The field.
+        /// Dotted path; `request` for the request itself.
         field: String,
-        /// Its value.
         value: String,
     },
-    /// The field is unknown.
     #[error("{field}: unknown field")]
     Unknown {
-        /// The field.
+        /// Dotted path, such as `filter.path`.
         field: String,
     },
     /// Wrong type, unknown value or out of range.
     #[error("{field}: expected {wanted}, not {value}")]
     Bad {
-        /// The field.
         field: String,
-        /// The allowed values.
+        /// Allowed values, as text.
         wanted: String,
-        /// Its value.
+        /// JSON, truncated.
         value: String,
     },
-    /// The field must be there.
     #[error("{field}: is missing")]
     Missing {
-        /// The field.
+        /// Dotted path.
         field: String,
     },
-    /// The field conflicts with another one of the request.
+    /// The field conflicts with another field of the request.
     #[error("{field}: {value} cannot be combined with {other}")]
     Conflict {
-        /// The field.
         field: String,
-        /// Its value.
+        /// JSON.
         value: String,
-        /// The other field.
+        /// Description of the other field.
         other: String,
     },
 }
 
-/// The arguments of a request, or an object among them; null counts as empty.
+/// Fields of a request, or of an object in it; null counts as empty.
 pub struct Request<'a> {
     name: &'static str,
     fields: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Request<'a> {
-    /// The object `value`, as errors name it; empty: the request itself.
+    /// Reads the object `value`, called `name` in errors; empty for the request itself.
     ///
     /// # Errors
-    /// It is not an object.
+    /// Fails if `value` is neither an object nor null.
     pub fn new(name: &'static str, value: &'a Value) -> Result<Self, QueryError> {
         let fields = match value {
             Value::Null => None,
@@ -72,10 +66,10 @@ impl<'a> Request<'a> {
         Ok(Self { name, fields })
     }
 
-    /// Refuses every field that is not in `known`.
+    /// Rejects fields that are not in `known`.
     ///
     /// # Errors
-    /// There is another one.
+    /// Names an unknown field.
     pub fn only(&self, known: &[&str]) -> Result<(), QueryError> {
         let mut names = self.fields.into_iter().flat_map(Map::keys);
         match names.find(|name| !known.contains(&name.as_str())) {
@@ -84,7 +78,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// A field, unchanged.
+    /// Returns a field unchanged; `None` if it is missing or null.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.fields?.get(name).filter(|value| !value.is_null())
@@ -94,10 +88,10 @@ impl<'a> Request<'a> {
         self.get(name, "true or false", Value::as_bool)
     }
 
-    /// An integer from `least` to `most`.
+    /// Reads an integer from `least` to `most`.
     ///
     /// # Errors
-    /// It is not one.
+    /// Fails for any other value.
     pub fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
     where
         T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
@@ -107,10 +101,10 @@ impl<'a> Request<'a> {
         self.get(name, &format!("an integer from {least} to {most}"), read)
     }
 
-    /// A list of pairs of zones; `*` becomes none.
+    /// Reads a list of pairs of zones; `*` becomes `None`.
     ///
     /// # Errors
-    /// It is not one, or is empty.
+    /// Fails for any other value and for an empty list.
     pub fn zone_pairs(&self, name: &str) -> Result<Option<Vec<[Option<&'a str>; 2]>>, QueryError> {
         let zone = |value: &'a Value| value.as_str().map(|zone| (zone != "*").then_some(zone));
         let pair = |value: &'a Value| match value.as_array()?.as_slice() {
@@ -123,20 +117,20 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// A string of at most `most` characters.
+    /// Reads a string of at most `most` characters.
     ///
     /// # Errors
-    /// It is not one.
+    /// Fails for any other value.
     pub fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
         let fits = |text: &&str| text.chars().count() <= most;
         let wanted = format!("a string of at most {most} characters");
         self.get(name, &wanted, |value| value.as_str().filter(fits))
     }
 
-    /// A string, read by `read`.
+    /// Parses a string with `read`.
     ///
     /// # Errors
-    /// `read` does not know it.
+    /// Fails if the value is not a string, or `read` returns `None`.
     pub fn word<T>(
         &self,
         name: &str,
@@ -146,7 +140,7 @@ impl<'a> Request<'a> {
         self.get(name, wanted, |value| value.as_str().and_then(&read))
     }
 
-    /// A list of names; a missing one is empty.
+    /// Parses a list of names; a missing list is empty.
     pub(crate) fn words<T>(
         &self,
         name: &str,
@@ -165,10 +159,10 @@ impl<'a> Request<'a> {
         list.iter().enumerate().map(read_one).collect()
     }
 
-    /// A field that must be there.
+    /// Returns the value read from a required field.
     ///
     /// # Errors
-    /// It is not.
+    /// Names the field if it is missing.
     pub fn required<T>(&self, name: &str, read: Option<T>) -> Result<T, QueryError> {
         read.ok_or_else(|| QueryError::Missing { field: self.field(name) })
     }
@@ -196,7 +190,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The value as JSON, truncated so that an error fits on one line.
+/// Returns the value as JSON, truncated so that an error fits on one line.
 fn short(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The closed lists of the API: paths from worst to best, which of them are offloaded, and reasons.
-//! Which reason a flow gets is decided in `ladder.rs`.
+//! Closed lists of the API: paths from worst to best, and reasons. `ladder.rs` decides the reason
+//! of a flow.
 
 use serde::{Deserialize, Serialize};
 
 config::named! {
-    /// The path of the packets of a flow, from worst to best.
+    /// Path of the packets of a flow, from worst to best.
     #[derive(Default, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Path {
-        /// The connection is over: conntrack keeps the entry until its timeout.
+        /// The connection ended; conntrack keeps the entry until its timeout.
         Ended = "ended",
-        /// The whole stack and every rule.
+        /// The whole network stack and every rule.
         #[default]
         Slow = "slow",
-        /// In the queue of the intrusion prevention system.
+        /// The queue of the intrusion prevention system.
         Inspect = "inspect",
         /// Software flowtable.
         Flowtable = "flowtable",
@@ -25,7 +25,7 @@ config::named! {
     }
 }
 
-/// The directions of a flow that hardware forwards.
+/// Directions of a flow that hardware forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HardwareDirection {
@@ -36,16 +36,16 @@ pub enum HardwareDirection {
     Up,
     /// Packets to the initiator.
     Down,
-    /// One direction at least: conntrack has one bit for both.
+    /// At least one direction: conntrack has one bit for both.
     Either,
 }
 
 impl Path {
-    /// The paths of packets: those with bytes, rates and a share.
+    /// Paths that forward packets, and so have bytes, rates and a share.
     pub const FORWARDING: [Self; 5] =
         [Self::Slow, Self::Inspect, Self::Flowtable, Self::Hardware, Self::Ebpf];
 
-    /// Whether packets on it skip the slow path.
+    /// Returns whether packets on this path skip the slow path.
     #[must_use]
     pub const fn offloaded(self) -> bool {
         matches!(self, Self::Flowtable | Self::Hardware | Self::Ebpf)
@@ -53,76 +53,76 @@ impl Path {
 }
 
 config::named! {
-    /// Why a flow is not on the best path it could be on.
+    /// Why a flow is not on the best path possible.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Reason {
-        /// Suricata has not seen enough, and the budget is not spent.
+        /// Suricata has not bypassed the flow, and the budget is not spent.
         Inspecting = "inspecting",
-        /// The policy wants every packet inspected.
+        /// The policy requires inspection of every packet.
         AlwaysInspected = "always-inspected",
-        /// To be inspected, but Suricata is away: it passes uninspected, and is not offloaded.
+        /// To be inspected, but Suricata is not running: packets pass uninspected, without offload.
         Uninspected = "uninspected",
-        /// To be inspected, but Suricata is away: its packets are dropped.
+        /// To be inspected, but Suricata is not running: packets are dropped.
         Stopped = "stopped",
-        /// The engine is off.
         EngineOff = "engine-off",
-        /// The router itself is one end.
+        /// One end is the router.
         Local = "local",
         /// Not unicast.
         Multicast = "multicast",
         /// Neither TCP nor UDP.
         UnsupportedProtocol = "unsupported-protocol",
-        /// A conntrack helper reads along.
+        /// A conntrack helper reads the packets.
         Helper = "helper",
-        /// TCP sequence numbers are rewritten.
+        /// Conntrack rewrites TCP sequence numbers.
         SequenceAdjust = "sequence-adjust",
         /// Excluded by the configuration.
         Excluded = "excluded",
-        /// Its packets reach a rule of another program that acts on each packet.
+        /// Packets reach a rule of another program that acts on each packet.
         RulePerPacket = "rule-per-packet",
-        /// No answer yet, or the TCP handshake is not complete.
+        /// No reply yet, or the TCP handshake is not complete.
         NotEstablished = "not-established",
-        /// FIN seen, and the other direction may still send.
+        /// One side sent FIN; the other side may still send.
         Closing = "closing",
-        /// It may be routed by more than its destination: a routing rule, a VRF, its source.
+        /// The route may depend on more than the destination: a rule, a VRF, the source.
         PolicyRouted = "policy-routed",
         /// No route to one side.
         NoRoute = "no-route",
-        /// One side's lowest device is not in the fast path, or the other's is in another one.
+        /// One side's lowest device is not in the fast path, or the two sides are in different
+        /// ones.
         NoDevice = "no-device",
-        /// One side's next hop has no link layer address.
+        /// One side's next hop has no link-layer address.
         NoNeighbour = "no-neighbour",
         /// One side is a tunnel or virtual device that the engine does not list.
         Tunnel = "tunnel",
-        /// The kernel encrypts its packets (IPsec by policy).
+        /// The kernel encrypts the packets (IPsec by policy).
         Ipsec = "ipsec",
-        /// One of its hosts keeps moving between ports or MAC addresses.
+        /// One end keeps moving between ports or MAC addresses.
         Roaming = "roaming",
         /// Both ends are behind the same device.
         SameSide = "same-side",
         /// The MTU towards one side is below the minimum of its protocol.
         Mtu = "mtu",
-        /// The owner shapes or polices traffic where the engine would bypass it.
+        /// A device shapes or polices traffic that the engine would forward past it.
         Shaped = "shaped",
         /// The eBPF engine's table is full of flows that are not idle.
         TableFull = "table-full",
-        /// The configuration keeps its first packets on the slow path.
+        /// The configuration keeps the first packets on the slow path.
         FirstPackets = "first-packets",
-        /// Was carried, then quiet: the next packet puts it back.
+        /// Was offloaded, then idle; the next packet offloads it again.
         Idle = "idle",
-        /// The engine will take it with one of the next packets.
+        /// The engine will offload the flow with one of the next packets.
         Pending = "pending",
-        /// Its packets do not match the flowtable's entry: priority tags, options, fragments, or
-        /// another port than the route's.
+        /// Packets do not match the flowtable's entry: priority tags, options, fragments, or a port
+        /// other than the route's.
         EntryMissed = "entry-missed",
-        /// It could be carried and is not.
+        /// Eligible, but refused by the kernel.
         NotTaken = "not-taken",
     }
 }
 
 impl Reason {
-    /// Whether there is nothing to forward: the flow is local, and no engine could offload it.
+    /// Returns whether the flow is local, so that there is nothing to forward or offload.
     #[must_use]
     pub fn local(self) -> bool {
         matches!(self, Self::Local | Self::Multicast)

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tables: names of layer 4 protocols, protocols with ports, names of well-known services by port.
+//! Names of layer 4 protocols, and of well-known services by port.
 
-/// ICMP.
 pub(crate) const ICMP: u8 = 1;
-/// ICMP of IPv6.
 pub(crate) const ICMPV6: u8 = 58;
-/// TCP.
 pub(crate) const TCP: u8 = 6;
-/// UDP.
 pub(crate) const UDP: u8 = 17;
 const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDPLITE: u8 = 136;
 
-/// Whether conntrack distinguishes connections of this protocol by ports.
+/// Returns whether conntrack distinguishes connections of this protocol by ports.
 pub(crate) fn has_ports(proto: u8) -> bool {
     matches!(proto, TCP | UDP | DCCP | SCTP | UDPLITE)
 }
@@ -33,17 +29,17 @@ const NAMES: [(u8, &str); 12] = [
     (SCTP, "sctp"),
 ];
 
-/// The name of a protocol number, if it has one.
+/// Returns the name of a protocol number, if it has one.
 pub(crate) fn word(proto: u8) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == proto).map(|(_, word)| *word)
 }
 
-/// The protocol's name, or its number as a string.
+/// Returns the protocol's name, or its number as text.
 pub(crate) fn name(proto: u8) -> String {
     word(proto).map_or_else(|| proto.to_string(), str::to_owned)
 }
 
-/// The number for a name, in any case, or for a number as a string.
+/// Parses the name of a protocol, in any case, or its number.
 pub(crate) fn number(name: &str) -> Option<u8> {
     let named =
         NAMES.iter().find(|(_, word)| word.eq_ignore_ascii_case(name)).map(|(number, _)| *number);
@@ -77,7 +73,7 @@ const SERVICES: [(u8, u16, &str); 24] = [
     (UDP, 51820, "wireguard"),
 ];
 
-/// The name of a service; empty if unknown.
+/// Returns the name of a service; empty if unknown.
 pub(crate) fn service(proto: u8, port: u16) -> &'static str {
     SERVICES.iter().find(|known| (known.0, known.1) == (proto, port)).map_or("", |known| known.2)
 }

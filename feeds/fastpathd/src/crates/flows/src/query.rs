@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests `flows` and `top`: defaults and limits (100 rows, at most 500; `top` 10, at most 100;
-//! 200 characters of text), filter fields, groupings, sort columns.
+//! Requests `flows` and `top`: filter, grouping and sort column, with defaults and limits.
 
 use std::net::IpAddr;
 
@@ -11,28 +10,25 @@ use crate::inspection::InspectionStatus;
 use crate::parse::{QueryError, Request};
 use crate::path::{Path, Reason};
 
-/// Rows of a page when the request does not say.
+/// Default number of rows of a page.
 const LIMIT: usize = 100;
-/// Rows of a page at most: a ubus reply is at most 1 MiB.
+/// Maximum rows of a page, because a ubus reply has at most 1 MiB.
 const LIMIT_MOST: usize = 500;
 const TOP_LIMIT: usize = 10;
 const TOP_LIMIT_MOST: usize = 100;
 const TEXT_MOST: usize = 200;
 
-/// The request of `flows`.
+/// Request of `flows`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowsQuery {
     /// Conditions that all must hold.
     pub filter: Filter,
-    /// Order of the rows.
     pub sort: Sort,
     /// Largest first.
     pub desc: bool,
-    /// The objects that rows stand for.
     pub group: Group,
-    /// Rows to skip.
     pub offset: usize,
-    /// Rows to return, 1 to 500.
+    /// 1 to 500 rows.
     pub limit: usize,
 }
 
@@ -50,7 +46,7 @@ impl Default for FlowsQuery {
 }
 
 impl FlowsQuery {
-    /// Reads the request of `flows`: an object or null.
+    /// Parses the request of `flows`, an object or null.
     ///
     /// # Errors
     /// Names the field that is unknown, of the wrong type or out of range, and its value.
@@ -70,16 +66,16 @@ impl FlowsQuery {
     }
 }
 
-/// Conditions on a flow; empty ones hold for every flow.
+/// Conditions on a flow; an empty condition holds for every flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     /// Search terms that must all occur in addresses, ports, names, devices, zones or protocol.
     pub text: String,
     /// One of these paths.
     pub paths: Vec<Path>,
-    /// One of these reasons; `None`: not on the slow path.
+    /// One of these reasons; `None` for flows that are not slow.
     pub reasons: Vec<Option<Reason>>,
-    /// Has one of these inspection states.
+    /// One of these inspection states.
     pub inspections: Vec<InspectionStatus>,
     /// One of these protocol numbers.
     pub protos: Vec<u8>,
@@ -87,11 +83,11 @@ pub struct Filter {
     pub vlan: Option<u16>,
     /// Zone of either side.
     pub zone: Option<String>,
-    /// Any of the four addresses.
+    /// Any of the flow's four addresses.
     pub host: Option<IpAddr>,
-    /// IPv6 or not.
+    /// True for IPv6, false for IPv4.
     pub ipv6: Option<bool>,
-    /// Not a local flow, or one ([`Reason::local`]).
+    /// True for forwarded flows, false for local flows ([`Reason::local`]).
     pub forwarded: Option<bool>,
 }
 
@@ -132,7 +128,7 @@ impl Filter {
     }
 }
 
-/// An address; of an IPv4 one the usual form.
+/// Parses an address; an IPv4-mapped IPv6 address becomes IPv4.
 fn address(word: &str) -> Option<IpAddr> {
     word.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
@@ -143,11 +139,11 @@ fn reason(word: &str) -> Option<Option<Reason>> {
 }
 
 config::named! {
-    /// The objects that rows stand for.
+    /// Objects that rows stand for.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Group {
-        /// One flow.
+        /// One flow, without grouping.
         #[default]
         #[serde(rename = "")]
         None = "",
@@ -155,41 +151,36 @@ config::named! {
         Host = "host",
         /// One protocol and responder's port.
         Service = "service",
-        /// One VLAN.
         Vlan = "vlan",
-        /// One path.
         Path = "path",
     }
 }
 
 config::named! {
-    /// The column that orders the rows.
+    /// Column that orders the rows.
     pub enum Sort {
-        /// Rate, both directions.
+        /// Rate of both directions.
         Bps = "bps",
-        /// Bytes, both directions.
+        /// Bytes of both directions.
         Bytes = "bytes",
-        /// Flow id.
         Id = "id",
-        /// Protocol.
         Proto = "proto",
-        /// Address family.
         Family = "family",
-        /// Initiator.
+        /// Address of the initiator.
         Src = "src",
-        /// Initiator's port.
+        /// Port of the initiator.
         Sport = "sport",
-        /// Destination as the initiator sent it.
+        /// Destination address before NAT.
         Dst = "dst",
-        /// Destination port as the initiator sent it.
+        /// Destination port before NAT.
         Dport = "dport",
-        /// Initiator as the other side sees it.
+        /// Address of the initiator after NAT.
         NatSrc = "nat_src",
-        /// Its port.
+        /// Port of the initiator after NAT.
         NatSport = "nat_sport",
-        /// Responder.
+        /// Address of the responder.
         NatDst = "nat_dst",
-        /// Its port.
+        /// Port of the responder.
         NatDport = "nat_dport",
         /// Device of the initiator.
         InDev = "in_dev",
@@ -203,9 +194,7 @@ config::named! {
         OutVlan = "out_vlan",
         /// Zone of the responder.
         OutZone = "out_zone",
-        /// Path.
         Path = "path",
-        /// Reason.
         Reason = "reason",
         /// TCP state.
         State = "state",
@@ -221,7 +210,6 @@ config::named! {
         UpBps = "up_bps",
         /// Rate to the initiator.
         DownBps = "down_bps",
-        /// Age.
         Age = "age_s",
         /// Time without packets.
         Idle = "idle_s",
@@ -229,35 +217,34 @@ config::named! {
         SrcName = "src_name",
         /// Name of the responder.
         DstName = "dst_name",
-        /// State of inspection.
         Inspection = "inspection",
-        /// Groups: the key.
+        /// Key of a group.
         Key = "key",
-        /// Groups: the name.
+        /// Name of a group.
         Name = "name",
-        /// Groups: number of flows.
+        /// Number of flows of a group.
         Flows = "flows",
-        /// Groups: number of offloaded flows.
+        /// Number of offloaded flows of a group.
         Offloaded = "offloaded",
-        /// Groups: share of offloaded bytes.
+        /// Share of offloaded bytes of a group.
         Ratio = "ratio",
     }
 }
 
-/// The request of `top`.
+/// Request of `top`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopQuery {
-    /// The kind of the rows; never [`Group::None`].
+    /// Never [`Group::None`].
     pub by: Group,
-    /// Rows to return, 1 to 100.
+    /// 1 to 100 rows.
     pub limit: usize,
 }
 
 impl TopQuery {
-    /// Reads the request of `top`: an object or null.
+    /// Parses the request of `top`, an object or null.
     ///
     /// # Errors
-    /// As [`FlowsQuery::parse`].
+    /// See [`FlowsQuery::parse`].
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["by", "limit"])?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Records about flows for collectors: their values, and what earlier records have reported of a
-//! flow. Which path and reason a record has: of the best path since the last one, and there the
-//! last reason that lasts.
+//! Flow records for collectors, and the sums that earlier records reported. A record has the best
+//! path since the last one, and the latest reason on that path that is not transient.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -14,10 +13,10 @@ use crate::inspection::InspectionStatus;
 use crate::path::{Path, Reason};
 use crate::time::Millis;
 
-/// When a record about a flow that goes on is due.
+/// When the next record of a continuing flow is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordTimeouts {
-    /// Time after the last record of a flow with packets.
+    /// Time since the last record of a flow with packets.
     pub active: Duration,
     /// Time without packets.
     pub idle: Duration,
@@ -26,78 +25,75 @@ pub struct RecordTimeouts {
 /// Why a record ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordEnd {
-    /// No packets for the timeout, or until conntrack removed the flow.
+    /// No packets for the idle timeout, or until conntrack removed the flow.
     Idle,
-    /// The flow goes on.
+    /// The flow continues.
     Active,
-    /// The end of the connection was seen.
+    /// The TCP connection was closed or reset.
     End,
-    /// The daemon ends, and the flow may go on.
+    /// The daemon exits; the flow may continue.
     Forced,
 }
 
 /// One end of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordSide {
-    /// Its address and port as the initiator's packets have it.
+    /// Address and port before NAT, as in the initiator's packets.
     pub sent: (IpAddr, u16),
-    /// The same behind NAT.
+    /// Address and port after NAT.
     pub received: (IpAddr, u16),
-    /// Device of layer 3; empty: unknown.
+    /// Layer 3 device; empty if unknown.
     pub device: Rc<str>,
-    /// VLAN; 0: none.
+    /// 0 if there is no VLAN.
     pub vlan: u16,
-    /// Firewall zone; empty: none.
+    /// Firewall zone; empty if there is none.
     pub zone: Rc<str>,
 }
 
-/// A record about a flow: its growth since the last one.
+/// Growth of a flow since its last record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// Number of the flow.
     pub id: u64,
-    /// Protocol of layer 4.
+    /// Layer 4 protocol number.
     pub proto: u8,
-    /// Begin of the time that it reports, Unix ms.
+    /// Start of the reported time, Unix ms.
     pub start_ms: u64,
-    /// Its end.
+    /// End of the reported time, Unix ms.
     pub end_ms: u64,
-    /// The initiator, and the responder. ICMP: port 0, and type and code.
+    /// Initiator and responder. ICMP has port 0 and, as the responder's port, type and code.
     pub sides: [RecordSide; 2],
-    /// From the initiator, and to it.
+    /// Growth from and to the initiator.
     pub grown: [Counters; 2],
-    /// Bytes of both directions that an engine has forwarded.
+    /// Growth of both directions that an engine forwarded, in bytes.
     pub offloaded: u64,
-    /// Why it ends.
     pub end: RecordEnd,
-    /// The best path that its packets have taken.
+    /// Best path that the packets took.
     pub path: Path,
-    /// Why it was not offloaded.
+    /// Why the flow was not offloaded.
     pub reason: Option<Reason>,
-    /// State of inspection.
     pub inspection: InspectionStatus,
 }
 
-/// The sums that records about a flow have reported.
+/// Sums that records about a flow have reported so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Reported {
     pub(crate) counters: [Counters; 2],
     pub(crate) offloaded: u64,
-    /// Until when.
+    /// End of the time that records have reported.
     pub(crate) until: Millis,
-    /// The last record said that the flow is idle, or no record is needed for the time before.
+    /// The flow is idle since the last record, so the next one starts with the next packet.
     pub(crate) closed: bool,
-    /// There was no record yet: the flow was known when records began.
+    /// The flow existed when records began and has no record yet.
     pub(crate) known: bool,
 }
 
 impl Reported {
-    /// There was no record until now.
+    /// Returns the sums of a flow without a record.
     pub(crate) fn nothing(until: Millis) -> Self {
         Self { counters: Default::default(), offloaded: 0, until, closed: false, known: false }
     }
 
-    /// Everything of `flow` until now.
+    /// Returns the sums of a flow with all its growth reported.
     pub(crate) fn all(flow: &Flow, until: Millis, closed: bool) -> Self {
         let counters = [flow.up, flow.down];
         Self { counters, offloaded: flow.offloaded_bytes, until, closed, known: false }
@@ -105,7 +101,7 @@ impl Reported {
 }
 
 impl Flow {
-    /// Growth since the last record, and bytes of it that an engine has forwarded.
+    /// Returns the growth since the last record, and how many bytes of it an engine forwarded.
     pub(crate) fn unreported(&self) -> ([Counters; 2], u64) {
         let (before, offloaded) = self
             .reported
@@ -119,8 +115,8 @@ impl Flow {
         (grown, self.offloaded_bytes.saturating_sub(offloaded))
     }
 
-    /// Packets have grown: begin of the time that the next record reports. After a record of an
-    /// idle flow it is when they were seen.
+    /// Returns the start of the next record's time, after packets arrived. After a record of an
+    /// idle flow, it is the time of these packets.
     pub(crate) fn resume_records(&mut self) -> Millis {
         match &mut self.reported {
             Some(reported) if reported.closed => {
@@ -132,8 +128,8 @@ impl Flow {
         }
     }
 
-    /// Time from the last record to the next one. Flows that are known when records begin are at
-    /// different places in it: all their records at once would not fit into the queues.
+    /// Returns the time between two records. Flows that existed when records began have their first
+    /// record at different times, because all at once would overflow the queues.
     pub(crate) fn record_interval(&self, active: Duration) -> Millis {
         let active = u64::try_from(active.as_millis()).unwrap_or(u64::MAX).max(1);
         let known = self.reported.as_ref().is_some_and(|reported| reported.known);
@@ -141,7 +137,7 @@ impl Flow {
         Millis::try_from(interval).unwrap_or(Millis::MAX)
     }
 
-    /// Path and reason of a record about the time since then.
+    /// Returns path and reason of a record that starts at `since`.
     pub(crate) fn best_since(&self, since: Millis) -> (Path, Option<Reason>) {
         let first = self.life.iter().rposition(|step| step.at <= since).unwrap_or(0);
         let steps = || self.life[first..].iter().rev().map(PathStep::of_packets);
@@ -157,12 +153,12 @@ impl Flow {
         (path, found.flatten())
     }
 
-    /// The ends of a record, the initiator first: as sent, and behind NAT.
+    /// Returns the ends of a record, the initiator first, each before and after NAT.
     pub(crate) fn record_ends(&self) -> [[(IpAddr, u16); 2]; 2] {
         let of = |Ends { src, sport, dst, dport }| [(src, sport), (dst, dport)];
         let ([from, to], [post_from, post_to]) = (of(self.near()), of(self.far()));
         if self.is_icmp() {
-            // Type and code take the place of the responder's port, as collectors expect it.
+            // Type and code replace the responder's port, as collectors expect.
             let kind = self.orig.dport;
             return [[(from.0, 0), (post_from.0, 0)], [(to.0, kind), (post_to.0, kind)]];
         }
@@ -171,7 +167,7 @@ impl Flow {
 }
 
 impl PathStep {
-    /// Path and reason of packets in this step: the last ones of an ended connection are slow.
+    /// Returns path and reason of packets in this step; the last ones of an ended flow are slow.
     fn of_packets(&self) -> (Path, Option<Reason>) {
         match self.path {
             Path::Ended => (Path::Slow, Some(Reason::Closing)),
@@ -182,7 +178,7 @@ impl PathStep {
     }
 }
 
-/// Reasons of the begin and the end of each flow.
+/// Returns whether the reason is transient: a flow has it while being set up or torn down.
 fn passes(reason: Reason) -> bool {
     matches!(
         reason,
@@ -198,9 +194,9 @@ fn passes(reason: Reason) -> bool {
 mod tests {
     use super::*;
 
-    /// docs/ipfix.md has the memory for each connection.
+    /// `docs/ipfix.md` states the memory per connection.
     #[test]
-    fn a_flow_remembers_its_reports_in_few_bytes() {
+    fn the_reported_sums_take_56_bytes() {
         assert_eq!(size_of::<Reported>(), 56);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Columns of a flow in the API, in their order, and the value of each.
+//! Columns of a flow in the API, in order, and their values.
 
 use ctnetlink::TcpState;
 use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
@@ -11,8 +11,8 @@ use crate::proto;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// A flow as the API has it: an array in the order of [`COLS`] among the rows of a page, a table in
-/// the answer of `flow`. It is read from the flow while it is written.
+/// A flow in the API: an array in the order of [`COLS`] in a page, an object in the reply of
+/// `flow`. Serialization reads the flow in place.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowRow<'a> {
     pub(crate) flow: &'a Flow,
@@ -22,7 +22,7 @@ pub struct FlowRow<'a> {
 
 macro_rules! columns {
     ($row:ident: $($name:ident = $value:expr,)+) => {
-        /// The columns of a flow.
+        /// Column names of a flow.
         pub(crate) const COLS: &[&str] = &[$(stringify!($name)),+];
 
         impl Serialize for FlowRow<'_> {
@@ -34,7 +34,7 @@ macro_rules! columns {
             }
         }
 
-        /// Writes a flow with the columns as names.
+        /// Serializes a flow as an object with the column names.
         pub(crate) fn named<S: Serializer>(
             $row: &FlowRow<'_>,
             serializer: S,
@@ -95,15 +95,15 @@ impl FlowRow<'_> {
 pub struct FlowEvent {
     /// Unix ms.
     pub at_ms: u64,
-    /// The path from then on.
+    /// Path since this step.
     pub path: Path,
-    /// Why it is slow; empty: it is not.
+    /// Reason for the path; empty if there is none.
     pub reason: &'static str,
-    /// TCP state; empty: none.
+    /// TCP state; empty if there is none.
     pub state: &'static str,
 }
 
-/// A step of a flow's life.
+/// Converts a step to its form in the API.
 pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
@@ -113,7 +113,7 @@ pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     }
 }
 
-/// A rate as an integer.
+/// Rounds a rate to an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets of a flow that the network stack has seen although the kernel says that it is offloaded,
-//! and packets that the kernel encrypts: when a direction counts as missing its entry.
+//! Packets of an offloaded flow that the stack forwarded, and packets that the kernel encrypted.
+//! Decides when a direction misses its entry.
 
 use ctnetlink::Counters;
 
 use crate::flow::Delta;
 use crate::time::Millis;
 
-/// Packets that miss the entry one after the other before a direction counts as slow. The first
-/// packets after a flow was added, a fragment or a packet with options are no such run.
+/// Consecutive packets that miss the entry before a direction counts as slow. Higher than the first
+/// packets after a flow was added, and than single fragments or packets with options.
 const RUN: u64 = 8;
-/// Without an encrypted packet for this long, the policy may be gone.
+/// Time after the last encrypted packet for which the IPsec policy is assumed to exist.
 const ENCRYPTED_MS: Millis = 30_000;
 
-/// A count of the rules about one connection.
+/// Packets of one connection, counted by a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackCount {
-    /// The kernel's id of the connection.
+    /// Kernel id of the connection.
     pub id: u32,
-    /// The packets that were counted.
     pub seen: Seen,
-    /// Their number since the rules are in force.
+    /// Sum since the rules came into force.
     pub counters: Counters,
 }
 
-/// Packets that the rules count.
+/// Kinds of packets that the rules count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// Offloaded, but forwarded by the stack; 0: from the initiator, 1: to it.
+    /// Forwarded by the stack although offloaded; 0: from the initiator, 1: to it.
     Missed(usize),
     /// Encrypted or decrypted by the kernel.
     Encrypted,
 }
 
-/// Packets of a flow that the stack has forwarded.
+/// Packets of a flow that the stack forwarded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ByStack {
     missed: [Missed; 2],
@@ -41,14 +40,14 @@ pub(crate) struct ByStack {
     encrypted_at: Option<Millis>,
 }
 
-/// One direction of a flow that is offloaded.
+/// One direction of an offloaded flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Missed {
-    /// As the rules have counted last.
+    /// Latest count of the rules.
     total: Counters,
-    /// Counted since the flow was read.
+    /// Counted since the flow was last read.
     new: Counters,
-    /// Packets in a row that missed the entry.
+    /// Consecutive packets that missed the entry.
     run: u64,
 }
 
@@ -64,18 +63,18 @@ impl ByStack {
         }
     }
 
-    /// Whether the kernel has encrypted or decrypted a packet lately.
+    /// Returns whether the kernel encrypted or decrypted a packet recently.
     pub(crate) fn is_encrypted(&self, at: Millis) -> bool {
         self.encrypted_at.is_some_and(|last| at - last < ENCRYPTED_MS)
     }
 
-    /// Whether the stack forwards most packets of one direction.
+    /// Returns whether the stack forwards most packets of a direction.
     pub(crate) fn misses(&self) -> bool {
         self.missed.iter().any(Missed::is_steady)
     }
 
-    /// The part of `growth` that the stack has forwarded. `last`: the flow has ended, so there will
-    /// be no further count.
+    /// Returns the part of `growth` that the stack forwarded. `last`: the flow ended, so no further
+    /// count follows.
     pub(crate) fn part(&mut self, growth: &Delta, last: bool) -> Delta {
         let mut parts = Delta::default();
         for ((missed, grown), part) in self.missed.iter_mut().zip(growth).zip(&mut parts) {
@@ -90,7 +89,7 @@ impl Missed {
         self.run >= RUN
     }
 
-    /// Rules that were loaded again have begun at zero.
+    /// Adds a count of the rules. Rules that were loaded again restart at zero.
     fn count(&mut self, counters: Counters) {
         let known =
             if counters.packets < self.total.packets { Counters::default() } else { self.total };
@@ -124,7 +123,7 @@ mod tests {
         Counters { packets, bytes: packets * 100 }
     }
 
-    /// Readings as packets that have grown and packets that have missed, all of one direction.
+    /// Returns `misses` and the slow packets after readings of (grown, missed) packets.
     fn read(readings: &[(u64, u64)]) -> (bool, u64) {
         let (mut seen, mut total, mut slow) = (ByStack::default(), 0, 0);
         for (grown, missed) in readings {
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_loaded_again_begin_at_zero() {
+    fn counts_continue_after_the_rules_are_loaded_again() {
         let mut seen = ByStack::default();
         for total in [5, 2, 3] {
             seen.count(Seen::Missed(1), counters(total), 0);
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_slow_direction_is_slow() {
+    fn the_last_bytes_of_a_slow_direction_are_slow() {
         let mut seen = ByStack::default();
         seen.count(Seen::Missed(0), counters(20), 0);
         seen.part(&[counters(20), counters(9)], false);
@@ -183,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_is_slow_than_was_forwarded(
+        fn slow_bytes_never_exceed_the_forwarded_bytes(
             readings in prop::collection::vec((0_u64..3000, 0_u64..3000), 1..20),
         ) {
             let grown: u64 = readings.iter().map(|(grown, _)| grown).sum();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Matches one search term against addresses and ports: digits of a port, `:443` for exactly this
-//! port, part of an IPv4 or IPv6 address, a network such as `10.10.0.0/16`. Nothing is formatted: a
+//! Matches a search term against addresses and ports: digits of a port, `:443` for exactly this
+//! port, part of an IPv4 or IPv6 address, a network such as `10.10.0.0/16`. Formats no text, so a
 //! hundred thousand flows are searched within a few milliseconds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Network;
 
-/// Where a word can match, besides names.
+/// Patterns of a term for addresses and ports.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     port: Option<PortWord>,
@@ -17,7 +17,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Prepares a word in lower case.
+    /// Parses a term in lower case.
     pub(crate) fn new(word: &str) -> Self {
         if let Some(network) = network(word) {
             return Self { network: Some(network), ..Self::default() };
@@ -32,7 +32,7 @@ impl Numbers {
         }
     }
 
-    /// Whether no address and no port can contain the word.
+    /// Returns whether no address or port can contain the term.
     pub(crate) fn none(&self) -> bool {
         self.port.is_none() && self.v4.is_none() && self.v6.is_none() && self.network.is_none()
     }
@@ -52,13 +52,13 @@ impl Numbers {
     }
 }
 
-/// `10.10.0.0/16`
+/// Parses a network such as `10.10.0.0/16`.
 fn network(word: &str) -> Option<Network> {
     let (address, len) = word.split_once('/')?;
     Network::of(address.parse().ok()?, len.parse().ok()?)
 }
 
-/// Digits that occur in a port, or `:443` for exactly that one.
+/// Digits within a port, or `:443` for exactly this port.
 #[derive(Debug)]
 enum PortWord {
     Exact(u16),
@@ -82,7 +82,7 @@ impl PortWord {
             Self::Digits { value, size } => {
                 let mut rest = u32::from(port);
                 loop {
-                    // A window has as many digits as the word; 0 itself has one.
+                    // A window has as many digits as the term; port 0 has one digit.
                     if rest * 10 < size && !(rest == 0 && size == 10) {
                         return false;
                     }
@@ -99,8 +99,7 @@ impl PortWord {
     }
 }
 
-/// Digits and dots that occur in an IPv4 address: for each octet that the word touches, the
-/// values that fit.
+/// Digits and dots within an IPv4 address: the matching values of each octet that the term touches.
 #[derive(Debug)]
 struct V4Word(Vec<[bool; 256]>);
 
@@ -130,8 +129,8 @@ impl V4Word {
     }
 }
 
-/// Whether a piece of the word fits the text of an octet or group, being the word's first and
-/// last piece or not.
+/// Returns whether a piece of the term matches the text of an octet; the first and the last piece
+/// may match a part of it.
 fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
     match (first, last) {
         (true, true) => text.contains(piece),
@@ -141,19 +140,19 @@ fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
     }
 }
 
-/// Hexadecimal digits and colons that occur in an IPv6 address. Groups are compared one by one,
-/// so a zero written out also fits one that `::` hides.
+/// Hexadecimal digits and colons within an IPv6 address. Groups are compared one by one, so a
+/// written zero also matches a zero that `::` hides.
 #[derive(Debug)]
 struct V6Word {
-    /// The word is a whole address.
+    /// Set if the term is a whole address.
     exact: Option<Ipv6Addr>,
-    /// Neighbouring groups; those before `::` if the word has it.
+    /// Adjacent groups; the groups before `::` if the term has it.
     left: Vec<Piece>,
-    /// The groups after `::`.
+    /// Groups after `::`.
     right: Option<Vec<Piece>>,
 }
 
-/// A piece of the word between colons.
+/// Part of the term between colons.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     value: u16,
@@ -183,7 +182,7 @@ impl V6Word {
         self.exact == Some(address) || (0..=groups.len()).any(|at| self.found_at(&groups[at..]))
     }
 
-    /// Whether the word begins with the first of `groups`.
+    /// Returns whether the term matches from the first of `groups` on.
     fn found_at(&self, groups: &[u16]) -> bool {
         let Some(rest) = fits(&self.left, groups) else { return false };
         let Some(right) = &self.right else { return !self.left.is_empty() };
@@ -192,14 +191,14 @@ impl V6Word {
     }
 }
 
-/// The groups after those that the pieces fit, all of them.
+/// Returns the groups after `pieces` if all of them match.
 fn fits<'a>(pieces: &[Piece], groups: &'a [u16]) -> Option<&'a [u16]> {
     let (head, rest) = groups.split_at_checked(pieces.len())?;
     head.iter().zip(pieces).all(|(group, piece)| piece.fits(*group)).then_some(rest)
 }
 
-/// The pieces of a part of the word; `first`, `last`: it starts or ends the word, so that its
-/// piece there may be part of a group.
+/// Parses a part of the term. `first`, `last`: it starts or ends the term, so its outer piece may
+/// be part of a group.
 fn pieces(part: &str, first: bool, last: bool) -> Option<Vec<Piece>> {
     if part.is_empty() {
         return Some(Vec::new());
@@ -214,7 +213,7 @@ fn pieces(part: &str, first: bool, last: bool) -> Option<Vec<Piece>> {
 }
 
 impl Piece {
-    /// Whether it fits the text of a group, which has no leading zeros.
+    /// Returns whether the piece matches the text of a group, which has no leading zeros.
     fn fits(self, group: u16) -> bool {
         let size = (u16::BITS - group.leading_zeros()).div_ceil(4).max(1);
         let Some(most) = size.checked_sub(self.digits) else { return false };

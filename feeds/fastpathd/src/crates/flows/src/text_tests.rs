@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Terms against addresses and ports: the same result as a search in the written text.
+//! Compares matches of terms with a search in the written text.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +12,7 @@ fn in_address(word: &str, address: &str) -> bool {
 }
 
 #[test]
-fn part_of_an_ipv4_address() {
+fn matches_a_part_of_an_ipv4_address() {
     for word in ["10", "10.", ".20", "10.2", "0.20.3", "10.20.30.40", ".40", "0.4", "1", ".20."] {
         assert!(in_address(word, "10.20.30.40"), "{word}");
     }
@@ -22,7 +22,7 @@ fn part_of_an_ipv4_address() {
 }
 
 #[test]
-fn part_of_an_ipv6_address() {
+fn matches_a_part_of_an_ipv6_address() {
     for word in ["2001:db8", "db8", "b8:", "2001:", "beef", "ee", "::beef", ":0:0", "8::", "db8::b"]
     {
         assert!(in_address(word, "2001:db8::beef"), "{word}");
@@ -34,7 +34,7 @@ fn part_of_an_ipv6_address() {
 }
 
 #[test]
-fn networks() {
+fn matches_addresses_within_a_network() {
     assert!(in_address("10.0.0.0/8", "10.20.30.40") && !in_address("10.0.0.0/8", "11.0.0.0"));
     assert!(in_address("0.0.0.0/0", "1.2.3.4") && !in_address("0.0.0.0/0", "::1"));
     assert!(in_address("2001:db8::/32", "2001:db8:1::1"));
@@ -42,14 +42,14 @@ fn networks() {
 }
 
 #[test]
-fn exactly_one_port() {
+fn a_colon_matches_exactly_one_port() {
     let word = Numbers::new(":443");
     assert!(word.in_port(443) && !word.in_port(4430) && !word.in_port(44));
     assert!(Numbers::new(":70000").none() || !Numbers::new(":70000").in_port(4464));
 }
 
 #[test]
-fn names_are_in_no_number() {
+fn names_match_no_address_or_port() {
     for word in ["wan", "desk-3", "tcp", "br-lan.10", ""] {
         assert!(Numbers::new(word).none(), "{word}");
     }
@@ -59,12 +59,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn ports_as_written(port in any::<u16>(), word in "[0-9]{1,6}") {
+    fn ports_match_like_their_text(port in any::<u16>(), word in "[0-9]{1,6}") {
         prop_assert_eq!(Numbers::new(&word).in_port(port), port.to_string().contains(&word));
     }
 
     #[test]
-    fn ports_contain_their_parts(port in any::<u16>(), from in 0_usize..5, len in 1_usize..5) {
+    fn ports_match_their_parts(port in any::<u16>(), from in 0_usize..5, len in 1_usize..5) {
         let text = port.to_string();
         if let Some(word) = text.get(from..from + len) {
             prop_assert!(Numbers::new(word).in_port(port));
@@ -72,23 +72,23 @@ proptest! {
     }
 
     #[test]
-    fn ipv4_as_written(bits in any::<u32>(), word in "[0-9.]{1,9}") {
+    fn ipv4_addresses_match_like_their_text(bits in any::<u32>(), word in "[0-9.]{1,9}") {
         let address = Ipv4Addr::from_bits(bits);
         let found = Numbers::new(&word).in_address(IpAddr::V4(address));
         prop_assert_eq!(found, address.to_string().contains(&word), "{} in {}", word, address);
     }
 
     #[test]
-    fn ipv4_contains_its_parts(bits in any::<u32>(), from in 0_usize..14, len in 1_usize..16) {
+    fn ipv4_matches_its_parts(bits in any::<u32>(), from in 0_usize..14, len in 1_usize..16) {
         let text = Ipv4Addr::from_bits(bits).to_string();
         if let Some(word) = text.get(from..from + len) {
             prop_assert!(in_address(word, &text), "{} in {}", word, text);
         }
     }
 
-    /// Text shown on the page is found; more is found where `::` hides zeros.
+    /// Finds any text as shown on the page; zeros that `::` hides match, too.
     #[test]
-    fn ipv6_contains_its_parts(
+    fn ipv6_matches_its_parts(
         groups in any::<[u16; 8]>(),
         zeros in any::<[bool; 8]>(),
         from in 0_usize..38,
@@ -98,14 +98,14 @@ proptest! {
             std::array::from_fn(|i| if zeros[i] { groups[i] & 0xf } else { groups[i] });
         let text = Ipv6Addr::from(groups).to_string();
         if let Some(word) = text.get(from..from + len).filter(|word| !word.contains('.')) {
-            // A word like ":443" means a port.
+            // A term like ":443" means a port.
             let port = word.strip_prefix(':').is_some_and(|rest| rest.parse::<u16>().is_ok());
             prop_assert!(port || in_address(word, &text), "{} in {}", word, text);
         }
     }
 
     #[test]
-    fn any_word_is_taken(word in "\\PC{0,20}", bits in any::<u128>(), port in any::<u16>()) {
+    fn accepts_any_word(word in "\\PC{0,20}", bits in any::<u128>(), port in any::<u16>()) {
         let numbers = Numbers::new(&word.to_lowercase());
         let _ = numbers.in_address(IpAddr::V6(Ipv6Addr::from_bits(bits)));
         let _ = numbers.in_port(port);

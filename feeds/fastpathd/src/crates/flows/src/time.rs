@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A moment on the monotonic clock and in Unix milliseconds, and how one becomes the other.
+//! A moment on the monotonic clock and in Unix milliseconds, and the conversion.
 
 use std::time::Duration;
 
-/// Milliseconds on the monotonic clock; negative: before its start.
+/// Milliseconds on the monotonic clock; negative before its start.
 pub(crate) type Millis = i64;
 
 /// One moment on both clocks.
@@ -11,16 +11,15 @@ pub(crate) type Millis = i64;
 pub struct Now {
     /// Monotonic, since an arbitrary start.
     pub mono: Duration,
-    /// Unix time, milliseconds.
     pub unix_ms: u64,
 }
 
-/// Unix time that differs less from the monotonic clock is not adjusted: an NTP client slews.
+/// Largest drift of the Unix clock that is not a jump: NTP clients slew the clock.
 const SLEWED_MS: i64 = 1000;
 
 impl Now {
-    /// Unix milliseconds of an earlier moment, by the Unix clock of this one: it may have jumped
-    /// since, as when a router without a battery gets its time.
+    /// Returns the Unix milliseconds of an earlier moment by the clock of this one. The clock may
+    /// have jumped since: a router without a battery gets its time after boot.
     #[must_use]
     pub fn unix_ms_at(self, earlier: Now) -> u64 {
         let passed = self.mono.saturating_sub(earlier.mono).as_millis();
@@ -38,8 +37,8 @@ impl Now {
         Millis::try_from(self.mono.as_millis()).unwrap_or(Millis::MAX)
     }
 
-    /// A monotonic moment in Unix ms. Only the present relation of the clocks is known: moments
-    /// before a jump of the Unix clock are given as if it had not jumped.
+    /// Converts a monotonic moment to Unix ms with the present relation of the clocks, so moments
+    /// before a jump of the Unix clock are in the new time.
     pub(crate) fn unix_ms_of(self, at: Millis) -> u64 {
         self.unix_ms.saturating_add_signed(at.saturating_sub(self.millis()))
     }
@@ -54,15 +53,15 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_moves_with_the_clock() {
+    fn earlier_times_shift_when_the_clock_is_set() {
         let year = 31_536_000;
         let then = at(10, 2 * year);
         assert_eq!(at(70, 2 * year + 60).unix_ms_at(then), then.unix_ms);
-        // An NTP client corrects a little.
+        // NTP clients slew the clock.
         assert_eq!(at(70, 2 * year + 61).unix_ms_at(then), then.unix_ms);
         assert_eq!(at(70, 3 * year + 60).unix_ms_at(then), 3 * year * 1000);
         assert_eq!(at(70, year + 60).unix_ms_at(then), year * 1000);
-        // Before 1970.
+        // Times before 1970 become 0.
         assert_eq!(at(70, 0).unix_ms_at(then), 0);
         assert_eq!(at(70, 3).unix_ms_at(at(0, 10)), 0);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics: of all
-//! flows since the start, ended ones too, so they never decrease. At most 48 pairs are kept apart.
+//! Forwarded bytes and packets by path, direction and pair of firewall zones, for metrics. Ended
+//! flows stay in the sums, so these never decrease.
 
 use std::rc::Rc;
 
@@ -14,12 +14,12 @@ use crate::intern::{Interner, Number};
 use crate::network::Side;
 use crate::path::Path;
 
-/// Pairs of zones that are counted apart: all of six zones, and more than any firewall has in use.
+/// Maximum pairs of zones counted separately: all of six zones, more than a firewall uses.
 const MOST_PAIRS: usize = 48;
-/// The zones of all further pairs.
+/// Zone of all further pairs.
 const OTHER: &str = "other";
 
-/// A part of a flow's growth.
+/// Part of a flow's growth.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Credit {
     pub(crate) path: Path,
@@ -28,39 +28,39 @@ pub(crate) struct Credit {
     pub(crate) counters: Counters,
 }
 
-/// The traffic from one zone to another.
+/// Traffic of one pair of zones.
 #[derive(Debug)]
 struct Pair {
-    /// Of the initiator and of the responder.
+    /// Zones of the initiator and of the responder.
     zones: [Number; 2],
     sums: ByPath<[Counters; 2]>,
 }
 
-/// The forwarded traffic of one pair of zones.
+/// Forwarded traffic of one pair of zones.
 #[derive(Debug, Clone, Copy)]
 pub struct ZoneTraffic<'a> {
-    /// Zone of the initiator; empty: none.
+    /// Zone of the initiator; empty if there is none.
     pub in_zone: &'a str,
-    /// Zone of the responder.
+    /// Zone of the responder; empty if there is none.
     pub out_zone: &'a str,
     sums: &'a ByPath<[Counters; 2]>,
 }
 
 impl ZoneTraffic<'_> {
-    /// Traffic on a path, from the initiator and to it.
+    /// Returns the traffic on a path, from and to the initiator.
     #[must_use]
     pub fn on(&self, path: Path) -> [Counters; 2] {
         self.sums[path as usize]
     }
 }
 
-/// Sums of forwarded traffic by pair of zones, and by host.
+/// Sums of forwarded traffic by pair of zones and by host.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     zones: Interner<Rc<str>>,
-    /// Zone of the side with this number less one.
+    /// Zone of each side, indexed by the number of the side minus 1.
     of_side: Vec<Number>,
-    /// In the order of their first byte; the one from and to [`OTHER`] has all further pairs.
+    /// In the order of their first byte; the pair of [`OTHER`] sums all further pairs.
     pairs: Vec<Pair>,
     pub(crate) hosts: Hosts,
 }
@@ -94,7 +94,7 @@ impl Traffic {
         }
     }
 
-    /// The number of a side's zone; 0: no zone.
+    /// Returns the number of a side's zone; 0 without a zone.
     fn zone(&mut self, side: Number, sides: &Interner<Side>) -> Number {
         for new in &sides.values()[self.of_side.len()..] {
             self.of_side.push(self.zones.number(Rc::clone(&new.zone)));
@@ -108,7 +108,7 @@ impl Traffic {
         let at = find(&self.pairs, zones).unwrap_or_else(|| {
             let full = self.pairs.len() + 1 >= MOST_PAIRS;
             let zones = if full { [self.zones.number(Rc::from(OTHER)); 2] } else { zones };
-            // A zone may have this name.
+            // A real zone may have this name.
             find(&self.pairs, zones).unwrap_or_else(|| {
                 self.pairs.push(Pair { zones, sums: ByPath::default() });
                 self.pairs.len() - 1
@@ -117,7 +117,7 @@ impl Traffic {
         &mut self.pairs[at].sums
     }
 
-    /// All pairs of zones with traffic.
+    /// Returns all pairs of zones with traffic.
     pub(crate) fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
         self.pairs.iter().map(|pair| {
             let [in_zone, out_zone] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Memory of a table that a flood has filled to its bound. The only test of this program: memory is
-//! that of the process.
+//! Memory of a table that a flood has filled. The only test of this program, because memory is
+//! measured per process.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -14,13 +14,13 @@ use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::FlowTable;
 use support::{Net, TCP, at, counted, entry, flowtable, tuple, uncounted};
 
-/// Flows that the table takes, see `src/table/places.rs`: half of them half-open at most.
+/// Limit of the table in `src/table/places.rs`; half-open flows fill half of it at most.
 const MOST: u32 = 210_000;
-/// Bytes of a flow with its places in the indexes: 90 MB for all, so that the daemon stays below
-/// 100 MB.
+/// Bytes of a flow with its index entries: 90 MB for all flows, so that the daemon stays below 100
+/// MB.
 const BYTES_EACH: usize = 430;
 
-/// Of this process, in bytes: `VmRSS` or `VmHWM`.
+/// Returns the memory of this process in bytes; `name` is `VmRSS:` or `VmHWM:`.
 fn memory(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("status");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect(name);
@@ -28,7 +28,7 @@ fn memory(name: &str) -> usize {
     kib.parse::<usize>().expect("a number") * 1024
 }
 
-/// A connection from the LAN that is masqueraded: the table has it under three pairs of ends.
+/// Returns a masqueraded connection from the LAN, indexed under two pairs of ends.
 fn masqueraded(id: u32) -> Entry {
     let mut entry = entry(id, tuple(TCP, "10.10.0.2", 0, "203.0.113.200", 80));
     let host = Ipv4Addr::from_bits(0x0a0a_0000 + (id >> 8));
@@ -51,7 +51,7 @@ fn a_full_table_stays_within_its_memory() {
     table.engine(flowtable(), at(0.0));
     let before = memory("VmRSS:");
     let half = MOST / 2;
-    // More than have a place, by events and then by a dump that has their counters.
+    // More flows than fit, first by events and then by a dump that has their counters.
     for id in 0..MOST {
         table.event(&Event::New(uncounted(half_open(id))), at(1.0), &net);
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Network namespace, addresses, nft rules and sysctls of the recording, and the dump of its
-//! conntrack table to a file.
+//! Sets up the network namespace of the recording and dumps its conntrack table to a file.
 #![expect(unsafe_code, reason = "it runs in a network namespace of its own")]
 
 use std::io::Write;
@@ -12,7 +11,7 @@ use rustix::thread::UnshareFlags;
 
 use crate::Failure;
 
-/// Every address below these is our own, on the loopback device.
+/// Local routes on loopback: every address in these prefixes belongs to the namespace.
 const ROUTES: [&str; 8] = [
     "local 10.0.0.0/8 dev lo",
     "local 100.64.0.0/10 dev lo",
@@ -24,7 +23,7 @@ const ROUTES: [&str; 8] = [
     "local 224.0.0.0/4 dev lo",
 ];
 
-/// A rule that matches `ct state` makes the kernel track; the rest makes the mix richer.
+/// The `ct state` rule enables tracking in the namespace; the others add zones, marks and NAT.
 const RULES: &str = "
 table inet scale {
     chain zones {
@@ -46,7 +45,7 @@ table inet scale {
 }
 ";
 
-/// Moves this process into a fresh namespace with tracking, accounting and timestamps on.
+/// Moves this process into a new network namespace with conntrack accounting and timestamps.
 pub(crate) fn enter_namespace() -> Result<(), Failure> {
     // SAFETY: only the network namespace is unshared, and no other thread runs yet.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
@@ -62,7 +61,7 @@ pub(crate) fn enter_namespace() -> Result<(), Failure> {
     }
     // A local route is not enough to bind an IPv6 address.
     std::fs::write("/proc/sys/net/ipv6/ip_nonlocal_bind", "1")?;
-    // Half-closed and short-lived entries have to outlive the recording.
+    // UDP entries must outlive the recording.
     std::fs::write("/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "600")?;
     run("nft", &["-f", "-"], RULES)
 }
@@ -84,7 +83,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes the whole table as netlink messages to `file`; returns the number of bytes.
+/// Writes the conntrack table as netlink messages to `file` and returns its size in bytes.
 pub(crate) fn dump_to(file: &Path) -> Result<u64, Failure> {
     /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET`.
     const GET: u16 = 1 << 8 | 1;

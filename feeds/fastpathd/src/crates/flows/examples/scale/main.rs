@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Benchmark of the flow table on recorded dumps of 10,000, 100,000 and 200,000 real conntrack
-//! entries: its subcommands, the folder of dumps, up to four rounds. Limits are in `limits.rs`.
+//! entries.
 //!
-//! `cargo run --release -p flows --example scale` records missing dumps (root and a kernel with
-//! conntrack needed), measures and prints a table; the exit code is 1 when a limit is exceeded.
-//! `… scale fixture FILE` records the few entries of many kinds that the tests read.
+//! `cargo run --release -p flows --example scale` records missing dumps (needs root and conntrack),
+//! measures, and exits with 1 if a limit of `limits.rs` is exceeded. `… scale fixture FILE` records
+//! the entries of many kinds that the tests read.
 
 mod conntrack;
 mod limits;
@@ -18,9 +18,9 @@ use std::process::{Command, ExitCode};
 use measure::Figures;
 
 const SIZES: [usize; 3] = [10_000, 100_000, 200_000];
-/// Exit code of a skipped benchmark, as automake has it.
+/// Exit code of a skipped benchmark, as in automake.
 const SKIPPED: u8 = 77;
-/// Other work on the machine can spoil a round: this many, as long as a limit is exceeded.
+/// Maximum rounds. A round repeats while a limit is exceeded, since other load can spoil it.
 const ROUNDS: usize = 4;
 
 type Failure = Box<dyn std::error::Error>;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The build folder of the repository, or `SCALE_DIR`.
+/// Returns `SCALE_DIR`, by default the build folder of the repository.
 fn folder() -> PathBuf {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../../build/scale");
     std::env::var_os("SCALE_DIR").map_or(repository, PathBuf::from)
@@ -57,7 +57,7 @@ fn measure_one(file: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each size in a process of its own: memory and network namespace are per process.
+/// Measures each size in its own process, because peak memory and namespace are per process.
 fn all(folder: &Path) -> Result<ExitCode, Failure> {
     if let Some(why) = record::impossible() {
         println!("skipped: scale: {why}");
@@ -84,7 +84,6 @@ fn all(folder: &Path) -> Result<ExitCode, Failure> {
     Ok(if limits::report(&figures) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures each file once.
 fn round(files: &[PathBuf]) -> Result<Vec<Figures>, Failure> {
     let measure = |file: &PathBuf| {
         let line = child(&["measure", &file.to_string_lossy()])?;

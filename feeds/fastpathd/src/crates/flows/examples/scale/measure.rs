@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Measurements on one recorded dump: refresh, first refresh, refresh after a change of the
-//! network, pages, groups, finds, peak memory; the queries asked, and the best of nine runs of
-//! each.
+//! Measures CPU time and peak memory of refreshes, pages, groups and finds on a recorded dump.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,29 +15,28 @@ use serde_json::{Value, json};
 
 use crate::{Failure, yardstick};
 
-/// Datagrams of a dump are up to this long.
+/// Bytes merged at once, as much as a datagram of a netlink dump.
 const BATCH: usize = 32 * 1024;
-/// The machine is noisy: the best of this many runs counts.
+/// Runs per measurement. The shortest counts, because other load only lengthens a run.
 const RUNS: usize = 9;
 
-/// The measurements; times in milliseconds of CPU time.
+/// Times are milliseconds of CPU time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
     pub(crate) flows: f64,
     /// Decoding and merging a whole dump into a full table.
     pub(crate) refresh: f64,
-    /// The same into an empty table.
+    /// A refresh into an empty table.
     pub(crate) first: f64,
-    /// The same after a change of the network.
+    /// A refresh after the network's generation changed.
     pub(crate) moved: f64,
-    /// The slowest page of 200 flows, and of groups.
+    /// The slowest page of 200 flows.
     pub(crate) page: f64,
     pub(crate) groups: f64,
-    /// A thousand flows by their ends.
+    /// A thousand finds by both ends.
     pub(crate) find: f64,
     /// Peak resident memory, MB.
     pub(crate) memory: f64,
-    /// The yardstick.
     pub(crate) yard: f64,
 }
 
@@ -49,7 +46,7 @@ impl Figures {
         format!("{flows} {refresh} {first} {moved} {page} {groups} {find} {memory} {yard}")
     }
 
-    /// The better of two measurements, figure by figure.
+    /// Returns the lower value of each figure.
     pub(crate) fn best(&self, other: &Self) -> Self {
         Self {
             flows: self.flows,
@@ -81,11 +78,11 @@ impl Figures {
     }
 }
 
-/// Measures everything about the dump in `file`.
 pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     let mut net = SampleNetwork::new();
     let mut clock = Clock(1);
-    // Memory first, as the daemon has it: one batch at a time, two refreshes and a page.
+    // Memory first: later steps raise the peak. Batches, two refreshes and a page are typical of
+    // the daemon.
     let mut table = new_table();
     for _ in 0..2 {
         refresh_from(file, &mut table, clock.tick(), &net)?;
@@ -103,7 +100,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     figures.first = best(|| {
         let mut table = new_table();
         refresh(&dump, &mut table, clock.tick(), &net);
-        // Dropping the table is not part of the refresh; the last one is enough to keep.
+        // Keeps the first table only, so later runs include dropping theirs.
         fresh.push(table);
         fresh.truncate(1);
     });
@@ -115,7 +112,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
     Ok(figures)
 }
 
-/// The slowest of the pages, each the best of its runs; likewise of the groups.
+/// Returns the slowest page and the slowest grouping, each the best of its runs.
 fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
     let (mut page, mut groups) = (0_f64, 0_f64);
     for request in pages() {
@@ -135,7 +132,7 @@ fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
     Ok((page, groups))
 }
 
-/// A thousand flows from all over the dump by their ends, as alerts name them.
+/// Measures a thousand finds, spread over the dump, with the ends that alerts name.
 fn find(dump: &[u8], table: &FlowTable) -> f64 {
     let mut entries = Vec::new();
     ctnetlink::entries(dump, &mut entries);
@@ -150,7 +147,6 @@ fn find(dump: &[u8], table: &FlowTable) -> f64 {
     })
 }
 
-/// Queries of the pages.
 fn pages() -> Vec<Value> {
     vec![
         json!({ "limit": 200 }),
@@ -182,7 +178,7 @@ fn new_table() -> FlowTable {
     table
 }
 
-/// A policy whose last line decides, as a large one would be, and exempt networks.
+/// Returns exempt networks and policies that never match, so that each lookup reads all of them.
 fn inspection() -> InspectionState {
     let line = |n: u16| DevicePolicy {
         from: Some([format!("br-lan.{n}")].into()),
@@ -203,7 +199,7 @@ fn inspection() -> InspectionState {
     }
 }
 
-/// A refresh from memory.
+/// Merges a dump that is in memory.
 fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &SampleNetwork) {
     let mut batch = Vec::new();
     table.dump_begin(now);
@@ -216,7 +212,7 @@ fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &SampleNetwork) {
     table.dump_end(now, true);
 }
 
-/// A refresh from the file, holding no more than a batch.
+/// Merges a dump from the file, with at most two batches in memory.
 fn refresh_from(
     file: &Path,
     table: &mut FlowTable,
@@ -255,7 +251,7 @@ fn merge(
     }
 }
 
-/// Whole messages, about a batch of them.
+/// Returns the length of the whole messages that fit into a batch, at least one message.
 fn batch_len(bytes: &[u8]) -> usize {
     let mut len = 0;
     for message in netlink::messages(bytes) {
@@ -268,8 +264,8 @@ fn batch_len(bytes: &[u8]) -> usize {
     if len == 0 { bytes.len() } else { len.min(bytes.len()) }
 }
 
-/// The shortest of some runs, in milliseconds of this thread's CPU time: other work on the machine
-/// makes it wait, which says nothing about the table.
+/// Returns the shortest of [`RUNS`] runs in milliseconds of thread CPU time, which excludes waiting
+/// for other work on the machine.
 fn best(mut run: impl FnMut()) -> f64 {
     let time = |_| {
         let start = cpu_time();
@@ -295,7 +291,7 @@ fn peak_mb() -> Result<f64, Failure> {
     Ok(kb / 1024.0)
 }
 
-/// A clock that moves on by a second with each look.
+/// Clock that advances by one second per tick.
 struct Clock(u64);
 
 impl Clock {

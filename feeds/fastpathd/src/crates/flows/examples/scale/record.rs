@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Makes real conntrack entries on loopback: the mix of UDP, TCP, IPv4, IPv6, NAT, ICMP, GRE and
-//! ESP. Also why nothing can be recorded here: no root, no conntrack, no `ip` or `nft`.
+//! Creates real conntrack entries on loopback: UDP, TCP, IPv4, IPv6, NAT, ICMP, GRE and ESP.
 
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket,
@@ -13,12 +12,12 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use crate::Failure;
 use crate::conntrack::{dump_to, enter_namespace};
 
-/// Destinations of each source: sources × destinations are the entries.
+/// Destinations per source; each pair of source and destination is one entry.
 const SERVERS: usize = 250;
-/// One connection in this many is TCP.
+/// One in this many connections is TCP.
 const TCP_SHARE: usize = 20;
 
-/// Why nothing can be recorded here.
+/// Returns why this machine cannot record: no root, no conntrack or a missing program.
 pub(crate) fn impossible() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("recording needs root".into());
@@ -33,7 +32,7 @@ pub(crate) fn impossible() -> Option<String> {
     ["ip", "nft"].iter().find(|p| !found(p)).map(|p| format!("{p} is not installed"))
 }
 
-/// Records at least `size` entries: UDP and TCP, IPv4 and IPv6, a part of it translated.
+/// Records `size` connections: UDP and TCP, IPv4 and IPv6, some of them with NAT.
 pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
     enter_namespace()?;
     let servers = (0..SERVERS).map(Server::bind).collect::<Result<Vec<_>, _>>()?;
@@ -51,7 +50,7 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
             }
             if i % TCP_SHARE == 2 && !server.address.is_ipv6() {
                 open.push(server.connect(client(number), port(number))?);
-                // Older connections are closed: some entries are established, most are ending.
+                // Close older connections: some entries are established, most are closing.
                 if open.len() > 400 {
                     open.remove(0);
                 }
@@ -64,7 +63,7 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Something that answers.
+/// UDP and TCP sockets on one address.
 struct Server {
     address: SocketAddr,
     udp: UdpSocket,
@@ -88,7 +87,7 @@ impl Server {
         Ok(Self { address, udp, tcp: TcpListener::bind(address)? })
     }
 
-    /// A question and an answer.
+    /// Exchanges one datagram in each direction.
     fn converse(&self, client: &UdpSocket) -> Result<(), Failure> {
         let mut buffer = [0; 64];
         client.send_to(b"question", self.address)?;
@@ -97,7 +96,7 @@ impl Server {
         Ok(())
     }
 
-    /// A connection from a certain address; closed when dropped.
+    /// Connects from `from` and `port + 1`. Dropping the pair closes the connection.
     fn connect(&self, from: Ipv4Addr, port: u16) -> Result<(TcpStream, TcpStream), Failure> {
         let socket = rustix::net::socket_with(
             AddressFamily::INET,
@@ -105,7 +104,7 @@ impl Server {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // One client port for all servers.
+        // All servers share one client port.
         rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
         rustix::net::bind(&socket, &SocketAddrV4::new(from, port + 1))?;
         rustix::net::connect(&socket, &self.address)?;
@@ -129,7 +128,7 @@ fn port(number: usize) -> u16 {
     32_768 + 2 * (spread / 2)
 }
 
-/// Records some dozens of entries, as many kinds as this kernel makes.
+/// Records a few dozen entries of as many kinds as this kernel creates.
 pub(crate) fn fixture(file: &Path) -> Result<(), Failure> {
     enter_namespace()?;
     let servers = (0..20).map(Server::bind).collect::<Result<Vec<_>, _>>()?;
@@ -158,8 +157,7 @@ pub(crate) fn fixture(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A SYN that nobody answers: the address is routed to us, the port is dropped by nobody and
-/// listened on by nobody, so the answer is a reset and the entry is closing.
+/// Connects to a local port without a listener; the reset leaves a closing entry.
 fn half_open() -> Result<rustix::fd::OwnedFd, Failure> {
     let socket = rustix::net::socket_with(
         AddressFamily::INET,

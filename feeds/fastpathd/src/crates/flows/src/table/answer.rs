@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Answers `flows`, `flow` and `top` from the table: filter, order and page of flows or groups, and
-//! which sort columns do not go with a grouping.
+//! Answers `flows`, `flow` and `top` from the table: filters, sorts and pages flows or groups.
 
 use std::cmp::Ordering;
 
@@ -17,10 +16,10 @@ use crate::table::FlowTable;
 use crate::time::Now;
 
 impl FlowTable {
-    /// One page of flows or groups.
+    /// Returns one page of flows or groups.
     ///
     /// # Errors
-    /// When the sort column does not go with the grouping.
+    /// Fails if the sort column does not fit the grouping.
     pub fn query(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         if query.group == Group::None { self.page(query, now) } else { self.groups(query, now) }
     }
@@ -77,7 +76,7 @@ impl FlowTable {
         FlowPage { total, matched, epoch, now_ms, cols, rows }
     }
 
-    /// One flow with its life so far; `None` when it is gone.
+    /// Returns one flow with the steps of its life; `None` if the table does not have it.
     #[must_use]
     pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail<'_>> {
         let flow = self.by_id(id)?;
@@ -99,7 +98,7 @@ impl FlowTable {
         })
     }
 
-    /// The busiest hosts, services, VLANs or paths. Only open flows that are forwarded count.
+    /// Returns the busiest hosts, services, VLANs or paths. Only open forwarded flows count.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut sums = Sums::new(self, query.by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which path the growth of a flow's counters is credited to, and which part of it was inspected
-//! before inspection ended: by the budget, else by 1 MiB.
+//! Credits the growth of a flow's counters to paths, and limits the part that was inspected before
+//! inspection ended: by the budget, else by 1 MiB.
 
 use ctnetlink::{Counters, Entry};
 
@@ -13,13 +13,12 @@ use crate::table::FlowTable;
 use crate::time::Millis;
 use crate::traffic::Credit;
 
-/// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
-/// the default.
+/// Suricata's default stream depth: without a budget, inspection ends there at the latest.
 const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
-    /// Reads the counters and credits their growth; false when there was nothing to read. `last`:
-    /// however soon after the previous reading; `ended`: there will be no further one.
+    /// Reads the counters and credits their growth; returns false if there was nothing to read.
+    /// `last` reads even shortly after the previous reading. `ended`: no further reading follows.
     pub(super) fn count(
         &mut self,
         position: usize,
@@ -72,8 +71,9 @@ impl FlowTable {
         true
     }
 
-    /// Remembers which paths the flow has been on, for the bytes of the next reading: the kernel
-    /// may have taken it, Suricata or the budget may have let it go.
+    /// Records the paths that the flow has been on since the last reading, for the bytes of the
+    /// next one: the kernel may have offloaded it, Suricata or the budget may have ended
+    /// inspection.
     pub(super) fn note_paths(&mut self, position: usize) {
         let flow = &mut self.flows[position];
         let offloaded = ladder::offloaded(flow.status, flow.reach_of(self.engine.engine));
@@ -88,14 +88,14 @@ impl FlowTable {
             }
             (path, _) => flow.carried = flow.carried.max(Some(path.unwrap_or(Path::Slow))),
         }
-        // It has been inspected before it was first seen.
+        // Inspection ended before the first reading, so its bytes were inspected.
         flow.inspected |= flow.inspection.over() && flow.reading == Reading::Ours;
     }
 }
 
-/// The part of `growth` that may have been inspected when the flow left inspection since the
-/// reading before: the rest of the budget, the same share of both directions. Exact when the
-/// budget ended inspection; when Suricata did it earlier, it is the most it can have been.
+/// Returns the part of `growth` that may have been inspected before the flow left inspection: the
+/// rest of the budget, with the same share in both directions. Exact if the budget ended
+/// inspection, an upper bound if Suricata ended it earlier.
 fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
     let [up, down] = growth.delta;
     let bytes = up.bytes.saturating_add(down.bytes);
@@ -119,7 +119,7 @@ fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
     })
 }
 
-/// The share `share.0 / share.1` of `whole`; all of it when nothing is to be shared.
+/// Returns the share `share.0 / share.1` of `whole`; all of it if `share.1` is 0.
 fn part(whole: u64, share: (u64, u64)) -> u64 {
     let product = u128::from(whole) * u128::from(share.0);
     let part = product.checked_div(u128::from(share.1));

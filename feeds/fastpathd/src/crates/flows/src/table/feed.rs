@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How dumps, events, look-ups and re-inspection change the table: new, ended, restarted and reset
-//! entries. Also which flows are to be looked up early: young ones among the newest 4096, and those
-//! that have left inspection.
+//! Applies dumps, events, look-ups and re-inspection to the table, and selects flows for an early
+//! look-up: young flows, and flows that have left inspection.
 
 use std::collections::HashSet;
 
@@ -15,14 +14,14 @@ use crate::stack::StackCount;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// How many of the newest flows are searched for young ones: a second's worth of a busy router.
+/// Newest flows searched for young ones: a second's worth on a busy router.
 const YOUNG_AMONG: usize = 4096;
 
-/// Flows that wait for a look-up because they left inspection; the next dump reads the others.
+/// Maximum flows queued for a look-up after inspection; the next dump reads the others.
 const DEPARTED_MOST: usize = 4096;
 
 impl FlowTable {
-    /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
+    /// Starts a dump of the conntrack table and discards an unfinished one.
     pub fn dump_begin(&mut self, now: Now) {
         self.sweep(usize::MAX);
         self.now = now;
@@ -34,25 +33,25 @@ impl FlowTable {
         self.places.begin();
     }
 
-    /// One entry of the dump, with the time its batch was read.
+    /// Merges one entry of the dump; `now` is when its batch was read.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         self.merge_since(self.dump_start, entry, now, net);
     }
 
-    /// An entry of a reading that began there.
+    /// Merges an entry of a reading with this start.
     fn merge_since(&mut self, start: ReadingStart, entry: &Entry, now: Now, net: &dyn Network) {
         let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.end(position, now.millis());
                 self.insert(entry, now, true)
             }
-            // Read before its counters were reset, passed in after the reset was reported.
+            // The entry was read before its counters were reset, and passed in afterwards.
             Some(position) if self.reset.contains(&(entry.id, entry.zone)) => {
                 self.flows[position].seen = self.dump;
                 return;
             }
             Some(position) => position,
-            // Read before it was destroyed, passed in after its end was reported.
+            // The entry was read before it was destroyed, and passed in afterwards.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None if !self.places.has_one(self.len(), entry) => return self.places.pass(),
             None => {
@@ -68,16 +67,15 @@ impl FlowTable {
         self.read(position, &entry, now.millis(), false, net);
     }
 
-    /// The dump is over. `complete`: flows that were not in it are gone; pass false when the
-    /// dump failed or was interrupted. Removes all of them at once, see
-    /// [`dump_over`](Self::dump_over).
+    /// Ends the dump. If it was `complete`, removes all flows that were not in it at once;
+    /// [`dump_over`](Self::dump_over) leaves that to the caller. Pass false if the dump failed.
     pub fn dump_end(&mut self, now: Now, complete: bool) {
         self.dump_over(now, complete);
         self.sweep(usize::MAX);
     }
 
-    /// The dump is over, as [`dump_end`](Self::dump_end). [`sweep`](Self::sweep) removes the flows
-    /// that are gone, part by part: after a flood there are a hundred thousand of them.
+    /// Ends the dump like [`dump_end`](Self::dump_end), but lets [`sweep`](Self::sweep) remove gone
+    /// flows in steps: after a flood there are a hundred thousand of them.
     pub fn dump_over(&mut self, now: Now, complete: bool) {
         self.now = now;
         self.dumping = false;
@@ -93,9 +91,9 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Checks so many further flows, the last one first, and removes those that the whole dump did
-    /// not have. True while some are left. Events may come in between: a removal moves only the
-    /// last flow of the table, which was checked before.
+    /// Checks up to `most` further flows, the last one first, and removes flows that the dump
+    /// lacked. Returns true while some are left. Events may come in between: a removal moves only
+    /// the last flow of the table, which was checked already.
     pub fn sweep(&mut self, most: usize) -> bool {
         let Some(unswept) = self.unswept else { return false };
         let unswept = unswept.min(self.len());
@@ -115,7 +113,7 @@ impl FlowTable {
         false
     }
 
-    /// A change reported by the kernel.
+    /// Applies a change reported by the kernel.
     pub fn event(&mut self, event: &Event, now: Now, net: &dyn Network) {
         let at = now.millis();
         let (entry, new) = match event {
@@ -125,7 +123,7 @@ impl FlowTable {
         };
         let position = match self.known(entry) {
             Some(position) => {
-                // Another connection with the same number, or a dump was ahead of the event.
+                // Another connection has the same id, or a dump was ahead of the event.
                 if new {
                     let bits = self.passed_bits();
                     let flow = &mut self.flows[position];
@@ -135,11 +133,11 @@ impl FlowTable {
                 }
                 position
             }
-            // The next dump counts it.
+            // The next dump counts the entry as unlisted.
             None if !self.places.has_one(self.len(), entry) => return,
             None => {
                 let position = self.insert(entry, now, new || !self.first);
-                // Its mark was set by rules in force since the events before it.
+                // The mark was set by rules in force since the events before this one.
                 if new {
                     self.flows[position].rules = self.rules.of_new();
                 }
@@ -159,7 +157,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// What the rules have counted, read before the dump that follows.
+    /// Adopts counts of the rules; read them before the dump that follows.
     pub fn seen_by_stack(&mut self, counts: &[StackCount], now: Now) {
         for StackCount { id, seen, counters } in counts {
             if let Some(position) = self.with_kernel_id(*id) {
@@ -169,11 +167,11 @@ impl FlowTable {
         }
     }
 
-    /// Flows that the kernel may offload with any packet, newest first: no event reports it. Zone
-    /// and original direction, for [`ctnetlink::Lookup`].
+    /// Returns flows that the kernel may offload with any packet, newest first, because no event
+    /// reports it: zone and original direction, for [`ctnetlink::Lookup`].
     #[must_use]
     pub fn young(&self, most: usize) -> Vec<(u16, Tuple)> {
-        // New flows are at the end, so this ends early unless nothing is young.
+        // New flows are at the end, so the search stops early if enough are young.
         let flows = self.flows.iter().rev().take(YOUNG_AMONG);
         let waits =
             |flow: &&Flow| matches!(flow.reason, Some(Reason::Pending | Reason::FirstPackets));
@@ -181,22 +179,22 @@ impl FlowTable {
         young.take(most).map(|flow| (flow.zone, flow.orig)).collect()
     }
 
-    /// Flows that an event has let out of inspection since this was last asked, to be looked up
-    /// at once: the sooner they are read, the better the bytes that were inspected are known.
+    /// Returns flows that left inspection since the last call. Look them up at once: the earlier
+    /// the reading, the better known are the inspected bytes.
     pub fn departed(&mut self) -> Vec<(u16, Tuple)> {
         std::mem::take(&mut self.departed)
     }
 
-    /// An entry as [`ctnetlink::Reinspection`] reports it: as it was before its counters were set
-    /// to zero and our bits were cleared in its mark. Sums continue from there. Unknown flows are
-    /// left to the next dump.
+    /// Applies an entry of [`ctnetlink::Reinspection`], as it was before its counters were reset
+    /// and our bits cleared in its mark. Sums continue from there. Ignores unknown flows, which the
+    /// next dump adds.
     pub fn reinspected(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         let Some(position) = self.known(entry) else { return };
         if self.dumping {
             self.reset.insert((entry.id, entry.zone));
         }
         let at = now.millis();
-        // Of another socket: its reading may have begun at any time.
+        // The entry is from another socket, so its reading may have begun at any time.
         let entry = &self.as_cleared(position, entry, ReadingStart::default());
         self.read(position, entry, at, true, net);
         let ours = self.inspection.bypass | self.inspection.spent;
@@ -209,8 +207,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// The entry that a look-up found that began there: like an event, but with the current status.
-    /// Flows that are not known are left to the next event or dump.
+    /// Merges the entry found by a look-up with this start: like an event, but with the current
+    /// status. Ignores unknown flows, which the next event or dump adds.
     pub fn refresh(&mut self, entry: &Entry, start: ReadingStart, now: Now, net: &dyn Network) {
         if self.known(entry).is_some() {
             self.merge_since(start, entry, now, net);
@@ -232,7 +230,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Adopts the values of a dump or a look-up, counters included; `last`: however soon after the
+    /// Adopts the values of a dump or a look-up; `last` reads the counters even shortly after the
     /// previous reading.
     fn read(&mut self, position: usize, entry: &Entry, at: Millis, last: bool, net: &dyn Network) {
         self.update(position, entry, true);
@@ -246,7 +244,7 @@ impl FlowTable {
         }
     }
 
-    /// The connection has ended.
+    /// Makes the last record of a flow and removes it.
     fn end(&mut self, position: usize, at: Millis) {
         self.record_end(position, at);
         self.remove(position);

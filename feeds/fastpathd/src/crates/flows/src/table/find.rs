@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds flows by their ends (for alerts) or by an address (for blocks and stations that move). Of
-//! protocols without ports only the newest 4096 flows are searched.
+//! Finds flows by their ends, for alerts, or by an address, for blocks and moving stations.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,15 +11,14 @@ use crate::flow::Flow;
 use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
 
-/// How many of the newest flows are searched for one of a protocol without ports. They are short,
-/// and a flood of alerts must not cost more.
+/// Newest flows searched for a protocol without ports. Its flows are short, and a flood of alerts
+/// must stay cheap.
 const PORTLESS_AMONG: usize = 4096;
 
 impl FlowTable {
-    /// The id of the flow between these ends, in either direction, and with the addresses as the
-    /// initiator sends them, as the forward hook sees them (after destination and before source
-    /// NAT: that is where Suricata is in line) or as the other end sees them. Of a protocol
-    /// without ports the ports do not matter, and only the newest thousands are searched.
+    /// Returns the id of the flow between these ends in either direction: before NAT, after NAT, or
+    /// at the forward hook (after destination and before source NAT), where Suricata is inline. For
+    /// a protocol without ports, ignores the ports and searches only the newest flows.
     #[must_use]
     pub fn find(&self, proto: u8, a: SocketAddr, b: SocketAddr) -> Option<u64> {
         if has_ports(proto) {
@@ -42,7 +40,7 @@ impl FlowTable {
         found.map(|flow| flow.id)
     }
 
-    /// The connections that have an address of `network` at either end, before or after NAT.
+    /// Returns connections with an address of `network` at either end, before or after NAT.
     #[must_use]
     pub fn connections_of(&self, network: Network) -> Vec<Connection> {
         let of = |flow: &&Flow| flow.addresses().iter().any(|one| network.contains(*one));
@@ -50,8 +48,8 @@ impl FlowTable {
         flows.map(Flow::connection).collect()
     }
 
-    /// The forwarded connections that one of these pairs of zones names: the initiator's and the
-    /// responder's; none: any.
+    /// Returns the forwarded connections between these pairs of zones, the initiator's and the
+    /// responder's; `None` matches any zone.
     #[must_use]
     pub fn connections_between(&self, pairs: &[[Option<&str>; 2]]) -> Vec<Connection> {
         let between = |flow: &&Flow| {
@@ -64,7 +62,7 @@ impl FlowTable {
         forwarded.filter(between).map(Flow::connection).collect()
     }
 
-    /// Whether any TCP or UDP flow is forwarded that has an address in one of these networks.
+    /// Returns whether a forwarded TCP or UDP flow has an address in one of these networks.
     #[must_use]
     pub fn forwards_within(&self, networks: &[Network]) -> bool {
         let within = |one: &IpAddr| networks.iter().any(|network| network.contains(*one));
@@ -73,8 +71,7 @@ impl FlowTable {
             .any(|flow| matches!(flow.orig.proto, TCP | UDP) && flow.addresses().iter().any(within))
     }
 
-    /// Whether any TCP or UDP flow is forwarded; to or from one of these addresses, if they are
-    /// given.
+    /// Returns whether a TCP or UDP flow is forwarded, to or from one of these addresses if given.
     #[must_use]
     pub fn forwards(&self, addresses: Option<&[IpAddr]>) -> bool {
         let its = |flow: &Flow| {

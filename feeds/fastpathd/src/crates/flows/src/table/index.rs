@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Positions of flows by the kernel's id: insertion, removal, ids of two flows that share the
-//! kernel's, when a flow was born, and when memory is released after a flood.
+//! Index of flows by the kernel's id: inserts, updates and removes flows.
 
 use ctnetlink::{Entry, Status};
 
@@ -9,17 +8,17 @@ use crate::handshake::Event;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
-/// Starts further back than this are not believed: the clock was set since.
+/// Maximum age by the kernel's timestamp; a higher one means that the clock was set.
 const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
 
 impl FlowTable {
-    /// Where the flow of `entry` is.
+    /// Returns the position of the flow of `entry`.
     pub(super) fn known(&self, entry: &Entry) -> Option<usize> {
         let same = |position: &u32| self.flows[*position as usize].is(entry);
         self.index.find(hash(entry.id), same).map(|position| *position as usize)
     }
 
-    /// The position of our flow with this id.
+    /// Returns the position of the flow with our id.
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
         let kernel = id as u32;
@@ -27,7 +26,7 @@ impl FlowTable {
         self.index.find(hash(kernel), same).map(|position| *position as usize)
     }
 
-    /// The position of the only flow with this id of the kernel's; `None` if two flows share it.
+    /// Returns the position of the only flow with this kernel id; `None` if two flows share it.
     pub(super) fn with_kernel_id(&self, id: u32) -> Option<usize> {
         let same = |position: &&u32| self.flows[**position as usize].kernel_id() == id;
         let mut found = self.index.iter_hash(hash(id)).filter(same);
@@ -35,7 +34,7 @@ impl FlowTable {
         position.map(|position| *position as usize)
     }
 
-    /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
+    /// Adds the flow of `entry`. `ours`: it began under our watch, so all its bytes count.
     pub(super) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
         let flows = &mut self.flows;
         let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
@@ -67,7 +66,7 @@ impl FlowTable {
         self.requests.extend(gone.offload_step(Event::Ineligible));
         self.accounts.leave(gone.path, gone.reason);
         if position < self.flows.len() {
-            // The last flow has moved into the gap.
+            // The last flow moved into the gap.
             self.unindex(self.flows.len(), Some(position));
         }
     }
@@ -76,13 +75,13 @@ impl FlowTable {
     pub(super) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {
-            // Translated otherwise: another connection with the same number.
+            // Another translation means another connection with the same id.
             self.requests.extend(self.flows[position].offload_step(Event::Ineligible));
             self.ends.remove(&self.flows, position);
         }
         let mark = self.flows[position].mark;
         self.flows[position].update(entry, whole);
-        // The flowtable keeps a flow whose mark has become that of a rule acting on each packet.
+        // The flowtable keeps a flow even if its new mark matches a rule acting on each packet.
         let flow = &self.flows[position];
         self.strayed |= flow.mark != mark
             && flow.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0 != 0
@@ -92,7 +91,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes the index entry that says `position` out, or makes it say `moved`.
+    /// Removes the index entry of `position`, or changes it to `moved`.
     fn unindex(&mut self, position: usize, moved: Option<usize>) {
         let id = self.flows[moved.unwrap_or(position)].kernel_id();
         let old = small(position);
@@ -104,7 +103,7 @@ impl FlowTable {
         }
     }
 
-    /// Gives memory back after a flood.
+    /// Releases memory after a flood.
     pub(super) fn shrink(&mut self) {
         let len = self.flows.len();
         if self.flows.capacity() / 4 > len + 1024 {
@@ -116,14 +115,14 @@ impl FlowTable {
     }
 }
 
-/// When the flow began, by the kernel's timestamp if there is one.
+/// Returns when the flow began: by the kernel's timestamp, or now without one.
 fn born(entry: &Entry, now: Now) -> Millis {
     let started = entry.start_ns.map(|ns| ns / 1_000_000);
     let age = started.and_then(|ms| now.unix_ms.checked_sub(ms)).filter(|age| *age < AGE_MOST_MS);
     now.millis().saturating_sub_unsigned(age.unwrap_or(0))
 }
 
-/// Positions are kept in 32 bits: four billion flows would not fit into memory.
+/// Converts a position to 32 bits: four billion flows would not fit into memory.
 pub(super) fn small(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

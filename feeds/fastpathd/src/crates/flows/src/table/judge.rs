@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Collects the facts that `ladder.rs` judges, and decides path and reason again after a change of
-//! engine, inspection, routes or flow. Requests offload to eBPF, or that the `passed` bits be
-//! cleared.
+//! Decides path and reason of flows again after a change of engine, inspection, routes or flow.
+//! Requests eBPF offload, and clearing of the `passed` bits.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,8 +20,8 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// Sets the engine in force and decides the path of every flow again, if it is another one: a
-    /// hundred thousand flows take a while.
+    /// Sets the engine in force. If it changed, decides the path of every flow again, which takes a
+    /// while with a hundred thousand flows.
     pub fn engine(&mut self, engine: EngineState, now: Now) {
         if self.engine == engine {
             return;
@@ -35,7 +34,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Sets the inspection in force; the rest as with [`engine`](Self::engine).
+    /// Sets the inspection in force. If it changed, decides the path of every flow again.
     pub fn inspection(&mut self, inspection: InspectionState, now: Now) {
         if self.inspection == inspection {
             return;
@@ -49,8 +48,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Any flow may be routed differently now: those that the eBPF engine must no longer carry are
-    /// removed at once, not when they are read next.
+    /// Looks up the routes of all flows, so that the eBPF engine stops forwarding affected flows at
+    /// once and not with their next reading.
     pub fn routes_changed(&mut self, now: Now, net: &dyn Network) {
         for at in 0..self.flows.len() {
             self.survey(at, net);
@@ -60,7 +59,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Looks up both ends, if the network has changed since.
+    /// Looks up both ends if the network or the mark changed since.
     pub(super) fn survey(&mut self, position: usize, net: &dyn Network) {
         let flow = &mut self.flows[position];
         let same_mark = flow.route.as_ref().is_none_or(|route| route.mark == flow.mark);
@@ -93,8 +92,8 @@ impl FlowTable {
         self.police(position);
     }
 
-    /// Whether the kernel routes a flow that its flowtable carries otherwise than before: by other
-    /// devices, or as cannot be known.
+    /// Returns whether the kernel now routes a flow of its flowtable through other devices, or
+    /// unpredictably.
     fn strays(&self, position: usize, ends: [Number; 2], before: Option<&FlowRoute>) -> bool {
         let flow = &self.flows[position];
         let device = |number| self.sides.get(number).map(|side| &side.device);
@@ -108,14 +107,14 @@ impl FlowTable {
             && (moved.contains(&true) || (lost && known))
     }
 
-    /// Whether the flowtable carries a flow that the kernel has come to route otherwise, or whose
-    /// new mark is that of a rule acting on each packet, since this was last asked.
+    /// Returns whether, since the last call, a flow in the flowtable got another route, or a mark
+    /// that matches a rule acting on each packet.
     pub fn take_strayed(&mut self) -> bool {
         std::mem::take(&mut self.strayed)
     }
 
-    /// Asks how the flow is routed. One that is requested or carried with other next hops leaves
-    /// the engine, and is requested again with the new ones. Returns how it was routed before.
+    /// Looks up the route. A flow requested or offloaded with other next hops leaves the engine and
+    /// is requested again with the new ones. Returns the previous route.
     fn route(&mut self, position: usize, net: &dyn Network) -> Option<Box<FlowRoute>> {
         let flow = &mut self.flows[position];
         let new = FlowRoute::new(net.routing(&flow.connection(), flow.mark), flow.mark);
@@ -132,7 +131,7 @@ impl FlowTable {
         before
     }
 
-    /// The kernel has answered how flows are routed: those that waited for it are judged again.
+    /// Evaluates the flows again that were queued for a kernel route lookup.
     pub fn routes_answered(&mut self, now: Now, net: &dyn Network) {
         for id in std::mem::take(&mut self.unrouted) {
             let Some(position) = self.position(id) else { continue };
@@ -148,13 +147,13 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Next hops towards the ends of a flow, where more than their addresses decides about them.
+    /// Returns the next hops towards both ends if more than the addresses decides about them.
     #[must_use]
     pub fn next_hops(&self, id: u64) -> Option<[NextHop; 2]> {
         self.flows[self.position(id)?].hops()
     }
 
-    /// Asks the policy, when the policy or the ends have changed.
+    /// Re-evaluates the policy, after a change of the policy or of the ends.
     fn police(&mut self, position: usize) {
         let flow = &self.flows[position];
         let sides = [flow.initiator, flow.responder].map(|number| self.sides.get(number));
@@ -163,7 +162,7 @@ impl FlowTable {
         self.flows[position].action = action;
     }
 
-    /// The rule acting on each packet that keeps the flow on the slow path.
+    /// Returns the rule acting on each packet that packets of the flow reach.
     pub(super) fn rule_reached(&self, flow: &Flow) -> Option<&RuleName> {
         let device = |number| self.sides.get(number).map(|side| &*side.device);
         self.engine.rule_reached(&FlowFacts {
@@ -175,8 +174,8 @@ impl FlowTable {
         })
     }
 
-    /// Decides path and reason. The paths of the flow are to be noted before, if anything but its
-    /// state in the handshake has changed.
+    /// Decides path and reason. Call `note_paths` first if anything but the handshake state
+    /// changed.
     pub(super) fn judge(&mut self, position: usize, at: Millis) {
         let flow = &self.flows[position];
         let [initiator, responder] =
@@ -201,7 +200,7 @@ impl FlowTable {
             missed: by_stack.is_some_and(ByStack::misses),
             first_packets: flow.kernel_packets() < first.into(),
             tcp_state: flow.tcp_state,
-            // One that is carried stays until the kernel has answered that it is routed otherwise.
+            // An offloaded flow stays until the kernel has answered with another route.
             route_asked: flow.route.as_ref().is_some_and(|route| {
                 route.is_open() && (route.hops().is_none() || !flow.offload.is_active())
             }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of all known flows. Its fields are private to this module and its children, one for
-//! each kind of change: feed, judge, credit, index, offload, record; `answer` and `find` only read.
+//! Table of all known flows. Its fields are private to this module and its children, one per kind
+//! of change; `answer` and `find` only read.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod answer;
@@ -36,16 +36,16 @@ use crate::time::Now;
 use crate::totals::Totals;
 use crate::traffic::{Traffic, ZoneTraffic};
 
-/// The table of all known flows.
+/// Table of all known flows.
 ///
-/// The daemon feeds it: [`dump_begin`](Self::dump_begin), [`merge`](Self::merge) for each entry and
-/// [`dump_end`](Self::dump_end) for every refresh, [`event`](Self::event) in between,
-/// [`sample`](Self::sample) once a second.
+/// For every refresh, call [`dump_begin`](Self::dump_begin), [`merge`](Self::merge) for each entry
+/// and [`dump_end`](Self::dump_end); in between [`event`](Self::event), and once a second
+/// [`sample`](Self::sample).
 #[derive(Debug)]
 pub struct FlowTable {
     flows: Vec<Flow>,
-    /// Positions in `flows`, by the kernel's id. Two live flows may share one (it is a 32-bit
-    /// hash), so equality also compares zone and tuple.
+    /// Positions in `flows` by the kernel's id, a 32-bit hash. Two live flows may share it, so
+    /// equality also compares zone and tuple.
     index: HashTable<u32>,
     ends: ByEnds,
     sides: Interner<Side>,
@@ -56,36 +56,34 @@ pub struct FlowTable {
     traffic: Traffic,
     rings: Rings,
     epoch: u64,
-    /// Serial number of the dump under way, or of the last one.
+    /// Serial number of the current dump, or of the last one.
     dump: u32,
     dumping: bool,
     dump_start: ReadingStart,
-    /// Flows at the beginning of the table that are to be compared with the last dump.
+    /// Number of flows at the start of the table that must still be compared with the dump.
     unswept: Option<usize>,
-    /// Id and zone of entries destroyed during the dump under way.
+    /// Id and zone of entries destroyed during the current dump.
     gone: HashSet<(u32, u16)>,
-    /// Id and zone of entries set to zero during the dump under way.
+    /// Id and zone of entries with counters reset during the current dump.
     reset: HashSet<(u32, u16)>,
-    /// Zone and original direction of entries that have left inspection and were not read
-    /// since.
+    /// Zone and original direction of entries that left inspection and were not read since.
     departed: Vec<(u16, Tuple)>,
-    /// Flows that wait for the kernel's answer to how they are routed.
+    /// Flows queued for a kernel route lookup.
     unrouted: Vec<u64>,
-    /// Routing rules lead a flow elsewhere than the kernel's flowtable sends it.
+    /// A flow in the kernel's flowtable got another route, or a mark with a rule per packet.
     strayed: bool,
-    /// Requests that were not sent to the eBPF engine yet.
+    /// Requests not yet sent to the eBPF engine.
     requests: Vec<OffloadRequest>,
-    /// Versions of the firewall's rules.
     rules: Rules,
-    /// When records about flows are due; none: none are wanted.
+    /// When flow records are due; `None` without a collector.
     timeouts: Option<RecordTimeouts>,
-    /// Records that were not fetched yet.
+    /// Records not yet fetched.
     records: Vec<FlowRecord>,
-    /// How many flows have a place, and how many entries had none.
+    /// Limit of the table, and the number of entries beyond it.
     places: Places,
-    /// No dump has been complete yet: counters found are from before our time.
+    /// No dump has been complete yet, so counters include traffic from before the daemon.
     first: bool,
-    /// Serial number of the flows whose kernel id was taken.
+    /// Last serial number of a flow with a kernel id that another flow has.
     twins: u32,
     now: Now,
 }
@@ -126,98 +124,94 @@ impl Default for FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Number of flows known.
     #[must_use]
     pub fn len(&self) -> usize {
         self.flows.len()
     }
 
-    /// Entries of the last dump that are not in the table because it is full.
+    /// Returns how many entries of the last dump are missing because the table is full.
     #[must_use]
     pub fn unlisted(&self) -> usize {
         self.places.unlisted()
     }
 
-    /// Whether no flow is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
-    /// Changes whenever the answer of [`query`](Self::query) can have changed.
+    /// Returns a number that changes whenever the answer of [`query`](Self::query) may change.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Once a second: moves the time series on.
+    /// Adds a sample to the time series; called once a second.
     pub fn sample(&mut self, now: Now) {
         self.now = now;
         self.rings.push(now.millis(), &self.accounts.bps(), &self.accounts.flows());
         self.traffic.hosts.second(now.millis());
     }
 
-    /// Totals by path and the offload ratio.
+    /// Returns totals by path and the offload ratio.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.accounts.totals()
     }
 
-    /// Flows that have each reason now, local ones too.
+    /// Returns the current number of flows for each reason, local flows included.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.accounts.reasons()
     }
 
-    /// Forwarded traffic since the start, by pair of zones.
+    /// Returns the forwarded traffic since the start, by pair of zones.
     pub fn between_zones(&self) -> impl Iterator<Item = ZoneTraffic<'_>> {
         self.traffic.between_zones()
     }
 
-    /// The busiest hosts behind the router.
+    /// Returns the busiest hosts behind the router.
     #[must_use]
     pub fn busiest_hosts(&self) -> &[HostTraffic] {
         self.traffic.hosts.named()
     }
 
-    /// Bytes that all other hosts behind the router have sent and received.
+    /// Returns the bytes that all other hosts behind the router have sent and received.
     #[must_use]
     pub fn other_hosts(&self) -> [u64; 2] {
         self.traffic.hosts.others()
     }
 
-    /// So many hosts are counted apart as the busiest.
+    /// Sets how many of the busiest hosts are counted separately.
     pub fn count_hosts(&mut self, most: u32) {
         self.traffic.hosts.limit(usize::try_from(most).unwrap_or(usize::MAX));
     }
 
-    /// A time series, oldest sample first.
+    /// Returns a time series, oldest sample first.
     #[must_use]
     pub fn history(&self, query: &HistoryQuery) -> History {
         self.rings.answer(query, |at| self.now.unix_ms_of(at))
     }
 
-    /// The side with this number.
     pub(crate) fn side(&self, number: Number) -> Option<&Side> {
         self.sides.get(number)
     }
 
-    /// All sides that flows have had.
+    /// Returns all sides that flows have had.
     pub(crate) fn sides(&self) -> &Interner<Side> {
         &self.sides
     }
 
-    /// The host name with this number; empty: none.
+    /// Returns the host name with this number; empty if there is none.
     pub(crate) fn name(&self, number: Number) -> &str {
         self.names.get(number).map_or("", |name| name)
     }
 
-    /// All host names that flows have had.
+    /// Returns all host names that flows have had.
     pub(crate) fn names(&self) -> &Interner<Rc<str>> {
         &self.names
     }

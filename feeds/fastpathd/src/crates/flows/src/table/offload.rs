@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests to the eBPF engine, their outcomes and the packets that it counted; what a change of
-//! the firewall's rules means for flows. The states of the handshake are in `handshake.rs`.
+//! Requests to the eBPF engine, their outcomes, the packets that it forwarded, and changes of the
+//! firewall rules. `handshake.rs` has the states of the handshake.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ use crate::time::Now;
 use crate::traffic::Credit;
 
 impl FlowTable {
-    /// Requests since the last call, oldest first. An installation that a removal follows is not
-    /// among them: a second one may come behind the removal, and the engine would carry out the
-    /// first in its place.
+    /// Returns the requests since the last call, oldest first. Omits an installation that a removal
+    /// follows: with another installation behind the removal, the engine would execute the first
+    /// one in its place.
     pub fn offload_requests(&mut self) -> Vec<OffloadRequest> {
         let mut requests = std::mem::take(&mut self.requests);
         let removed = |(at, request): (usize, &OffloadRequest)| match request {
@@ -44,15 +44,14 @@ impl FlowTable {
         requests
     }
 
-    /// The outcome of [`OffloadRequest::Install`].
+    /// Handles the outcome of [`OffloadRequest::Install`].
     pub fn installed(&mut self, id: u64, outcome: Result<(), Reason>, now: Now) {
         let event = outcome.map_or_else(Event::Rejected, |()| Event::Installed);
         self.offload_event(id, event, now);
     }
 
-    /// The outcome of [`OffloadRequest::Confirm`]: `entry` as conntrack showed it after the
-    /// installation, once all events from before have been passed in. `start`: where that look-up
-    /// began.
+    /// Handles the outcome of [`OffloadRequest::Confirm`]: `entry` as conntrack showed it after the
+    /// installation, once all earlier events were passed in, and the start of that look-up.
     pub fn confirmed(
         &mut self,
         id: u64,
@@ -70,8 +69,8 @@ impl FlowTable {
         self.offload_event(id, event, now);
     }
 
-    /// The engine has removed a flow by itself: for this reason, or for none, and then it is
-    /// requested again at once if the network as it is now allows it.
+    /// Handles the removal of a flow by the engine on its own. Without a reason, the flow is
+    /// requested again at once if the current network allows it.
     pub fn removed(&mut self, id: u64, reason: Option<Reason>, now: Now, net: &dyn Network) {
         let Some(position) = self.position(id) else { return };
         self.survey(position, net);
@@ -86,13 +85,13 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Whether the engine still has to install this flow.
+    /// Returns whether the engine still has to install this flow.
     #[must_use]
     pub fn awaits_installation(&self, id: u64) -> bool {
         self.position(id).is_some_and(|at| self.flows[at].offload == OffloadState::Requested)
     }
 
-    /// How many flows are offloaded, by the last reading.
+    /// Returns how many flows were offloaded at the last reading.
     #[must_use]
     pub fn offloaded(&self) -> u64 {
         let flows = self.accounts.flows();
@@ -100,41 +99,41 @@ impl FlowTable {
         offloaded.map(|path| flows[path as usize]).sum()
     }
 
-    /// How many flows are on this path, by the last reading.
+    /// Returns how many flows were on this path at the last reading.
     #[must_use]
     pub fn on(&self, path: Path) -> u64 {
         self.accounts.flows()[path as usize]
     }
 
-    /// How many of them are in a flowtable, in software or hardware.
+    /// Returns how many flows were in a flowtable, in software or hardware.
     #[must_use]
     pub fn in_flowtable(&self) -> u64 {
         let flows = self.accounts.flows();
         flows[Path::Flowtable as usize] + flows[Path::Hardware as usize]
     }
 
-    /// The number of the flow of `entry`.
+    /// Returns the id of the flow of `entry`.
     #[must_use]
     pub fn id(&self, entry: &Entry) -> Option<u64> {
         self.known(entry).map(|at| self.flows[at].id)
     }
 
-    /// The number of the flow of `entry`, if it is requested from the eBPF engine or carried by it.
+    /// Returns the id of the flow of `entry` if the eBPF engine has it or is to install it.
     #[must_use]
     pub fn offloading(&self, entry: &Entry) -> Option<u64> {
         let flow = &self.flows[self.known(entry)?];
         flow.offload.is_active().then_some(flow.id)
     }
 
-    /// Whether conntrack knows this flow, and no FIN or RST was seen in it.
+    /// Returns whether the flow is known and conntrack has seen neither FIN nor RST.
     #[must_use]
     pub fn is_open(&self, id: u64) -> bool {
         let ending = |state| state > TcpState::Established;
         self.position(id).is_some_and(|at| !self.flows[at].tcp_state.is_some_and(ending))
     }
 
-    /// The rules of the firewall have changed. A connection is carried only after its packets have
-    /// passed the new ones in both directions. `carried`: also those that are carried now.
+    /// Starts a new version of the firewall rules, which packets must pass in both directions
+    /// before their flow is offloaded. `carried`: flows offloaded now must pass them, too.
     pub fn rules_changed(&mut self, carried: bool, now: Now) {
         self.rules.change(carried);
         if carried {
@@ -145,37 +144,37 @@ impl FlowTable {
         }
     }
 
-    /// No rule has changed since the previous daemon: marks of the first dump can be trusted.
+    /// Trusts the marks of the first dump, because no rule changed since the previous daemon.
     pub fn trust_first_dump(&mut self) {
         self.rules.unchanged_at_start();
     }
 
-    /// The version of the rules in force.
+    /// Returns the version of the rules in force.
     #[must_use]
     pub fn rules(&self) -> RulesVersion {
         self.rules.current()
     }
 
-    /// The rules in force, if events from before them may still be passed in.
+    /// Returns the version in force while events from before it may still be passed in.
     #[must_use]
     pub fn rules_without_events(&self) -> Option<RulesVersion> {
         self.rules.without_events()
     }
 
-    /// All events of conntrack from before these rules were in force have been passed in.
+    /// Records that all conntrack events from before this version have been passed in.
     pub fn events_read(&mut self, version: RulesVersion) {
         self.rules.events_read(version);
     }
 
-    /// The start of a look-up that begins now, for [`refresh`](Self::refresh).
+    /// Returns the start of a look-up that begins now, for [`refresh`](Self::refresh).
     #[must_use]
     pub fn reading_start(&self) -> ReadingStart {
         self.rules.reading_start()
     }
 
-    /// The outcome of [`OffloadRequest::ClearMark`]: the mark has been cleared after these rules
-    /// came into force, and all events from before have been passed in. Bits that are set from now
-    /// on count. The flow has to be looked up, since they may be set already.
+    /// Handles the outcome of [`OffloadRequest::ClearMark`]: the mark was cleared after this
+    /// version came into force, and all earlier events were passed in. Bits set from now on count;
+    /// look the flow up, because they may be set already.
     pub fn mark_cleared(&mut self, id: u64, version: RulesVersion) {
         let Some(position) = self.position(id) else { return };
         let bits = self.passed_bits();
@@ -184,16 +183,15 @@ impl FlowTable {
         flow.rules.cleared(version, &mut self.rules);
     }
 
-    /// The outcome of [`OffloadRequest::ClearMark`]: the mark could not be cleared. It is requested
-    /// again.
+    /// Handles a failed [`OffloadRequest::ClearMark`], which is requested again.
     pub fn mark_kept(&mut self, id: u64, now: Now) {
         let Some(position) = self.position(id) else { return };
         self.flows[position].rules.kept();
         self.judge(position, now.millis());
     }
 
-    /// The entry without bits that may have been cleared since the reading began; those that are
-    /// known stay.
+    /// Returns the entry with the `passed` bits that are known, if its own ones may have been
+    /// cleared since the reading began.
     pub(super) fn as_cleared(&self, position: usize, entry: &Entry, start: ReadingStart) -> Entry {
         let flow = &self.flows[position];
         if flow.rules.is_shown_by(start) {
@@ -203,20 +201,20 @@ impl FlowTable {
         Entry { mark: (entry.mark & !bits) | (flow.mark & bits), ..*entry }
     }
 
-    /// Bits of the mark of a connection whose packets have passed the rules in both directions.
+    /// Returns the mark bits that show that packets passed the rules in both directions.
     pub(super) fn passed_bits(&self) -> u32 {
         self.engine.passed[0] | self.engine.passed[1]
     }
 
-    /// Whether a flow has passed the rules in force in both directions.
+    /// Returns whether a flow has passed the rules in force in both directions.
     pub(super) fn has_passed(&self, flow: &Flow) -> bool {
         let both = self.passed_bits();
         flow.rules.holds(&self.rules, flow.offload, both != 0 && flow.mark & both == both)
     }
 
-    /// Adds the packets that the engine has forwarded of a flow since the last call: 0 from the
-    /// initiator, 1 to it. `inherited`: counted for an earlier daemon, so not part of any total or
-    /// record.
+    /// Adds packets that the engine forwarded since the last call; direction 0 is from the
+    /// initiator, 1 to it. `inherited` packets were counted by an earlier daemon and enter no total
+    /// or record.
     pub fn count_offloaded(
         &mut self,
         id: u64,
@@ -251,12 +249,12 @@ impl Flow {
         Connection { id, zone, orig, reply }
     }
 
-    /// Next hops towards both ends, where more than their addresses decides about them.
+    /// Returns the next hops towards both ends if more than the addresses decides about them.
     pub(crate) fn hops(&self) -> Option<[NextHop; 2]> {
         self.route.as_ref()?.hops()
     }
 
-    /// One step of the handshake.
+    /// Takes one step of the handshake.
     pub(super) fn offload_step(&mut self, event: Event) -> Option<OffloadRequest> {
         let (state, action) = self.offload.step(event);
         self.offload = state;
@@ -267,7 +265,7 @@ impl Flow {
     fn add_uncounted(&mut self, direction: usize, grown: Counters) {
         let zero = &mut self.zeroed.get_or_insert_default()[direction];
         let shown = if direction == 0 { &mut self.up } else { &mut self.down };
-        // The kernel's own count is the difference of the two.
+        // The kernel's own count is the difference of these two.
         for sum in [zero, shown] {
             sum.packets = sum.packets.saturating_add(grown.packets);
             sum.bytes = sum.bytes.saturating_add(grown.bytes);

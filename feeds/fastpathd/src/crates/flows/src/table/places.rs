@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How many flows the table holds, so that no flood of connections takes all memory: 210,000, half
-//! of them at most half-open or unanswered ones. Crate `flows`' example `scale` reads 200,000.
+//! Limits the table, so that a flood of connections cannot use all memory. Half-open and unanswered
+//! connections are added only while the table is less than half full.
 
 use ctnetlink::{Entry, Status, TcpState};
 
-/// About 90 MB.
+/// Maximum flows, about 90 MB. The example `scale` measures 200,000.
 const MOST: usize = 210_000;
 
-/// Limits, and entries that were left out.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// Flows at most.
     most: usize,
-    /// Entries of the dump under way that have no place.
+    /// Entries of the current dump that found the table full.
     passed: usize,
-    /// Those of the last whole dump.
+    /// Entries of the last dump that found the table full.
     unlisted: usize,
 }
 
@@ -25,8 +23,8 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Whether a table of `len` flows has a place for this one. Half-open and unanswered
-    /// connections find none in the second half, so that connections in use do.
+    /// Returns whether a table of `len` flows has room for this one. The second half is reserved
+    /// for connections in use.
     pub(super) fn has_one(&self, len: usize, entry: &Entry) -> bool {
         len < if in_use(entry) { self.most } else { self.most / 2 }
     }
@@ -35,7 +33,7 @@ impl Places {
         self.passed = 0;
     }
 
-    /// An entry of the dump has no place.
+    /// Counts an entry of the dump that finds the table full.
     pub(super) fn pass(&mut self) {
         self.passed += 1;
     }
@@ -49,7 +47,7 @@ impl Places {
     }
 }
 
-/// Both ends have sent packets, and TCP has ended its handshake.
+/// Returns whether both ends have sent packets and TCP has completed its handshake.
 fn in_use(entry: &Entry) -> bool {
     let kept = [Status::ASSURED, Status::OFFLOAD, Status::HW_OFFLOAD];
     let handshake = [TcpState::SynSent, TcpState::SynRecv, TcpState::SynSent2];

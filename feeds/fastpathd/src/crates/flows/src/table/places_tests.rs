@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A flood does not grow the table without end, and leaves places for connections in use.
+//! Tests that a flood cannot fill the table and leaves room for connections in use.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -77,7 +77,7 @@ fn half_open_connections_take_half_of_the_places() {
         event(&mut table, Event::New(half_open(id)));
     }
     assert_eq!(table.len(), 4);
-    // Its first event found no place.
+    // Connection 50 found no room at its first event.
     event(&mut table, Event::Update(established(50)));
     assert_eq!(table.len(), 5);
     for id in 100..200 {

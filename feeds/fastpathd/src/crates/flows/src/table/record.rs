@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Makes the export records of flows whenever counters are read: at the end of a flow, at the
-//! active timeout and at the idle timeout; at the daemon's end also of those that go on. Makes none
-//! without a collector.
+//! Makes flow records when counters are read: at the end of a flow, at the active and at the idle
+//! timeout; and for continuing flows when the daemon exits. Makes none without a collector.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -14,9 +13,9 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// When records are due from now on; none: no records. The counters of flows that are known
-    /// when records begin are not reported: an earlier daemon has reported them, at its end at the
-    /// latest, or there was no collector.
+    /// Sets when records are due; `None` disables them. Does not report counters of flows that are
+    /// known when records begin: the previous daemon reported them at the latest when it exited, or
+    /// there was no collector.
     pub fn record(&mut self, timeouts: Option<RecordTimeouts>, now: Now) {
         let begin = self.timeouts.is_none() && timeouts.is_some();
         self.timeouts = timeouts;
@@ -30,12 +29,12 @@ impl FlowTable {
         }
     }
 
-    /// Records since the last call, oldest first.
+    /// Returns the records since the last call, oldest first.
     pub fn records(&mut self) -> Vec<FlowRecord> {
         std::mem::take(&mut self.records)
     }
 
-    /// Records report the growth from here on.
+    /// Limits records to growth from here on.
     pub(super) fn begin_records(&mut self, position: usize, at: Millis) {
         if self.timeouts.is_some() {
             let flow = &mut self.flows[position];
@@ -44,7 +43,7 @@ impl FlowTable {
         }
     }
 
-    /// This growth belongs to no record: an earlier daemon has counted it.
+    /// Excludes growth that a previous daemon already exported.
     pub(super) fn omit_from_records(&mut self, position: usize, direction: usize, grown: Counters) {
         if self.timeouts.is_none() {
             return;
@@ -58,7 +57,7 @@ impl FlowTable {
         reported.offloaded = reported.offloaded.saturating_add(grown.bytes);
     }
 
-    /// The counters have been read: makes a record if one is due.
+    /// Makes a record if one is due, after the counters were read.
     pub(super) fn record_if_due(&mut self, position: usize, at: Millis) {
         let Some(RecordTimeouts { active, idle }) = self.timeouts else { return };
         let flow = &mut self.flows[position];
@@ -73,8 +72,8 @@ impl FlowTable {
         }
     }
 
-    /// The connection has ended, and its last counters are known. A flow of whose end a record has
-    /// been made needs no further one.
+    /// Makes the last record of an ended connection after its last counters were read, unless
+    /// nothing grew since a record that closed the flow.
     pub(super) fn record_end(&mut self, position: usize, at: Millis) {
         if self.timeouts.is_none() {
             return;
@@ -90,8 +89,8 @@ impl FlowTable {
         self.make_record(position, at, end);
     }
 
-    /// No further record follows: makes those about the growth since the last ones, of the flows in
-    /// these places of the table, to be fetched part by part.
+    /// Makes the last records of the flows at these positions, before the daemon exits. The caller
+    /// fetches them part by part.
     pub fn record_rest(&mut self, places: Range<usize>, now: Now) {
         if self.timeouts.is_none() {
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which path gets the bytes, when flows leave inspection and when counters are set to zero.
+//! Tests which path gets the bytes when flows leave inspection and when counters are reset.
 
 use crate::support::{
     BUDGET, BYPASS, Net, SPENT, at, counted, credited, dump, dump_in, inspecting, inspection,
@@ -16,7 +16,7 @@ fn done(entry: Entry, mark: u32) -> Entry {
 }
 
 #[test]
-fn the_budget_was_inspected_and_the_rest_carried() {
+fn credits_the_budget_to_inspection_and_the_rest_to_the_flowtable() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[counted(web(1), 100_000, 200_000)]);
     assert_eq!(credited(&table), [0, 300_000, 0]);
@@ -24,14 +24,14 @@ fn the_budget_was_inspected_and_the_rest_carried() {
     assert_eq!(credited(&table), [0, BUDGET, 49_300_000]);
     dump(&mut table, 3.0, &[done(counted(web(1), 300_000, 90_000_000), SPENT)]);
     assert_eq!(credited(&table), [0, BUDGET, 89_300_000], "long since out");
-    // The first reading of all may find it there already.
+    // The first reading may find a flow that has left inspection already.
     dump(&mut table, 4.0, &[done(counted(web(2), 0, 10_000_000), BYPASS)]);
     assert_eq!(credited(&table), [0, 2 * BUDGET, 98_300_000]);
     let top = table.top(&flows::TopQuery { by: flows::Group::Path, limit: 9 });
     assert!((top.rows[0].ratio - 0.9).abs() < 1e-9, "of the one that is left: {top:?}");
 }
 
-/// What the rules count of the first flow: packets of a thousand bytes from the initiator.
+/// Rule count of the first flow: packets of 1000 bytes from the initiator.
 fn missed(packets: u64) -> StackCount {
     let counters = Counters { packets, bytes: packets * 1000 };
     StackCount { id: web(1).id, seen: Seen::Missed(0), counters }
@@ -42,7 +42,7 @@ fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
     let mut table = watching();
     let there = |up, down| offloaded(counted(web(1), up, down));
     dump(&mut table, 1.0, &[there(0, 0)]);
-    // A few packets are no slow direction, but their bytes are slow.
+    // A few packets do not make a direction slow, but their bytes are slow.
     table.seen_by_stack(&[missed(3)], at(1.5));
     dump(&mut table, 2.0, &[there(10_000, 900_000)]);
     assert_eq!(credited(&table), [3000, 0, 907_000]);
@@ -57,8 +57,8 @@ fn a_direction_that_misses_the_entry_is_credited_to_the_slow_path() {
     assert_eq!(credited(&table), [28_000, 0, 1_957_000]);
 }
 
-/// The detail of the first flow, with conntrack's bit for hardware and so many bytes, and the bytes
-/// of the paths slow, flowtable, hardware.
+/// Returns the detail of the first flow with conntrack's hardware bit and these bytes, and the
+/// bytes of the paths slow, flowtable, hardware.
 fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
     let mut table = watching();
     let entry = with_status(offloaded(counted(web(1), 0, 0)), Status::HW_OFFLOAD);
@@ -71,7 +71,7 @@ fn in_hardware(net: &Net, up: u64, down: u64) -> (Value, [u64; 3]) {
 }
 
 #[test]
-fn hardware_is_said_of_the_directions_that_a_driver_can_forward() {
+fn reports_hardware_for_the_directions_that_a_driver_can_forward() {
     let net = Net::default();
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
     assert_eq!(
@@ -90,7 +90,7 @@ fn hardware_is_said_of_the_directions_that_a_driver_can_forward() {
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
     assert_eq!(detail["hardware"], "down");
     assert_eq!(bytes, [1000, 0, 9000]);
-    // The driver of one port alone took a rule that no packet can meet.
+    // Only the driver of one port took a rule, and no packet can match it.
     let mut net = Net::default();
     net.wan.hardware = false;
     let (detail, bytes) = in_hardware(&net, 1000, 9000);
@@ -99,7 +99,7 @@ fn hardware_is_said_of_the_directions_that_a_driver_can_forward() {
 }
 
 #[test]
-fn an_immediate_reading_has_more_than_the_budget() {
+fn an_immediate_look_up_credits_only_its_bytes_to_inspection() {
     let mut table = inspecting();
     let net = Net::default();
     table.event(&Event::New(uncounted(web(1))), at(1.0), &net);
@@ -122,7 +122,7 @@ fn an_immediate_reading_has_more_than_the_budget() {
 }
 
 #[test]
-fn a_look_up_right_after_a_dump_is_taken_too() {
+fn a_look_up_right_after_a_dump_is_counted() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 0, 4000)]);
@@ -133,7 +133,7 @@ fn a_look_up_right_after_a_dump_is_taken_too() {
 }
 
 #[test]
-fn who_was_not_looked_up_is_read_by_the_dump() {
+fn the_next_dump_reads_flows_that_were_not_looked_up() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 0, 1000)]);
@@ -150,7 +150,7 @@ fn a_budget_of_packets_counts_packets() {
         let mut table = watching();
         table.inspection(InspectionState { budget_bytes, ..state.clone() }, at(0.0));
         dump(&mut table, 1.0, &[counted(web(1), 0, 100_000)]);
-        // 100 packets were counted, 400 of the next 4000 belong to the budget.
+        // 100 packets were counted; 400 of the next 4000 belong to the budget.
         dump(&mut table, 2.0, &[done(counted(web(1), 0, 4_100_000), SPENT)]);
         assert_eq!(credited(&table), [0, 500_000, 3_600_000]);
         assert_eq!(table.totals().paths.inspect.packets, 500);
@@ -158,7 +158,7 @@ fn a_budget_of_packets_counts_packets() {
 }
 
 #[test]
-fn without_a_budget_the_stream_depth_is_the_most() {
+fn without_a_budget_at_most_the_stream_depth_is_inspected() {
     let mut table = watching();
     table.inspection(InspectionState { budget_bytes: 0, ..inspection() }, at(0.0));
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 10 << 20), BYPASS)]);
@@ -166,7 +166,7 @@ fn without_a_budget_the_stream_depth_is_the_most() {
 }
 
 #[test]
-fn what_leaves_for_the_slow_path_is_slow() {
+fn flows_leaving_inspection_for_the_slow_path_are_credited_to_it() {
     let mut table = inspecting();
     table.engine(flows::EngineState::default(), at(0.0));
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 10_000_000), SPENT)]);
@@ -179,7 +179,7 @@ fn what_leaves_for_the_slow_path_is_slow() {
 }
 
 #[test]
-fn always_is_always() {
+fn always_inspected_flows_never_leave_inspection() {
     let mut table = watching();
     table.inspection(InspectionState { default: Action::Always, ..inspection() }, at(0.0));
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 10_000_000), SPENT)]);
@@ -207,7 +207,7 @@ fn a_side_that_is_not_listed_is_slow_after_inspection() {
 }
 
 #[test]
-fn sums_go_on_when_somebody_sets_the_counters_to_zero() {
+fn sums_continue_after_a_counter_reset() {
     let mut table = watching();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 50_000)]);
     dump(&mut table, 2.0, &[counted(web(1), 2000, 90_000)]);
@@ -223,7 +223,7 @@ fn sums_go_on_when_somebody_sets_the_counters_to_zero() {
 }
 
 #[test]
-fn a_number_alone_may_be_zero_already() {
+fn detects_the_reset_of_a_single_counter() {
     let mut table = watching();
     dump(&mut table, 1.0, &[counted(web(1), 0, 50_000)]);
     let down = |packets, bytes| Entry {
@@ -237,7 +237,7 @@ fn a_number_alone_may_be_zero_already() {
 }
 
 #[test]
-fn inspected_again_with_a_new_budget() {
+fn a_flow_is_inspected_again_with_a_new_budget() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 5 * BUDGET), SPENT)]);
@@ -245,7 +245,7 @@ fn inspected_again_with_a_new_budget() {
     table.reinspected(&done(counted(web(1), 0, 6 * BUDGET), SPENT), at(1.5), &net);
     assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "earlier counts are not lost");
     assert_eq!(only(&table, 1.5)["inspection"], "uninspected", "until the flowtable is flushed");
-    // By the next dump it has outgrown its earlier count.
+    // By the next dump the counter exceeds its value before the reset.
     dump(&mut table, 2.0, &[done(counted(web(1), 0, 8 * BUDGET), SPENT)]);
     assert_eq!(only(&table, 2.0)["down_bytes"], 14 * BUDGET);
     let [slow, _, carried] = credited(&table);
@@ -256,7 +256,7 @@ fn inspected_again_with_a_new_budget() {
 }
 
 #[test]
-fn a_batch_read_before_the_zero_does_not_count_twice() {
+fn a_batch_read_before_a_reset_does_not_count_twice() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);
@@ -286,9 +286,9 @@ fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
 #[derive(Debug, Clone)]
 enum Act {
     Grow(u32, u32),
-    /// Somebody else sets the counters to zero.
+    /// Another program resets the counters.
     Zero,
-    /// We do.
+    /// Re-inspection resets the counters and the mark.
     Reinspect,
     Mark(u32),
     Offload(bool),
@@ -316,8 +316,7 @@ fn any_act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    /// Whatever the kernel does, sums grow, by no more than there was, and the parts make the
-    /// whole.
+    /// Sums only grow, never exceed the real traffic, and equal the sum of their parts.
     #[test]
     fn sums_only_grow(acts in prop::collection::vec(any_act(), 1..60)) {
         let net = Net::default();
@@ -358,7 +357,7 @@ proptest! {
             prop_assert_eq!(credited(&table).iter().sum::<u64>(), sum);
             shown = sum;
         }
-        // Without zeros by others nothing is lost.
+        // Only resets by other programs lose bytes.
         if !acts.iter().any(|act| matches!(act, Act::Zero)) {
             dump(&mut table, 100.0, &[counted(web(1), up, down)]);
             prop_assert_eq!(credited(&table).iter().sum::<u64>(), really);

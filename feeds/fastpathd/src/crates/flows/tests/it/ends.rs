@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows found by their ends.
+//! Tests finding flows by their ends.
 
 use std::net::SocketAddr;
 
@@ -12,15 +12,15 @@ fn socket(text: &str) -> SocketAddr {
     text.parse().expect("a socket address")
 }
 
-/// Found identically in both directions.
+/// Finds a flow, and asserts the same result with both ends swapped.
 fn find(table: &FlowTable, proto: u8, a: &str, b: &str) -> Option<u64> {
     let found = table.find(proto, socket(a), socket(b));
     assert_eq!(table.find(proto, socket(b), socket(a)), found, "{a} {b}");
     found
 }
 
-/// 10.10.0.2:40001 calls 203.0.113.9:80, the WAN's address, is sent to 10.20.0.80:8080, and
-/// seen there as 10.20.0.1:50000.
+/// 10.10.0.2:40001 connects to 203.0.113.9:80, the WAN address. NAT sends the connection to
+/// 10.20.0.80:8080, where it comes from 10.20.0.1:50000.
 fn translated_twice() -> Entry {
     let mut entry = entry(1, tuple(TCP, "10.10.0.2", 40_001, "203.0.113.9", 80));
     entry.reply = tuple(TCP, "10.20.0.80", 8080, "10.20.0.1", 50_000);
@@ -41,7 +41,7 @@ fn a_flow_is_found_before_between_and_after_translation() {
 }
 
 #[test]
-fn without_ports_the_newest_is_found() {
+fn finds_the_newest_flow_of_a_protocol_without_ports() {
     let mut table = watching();
     let ping = |id, kind: u16| entry(id, tuple(1, "10.10.0.2", 77, "192.0.2.1", kind << 8));
     let gre = entry(3, tuple(47, "10.10.0.2", 0, "192.0.2.1", 0));
@@ -54,7 +54,7 @@ fn without_ports_the_newest_is_found() {
 }
 
 #[test]
-fn ipv6_too() {
+fn finds_ipv6_flows_by_their_ends() {
     let mut table = watching();
     dump(&mut table, 1.0, &[entry(1, tuple(UDP, "fd00:10::2", 5, "2001:db8::53", 53))]);
     assert_eq!(find(&table, UDP, "[fd00:10::2]:5", "[2001:db8::53]:53"), Some(1));
@@ -62,7 +62,7 @@ fn ipv6_too() {
 }
 
 #[test]
-fn what_belongs_to_a_network_is_listed() {
+fn lists_the_connections_of_a_network() {
     let mut table = watching();
     let zoned = Entry { zone: 7, ..entry(3, tuple(UDP, "192.0.2.80", 5, "10.20.0.9", 9)) };
     dump(&mut table, 1.0, &[translated_twice(), web(2), zoned]);
@@ -82,7 +82,7 @@ fn what_belongs_to_a_network_is_listed() {
 }
 
 proptest! {
-    /// After any coming and going each flow is found by its ends, and nothing that has gone.
+    /// After any sequence of events, exactly the flows in the table are found by their ends.
     #[test]
     fn the_index_follows_the_table(
         steps in prop::collection::vec((0_u32..40, 0_u8..4), 1..200),
@@ -92,7 +92,7 @@ proptest! {
         let mut there = std::collections::BTreeSet::new();
         for (id, step) in steps {
             let mut entry = uncounted(web(id));
-            // Some are masqueraded, and some only later.
+            // Some flows are masqueraded, some only from a later event on.
             if id % 3 == 0 || step == 1 {
                 entry.reply.dst = address("100.64.0.1");
             }

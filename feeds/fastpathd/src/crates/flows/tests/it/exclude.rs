@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows that the configuration keeps on the slow path.
+//! Tests flows that the configuration keeps on the slow path.
 
 use std::slice;
 
@@ -44,9 +44,9 @@ fn all_conditions_have_to_hold() {
     assert!(!matches(&Exclude { src: Some(network("::/0")), ..whole }), "another family");
 }
 
-/// Our rules stand in the forward hook: destination NAT is done there, source NAT is not.
+/// Our rules are in the forward hook, after destination NAT and before source NAT.
 #[test]
-fn the_real_ends_are_meant() {
+fn exclusions_match_ends_after_destination_and_before_source_nat() {
     let mut nat = entry(1, tuple(TCP, "198.51.100.9", 5000, "100.64.0.1", 8443));
     (nat.reply.src, nat.reply.sport) = (address("10.20.0.80"), 443);
     (nat.reply.dst, nat.reply.dport) = (address("10.20.0.1"), 6000);
@@ -63,7 +63,7 @@ fn the_real_ends_are_meant() {
 }
 
 #[test]
-fn the_page_says_so() {
+fn the_page_shows_excluded_as_the_reason() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     let exclude =
@@ -72,14 +72,14 @@ fn the_page_says_so() {
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "excluded"));
 }
 
-/// `web(1)` with this many packets in each direction.
+/// Returns `web(1)` with this many packets in each direction.
 fn packets(up: u64, down: u64) -> Entry {
     let counters = |packets| Some(Counters { packets, bytes: packets * 100 });
     Entry { orig_counters: counters(up), reply_counters: counters(down), ..web(1) }
 }
 
 #[test]
-fn the_first_packets_of_every_flow() {
+fn keeps_the_first_packets_of_every_flow_on_the_slow_path() {
     let mut table = watching();
     table.engine(EngineState { slow_packets: 10, ..flowtable() }, at(0.5));
     for (second, up, down, reason) in
@@ -92,9 +92,9 @@ fn the_first_packets_of_every_flow() {
     assert_eq!(verdict(&only(&table, 60.0)).1, "idle");
 }
 
-/// A rule reads the kernel's counters, whatever ours say.
+/// Rules read the kernel's counters, not our sums.
 #[test]
-fn counters_that_were_zeroed_count_again() {
+fn first_packets_count_again_after_a_counter_reset() {
     let mut table = watching();
     table.engine(EngineState { slow_packets: 10, ..flowtable() }, at(0.5));
     dump(&mut table, 1.0, &[packets(50, 50)]);

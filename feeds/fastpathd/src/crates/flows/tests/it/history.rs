@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The time series.
+//! Tests the time series.
 
 use crate::support::{START_MS, at, counted, dump, offloaded, watching, web};
 use flows::{FlowTable, History, HistoryQuery, Series};
 use serde_json::json;
 
-/// Dumps and samples once a second: one flow slow, one offloaded at 1 Mbit/s.
+/// Dumps and samples once a second: one slow flow, and one offloaded at 1 Mbit/s.
 fn run(table: &mut FlowTable, seconds: std::ops::Range<u32>) {
     for second in seconds {
         let now = f64::from(second) + 0.5;
@@ -21,7 +21,7 @@ fn ask(table: &FlowTable, series: &str, step_s: u32) -> History {
 }
 
 #[test]
-fn a_second_a_sample() {
+fn keeps_one_sample_per_second() {
     let mut table = watching();
     run(&mut table, 1..11);
     let history = ask(&table, "rate", 1);
@@ -33,10 +33,10 @@ fn a_second_a_sample() {
 }
 
 #[test]
-fn longer_steps_are_means() {
+fn longer_steps_contain_means() {
     let mut table = watching();
     run(&mut table, 10..15);
-    // Quiet for the rest of the ten seconds.
+    // No traffic for the rest of the ten seconds.
     for second in 15..21 {
         let now = f64::from(second) + 0.5;
         dump(&mut table, now, &[web(1), offloaded(counted(web(2), 0, 14 * 125_000))]);
@@ -65,7 +65,7 @@ fn the_rings_are_bounded() {
 }
 
 #[test]
-fn only_what_is_new() {
+fn returns_only_samples_after_from_ms() {
     let mut table = watching();
     run(&mut table, 1..11);
     let from = HistoryQuery::parse(&json!({ "from_ms": START_MS + 8000 })).expect("a query");
@@ -74,7 +74,7 @@ fn only_what_is_new() {
 }
 
 #[test]
-fn a_clock_set_later_moves_the_past_with_it() {
+fn setting_the_clock_shifts_earlier_samples() {
     let mut table = watching();
     run(&mut table, 1..3);
     let mut now = at(3.5);
@@ -85,7 +85,7 @@ fn a_clock_set_later_moves_the_past_with_it() {
 }
 
 #[test]
-fn bad_requests() {
+fn rejects_bad_requests() {
     let refused = |request| HistoryQuery::parse(&request).expect_err("refused").to_string();
     assert_eq!(refused(json!({ "step_s": 5 })), "step_s: expected 1, 10 or 60, not 5");
     assert_eq!(refused(json!({ "series": "x" })), "series: expected rate or flows, not \"x\"");

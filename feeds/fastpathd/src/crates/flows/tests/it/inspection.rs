@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows to be inspected, and their state in the flow table.
+//! Tests the inspection status of flows.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn network(text: &str) -> Network {
 }
 
 #[test]
-fn the_first_line_that_matches_decides() {
+fn the_first_matching_policy_decides() {
     let net = Net::default();
     let (lan, guest, wan) = (Some(&net.lan), Some(&net.guest), Some(&net.wan));
     let line = |from, to, action| DevicePolicy { from, to, action, ..DevicePolicy::default() };
@@ -53,7 +53,7 @@ fn the_first_line_that_matches_decides() {
 }
 
 #[test]
-fn the_mark_and_the_gate_say_how_it_stands() {
+fn mark_and_gate_decide_the_inspection_status() {
     let with = |gate| InspectionState { gate, ..inspection() };
     let standing = |gate, action, mark| with(gate).standing(action, mark, false);
     for gate in [Gate::Queue, Gate::Open, Gate::Closed].map(Some) {
@@ -83,7 +83,7 @@ fn the_mark_and_the_gate_say_how_it_stands() {
 }
 
 #[test]
-fn the_words_are_those_of_the_schema() {
+fn the_names_match_the_schema() {
     let schema = include_str!("../../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
     let ours: Vec<&str> = InspectionStatus::ALL.iter().map(|standing| standing.name()).collect();
@@ -94,14 +94,14 @@ fn the_words_are_those_of_the_schema() {
     }
 }
 
-/// Path, reason and standing of the only flow.
+/// Returns path, reason and inspection status of the only flow.
 fn status_of(table: &flows::FlowTable, seconds: f64) -> [String; 3] {
     let row = only(table, seconds);
     ["path", "reason", "inspection"].map(|name| row[name].as_str().expect("a word").to_owned())
 }
 
 #[test]
-fn a_flow_is_inspected_then_carried() {
+fn a_flow_is_inspected_then_offloaded() {
     let mut table = inspecting();
     let net = Net::default();
     let syn = Entry {
@@ -127,14 +127,14 @@ fn a_flow_is_inspected_then_carried() {
 }
 
 #[test]
-fn suricata_may_let_it_go_first() {
+fn a_bypass_takes_precedence_over_a_spent_budget() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[marked(web(1), BYPASS | SPENT)]);
     assert_eq!(status_of(&table, 1.0), ["slow", "pending", "bypassed"]);
 }
 
 #[test]
-fn an_ending_flow_waits_for_nothing() {
+fn an_ending_flow_has_the_reason_closing_unless_always_inspected() {
     let mut table = inspecting();
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     dump(&mut table, 1.0, &[closing]);
@@ -146,7 +146,7 @@ fn an_ending_flow_waits_for_nothing() {
 }
 
 #[test]
-fn the_gate_decides_for_every_flow_at_once() {
+fn a_new_gate_applies_to_every_flow_at_once() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[web(1), marked(web(2), SPENT), offloaded(marked(web(3), BYPASS))]);
     let words = |table: &flows::FlowTable| -> Vec<String> {
@@ -181,7 +181,7 @@ fn inspection_does_not_need_the_flowtable() {
 }
 
 #[test]
-fn what_is_done_has_the_reasons_it_always_had() {
+fn flows_out_of_inspection_have_the_reasons_of_the_ladder() {
     let mut table = inspecting();
     let ping = entry(1, tuple(1, "10.10.0.2", 7, "192.0.2.1", 8 << 8));
     let gre = marked(entry(2, tuple(47, "10.10.0.2", 0, "192.0.2.1", 0)), SPENT);
@@ -194,7 +194,7 @@ fn what_is_done_has_the_reasons_it_always_had() {
 }
 
 #[test]
-fn what_never_is_forwarded_is_never_inspected() {
+fn flows_that_are_not_forwarded_are_not_inspected() {
     let mut table = inspecting();
     table.inspection(InspectionState { default: Action::Always, ..inspection() }, at(0.5));
     let own = entry(1, tuple(UDP, "10.10.0.2", 5, "10.0.0.1", 53));
@@ -209,7 +209,7 @@ fn what_never_is_forwarded_is_never_inspected() {
 }
 
 #[test]
-fn the_policy_is_asked_again_when_the_network_has_changed() {
+fn reevaluates_the_policy_when_the_network_changes() {
     let mut table = watching();
     let from = Some(devices(&["br-lan.20"]));
     let guests = DevicePolicy { from, action: Action::Always, ..DevicePolicy::default() };
@@ -225,7 +225,7 @@ fn the_policy_is_asked_again_when_the_network_has_changed() {
 }
 
 #[test]
-fn a_filter_and_an_order_by_standing() {
+fn filters_and_sorts_by_inspection_status() {
     let mut table = inspecting();
     let entries = [web(1), marked(web(2), SPENT), marked(web(3), BYPASS), web(4)];
     dump(&mut table, 1.0, &entries);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Invariants after any sequence of dumps, events and engines.
+//! Tests invariants after any sequence of dumps, events and engines.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use flows::{EngineState, Filter, FlowTable, FlowsQuery, InspectionState};
 use model::Gate;
 use proptest::prelude::*;
 
-/// Something that happens to the table.
+/// A change of the table.
 #[derive(Debug, Clone)]
 enum Step {
     New(Entry),
@@ -27,7 +27,7 @@ enum Step {
     Sample,
 }
 
-/// Few ids and tuples, so that they meet: also two tuples under one id.
+/// Few ids and tuples, so that they collide, including two tuples with one id.
 fn any_entry() -> impl Strategy<Value = Entry> {
     let state = prop::option::of((0_u8..10).prop_map(TcpState::from_kernel));
     let status = prop::sample::select(vec![0, 0x2, 0xe, 0x400e, 0xc00e, 0x20e]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One flow for each rung of the ladder.
+//! Tests one flow for each rung of the ladder.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use flows::{Facts, InspectionStatus, Network, OffloadState, Path, Reason, Side, 
 use model::Engine;
 use proptest::prelude::*;
 
-/// A flow that could be carried and has been active for long.
+/// Facts of a flow that could be offloaded and has been active long enough to count as refused.
 fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a> {
     Facts {
         engine: Engine::Flowtable,
@@ -109,7 +109,7 @@ fn inspection_comes_before_the_flowtable() {
 }
 
 #[test]
-fn what_the_flow_is() {
+fn protocol_and_kind_keep_a_flow_slow() {
     slow(Reason::EngineOff, |facts, _| facts.engine = Engine::Off);
     slow(Reason::Local, |facts, _| facts.local = true);
     slow(Reason::Multicast, |facts, _| facts.multicast = true);
@@ -121,7 +121,7 @@ fn what_the_flow_is() {
 }
 
 #[test]
-fn where_the_connection_is() {
+fn only_established_connections_can_be_offloaded() {
     use TcpState::{CloseWait, FinWait};
     for state in [TcpState::None, TcpState::SynSent, TcpState::SynRecv, TcpState::SynSent2] {
         slow(Reason::NotEstablished, |facts, _| facts.tcp_state = Some(state));
@@ -137,7 +137,7 @@ fn where_the_connection_is() {
 }
 
 #[test]
-fn a_connection_that_is_over_is_on_no_path() {
+fn an_ended_connection_has_the_path_ended() {
     use TcpState::{Close, LastAck, TimeWait};
     for state in [LastAck, TimeWait, Close] {
         let over = |facts: &mut Facts<'_>| facts.tcp_state = Some(state);
@@ -170,7 +170,7 @@ fn a_connection_that_is_over_is_on_no_path() {
 }
 
 #[test]
-fn where_the_ends_are() {
+fn routes_neighbours_and_devices_keep_a_flow_slow() {
     slow(Reason::NoRoute, |facts, _| facts.initiator = None);
     slow(Reason::NoRoute, |facts, _| facts.responder = None);
     slow(Reason::SameSide, |facts, net| facts.responder = Some(&net.lan));
@@ -218,7 +218,7 @@ fn encrypted_and_roaming_flows_are_slow() {
 }
 
 #[test]
-fn routing_rules_keep_from_ebpf_alone() {
+fn routing_rules_keep_flows_off_ebpf_but_not_off_the_flowtable() {
     let ruled = |facts: &mut Facts<'_>, _: &Net| facts.policy_routed = true;
     slow(Reason::NotTaken, ruled);
     let net = &mut Net::default();
@@ -247,7 +247,7 @@ fn two_vlans_of_a_device_are_not_one_side() {
 }
 
 #[test]
-fn reasons_that_depend_on_time() {
+fn idle_pending_and_not_taken_depend_on_time() {
     slow(Reason::Idle, |facts, _| facts.quiet = Duration::from_secs(30));
     slow(Reason::Pending, |facts, _| facts.active_for = Duration::from_millis(4999));
     slow(Reason::Pending, |facts, _| {
@@ -257,7 +257,7 @@ fn reasons_that_depend_on_time() {
 }
 
 #[test]
-fn first_packets_are_named_while_nothing_else_keeps_the_flow() {
+fn first_packets_is_the_reason_if_no_rung_holds() {
     slow(Reason::FirstPackets, |facts, _| facts.first_packets = true);
     slow(Reason::FirstPackets, |facts, _| {
         (facts.first_packets, facts.quiet) = (true, Duration::from_secs(30));
@@ -284,10 +284,9 @@ fn an_earlier_rung_wins() {
 }
 
 proptest! {
-    /// Whatever is known, there is one verdict, and a reason exactly on the slow path and
-    /// in inspection.
+    /// Any facts have exactly one verdict, with a reason only on the slow path and in inspection.
     #[test]
-    fn the_ladder_is_total(
+    fn the_ladder_decides_for_any_facts(
         engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
         inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
@@ -327,15 +326,15 @@ proptest! {
         };
         let (path, reason) = climb(&facts);
         prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some());
-        // All devices of this router are listed, so the bits are the truth unless packets miss
-        // the entry.
+        // All devices of this router are listed, so the status bits hold unless packets miss the
+        // entry.
         prop_assert_eq!(path.offloaded(), status & 0xc000 != 0 && !missed);
         prop_assert_eq!(climb(&facts), (path, reason));
     }
 }
 
 #[test]
-fn the_words_are_those_of_the_schema() {
+fn the_names_match_the_schema() {
     let schema = include_str!("../../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
     let list = |name: &str| -> Vec<String> {
@@ -361,7 +360,7 @@ fn the_words_are_those_of_the_schema() {
 }
 
 #[test]
-fn the_small_router_is_as_described() {
+fn the_test_router_has_the_documented_addresses() {
     let net = Net::default();
     assert!(net.is_local(address("10.0.0.1")) && !net.is_local(address("10.10.0.2")));
     assert_eq!(net.side(address("10.20.0.9"), None), Some(net.guest.clone()));
@@ -375,11 +374,11 @@ fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
     let (lan, wan) = (queued(&net.lan), queued(&net.wan));
     for facts in [taken(&lan, &net.wan), taken(&net.lan, &wan)] {
         assert_eq!(climb(&facts), (Path::Slow, Some(Reason::Shaped)));
-        // Until its entry is gone.
+        // The flowtable forwards the flow until its entry is gone.
         let there = Facts { status: Status::OFFLOAD, ..facts };
         assert_eq!(climb(&there), (Path::Flowtable, None));
     }
-    // The eBPF engine knows by itself, and goes past other queues.
+    // The eBPF engine checks by itself which queues it would bypass.
     let held = |side: &Side| Side { in_ebpf: true, in_flowtable: false, ..side.clone() };
     let (lan, wan) = (held(&lan), held(&wan));
     let facts = Facts { engine: Engine::Ebpf, offload: OffloadState::Carried, ..taken(&lan, &wan) };
@@ -389,7 +388,7 @@ fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
 }
 
 #[test]
-fn nothing_is_carried_by_ebpf_on_a_guess() {
+fn ebpf_waits_for_the_kernels_route() {
     let asked = |facts: &mut Facts<'_>, _: &Net| facts.route_asked = true;
     slow(Reason::NotTaken, asked);
     let net = &mut Net::default();

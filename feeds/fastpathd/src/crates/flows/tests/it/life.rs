@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A flow's path and reason over time.
+//! Tests path and reason of a flow over time.
 
 use crate::support::{
     self, Net, at, counted, dump, flowtable, offloaded, only, rows, uncounted, verdict, watching,
@@ -14,7 +14,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
 }
 
 #[test]
-fn a_flow_reports_its_life() {
+fn a_flow_reports_the_steps_of_its_life() {
     let mut table = watching();
     let syn = Entry {
         status: Status::CONFIRMED,
@@ -48,7 +48,7 @@ fn a_flow_reports_its_life() {
 }
 
 #[test]
-fn an_ended_download_keeps_its_share_and_is_in_no_figure_of_a_path() {
+fn an_ended_flow_keeps_its_offloaded_bytes_and_leaves_the_path_totals() {
     let mut table = watching();
     event(&mut table, 0.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 1.0, &[offloaded(counted(web(1), 0, 1000))]);
@@ -77,7 +77,7 @@ fn an_ended_download_keeps_its_share_and_is_in_no_figure_of_a_path() {
 }
 
 #[test]
-fn a_long_life_keeps_its_beginning_and_its_end() {
+fn keeps_the_first_and_the_latest_steps_of_a_long_life() {
     let mut table = watching();
     for second in 1..=40 {
         let now = f64::from(second);
@@ -122,7 +122,7 @@ fn a_quiet_flow_is_not_called_refused() {
 }
 
 #[test]
-fn the_engine_decides_for_every_flow_at_once() {
+fn a_new_engine_applies_to_every_flow_at_once() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1), offloaded(web(2))]);
     let epoch = table.epoch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table as the daemon uses it.
+//! Tests the flow table as the daemon uses it.
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which flows the eBPF engine is asked to carry, and where its counters go.
+//! Tests which flows the eBPF engine is asked to offload, and where its counters go.
 
 use crate::support::offload::{PASSED, carried, ebpf, passed, requested, start, table, update};
 use crate::support::{
@@ -63,7 +63,7 @@ fn a_flow_that_found_the_table_full_retries_while_it_sends() {
 }
 
 #[test]
-fn a_carried_flow_is_removed_when_something_keeps_it() {
+fn an_offloaded_flow_is_removed_when_it_becomes_ineligible() {
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     let mut table = table();
     let id = carried(&mut table, web(1));
@@ -118,7 +118,7 @@ fn both_sides_need_a_program() {
     update(&mut table, 1.0, web(1), &net);
     assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.0)), ("slow", "no-device"));
-    // Both in the flowtable: that carries it, if it likes.
+    // With both sides in the flowtable, offloading is up to the kernel.
     let mut table = self::table();
     update(&mut table, 1.0, web(1), &Net::default());
     assert_eq!(table.offload_requests(), []);
@@ -126,7 +126,7 @@ fn both_sides_need_a_program() {
 }
 
 #[test]
-fn only_what_is_translated_goes_back_where_it_came_from() {
+fn ebpf_hairpins_only_translated_flows() {
     let local = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "10.10.0.3", 53));
     let mut table = table();
     update(&mut table, 1.0, local, &with_programs());
@@ -151,7 +151,7 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let grown = |bytes| Counters { packets: bytes / 1000, bytes };
     table.count_offloaded(id, 0, grown(10_000), false, at(1.0));
     table.count_offloaded(id, 1, grown(70_000), false, at(1.0));
-    // The stack has seen one packet more.
+    // The stack has forwarded one more packet.
     dump_in(&mut table, 1.5, &[counted(web(1), 3000, 3000)], &with_programs());
     let row = only(&table, 1.5);
     assert_eq!(
@@ -161,9 +161,9 @@ fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let paths = table.totals().paths;
     assert_eq!((paths.ebpf.bytes, paths.ebpf.packets), (80_000, 80));
     assert_eq!((paths.slow.bytes, paths.flowtable.bytes), (6000, 0));
-    // 10 kB and 1 kB within a second, then silence.
+    // 10 kB by eBPF and 1 kB by the stack within a second.
     assert_eq!(row["up_bps"].as_f64(), Some(88_000.0));
-    // The last ones come before conntrack's, with the end of the connection.
+    // The engine's last bytes arrive before the end event of conntrack.
     table.count_offloaded(id, 1, grown(1000), false, at(2.0));
     table.event(&Event::Destroy(counted(web(1), 4000, 3000)), at(2.0), &with_programs());
     let paths = table.totals().paths;
@@ -192,8 +192,8 @@ fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     assert_eq!(only(&table, 2.0)["up_bytes"].as_u64(), Some(6000));
 }
 
-/// The rules set the mark after the first packets, and that event is earlier than the next reading
-/// of the counters.
+/// The rules set the mark after the first packets, and its event precedes the next reading of the
+/// counters.
 #[test]
 fn the_mark_says_when_the_first_packets_have_passed() {
     let mut table = FlowTable::new();
@@ -209,7 +209,7 @@ fn the_mark_says_when_the_first_packets_have_passed() {
     requested(&mut table);
 }
 
-/// The look-up after the installation.
+/// Tests the look-up after the installation.
 #[test]
 fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
     let dying = |state| Entry { tcp_state: Some(state), ..web(1) };
@@ -220,7 +220,7 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
         (None, "not-taken"),
         (Some(dying(TcpState::SynRecv)), "not-established"),
         (Some(dying(TcpState::FinWait)), "closing"),
-        // Another connection with the same number and tuple: requested with its own translation.
+        // Another connection with the same id and tuple, requested with its own translation.
         (Some(elsewhere), "pending"),
         (Some(Entry { id: 2, ..web(1) }), "not-taken"),
     ] {
@@ -242,9 +242,9 @@ fn a_flow_that_conntrack_does_not_confirm_is_not_started() {
     }
 }
 
-/// Its end was lost, and the next connection has its number.
+/// The end event was lost, and the next connection has the same id.
 #[test]
-fn a_carried_flow_leaves_when_its_number_belongs_to_another_connection() {
+fn an_offloaded_flow_is_removed_when_another_connection_gets_its_id() {
     let net = with_programs();
     let mut elsewhere = uncounted(passed(web(1)));
     elsewhere.reply.dst = support::address("198.51.100.99");
@@ -294,7 +294,7 @@ fn an_installation_that_a_removal_follows_is_not_requested() {
 }
 
 #[test]
-fn a_flow_is_asked_about_again_with_its_new_mark() {
+fn looks_up_the_route_again_for_a_new_mark() {
     let hops = |device| [GUEST, device].map(|device| NextHop { device, gateway: None });
     let mut net = with_programs();
     net.policy = Some(web(1).orig.src);
@@ -329,13 +329,13 @@ fn a_flow_is_asked_about_again_with_its_new_mark() {
     let id = connection.id;
     assert_eq!(table.next_hops(id), Some(hops(0x2000)));
     start(&mut table, 1.0, connection, Entry { mark: 0x2000, ..web(1) }, &net);
-    // Bits that no rule asks for.
+    // No routing rule matches the changed bit.
     assert_eq!(verdict(&with_mark(&mut table, 0x2001, &net)), ("ebpf", ""));
     assert_eq!(table.offload_requests(), []);
     with_mark(&mut table, 0x3000, &net);
     assert_eq!(table.offload_requests()[0], OffloadRequest::Remove(id));
     assert_eq!(table.next_hops(id), Some(hops(0x3000)));
-    // Known for the page only.
+    // Routes in a VRF are known for the page only.
     assert_eq!(verdict(&with_mark(&mut table, 0x5000, &net)), ("slow", "policy-routed"));
     assert_eq!(table.next_hops(id), Some(hops(0x5000)));
     assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);

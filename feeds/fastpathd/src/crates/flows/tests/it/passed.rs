@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine is asked to carry only flows that have passed the rules in force.
+//! Tests that eBPF offload is requested only for flows that have passed the rules in force.
 
 use crate::support::offload::{PASSED, carried, ebpf, passed, requested, table, update};
 use crate::support::{at, dump_in, only, uncounted, verdict, web, with_programs};
@@ -7,7 +7,7 @@ use ctnetlink::{Entry, Event, Status};
 use flows::{EngineState, FlowTable, OffloadRequest};
 use model::Connection;
 
-/// Found by a dump, established, with a mark that says that it passed the rules.
+/// Dumps a flow with the mark of passed rules, and returns the connection of `ClearMark`.
 fn found(table: &mut FlowTable) -> Connection {
     dump_in(table, 1.0, &[passed(web(1))], &with_programs());
     match table.offload_requests()[..] {
@@ -58,7 +58,7 @@ fn a_look_up_that_began_before_the_mark_was_cleared_does_not_count() {
     let after = table.reading_start();
     table.refresh(&passed(web(1)), after, at(2.1), &net);
     assert_eq!(requested(&mut table).id, asked.id);
-    // One that shows less than is known by now takes nothing away either.
+    // A reading that shows less than is known changes nothing.
     table.refresh(&web(1), before, at(2.2), &net);
     assert_eq!(table.offload_requests(), []);
     table.installed(asked.id, Ok(()), at(2.3));
@@ -77,7 +77,7 @@ fn a_mark_that_was_cleared_for_rules_that_have_changed_since_does_not_count() {
     table.rules_changed(true, at(2.0));
     assert_eq!(table.offload_requests(), [OffloadRequest::ClearMark(asked)]);
     table.mark_cleared(asked.id, first);
-    // It has passed the first rules since, not the second ones.
+    // The flow has passed the first rules since, but not the second ones.
     table.refresh(&passed(web(1)), table.reading_start(), at(2.1), &net);
     table.event(&Event::Update(passed(uncounted(web(1)))), at(2.2), &net);
     assert_eq!(table.offload_requests(), []);
@@ -96,7 +96,7 @@ fn a_mark_that_could_not_be_cleared_is_to_be_cleared_again() {
     assert_eq!(table.offload_requests(), []);
 }
 
-/// The kernel has sent the events of its beginning before the rules changed.
+/// The kernel sent the first events of this connection before the rules changed.
 #[test]
 fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
     let mut table = table();
@@ -120,7 +120,7 @@ fn a_connection_that_began_before_the_rules_changed_has_to_pass_them() {
 fn changed_rules_have_to_be_passed_again() {
     let mut table = table();
     let id = carried(&mut table, web(1));
-    // Elements of a set: carried flows go on; once removed they have to pass the rules again.
+    // Elements of a set changed: offloaded flows stay, but removed ones must pass the rules again.
     table.rules_changed(false, at(2.0));
     update(&mut table, 2.0, web(1), &with_programs());
     assert_eq!(table.offload_requests(), []);
@@ -166,7 +166,7 @@ fn nothing_is_requested_without_rules_that_set_marks() {
     assert_eq!(table.offload_requests(), []);
 }
 
-/// The dump and the events are read from different sockets.
+/// Dumps and events are read from different sockets.
 #[test]
 fn a_connection_that_a_dump_shows_before_its_first_event_keeps_its_mark() {
     let (mut table, net) = (table(), with_programs());
@@ -177,9 +177,9 @@ fn a_connection_that_a_dump_shows_before_its_first_event_keeps_its_mark() {
     requested(&mut table);
 }
 
-/// Its end was lost, and the kernel has given the number to another connection.
+/// The end event was lost, and the kernel has given the id to another connection.
 #[test]
-fn a_new_connection_does_not_take_over_the_mark_of_the_one_before() {
+fn a_new_connection_does_not_inherit_the_mark_of_the_previous_one() {
     let (mut table, net) = (table(), with_programs());
     update(&mut table, 1.0, web(1), &net);
     requested(&mut table);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Pages, groups, the busiest, and requests that are refused.
+//! Tests pages, groups, the busiest hosts, and refused requests.
 
 use crate::support::{
     self, TCP, UDP, address, at, cells, counted, dump, entry, offloaded, rows, tuple, watching,
@@ -9,7 +9,7 @@ use ctnetlink::{Entry, Status, TcpState};
 use flows::{FlowTable, FlowsQuery, QueryError, Sort, TopQuery};
 use serde_json::{Value, json};
 
-/// Six flows of different kinds, with rates.
+/// Returns a table of six flows of different kinds, with rates.
 fn some() -> FlowTable {
     let web = {
         let mut entry = entry(1, tuple(TCP, "10.10.0.2", 40_001, "192.0.2.80", 443));
@@ -49,7 +49,7 @@ fn found(filter: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn columns_are_those_of_the_schema() {
+fn columns_match_the_schema() {
     let schema = include_str!("../../../../schema/flow.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");
     let flow = &schema["properties"]["reply"]["properties"]["flow"];
@@ -104,7 +104,7 @@ fn a_row_shows_both_sides_of_the_translation() {
 }
 
 #[test]
-fn conditions_of_a_filter() {
+fn filters_by_each_condition() {
     assert_eq!(found(&json!({})), [1, 2, 3, 4, 5, 6]);
     assert_eq!(found(&json!({ "path": ["flowtable", "hardware"] })), [1, 4]);
     assert_eq!(found(&json!({ "path": [] })), [1, 2, 3, 4, 5, 6]);
@@ -121,7 +121,7 @@ fn conditions_of_a_filter() {
 }
 
 #[test]
-fn terms_of_a_filter() {
+fn filters_by_search_terms() {
     assert_eq!(found(&json!({ "text": "" })), [1, 2, 3, 4, 5, 6]);
     assert_eq!(found(&json!({ "text": "desk" })), [1, 5, 6], "names");
     assert_eq!(found(&json!({ "text": "DESK Tcp" })), [1, 6], "case");
@@ -157,7 +157,7 @@ fn every_column_sorts_in_both_directions() {
         assert_eq!(up, down, "{}", sort.name());
         let ordered = match up[0] {
             Value::Number(_) => up.is_sorted_by_key(Value::as_u64),
-            // Addresses, paths, reasons and states have an order of their own.
+            // Addresses, paths, reasons and states have their own order.
             _ => {
                 ["src", "dst", "nat_src", "nat_dst", "path", "reason", "state"]
                     .contains(&sort.name())
@@ -179,7 +179,7 @@ fn addresses_sort_as_numbers() {
 }
 
 #[test]
-fn pages_cover_everything_once() {
+fn pages_contain_every_row_once() {
     assert_eq!(ids(&json!({})), [4, 1, 6, 2, 3, 5], "busiest first");
     let page = |offset: usize| ids(&json!({ "offset": offset, "limit": 2 }));
     assert_eq!([page(0), page(2), page(4), page(6)].concat(), [4, 1, 6, 2, 3, 5]);
@@ -239,7 +239,7 @@ fn a_group_page_counts_groups() {
 }
 
 #[test]
-fn the_busiest() {
+fn top_lists_the_busiest_first() {
     let table = some();
     let top = |request: Value| table.top(&TopQuery::parse(&request).expect("a query"));
     let hosts = top(json!({}));
@@ -304,7 +304,7 @@ fn a_refused_request_names_field_and_value() {
 }
 
 #[test]
-fn nothing_asked_is_the_default() {
+fn an_empty_request_is_the_default() {
     for request in [json!(null), json!({}), json!({ "filter": null, "sort": null })] {
         assert_eq!(FlowsQuery::parse(&request), Ok(FlowsQuery::default()), "{request}");
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Records about flows: when there is one, that their bytes add up to those of the flow, and their
-//! path and reason.
+//! Tests when flow records are made, that their bytes add up, and their path and reason.
 
 use std::time::Duration;
 
@@ -27,7 +26,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
     table.event(event, at(seconds), &Net::default());
 }
 
-/// The entry as the kernel reports it at the end: with its counters, and in its last state.
+/// Returns the kernel's event at the end of a connection, with its counters and last state.
 fn ended(entry: Entry) -> Event {
     Event::Destroy(Entry { tcp_state: Some(TcpState::TimeWait), ..entry })
 }
@@ -59,7 +58,7 @@ fn an_ended_flow_has_one_record_with_all_its_bytes() {
 }
 
 #[test]
-fn a_record_about_the_end_alone_is_of_a_slow_flow() {
+fn a_record_of_the_last_packets_alone_is_slow() {
     let mut table = recording();
     let over = |up| Entry { tcp_state: Some(TcpState::TimeWait), ..counted(web(1), up, 0) };
     event(&mut table, 1.0, &Event::New(Entry { orig_counters: None, ..over(0) }));
@@ -144,7 +143,7 @@ fn packets_after_idleness_begin_another_record() {
     assert_eq!((bytes(record), record.start_ms - START_MS), ([5000, 0], 100_000));
 }
 
-/// The last packets of a connection are in the event of its end.
+/// The end event has the last packets of the connection.
 #[test]
 fn a_record_at_the_end_does_not_include_the_idle_time() {
     let mut table = recording();
@@ -159,7 +158,7 @@ fn a_record_at_the_end_does_not_include_the_idle_time() {
     assert_eq!((bytes(record), times), ([40, 0], [500_000; 2]));
 }
 
-/// The daemon ends, and the next one reports only later growth.
+/// The daemon exits; the next one reports only later growth.
 #[test]
 fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     let mut table = recording();
@@ -191,9 +190,9 @@ fn growth_since_the_last_record_is_reported_at_the_end_of_the_daemon() {
     assert_eq!(unwatched.records(), [], "without a collector");
 }
 
-/// Path and reason are those of the flow's life, not of its last second.
+/// Path and reason cover the flow's whole life, not its last second.
 #[test]
-fn a_record_has_the_reason_that_lasts() {
+fn a_record_has_the_reason_from_before_the_end() {
     let mut table = recording();
     let local = entry(1, tuple(6, "10.10.0.2", 4000, "10.0.0.1", 22));
     event(&mut table, 1.0, &Event::New(uncounted(local)));
@@ -216,9 +215,9 @@ fn a_record_has_the_reason_that_lasts() {
     assert_eq!(found, expected);
 }
 
-/// A daemon that starts reports only growth: the earlier one has reported the rest.
+/// A daemon that starts reports only growth; the previous one has reported the rest.
 #[test]
-fn bytes_from_before_are_not_reported() {
+fn bytes_from_before_the_daemon_are_not_reported() {
     let mut table = FlowTable::new();
     table.record(Some(timeouts(60, 15)), at(0.0));
     dump(&mut table, 1.0, &[counted(web(1), 70_000, 80_000)]);
@@ -227,7 +226,7 @@ fn bytes_from_before_are_not_reported() {
 }
 
 #[test]
-fn records_that_are_switched_on_again_have_no_gap_in_them() {
+fn records_enabled_again_exclude_the_time_between() {
     let mut table = recording();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 2.0, &[counted(web(1), 1000, 0)]);
@@ -238,7 +237,7 @@ fn records_that_are_switched_on_again_have_no_gap_in_them() {
     assert_eq!(bytes(&table.records()[0]), [1000, 0]);
 }
 
-/// A hundred thousand at once would not fit into the queue of a collector.
+/// A hundred thousand records at once would overflow the queue of a collector.
 #[test]
 fn first_records_of_flows_that_are_known_are_spread_over_the_timeout() {
     // The kernel's ids are hashes.
@@ -276,9 +275,9 @@ fn without_a_collector_there_are_no_records() {
     assert_eq!(table.records(), []);
 }
 
-/// The kernel does not count packets that a program has forwarded; the daemon adds them.
+/// The kernel does not count packets that eBPF forwards; the daemon adds them.
 #[test]
-fn bytes_of_programs_are_in_the_record() {
+fn bytes_of_ebpf_are_in_the_record() {
     let net = with_programs();
     let mut table = offload::table();
     table.record(Some(timeouts(60, 15)), at(1.0));
@@ -293,9 +292,9 @@ fn bytes_of_programs_are_in_the_record() {
     assert_eq!((record.path, record.reason), (Path::Ebpf, None));
 }
 
-/// The entries of eBPF's map outlive the daemon, and the earlier one has reported their bytes.
+/// Entries of the eBPF map outlive the daemon, and the previous one has reported their bytes.
 #[test]
-fn bytes_of_programs_from_before_are_not_reported() {
+fn bytes_of_ebpf_from_before_the_daemon_are_not_reported() {
     let net = with_programs();
     let mut table = FlowTable::new();
     table.engine(offload::ebpf(), at(0.0));
@@ -306,7 +305,7 @@ fn bytes_of_programs_from_before_are_not_reported() {
     table.count_offloaded(1, 1, grown(50_000), true, at(2.0));
     table.count_offloaded(1, 1, grown(3000), false, at(3.0));
     table.event(&ended(counted(web(1), 1000, 2000)), at(4.0), &net);
-    // Its first event comes before the first dump.
+    // No dump has shown this flow yet.
     offload::update(&mut table, 5.0, web(2), &net);
     table.count_offloaded(2, 0, grown(40_000), true, at(6.0));
     table.count_offloaded(2, 0, grown(4000), false, at(7.0));
@@ -333,8 +332,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whenever the counters are read, grow or are zeroed: the bytes of all records are those of
-    /// the flow, and their times follow each other.
+    /// However counters are read, grow or are reset, the bytes of all records add up to the flow's,
+    /// and the times of the records do not overlap.
     #[test]
     fn records_add_up(steps in prop::collection::vec(step(), 0..40), last in any::<[u16; 2]>()) {
         let mut table = recording();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Dumps and events in, flows and sums out.
+//! Tests flows and sums after dumps and events.
 
 use crate::support::{
     self, Net, START_MS, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, named, offloaded,
@@ -14,7 +14,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
 }
 
 #[test]
-fn a_rate_is_what_grew_between_two_dumps() {
+fn a_rate_is_the_growth_between_two_dumps() {
     let mut table = watching();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 2000)]);
     dump(&mut table, 3.0, &[counted(web(1), 6000, 502_000)]);
@@ -27,7 +27,7 @@ fn a_rate_is_what_grew_between_two_dumps() {
 }
 
 #[test]
-fn a_quiet_flow_fades_to_zero() {
+fn the_rate_of_a_quiet_flow_decays_to_zero() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     dump(&mut table, 2.0, &[counted(web(1), 0, 1_000_000)]);
@@ -52,14 +52,14 @@ fn an_entry_that_comes_twice_in_a_dump_counts_once() {
     dump(&mut table, 2.0, &[grown, grown]);
     assert_eq!(only(&table, 2.0)["down_bps"], 1_000_000);
     assert_eq!(table.totals().paths.slow.bytes, 125_000);
-    // A second look within the same dump must not shorten the time that the next rate is for.
+    // A second reading within a dump must not shorten the interval of the next rate.
     table.merge(&counted(web(1), 0, 150_000), at(2.05), &Net::default());
     dump(&mut table, 3.0, &[counted(web(1), 0, 250_000)]);
     assert_eq!(only(&table, 3.0)["down_bps"], 1_000_000);
 }
 
 #[test]
-fn bytes_from_before_our_time_do_not_count() {
+fn bytes_from_before_the_daemon_do_not_count() {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
     event(&mut table, 0.5, &Event::Update(uncounted(web(2))));
@@ -68,7 +68,7 @@ fn bytes_from_before_our_time_do_not_count() {
     assert_eq!(table.totals().ratio.total, None, "nothing was forwarded yet");
     dump(&mut table, 2.0, &[counted(web(1), 0, 9_001_000), counted(web(2), 0, 9_000_000)]);
     assert_eq!(table.totals().paths.slow.bytes, 1000);
-    // A flow that the first dump did not have has begun since.
+    // A flow that is not in the first dump began after it.
     let new = counted(web(3), 0, 500);
     let old = [counted(web(1), 0, 9_001_000), counted(web(2), 0, 9_000_000), new];
     dump(&mut table, 3.0, &old);
@@ -76,7 +76,7 @@ fn bytes_from_before_our_time_do_not_count() {
 }
 
 #[test]
-fn the_last_bytes_come_with_the_end() {
+fn the_end_event_adds_the_last_bytes() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     assert_eq!(table.len(), 1);
@@ -92,7 +92,7 @@ fn the_last_bytes_come_with_the_end() {
 }
 
 #[test]
-fn what_a_dump_lacks_is_gone_unless_it_was_broken() {
+fn removes_flows_missing_in_a_dump_unless_it_was_interrupted() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1), web(2), web(3)]);
     table.dump_begin(at(2.0));
@@ -168,7 +168,7 @@ fn two_flows_that_share_the_kernels_id_stay_apart() {
 }
 
 #[test]
-fn ids_find_their_flows_after_others_have_gone() {
+fn finds_flows_by_id_after_others_were_removed() {
     let mut table = watching();
     let all: Vec<Entry> = (1..=100).map(web).collect();
     dump(&mut table, 1.0, &all);
@@ -188,7 +188,7 @@ fn ids_find_their_flows_after_others_have_gone() {
 }
 
 #[test]
-fn bytes_go_to_the_path_that_carried_them() {
+fn bytes_are_credited_to_the_path_that_forwarded_them() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     dump(&mut table, 2.0, &[offloaded(counted(web(1), 0, 900_000))]);
@@ -209,7 +209,7 @@ fn bytes_go_to_the_path_that_carried_them() {
 }
 
 #[test]
-fn a_flow_between_readings_on_the_slow_path_stays_there() {
+fn bytes_before_a_tear_down_are_credited_to_the_flowtable() {
     let mut table = watching();
     dump(&mut table, 1.0, &[offloaded(counted(web(1), 0, 1000))]);
     dump(&mut table, 2.0, &[counted(web(1), 0, 2000)]);
@@ -219,7 +219,7 @@ fn a_flow_between_readings_on_the_slow_path_stays_there() {
 }
 
 #[test]
-fn the_ratio_of_now_is_that_of_ten_seconds() {
+fn the_current_ratio_covers_ten_seconds() {
     let mut table = watching();
     let mut slow = 0;
     for second in 1..=20 {
@@ -250,7 +250,7 @@ fn the_ratio_of_now_is_that_of_ten_seconds() {
 }
 
 #[test]
-fn what_the_router_says_itself_is_not_forwarded() {
+fn local_and_multicast_flows_are_not_forwarded() {
     let mut table = watching();
     let own = entry(1, tuple(UDP, "10.10.0.2", 5, "10.0.0.1", 53));
     let masqueraded = {
@@ -272,7 +272,7 @@ fn what_the_router_says_itself_is_not_forwarded() {
 }
 
 #[test]
-fn flows_move_when_the_network_does() {
+fn flows_get_new_sides_when_the_network_changes() {
     let mut table = watching();
     let mut net = Net::default();
     dump_in(&mut table, 1.0, &[web(1)], &net);
@@ -312,7 +312,7 @@ fn the_kernels_timestamp_gives_the_age() {
 }
 
 #[test]
-fn a_flood_is_forgotten() {
+fn a_flood_leaves_no_flows_behind() {
     let mut table = watching();
     let flood: Vec<Entry> = (1..20_000).map(web).collect();
     dump(&mut table, 1.0, &flood);
@@ -326,9 +326,9 @@ fn a_flood_is_forgotten() {
     assert_eq!(table.len(), 1);
 }
 
-/// The recording of a real kernel, offered as a dump.
+/// Merges the recorded dump of a real kernel.
 #[test]
-fn a_recorded_table_is_taken_in() {
+fn merges_a_recorded_conntrack_table() {
     let mut entries = Vec::new();
     ctnetlink::entries(include_bytes!("../../../ctnetlink/tests/data/kinds.nl"), &mut entries);
     let mut table = watching();
@@ -385,9 +385,9 @@ fn a_download_through_the_ifb_of_sqm_is_slow() {
     assert!(table.totals().paths.flowtable.bytes >= 13_000, "without SQM");
 }
 
-/// A flood that has ended: the rest of the daemon's work goes on between the parts.
+/// The daemon does other work between the parts of removing a flood.
 #[test]
-fn flows_that_are_gone_are_removed_part_by_part_and_new_ones_stay() {
+fn a_sweep_removes_missing_flows_in_steps_and_keeps_new_ones() {
     let mut table = watching();
     let all: Vec<Entry> = (1..=100).map(web).collect();
     dump(&mut table, 1.0, &all);
@@ -397,7 +397,7 @@ fn flows_that_are_gone_are_removed_part_by_part_and_new_ones_stay() {
     let mut parts = 0;
     while table.sweep(10) {
         parts += 1;
-        // Some end meanwhile, others begin.
+        // Some flows end meanwhile, others begin.
         event(&mut table, 2.0, &Event::Destroy(web(parts + 3)));
         event(&mut table, 2.0, &Event::New(uncounted(web(1000 + parts))));
     }
@@ -414,7 +414,7 @@ fn flows_that_are_gone_are_removed_part_by_part_and_new_ones_stay() {
 }
 
 #[test]
-fn a_dump_ends_the_sweep_of_the_one_before() {
+fn a_new_dump_completes_the_previous_sweep() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1), web(2), web(3)]);
     table.dump_begin(at(2.0));

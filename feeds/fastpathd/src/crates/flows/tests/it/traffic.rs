@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sums for metrics: forwarded traffic by path, direction and pair of zones, of the busiest hosts,
-//! and flows by reason. Ended flows stay counted.
+//! Tests sums for metrics: forwarded traffic by path, direction and pair of zones, the busiest
+//! hosts, and flows by reason.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
@@ -14,13 +14,13 @@ use flows::{FlowTable, HostTraffic, Network, Path, Reason, Side};
 use model::{Connection, NextHop, Routing};
 use serde_json::json;
 
-/// Bytes of a pair of zones on a path, from the initiator and to it.
+/// Returns the bytes of a pair of zones on a path, from and to the initiator.
 fn bytes(table: &FlowTable, zones: [&str; 2], path: Path) -> [u64; 2] {
     let pair = table.between_zones().find(|pair| [pair.in_zone, pair.out_zone] == zones);
     pair.map_or([0; 2], |pair| pair.on(path).map(|sum| sum.bytes))
 }
 
-/// Bytes and packets of all pairs, paths and directions.
+/// Returns bytes and packets of all pairs, paths and directions.
 fn sum(table: &FlowTable) -> [u64; 2] {
     let each = table
         .between_zones()
@@ -28,7 +28,7 @@ fn sum(table: &FlowTable) -> [u64; 2] {
     each.fold([0; 2], |[bytes, packets], sum| [bytes + sum.bytes, packets + sum.packets])
 }
 
-/// The same from the totals by path.
+/// Returns the same sums, from the totals by path.
 fn totals(table: &FlowTable) -> [u64; 2] {
     let paths = table.totals().paths;
     let each = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
@@ -61,7 +61,7 @@ fn local_traffic_is_not_forwarded() {
 }
 
 #[test]
-fn ended_flows_stay_counted_and_their_reason_does_not() {
+fn totals_keep_ended_flows_and_reasons_do_not() {
     let mut table = watching();
     let net = Net::default();
     dump(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(web(2), 10, 20)]);
@@ -69,7 +69,7 @@ fn ended_flows_stay_counted_and_their_reason_does_not() {
     assert_eq!(number(&table), 2);
     table.event(&Event::Destroy(counted(web(1), 1500, 9500)), at(1.5), &net);
     table.event(&Event::New(uncounted(web(3))), at(1.6), &net);
-    // The second has ended without an event.
+    // The second flow ended without an event.
     dump(&mut table, 2.0, &[counted(web(3), 100, 200)]);
     assert_eq!(bytes(&table, ["lan", "wan"], Path::Slow), [1610, 9720]);
     assert_eq!(sum(&table), totals(&table));
@@ -86,7 +86,7 @@ fn packets_of_ebpf_are_counted_like_others() {
     let grown = Counters { packets: 3, bytes: 4500 };
     table.count_offloaded(1, 1, grown, false, at(1.1));
     table.count_offloaded(1, 0, Counters { packets: 1, bytes: 40 }, false, at(1.1));
-    // Counted for an earlier daemon.
+    // An earlier daemon has counted these packets.
     table.count_offloaded(1, 1, grown, true, at(1.1));
     assert_eq!(bytes(&table, ["lan", "wan"], Path::Ebpf), [40, 4500]);
     let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1040, 13_500] };
@@ -106,7 +106,7 @@ fn hosts_behind_the_router_are_counted_on_either_end() {
     assert_eq!(table.busiest_hosts().len(), 1);
 }
 
-/// Whether a zone leads to the Internet is in the firewall's settings, not in its name.
+/// The firewall's settings, not a zone's name, decide whether it leads to the Internet.
 #[test]
 fn servers_behind_a_zone_of_any_name_are_not_hosts() {
     let net = Net {
@@ -118,7 +118,7 @@ fn servers_behind_a_zone_of_any_name_are_not_hosts() {
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000), counted(inward, 10, 20)], &net);
     let desk = HostTraffic { address: address("10.10.0.2"), bytes: [1020, 9010] };
     assert_eq!(table.busiest_hosts(), [desk]);
-    // A zone whose name begins like that of the Internet's.
+    // The name of this zone begins like `wan`.
     let net = Net { lan: Side { zone: Rc::from("wanderers"), ..Net::default().lan }, ..net };
     let mut table = watching();
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 9000)], &net);
@@ -128,7 +128,7 @@ fn servers_behind_a_zone_of_any_name_are_not_hosts() {
     assert_eq!(hosts.len(), 1, "{hosts:?}");
 }
 
-/// Each of many hosts is in a zone of its own.
+/// Puts each /24 into a zone of its own.
 struct ManyZones;
 
 impl Network for ManyZones {
@@ -165,7 +165,7 @@ fn many(id: u32) -> Entry {
 }
 
 #[test]
-fn a_hundred_thousand_flows_are_a_bounded_number_of_sums() {
+fn the_number_of_sums_is_bounded() {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
     dump(&mut table, 0.0, &[]);
@@ -183,9 +183,9 @@ fn a_hundred_thousand_flows_are_a_bounded_number_of_sums() {
     assert!(others[0] > bytes(&table, ["z0", "z0"], Path::Slow)[0], "{others:?}");
 }
 
-/// A zone may have the name of the pairs that are not kept apart.
+/// A real zone may have the name of the sum of further pairs.
 #[test]
-fn further_pairs_join_the_zone_that_is_named_other() {
+fn further_zone_pairs_share_the_zone_named_other() {
     struct Zones;
     impl Network for Zones {
         fn is_local(&self, _: IpAddr) -> bool {
@@ -211,7 +211,7 @@ fn further_pairs_join_the_zone_that_is_named_other() {
         table.engine(flowtable(), at(0.0));
         dump(&mut table, 0.0, &[]);
         table.dump_begin(at(1.0));
-        // The zone itself comes first, or after all others.
+        // The zone named `other` comes first, or after all other zones.
         let number = zones.len();
         for id in zones.chain([0]) {
             table.merge(&counted(many(256 * id), 1000, 2000), at(1.0), &Zones);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A small router for the tests: two VLANs, a WAN, and entries as the kernel would send them.
+//! Small router for the tests: two VLANs, a WAN, and entries as the kernel sends them.
 
 pub(crate) mod offload;
 
@@ -46,20 +46,20 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
     }
 }
 
-/// Index of the device of the guests; others are the WAN's.
+/// Device index of the guest network; any other index means the WAN.
 pub(crate) const GUEST: u32 = 20;
 
-/// 10.10.0.0/16 and `fd00:10::/32` in VLAN 10, 10.20.0.0/16 in VLAN 20, 10.0.0.1 and 100.64.0.1 the
-/// router, 172.16.0.0/12 nowhere, the rest behind the WAN.
+/// 10.10.0.0/16 and `fd00:10::/32` are in VLAN 10, 10.20.0.0/16 in VLAN 20, 10.0.0.1 and 100.64.0.1
+/// on the router, 172.16.0.0/16 nowhere, all others behind the WAN.
 pub(crate) struct Net {
     pub(crate) generation: u64,
     pub(crate) lan: Side,
     pub(crate) guest: Side,
     pub(crate) wan: Side,
     pub(crate) desk: &'static str,
-    /// A routing rule matches it.
+    /// A routing rule matches this address.
     pub(crate) policy: Option<IpAddr>,
-    /// How its packets with a mark are routed.
+    /// How packets of `policy` with a mark are routed.
     pub(crate) routing: fn(u32) -> Routing,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn tuple(proto: u8, src: &str, sport: u16, dst: &str, dport: u16) -> 
     Tuple { src: address(src), dst: address(dst), proto, sport, dport }
 }
 
-/// A connection without address translation: seen both ways, established, counters 0.
+/// Returns an established connection without NAT, seen both ways, with counters 0.
 pub(crate) fn entry(id: u32, orig: Tuple) -> Entry {
     let Tuple { src, dst, proto, sport, dport } = orig;
     Entry {
@@ -139,7 +139,7 @@ pub(crate) fn entry(id: u32, orig: Tuple) -> Entry {
     }
 }
 
-/// The desk talks to a web server on the Internet.
+/// Returns a connection of the desk to a web server on the Internet.
 pub(crate) fn web(id: u32) -> Entry {
     let port = 40_000 + u16::try_from(id % 20_000).expect("small");
     entry(id, tuple(TCP, "10.10.0.2", port, "192.0.2.80", 443))
@@ -156,20 +156,20 @@ pub(crate) fn with_status(mut entry: Entry, bits: Status) -> Entry {
     entry
 }
 
-/// As the kernel reports an offloaded entry.
+/// Returns the entry as the kernel reports it once it is offloaded.
 pub(crate) fn offloaded(entry: Entry) -> Entry {
     let mut entry = with_status(entry, Status::OFFLOAD);
     (entry.timeout_s, entry.tcp_state) = (None, None);
     entry
 }
 
-/// An event has no counters.
+/// Returns the entry as in an event, without counters.
 pub(crate) fn uncounted(mut entry: Entry) -> Entry {
     (entry.orig_counters, entry.reply_counters) = (None, None);
     entry
 }
 
-/// A table with the flowtable engine that has seen one dump, without entries.
+/// Returns a table with the flowtable engine after one empty dump.
 pub(crate) fn watching() -> FlowTable {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
@@ -181,7 +181,7 @@ pub(crate) fn flowtable() -> EngineState {
     EngineState { engine: Engine::Flowtable, ..EngineState::default() }
 }
 
-/// Programs on all devices of a router, and no flowtable.
+/// Returns a network with programs on all devices and no flowtable.
 pub(crate) fn with_programs() -> Net {
     let mut net = Net::default();
     for side in [&mut net.lan, &mut net.guest, &mut net.wan] {
@@ -202,7 +202,7 @@ pub(crate) fn dump_in(table: &mut FlowTable, seconds: f64, entries: &[Entry], ne
     table.dump_end(at(seconds), true);
 }
 
-/// The rows of `query` as objects.
+/// Returns the rows of `query` as objects.
 pub(crate) fn rows(table: &FlowTable, seconds: f64, query: &Value) -> Vec<Value> {
     let query = FlowsQuery::parse(query).expect("a query");
     let page = table.query(&query, at(seconds)).expect("a page");
@@ -212,18 +212,17 @@ pub(crate) fn rows(table: &FlowTable, seconds: f64, query: &Value) -> Vec<Value>
     cells(&page).into_iter().map(object).collect()
 }
 
-/// The rows of a page as they are written.
+/// Returns the rows of a page as serialized.
 pub(crate) fn cells(page: &FlowPage<'_>) -> Vec<Vec<Value>> {
     let rows = serde_json::to_value(&page.rows).expect("JSON");
     serde_json::from_value(rows).expect("rows")
 }
 
-/// The flow in the answer of `flow`.
+/// Returns the flow in the reply of `flow`.
 pub(crate) fn named(detail: &FlowDetail<'_>) -> Value {
     serde_json::to_value(detail).expect("JSON")["flow"].take()
 }
 
-/// The only flow.
 pub(crate) fn only(table: &FlowTable, seconds: f64) -> Value {
     let rows = rows(table, seconds, &json!({}));
     assert_eq!(rows.len(), 1, "{rows:?}");
@@ -238,7 +237,7 @@ pub(crate) const BYPASS: u32 = 0x4000_0000;
 pub(crate) const SPENT: u32 = 0x2000_0000;
 pub(crate) const BUDGET: u64 = 1_000_000;
 
-/// Everything is inspected, with a budget of a million bytes.
+/// Inspects everything, with a budget of a million bytes.
 pub(crate) fn inspection() -> InspectionState {
     InspectionState {
         gate: Some(Gate::Queue),
@@ -252,7 +251,7 @@ pub(crate) fn inspection() -> InspectionState {
     }
 }
 
-/// A table with the flowtable engine and inspection that has seen one dump, without entries.
+/// Returns a table with the flowtable engine and inspection after one empty dump.
 pub(crate) fn inspecting() -> FlowTable {
     let mut table = watching();
     table.inspection(inspection(), at(0.0));
@@ -263,7 +262,7 @@ pub(crate) fn marked(entry: Entry, mark: u32) -> Entry {
     Entry { mark, ..entry }
 }
 
-/// Bytes credited to the slow path, to inspection and to the flowtable.
+/// Returns the bytes credited to the slow path, to inspection and to the flowtable.
 pub(crate) fn credited(table: &FlowTable) -> [u64; 3] {
     let paths = table.totals().paths;
     [paths.slow.bytes, paths.inspect.bytes, paths.flowtable.bytes]

@@ -13,7 +13,7 @@ pub(crate) fn ebpf() -> EngineState {
     EngineState { engine: Engine::Ebpf, passed: PASSED, ..EngineState::default() }
 }
 
-/// As it is when its packets have passed the rules both ways.
+/// Returns the entry with the mark bits of both directions set.
 pub(crate) fn passed(entry: Entry) -> Entry {
     Entry { mark: entry.mark | PASSED[0] | PASSED[1], ..entry }
 }
@@ -27,14 +27,14 @@ pub(crate) fn table() -> FlowTable {
 
 pub(crate) fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Net) {
     let entry = passed(uncounted(entry));
-    // It is known from its beginning.
+    // The mark counts only for a connection that is known from its first event.
     if table.is_empty() {
         table.event(&Event::New(Entry { status: Status::CONFIRMED, ..entry }), at(seconds), net);
     }
     table.event(&Event::Update(entry), at(seconds), net);
 }
 
-/// The only request is to install a connection.
+/// Asserts that the only request is an installation and returns its connection.
 pub(crate) fn requested(table: &mut FlowTable) -> Connection {
     match table.offload_requests()[..] {
         [OffloadRequest::Install(connection)] => connection,
@@ -42,7 +42,7 @@ pub(crate) fn requested(table: &mut FlowTable) -> Connection {
     }
 }
 
-/// The requested connection is installed, confirmed as `entry`, and to be started.
+/// Installs the requested connection, confirms it with `entry`, and asserts that it is started.
 pub(crate) fn start(
     table: &mut FlowTable,
     seconds: f64,
@@ -57,7 +57,7 @@ pub(crate) fn start(
     assert_eq!(table.offload_requests(), [OffloadRequest::Start(connection.id)]);
 }
 
-/// The only flow, carried since second 1.
+/// Offloads a flow at second 1 and returns its id.
 pub(crate) fn carried(table: &mut FlowTable, entry: Entry) -> u64 {
     update(table, 1.0, entry, &with_programs());
     let connection = requested(table);
