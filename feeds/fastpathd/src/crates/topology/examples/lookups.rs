@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `lookups DEVICE-INDEX COUNT`: asks the kernel COUNT different questions about routes, as the
-//! daemon does, for `e2e/bench/guest/daemon`. Fails if a question has no next hop as its answer.
+//! `lookups DEVICE-INDEX COUNT` asks the kernel for COUNT different routes, like the daemon, for
+//! `e2e/bench/guest/daemon`. Fails if an answer has no next hop.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// About a packet from the bench's client to its server.
+/// Returns the query for a packet from the bench's client to its server.
 fn question(iif: u32, port: u16) -> RouteQuery {
     RouteQuery {
         from: Ipv4Addr::new(10, 10, 10, 10).into(),

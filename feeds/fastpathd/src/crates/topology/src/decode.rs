@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes rtnetlink messages into changes: kinds of links, next hops, valid neighbours, bridge
-//! VLANs, and the queueing disciplines that count as default. Routing rules are decoded in
-//! `rules.rs`.
+//! Decodes rtnetlink messages into changes; `rules.rs` decodes routing rules.
 //!
-//! `netlink-bindings`, which is generated from the kernel's specifications, decodes most
-//! attributes. The specifications lack the VLANs of bridge ports, `RTA_VIA` and `RTA_MULTIPATH`,
-//! which are decoded here.
+//! `netlink-bindings`, generated from the kernel's specifications, decodes most attributes. The
+//! specifications lack VLANs of bridge ports, `RTA_VIA` and `RTA_MULTIPATH`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,30 +27,28 @@ const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
-/// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and `OpenWrt` has musl.
+/// From `include/uapi/linux/rtnetlink.h`; libc has it only for glibc, and `OpenWrt` has musl.
 const RTA_VIA: u16 = 18;
-/// Of `RTA_METRICS`.
+/// Attribute within `RTA_METRICS`.
 const RTAX_MTU: u16 = 2;
 
-/// Content of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decoded {
-    /// A change of the model.
     Change(Change),
-    /// VLANs of a bridge port: all of them in a dump; in an event perhaps only those that changed,
-    /// so they have to be read again.
+    /// VLANs of a bridge port. A dump has all of them; an event may have only changed ones, so they
+    /// must be read again.
     Vlans(Option<BridgeVlan>),
-    /// A configured queueing discipline, in a dump; in an event only that one changed.
+    /// A configured queueing discipline in a dump. An event shows only that one changed.
     Queue(Option<QueueingDiscipline>),
-    /// A route whose effect on other routes the message does not show.
+    /// A route that affects other routes, which the message does not show.
     Routes,
-    /// A routing rule, in a dump; in an event only that one changed.
+    /// A routing rule in a dump. An event shows only that one changed.
     Rule(Option<RoutingRule>),
-    /// Another message.
+    /// Any other message.
     Nothing,
 }
 
-/// Decodes a message; one that is truncated or invalid is [`Decoded::Nothing`].
+/// Decodes a message; a truncated or invalid one is [`Decoded::Nothing`].
 pub(crate) fn decode(message: &Message<'_>) -> Decoded {
     let decoded = match message.kind {
         libc::RTM_NEWLINK | libc::RTM_DELLINK => link_message(message),
@@ -84,7 +79,7 @@ fn link_message(message: &Message<'_>) -> Option<Decoded> {
     let header = Ifinfomsg::new_from_slice(header)?;
     let index = positive(header.ifi_index)?;
     if header.ifi_family == BRIDGE {
-        // RTM_DELLINK of this family: the port left its bridge; the link itself remains.
+        // RTM_DELLINK of this family means that the port left its bridge; the link remains.
         let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
         return Some(Decoded::Vlans(vlans));
     }
@@ -96,7 +91,7 @@ fn link_message(message: &Message<'_>) -> Option<Decoded> {
     Some(Decoded::Change(Change::Link(Link { mtu6, ..link })))
 }
 
-/// `IFLA_INET6_CONF`: all settings of the device, 32 bits each.
+/// Returns the IPv6 MTU from `IFLA_INET6_CONF`, an array of settings of 32 bits each.
 fn mtu6(attrs: &[u8]) -> Option<u32> {
     const AF_SPEC: u16 = 26;
     const AF_INET6: u16 = 10;
@@ -140,7 +135,7 @@ fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<
             LinkAttrs::Operstate(state) => link.operstate = state,
             LinkAttrs::Master(master) => link.master = Some(master).filter(|index| *index != 0),
             LinkAttrs::Link(lower) => link.lower = Some(lower).filter(|lower| *lower != 0),
-            // The lower device is in another namespace, where its index belongs.
+            // The index of the lower device belongs to another namespace.
             LinkAttrs::LinkNetnsid(_) => foreign = true,
             LinkAttrs::Linkinfo(attrs) => info = Some(attrs),
             _ => {}
@@ -175,15 +170,15 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
             libc::ARPHRD_LOOPBACK => LinkKind::Loopback,
             libc::ARPHRD_PPP => LinkKind::Ppp,
             libc::ARPHRD_ETHER => LinkKind::Ethernet,
-            // Tunnels of old kinds and modems have a hardware type only.
+            // Old tunnels and modems have a hardware type only.
             other => LinkKind::Other(format!("hardware type {other}").into()),
         },
     }
 }
 
 fn priorities(vlan: &IterableLinkinfoVlanAttrs<'_>) -> VlanPriorities {
-    /// `rt_tos2priority` of service bits 0x00, 0x08, 0x10 and 0x18: best effort, bulk, interactive,
-    /// interactive bulk.
+    /// `rt_tos2priority` of the service bits 0x00, 0x08, 0x10 and 0x18: best effort, bulk,
+    /// interactive, interactive bulk.
     const PRIORITIES: [u32; 4] = [0, 2, 6, 4];
     let mut found = VlanPriorities::default();
     for mapping in vlan.get_egress_qos().into_iter().flat_map(|map| map.get_mapping()) {
@@ -198,17 +193,16 @@ fn priorities(vlan: &IterableLinkinfoVlanAttrs<'_>) -> VlanPriorities {
     found
 }
 
-/// Queueing disciplines that the kernel or a distribution sets by default.
 const USUAL: [&str; 8] =
     ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
 
-/// Whether the kernel or a distribution sets this kind of queueing discipline by default.
+/// Returns whether the kernel or a distribution sets this queueing discipline by default.
 #[must_use]
 pub fn is_default_queue(kind: &str) -> bool {
     USUAL.contains(&kind)
 }
 
-/// `struct tcmsg` and `TCA_KIND`. None for a default one, and for an invalid message.
+/// Decodes `struct tcmsg` and `TCA_KIND`; `None` for default disciplines and invalid messages.
 fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCMSG: usize = 20;
     const TCA_KIND: u16 = 1;
@@ -234,8 +228,8 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     })
 }
 
-/// `IFLA_AF_SPEC` of a message of family `AF_BRIDGE`: a list of `IFLA_BRIDGE_VLAN_INFO`, in
-/// which a run of VLANs may be given by its two ends.
+/// Decodes `IFLA_AF_SPEC` of an `AF_BRIDGE` message: a list of `IFLA_BRIDGE_VLAN_INFO`, with a
+/// range of VLANs as two entries for its ends.
 fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
     const IFLA_AF_SPEC: u16 = 26;
     const IFLA_BRIDGE_VLAN_INFO: u16 = 2;
@@ -255,7 +249,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
                 continue;
             }
             let first = begin.take().filter(|_| flags & RANGE_END != 0).unwrap_or(vid);
-            // 4094 is the last VLAN; the kernel sends no longer run.
+            // 4094 is the highest VLAN, so damaged messages cannot produce longer ranges.
             vlans.extend((first..=vid.min(4094)).map(|vid| PortVlan {
                 vid,
                 tagged: flags & UNTAGGED == 0,
@@ -273,8 +267,8 @@ fn address(payload: &[u8]) -> Option<Address> {
     let header = Ifaddrmsg::new_from_slice(header)?;
     let attrs = AddrAttrs::new(attrs);
     let (local, far) = (attrs.get_local().ok(), attrs.get_address().ok());
-    // IPv4 always has both, and both are equal unless the link is point-to-point; IPv6 has
-    // IFA_LOCAL only then.
+    // IPv4 always has both attributes, equal unless the link is point-to-point; IPv6 has IFA_LOCAL
+    // only on point-to-point links.
     let own = local.or(far)?;
     Some(Address {
         index: header.ifa_index,
@@ -288,7 +282,7 @@ fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
     let (header, attrs) = message.payload.split_at_checked(Rtmsg::len())?;
     let header = Rtmsg::new_from_slice(header)?;
-    // Cloned: an entry of the route cache. With a type of service: for marked packets only.
+    // Skip entries of the route cache (cloned), and routes for packets with a type of service.
     if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 {
         return None;
     }
@@ -308,7 +302,7 @@ fn route_message(message: &Message<'_>) -> Option<Decoded> {
 
 /// `NLM_F_MULTI`: part of a dump.
 const MULTI: u16 = 2;
-/// `NLM_F_REPLACE` in an event: the route replaced those to the same network.
+/// `NLM_F_REPLACE` in an event: the route replaced other routes to the same network.
 const REPLACE: u16 = 0x100;
 
 fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
@@ -375,7 +369,7 @@ fn route_kind(kind: u8) -> Option<RouteKind> {
     })
 }
 
-/// `struct rtvia`: the next router of another family.
+/// Decodes `struct rtvia`, a gateway of another address family.
 pub(crate) fn via(value: &[u8]) -> Option<IpAddr> {
     let (family, address) = value.split_first_chunk()?;
     match i32::from(u16::from_ne_bytes(*family)) {
@@ -385,8 +379,8 @@ pub(crate) fn via(value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// The first next hop of `RTA_MULTIPATH` that is alive: its link and router, and whether there are
-/// further ones.
+/// Returns link and gateway of the first live next hop in `RTA_MULTIPATH`, and whether further ones
+/// follow.
 fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
     const RTNEXTHOP: usize = 8;
     const RTNH_F_DEAD: u8 = 1;
@@ -446,7 +440,7 @@ fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
     Some(Neighbour { index, address, mac, state })
 }
 
-/// None for entries of a device's own filter (`self`), which belong to no bridge.
+/// Returns `None` for entries of a device's own filter (`self`), which belong to no bridge.
 fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
     let attrs = NeighbourAttrs::new(attrs);
     let (bridge, mac) = (attrs.get_master().ok()?, mac(attrs.get_lladdr().ok()?)?);

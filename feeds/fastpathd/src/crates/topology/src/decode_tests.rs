@@ -6,7 +6,7 @@ use super::*;
 use crate::fixture::{self, attr, flagged, ifinfomsg, message};
 use crate::table::Table;
 
-/// The only message of these bytes, decoded.
+/// Decodes the only message of these bytes.
 fn decoded(bytes: &[u8]) -> Decoded {
     let all: Vec<_> = messages(bytes).collect();
     let [message] = &all[..] else { panic!("{} messages", all.len()) };
@@ -60,7 +60,7 @@ fn a_route_may_have_an_mtu_of_its_own() {
 }
 
 #[test]
-fn recorded_links() {
+fn decodes_recorded_links() {
     let bytes = fixture::recorded(Table::Links);
     let links: Vec<Link> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
@@ -108,7 +108,7 @@ fn ipv6_has_an_mtu_of_its_own() {
     }
 }
 
-/// A VLAN device with these maps, as pairs of the kernel's numbers.
+/// Returns the priorities of a VLAN device with these maps, as pairs of the kernel's numbers.
 fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
     let map = |kind: u16, pairs: &[(u32, u32)]| {
         let pair =
@@ -128,7 +128,7 @@ fn maps_of_priorities_are_read_for_forwarded_packets() {
     let egress = |pairs: &[(u32, u32)]| mapped(pairs, &[]).egress;
     assert_eq!(mapped(&[], &[]), VlanPriorities::default());
     assert_eq!(egress(&[(0, 5)]), [5, 0, 0, 0]);
-    // Bulk is 2, interactive 6, interactive bulk 4; forwarded packets have no other.
+    // Forwarded packets have priority 0, 2 (bulk), 6 (interactive) or 4 (interactive bulk).
     assert_eq!(egress(&[(0, 1), (2, 2), (4, 3), (6, 4)]), [1, 2, 4, 3]);
     assert_eq!(egress(&[(1, 7), (3, 7), (5, 7), (7, 7), (16, 7)]), [0; 4]);
     assert!(mapped(&[], &[(5, 3)]).ingress);
@@ -136,7 +136,7 @@ fn maps_of_priorities_are_read_for_forwarded_packets() {
 }
 
 #[test]
-fn cake_goes_by_marks_only_with_a_mask() {
+fn cake_classifies_by_mark_only_with_a_mask() {
     let by_mark = |kind, options: &[u8]| {
         let mut message = fixture::queue(3, 0xffff_ffff, kind);
         message.extend(fixture::attr(2, options));
@@ -152,7 +152,7 @@ fn cake_goes_by_marks_only_with_a_mask() {
 }
 
 #[test]
-fn a_run_of_vlans_is_given_by_its_ends() {
+fn decodes_a_vlan_range_from_its_two_ends() {
     const BEGIN: u16 = 1 << 3;
     const END: u16 = 1 << 4;
     let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
@@ -195,7 +195,7 @@ fn leaving_a_bridge_does_not_delete_the_link() {
 }
 
 #[test]
-fn a_lower_device_in_another_namespace_is_none() {
+fn ignores_a_lower_device_in_another_namespace() {
     let link = |extra: &[u8]| {
         let mut payload = ifinfomsg(0, 4);
         payload.extend(attr(libc::IFLA_IFNAME, b"veth0\0"));
@@ -212,7 +212,7 @@ fn a_lower_device_in_another_namespace_is_none() {
 }
 
 #[test]
-fn own_decoding_of_next_hops() {
+fn decodes_multipath_and_via_next_hops() {
     let hops = [nexthop(1, 7, [192, 0, 2, 7]), nexthop(0, 8, [192, 0, 2, 8])].concat();
     let multipath = [rtmsg(0, 1, 0), attr(libc::RTA_MULTIPATH, &hops)].concat();
     let Change::Route(route) = change(&flagged(NEWROUTE, MULTI, &multipath)) else { panic!() };
@@ -235,7 +235,7 @@ fn own_decoding_of_next_hops() {
 }
 
 #[test]
-fn routes_that_are_not_modelled() {
+fn ignores_routes_that_are_not_modelled() {
     let oif = attr(libc::RTA_OIF, &3_u32.to_ne_bytes());
     let route = |header: Vec<u8>| decoded(&message(NEWROUTE, &[header, oif.clone()].concat()));
     assert_eq!(route(rtmsg(0, 1, 1 << 9)), Decoded::Nothing, "of the cache");
@@ -250,7 +250,7 @@ fn routes_that_are_not_modelled() {
 }
 
 #[test]
-fn neighbours_and_stations() {
+fn decodes_neighbours_and_stations() {
     let lladdr = attr(2, &[2, 0, 0, 0, 1, 5]);
     let dst = attr(1, &[10, 0, 0, 5]);
     let of = |state, flags| {
@@ -284,7 +284,7 @@ fn neighbours_and_stations() {
 }
 
 #[test]
-fn a_message_that_lies_about_its_length_ends_the_datagram() {
+fn a_wrong_length_ends_the_datagram() {
     let good = message(libc::RTM_DELLINK, &ifinfomsg(0, 3));
     let mut bytes = good.clone();
     bytes.extend(&good);
@@ -316,21 +316,21 @@ fn any_attr() -> impl Strategy<Value = (u16, Vec<u8>)> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_taken(bytes: Vec<u8>) {
+    fn accepts_any_bytes(bytes: Vec<u8>) {
         for message in messages(&bytes) {
             decode(&message);
         }
     }
 
     #[test]
-    fn any_payload_is_taken(kind in kinds(), flags: u16, payload: Vec<u8>) {
+    fn accepts_any_payload(kind in kinds(), flags: u16, payload: Vec<u8>) {
         for message in messages(&flagged(kind, flags, &payload)) {
             decode(&message);
         }
     }
 
     #[test]
-    fn any_attributes_are_taken(
+    fn accepts_any_attributes(
         kind in kinds(),
         header in prop::collection::vec(any::<u8>(), 8..=16),
         attrs in prop::collection::vec(any_attr(), 0..8),
@@ -345,7 +345,7 @@ proptest! {
     }
 
     #[test]
-    fn recorded_bytes_survive_damage(
+    fn accepts_damaged_recordings(
         table in prop::sample::select(Table::ALL.to_vec()),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
     ) {

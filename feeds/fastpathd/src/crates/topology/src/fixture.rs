@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Networks for the tests: one recorded on the lab's gateway, and constructed messages.
+//! Networks for the tests: the recorded gateway of the lab, and constructed messages.
 
 use netlink::messages;
 
@@ -14,7 +14,7 @@ use crate::types::{
     RouteKind, VlanPriorities,
 };
 
-/// `/proc/net/pppoe` of the recorded gateway.
+/// Returns `/proc/net/pppoe` of the recorded gateway.
 pub(crate) fn pppoe() -> String {
     recording::native_session(include_str!("../tests/gateway/pppoe.txt"))
 }
@@ -23,7 +23,7 @@ pub(crate) fn file(table: Table) -> String {
     format!("{table:?}.bin").to_lowercase()
 }
 
-/// The kernel's answer to a dump on the lab's gateway (Linux 6.12, x86-64).
+/// Returns the kernel's answer to a dump on the lab's gateway (Linux 6.12, x86-64).
 pub(crate) fn recorded(table: Table) -> Vec<u8> {
     match table {
         Table::Links => recording::native(include_bytes!("../tests/gateway/links.bin")),
@@ -33,12 +33,12 @@ pub(crate) fn recorded(table: Table) -> Vec<u8> {
         Table::Neighbours => recording::native(include_bytes!("../tests/gateway/neighbours.bin")),
         Table::Stations => recording::native(include_bytes!("../tests/gateway/stations.bin")),
         Table::Rules => default_rules(),
-        // Nobody had chosen one.
+        // The gateway had no configured queue.
         Table::Queues => queue(3, 0xffff_ffff, "fq_codel"),
     }
 }
 
-/// A message as the kernel sends it, not part of a dump.
+/// Returns a message as the kernel sends it, not part of a dump.
 pub(crate) fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
     flagged(kind, 0, payload)
 }
@@ -53,7 +53,7 @@ pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The kernel's message for a queue.
+/// Returns the kernel's message for a queue.
 pub(crate) fn queue(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let mut payload = vec![0; 4];
     for word in [index, 0x8001_0000, parent, 2] {
@@ -71,12 +71,12 @@ pub(crate) fn ifinfomsg(family: u8, index: u32) -> Vec<u8> {
     bytes
 }
 
-/// An event about a bridge port, without its VLANs.
+/// Returns an event about a bridge port, without its VLANs.
 pub(crate) fn bridge_port(index: u32) -> Vec<u8> {
     ifinfomsg(7, index)
 }
 
-/// An Ethernet device that is up.
+/// Returns an Ethernet device that is up.
 pub(crate) fn link(index: u32, name: &str) -> Link {
     Link {
         index,
@@ -104,12 +104,11 @@ pub(crate) fn model(changes: impl IntoIterator<Item = Change>) -> Topology {
     model
 }
 
-/// A link of another kind.
 pub(crate) fn kind(index: u32, name: &str, kind: LinkKind) -> Link {
     Link { kind, ..link(index, name) }
 }
 
-/// A kind known by the kernel's name only.
+/// Returns a link of a kind known by the kernel's name only.
 pub(crate) fn other(index: u32, name: &str, text: &str) -> Link {
     kind(index, name, LinkKind::Other(text.into()))
 }
@@ -141,7 +140,7 @@ pub(crate) fn address(index: u32, text: &str) -> Change {
     Change::Address(Address { index, address, prefix, peer: None })
 }
 
-/// A route of the main table: `10.0.0.0/8`.
+/// Returns a route of the main table to a network such as `10.0.0.0/8`.
 pub(crate) fn route(index: u32, text: &str, gateway: Option<&str>) -> Route {
     let (network, prefix) = text.split_once('/').unwrap();
     Route {
@@ -171,7 +170,7 @@ pub(crate) fn session(id: u16, device: &str) -> PppoeSession {
     PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: device.into() }
 }
 
-/// The recorded gateway as a model.
+/// Returns the recorded gateway as a model.
 pub(crate) fn gateway() -> Topology {
     model(Table::ALL.into_iter().flat_map(|table| {
         let bytes = recorded(table);
@@ -195,7 +194,7 @@ pub(crate) fn gateway() -> Topology {
     }))
 }
 
-/// A routing rule as the kernel lists it: `FRA_*` and their values.
+/// Returns a routing rule as the kernel lists it, with these `FRA_*` attributes.
 pub(crate) fn rule(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> Vec<u8> {
     let [to, from] = lengths;
     let mut payload = vec![u8::try_from(family).unwrap(), to, from, 0, 254, 0, 0, 1];
@@ -203,13 +202,13 @@ pub(crate) fn rule(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> Vec
     for (kind, value) in attrs {
         payload.extend(attr(*kind, value));
     }
-    // As it always comes: no suppression, and made by the kernel.
+    // The kernel adds these to every rule: no suppression, made by the kernel.
     payload.extend(attr(14, &u32::MAX.to_ne_bytes()));
     payload.extend(attr(21, &[2]));
     message(libc::RTM_NEWRULE, &payload)
 }
 
-/// Those that every kernel begins with.
+/// Returns the rules that every kernel starts with.
 pub(crate) fn default_rules() -> Vec<u8> {
     let plain = |family, priority: u32, table: u32| {
         rule(family, [0, 0], &[(6, &priority.to_ne_bytes()), (15, &table.to_ne_bytes())])

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: rtnetlink tables, events, and answers to
-//! questions about routes.
+//! Exports private parsers for the fuzz targets: rtnetlink tables, events and route answers.
 
 use std::io;
 
@@ -13,7 +12,7 @@ use crate::read::{Kernel, Reader};
 use crate::table::Table;
 use crate::types::{Dialer, PppoeSession};
 
-/// A kernel that answers each dump with the same bytes.
+/// Kernel that answers each dump with the same bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl Kernel for Bytes<'_> {
@@ -27,7 +26,7 @@ impl Kernel for Bytes<'_> {
     }
 }
 
-/// The changes by a kernel that has `bytes` in each table, and sends them as events afterwards.
+/// Returns the changes from a kernel with `bytes` in each table and as an event afterwards.
 #[must_use]
 pub fn changes(bytes: &[u8]) -> Vec<Change> {
     let mut reader = Reader::new(Bytes(bytes));
@@ -41,7 +40,7 @@ pub fn changes(bytes: &[u8]) -> Vec<Change> {
     changes
 }
 
-/// The messages as answers to questions about routes.
+/// Decodes the messages as answers to route look-ups.
 #[must_use]
 pub fn answers(bytes: &[u8]) -> Vec<RouteAnswer> {
     messages(bytes).map(|message| answer(&message)).collect()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel's answers about packets, at most 16,384 of them: which are out of date after a
-//! change, which are to be asked for, and which are dropped when there are too many (those that
-//! were not used for longest).
+//! Cache of the kernel's answers to route look-ups, at most 16,384. Marks answers as stale after a
+//! change, collects questions for the kernel, and evicts the least recently used answers.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,31 +11,30 @@ use config::Network;
 use crate::change::Change;
 use crate::lookup::{RouteAnswer, RouteQuery};
 
-/// Answers in each of the two halves: those used lately, and those before.
+/// Answers in each half of the cache: the recently used ones, and older ones.
 const HALF: usize = 8192;
 
-/// Questions to be put to the kernel.
+/// Questions for the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteBatch {
-    /// The questions, each once.
+    /// Each question once.
     pub queries: Vec<RouteQuery>,
-    /// Changes of the network before they were put.
+    /// Number of changes of the network before the kernel was asked.
     asked: u64,
 }
 
-/// The answers that a change of the network may alter.
+/// Answers that a change of the network may alter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// None.
     Nothing,
-    /// About packets to this network.
+    /// Answers about packets to this network.
     To(Network),
-    /// Any, if the model has changed with it.
+    /// All answers, if the change altered the model.
     AllIfChanged,
-    /// Any: it may be about tables that are not in the model.
+    /// All answers, because the change may concern tables that are not in the model.
     All,
-    /// Any, if the model has changed with it. Flows are all looked up again then, and those that
-    /// still need an answer ask for it.
+    /// All answers, if the change altered the model. Flows are looked up again then, and ask for
+    /// the answers that they still need.
     Rules,
 }
 
@@ -62,16 +60,16 @@ impl Reach {
     }
 }
 
-/// An answer, or that it was asked for.
+/// A cached answer, or a pending question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     answer: Option<RouteAnswer>,
     current: bool,
-    /// Is among the questions, or with the kernel.
+    /// The question is queued or with the kernel.
     wanted: bool,
-    /// Nothing has looked it up since the rules changed.
+    /// No caller has looked the answer up since the rules changed.
     unused: bool,
-    /// The last change that may have altered it.
+    /// Number of the last change that may have altered the answer.
     changed: u64,
 }
 
@@ -83,12 +81,12 @@ struct Cache {
     changes: u64,
 }
 
-/// The kernel's answers. Looking one up asks for it where it is missing.
+/// Cache of the kernel's answers. Looking up a missing answer queues the question.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KernelRoutes(RefCell<Cache>);
 
 impl KernelRoutes {
-    /// The answer, and whether nothing has changed since.
+    /// Returns the answer, and whether nothing has changed since.
     pub(crate) fn find(&self, query: &RouteQuery) -> Option<(RouteAnswer, bool)> {
         let cache = &mut *self.0.borrow_mut();
         if !cache.recent.contains_key(query) {
@@ -103,15 +101,15 @@ impl KernelRoutes {
         known.answer.map(|answer| (answer, known.current))
     }
 
-    /// The questions since the last call.
+    /// Returns the questions queued since the last call.
     pub(crate) fn questions(&self) -> Option<RouteBatch> {
         let cache = &mut *self.0.borrow_mut();
         let queries = std::mem::take(&mut cache.questions);
         (!queries.is_empty()).then_some(RouteBatch { queries, asked: cache.changes })
     }
 
-    /// The kernel's answers to a batch; none: it could not be asked. Whether one of them differs
-    /// from the answer before.
+    /// Stores the kernel's answers to a batch (empty if the kernel could not be asked). Returns
+    /// whether an answer differs from the previous one.
     pub(crate) fn answered(
         &mut self,
         batch: &RouteBatch,
@@ -128,7 +126,7 @@ impl KernelRoutes {
             let Some(known) = cache.get_mut(query) else { continue };
             moved |= known.answer.is_some_and(|before| before != *answer);
             known.answer = Some(*answer);
-            // A change meanwhile: the kernel may have answered before it.
+            // The kernel may have answered before a later change, so the answer is stale then.
             known.current = known.changed <= batch.asked;
         }
         let again = batch.queries.iter();
@@ -138,8 +136,8 @@ impl KernelRoutes {
         moved
     }
 
-    /// Answers that a change may have altered are asked for again. `changed`: the model has
-    /// changed with it.
+    /// Marks the answers that a change may have altered as stale and queues their questions.
+    /// `changed`: the change altered the model.
     pub(crate) fn outdate(&mut self, reach: Reach, changed: bool) {
         let cache = self.0.get_mut();
         match reach {
@@ -156,7 +154,7 @@ impl KernelRoutes {
 }
 
 impl Known {
-    /// Whether it has to be put among the questions, where it counts as from now on.
+    /// Returns whether the question must be queued, and marks it as queued.
     fn ask(&mut self) -> bool {
         let ask = !self.current && !self.wanted && !self.unused;
         self.wanted |= ask;
@@ -172,7 +170,7 @@ impl Cache {
     fn insert(&mut self, query: RouteQuery, known: Known) {
         if self.recent.len() == HALF {
             self.former = std::mem::take(&mut self.recent);
-            // Dropped answers are not asked for.
+            // Dropped answers need no question.
             let (recent, former) = (&self.recent, &self.former);
             self.questions.retain(|one| recent.contains_key(one) || former.contains_key(one));
         }

@@ -7,7 +7,7 @@ use model::NextHop;
 use super::*;
 use crate::fixture::route;
 
-/// From host `from` to 203.0.113.1.
+/// Returns a query from host `from` to 203.0.113.1.
 fn query(from: u32) -> RouteQuery {
     let from = Ipv4Addr::from_bits(0x0a00_0000 + from).into();
     RouteQuery { from, to: "203.0.113.1".parse().unwrap(), iif: 2, mark: 0, layer4: None }
@@ -42,7 +42,7 @@ fn a_question_is_asked_once() {
 }
 
 #[test]
-fn a_change_asks_again_for_what_it_reaches() {
+fn a_change_asks_again_for_the_answers_it_affects() {
     let mut routes = KernelRoutes::default();
     routes.find(&query(1));
     answer(&mut routes, 3);
@@ -69,7 +69,7 @@ fn a_change_asks_again_for_what_it_reaches() {
 }
 
 #[test]
-fn after_a_change_of_rules_only_what_is_looked_up_is_asked() {
+fn a_change_of_rules_asks_again_only_on_look_up() {
     let mut routes = KernelRoutes::default();
     for from in [1, 2] {
         routes.find(&query(from));
@@ -109,11 +109,11 @@ fn questions_that_could_not_be_asked_are_asked_again() {
 }
 
 #[test]
-fn the_answers_used_for_longest_are_kept() {
+fn recently_used_answers_are_kept() {
     let mut routes = KernelRoutes::default();
     for from in 0..100_000 {
         routes.find(&query(from));
-        // In use.
+        // Keep this answer in use.
         routes.find(&query(7));
         let Cache { recent, former, questions, .. } = &*routes.0.borrow();
         assert!(recent.len() + former.len() <= 2 * HALF);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The network of this machine as one model: links, bridges and their VLANs, `PPPoE` sessions,
-//! addresses, routes, neighbours and forwarding databases.
+//! Network of this machine as one model: links, bridges and VLANs, `PPPoE` sessions, addresses,
+//! routes, neighbours and forwarding databases.
 //!
-//! [`Topology`] is pure: it is fed [`Change`]s and answers questions. [`Watcher`] reads the
-//! kernel and yields those changes.
+//! [`Topology`] is pure: it applies [`Change`]s and answers queries. [`Watcher`] reads the changes
+//! from the kernel.
 
 mod change;
 mod decode;

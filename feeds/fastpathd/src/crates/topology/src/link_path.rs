@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The link-layer path to an address: device, tags, session and MAC addresses of its frames, and
-//! the objects that this was derived from. A program needs it to forward packets without the
-//! kernel's stack.
+//! Link-layer path to an address: device, tags, session and MAC addresses of its frames, and the
+//! objects it depends on. eBPF programs need it to forward packets without the stack.
 
 use std::net::IpAddr;
 
@@ -20,7 +19,7 @@ const PPPOE: u32 = 8;
 pub struct VlanTag {
     /// 0..=4094.
     pub vid: u16,
-    /// 802.1ad instead of 802.1Q.
+    /// True for 802.1ad, false for 802.1Q.
     pub service: bool,
     /// See [`VlanPriorities::egress`](crate::VlanPriorities::egress).
     pub priorities: [u8; 4],
@@ -31,44 +30,44 @@ pub struct VlanTag {
 pub struct LinkPath {
     /// Index of the lowest device.
     pub port: u32,
-    /// Its name.
+    /// Name of the lowest device.
     pub port_name: Name,
     /// Tags on the wire, the outer one first.
     pub tags: Vec<VlanTag>,
-    /// Number of the `PPPoE` session.
+    /// Id of the `PPPoE` session.
     pub session: Option<u16>,
-    /// Source MAC of frames to it.
+    /// Source MAC of frames to the next hop.
     pub local: Mac,
-    /// Destination MAC of frames to it.
+    /// Destination MAC of frames to the next hop.
     pub next_hop: Mac,
-    /// The kernel gives frames from it a priority by one of their tags.
+    /// The kernel derives the priority of received frames from one of their tags.
     pub classified: bool,
     /// Path MTU up to the next hop.
     pub mtu: u32,
-    /// Indexes of all devices on the path, from the one of the route to the lowest.
+    /// Indexes of all devices on the path, from the route's device to the lowest.
     pub links: Vec<u32>,
-    /// The neighbour that was looked up, if any: link and address.
+    /// Link and address of the neighbour that was looked up, if any.
     pub neighbour: Option<(u32, IpAddr)>,
-    /// The station that was looked up in a bridge, if any: bridge and MAC.
+    /// Bridge and MAC of the station that was looked up, if any.
     pub station: Option<(u32, Mac)>,
 }
 
-/// Why the path is not known.
+/// Why the path is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathError {
     /// No route, or the address is this machine's own or multicast.
     Route,
-    /// Over a link other than Ethernet, or with unknown headers.
+    /// A link of the path is not Ethernet, or its headers are unknown.
     Tunnel,
-    /// The next hop has no link layer address.
+    /// The next hop has no link-layer address.
     Neighbour,
-    /// The bridge has not learned the station, or not in this VLAN.
+    /// The bridge has not learned the station in this VLAN.
     Port,
 }
 
-/// Collected while walking down to the lowest device.
+/// State of the walk down to the lowest device.
 struct Down {
-    /// Outer one first.
+    /// The outer one first.
     tags: Vec<VlanTag>,
     classified: bool,
     session: Option<u16>,
@@ -80,10 +79,10 @@ struct Down {
 }
 
 impl Topology {
-    /// Link-layer path to the address and back, by the route to it or by this next hop.
+    /// Returns the link-layer path to the address and back, by its route or by this next hop.
     ///
     /// # Errors
-    /// The path is not known.
+    /// Names why the path is unknown.
     pub fn link_path(
         &self,
         address: IpAddr,
@@ -161,7 +160,7 @@ impl Topology {
         Err(PathError::Tunnel)
     }
 
-    /// From a bridge to the port of the next hop.
+    /// Finds the bridge port of the next hop, and the tags of frames there.
     fn cross(
         &self,
         bridge: &Link,

@@ -34,7 +34,7 @@ fn recorded_gateway_knows_the_frames_of_its_hosts() {
 }
 
 #[test]
-fn the_mtu_of_a_route_holds() {
+fn the_mtu_of_a_route_limits_the_path() {
     let mut model = gateway();
     let device = model.link_named("br-lan.10").unwrap().index;
     for (mtu, expected) in [(Some(1400), 1400), (Some(9000), 1500), (None, 1500)] {
@@ -45,7 +45,7 @@ fn the_mtu_of_a_route_holds() {
 }
 
 #[test]
-fn the_mtu_of_ipv6_holds_for_ipv6() {
+fn the_ipv6_mtu_limits_ipv6_only() {
     let mut model = gateway();
     let device = model.link_named("br-lan.10").unwrap().clone();
     let host = path(&model, "10.10.10.10").unwrap().next_hop;
@@ -76,7 +76,7 @@ fn recorded_gateway_knows_the_frames_of_its_session() {
     assert_eq!((internet.neighbour, internet.station), (None, None));
 }
 
-/// `eth0` (1), a VLAN on it, a VLAN on that, and a host on the last.
+/// Returns a host behind two stacked VLANs on `eth0` (1).
 fn stacked() -> Topology {
     let outer = Link {
         kind: LinkKind::Vlan { id: 35, service: true },
@@ -116,19 +116,19 @@ fn each_tag_has_the_priorities_of_its_device() {
 }
 
 #[test]
-fn a_session_leaves_less_room() {
+fn a_session_reduces_the_mtu() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-wan")),
         Change::Pppoe(vec![fixture::session(7, "eth0")], Vec::new()),
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
-    // The ppp device of the fixture says 1500, which is more than eth0 carries.
+    // The fixture's ppp device has an MTU of 1500, for which eth0 has no room.
     assert_eq!(path(&model, "203.0.113.1").unwrap().mtu, 1492);
 }
 
 #[test]
-fn an_unknown_session_is_not_a_path() {
+fn there_is_no_path_over_an_unknown_session() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-a")),
@@ -152,18 +152,18 @@ fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
 }
 
 #[test]
-fn a_port_takes_tags_off_that_it_puts_on() {
+fn a_port_must_tag_both_directions_alike() {
     let vlan = |tagged, pvid| vec![PortVlan { vid: 10, tagged, pvid }];
     let found = |vlans| path(&bridged(vlans), "10.0.0.2").map(|path| tags(&path));
     assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
     assert_eq!(found(vlan(false, true)), Ok(vec![]));
-    // Untagged in one direction and tagged in the other.
+    // Egress is untagged, ingress tagged.
     assert_eq!(found(vlan(false, false)), Err(PathError::Port));
     assert_eq!(found(Vec::new()), Err(PathError::Port));
 }
 
 #[test]
-fn nobody_knows_the_port_of_a_station_that_was_never_seen() {
+fn there_is_no_path_to_a_station_that_was_never_seen() {
     let mut model = bridged(vec![PortVlan { vid: 10, tagged: true, pvid: false }]);
     model.apply(Change::FdbGone(fixture::station(1, 3, 5, 10)));
     assert_eq!(path(&model, "10.0.0.2"), Err(PathError::Port));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A question to the kernel about one packet (`RTM_GETROUTE`), and its answer: the route that the
-//! kernel's rules and tables have for it (`RTM_F_FIB_MATCH`). Routes with several next hops, an
-//! encapsulation, a type of service or an MTU of their own count as ones without a next hop.
+//! Asks the kernel for the route of one packet (`RTM_GETROUTE` with `RTM_F_FIB_MATCH`) and decodes
+//! the answer. Routes with several next hops, an encapsulation, a type of service or their own MTU
+//! count as routes without a next hop.
 
 use std::net::IpAddr;
 
@@ -14,49 +14,44 @@ use crate::prefix::ip;
 /// Bytes of `struct rtmsg`.
 const HEADER: usize = 12;
 
-/// Of `include/uapi/linux/rtnetlink.h`.
+/// From `include/uapi/linux/rtnetlink.h`.
 const RTA_IP_PROTO: u16 = 27;
 const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 const RTA_VIA: u16 = 18;
 const RTA_ENCAP: u16 = 22;
 
-/// Protocol and ports of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layer4 {
     /// TCP or UDP.
     pub proto: u8,
-    /// Source port.
     pub sport: u16,
-    /// Destination port.
     pub dport: u16,
 }
 
-/// A packet as the kernel's routing decision sees it: after destination NAT, before source NAT.
+/// Packet as the kernel's routing decision sees it: after destination NAT, before source NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RouteQuery {
-    /// Source.
     pub from: IpAddr,
     /// Destination, of the same family.
     pub to: IpAddr,
     /// Index of the ingress device.
     pub iif: u32,
-    /// Mark.
     pub mark: u32,
-    /// Protocol and ports, where a rule asks for them.
+    /// Set if a routing rule matches protocol or ports.
     pub layer4: Option<Layer4>,
 }
 
 /// The kernel's decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteAnswer {
-    /// Sent there.
+    /// Sent to this next hop.
     Hop(NextHop),
-    /// Refused, delivered locally, or by a route that cannot be followed.
+    /// Refused, delivered locally, or sent by a route that is not supported here.
     Other,
 }
 
-/// The request, with this sequence number.
+/// Returns the request with this sequence number.
 pub(crate) fn request(query: &RouteQuery, seq: u32) -> Vec<u8> {
     const FIB_MATCH: u32 = 0x2000;
     let (family, length) = match query.to {
@@ -86,13 +81,12 @@ fn push_address(payload: &mut Vec<u8>, kind: u16, address: IpAddr) {
     }
 }
 
-/// The answer in a message: a route, or why there is none (`-ENETUNREACH`, `-EINVAL` of a
-/// blackhole, …).
+/// Decodes the answer: a route, or an error such as `-ENETUNREACH`, or `-EINVAL` of a blackhole.
 pub(crate) fn answer(message: &Message<'_>) -> RouteAnswer {
     followed(message).map_or(RouteAnswer::Other, RouteAnswer::Hop)
 }
 
-/// The next hop of a route that can be followed.
+/// Returns the next hop of a supported route.
 fn followed(message: &Message<'_>) -> Option<NextHop> {
     if message.kind != libc::RTM_NEWROUTE {
         return None;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Asks the kernel for routes, 32 packets in a datagram, without blocking the thread; 2 s for the
-//! answers to a datagram.
+//! Asks the kernel for routes without blocking the thread: 32 packets in a datagram, 2 s for the
+//! answers to it.
 
 use std::io;
 use std::time::Duration;
@@ -11,31 +11,28 @@ use tokio::time::timeout;
 
 use crate::lookup::{RouteAnswer, RouteQuery, answer, request};
 
-/// Questions in a datagram: the kernel answers all of them within the call, and the answers have
-/// to fit into the receive buffer.
+/// Questions in a datagram. The kernel answers all of them within the call, so the answers must fit
+/// into the receive buffer.
 const BATCH: usize = 32;
 
-/// A longer silence means that answers were lost.
+/// Time after which answers count as lost.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The kernel could not be asked for routes.
+/// Why the kernel could not be asked for routes.
 #[derive(Debug, Error)]
 pub enum LookupError {
-    /// No socket.
     #[error("cannot open an rtnetlink socket for route look-ups")]
     Open(#[source] io::Error),
-    /// The requests were not sent.
     #[error("cannot send route look-ups")]
     Send(#[source] io::Error),
-    /// The answers cannot be received.
     #[error("cannot receive the answers to route look-ups")]
     Receive(#[source] io::Error),
-    /// Some answers never came.
+    /// Some answers were lost.
     #[error("the kernel does not answer route look-ups")]
     Silent,
 }
 
-/// A socket for route look-ups. Needs no privilege; sees the network namespace it was opened in.
+/// Socket for route look-ups. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
 pub struct RouteLookup {
     socket: AsyncSocket,
@@ -46,16 +43,16 @@ impl RouteLookup {
     /// Opens the socket. Needs a tokio runtime with I/O and time.
     ///
     /// # Errors
-    /// [`LookupError::Open`].
+    /// Returns [`LookupError::Open`].
     pub fn open() -> Result<Self, LookupError> {
         let socket = AsyncSocket::open(Protocol::Route, &[]).map_err(LookupError::Open)?;
         Ok(Self { socket, seq: 0 })
     }
 
-    /// The kernel's answer to each question.
+    /// Returns the kernel's answer to each question.
     ///
     /// # Errors
-    /// [`LookupError`]; the socket is of no use afterwards.
+    /// Returns a [`LookupError`]; the socket is unusable afterwards.
     pub async fn ask(
         &mut self,
         queries: &[RouteQuery],

@@ -18,7 +18,7 @@ fn query(layer4: Option<Layer4>) -> RouteQuery {
 }
 
 #[test]
-fn a_question_has_all_that_rules_may_ask_for() {
+fn a_request_has_all_fields_that_rules_match() {
     let asked = |query: &RouteQuery| {
         let bytes = request(query, 7);
         let message = messages(&bytes).next().unwrap();
@@ -36,13 +36,13 @@ fn a_question_has_all_that_rules_may_ask_for() {
         (libc::RTA_MARK, 0x200_u32.to_ne_bytes().to_vec()),
     ];
     assert_eq!(asked(&query(None)), expected);
-    // Ports in network byte order.
+    // Ports are in network byte order.
     expected.extend([(27, vec![6]), (28, vec![0x9c, 0x40]), (29, vec![0x01, 0xbb])]);
     assert_eq!(asked(&query(Some(LAYER4))), expected);
 }
 
 #[test]
-fn a_route_with_one_next_hop_is_followed() {
+fn decodes_only_routes_with_one_next_hop() {
     let route = |kind: u8, tos: u8, attrs: &[Vec<u8>]| {
         let header = vec![2, 0, 0, tos, 2, 3, 0, kind, 0, 0, 0, 0];
         let bytes = message(libc::RTM_NEWROUTE, 0, 7, &[header, attrs.concat()].concat());
@@ -74,7 +74,7 @@ fn a_route_with_one_next_hop_is_followed() {
 }
 
 #[test]
-fn a_refusal_is_not_followed() {
+fn a_refused_look_up_has_no_next_hop() {
     for errno in [libc::ENETUNREACH, libc::EINVAL, libc::EACCES, libc::ENODEV] {
         let bytes = message(2, 0, 7, &[&(-errno).to_ne_bytes()[..], &[0; 16]].concat());
         assert_eq!(answer(&messages(&bytes).next().unwrap()), RouteAnswer::Other);

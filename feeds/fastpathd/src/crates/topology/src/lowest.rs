@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices belong into a flowtable (the lowest ones of every forwarding path) and why,
-//! devices kept for `PPPoE` sessions that are down, and the tunnels that packets are routed over.
-//! `link_kind.rs` lists the kinds that count as tunnels.
+//! Decides which devices belong into a flowtable (the lowest ones of every forwarding path), with
+//! reasons, and lists the tunnels that packets are routed over.
 //!
-//! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
-//! device, and the kernel walks down to the same device when it resolves the egress of a flow, so
-//! a bridge, a VLAN device or a ppp device in the list would see none of them. A tunnel is the
-//! lowest device of the packets inside it.
+//! A flowtable hooks the ingress of a device. Packets of a path enter through its lowest device,
+//! and the kernel walks down to the same device when it resolves the egress of a flow, so a listed
+//! bridge, VLAN device or ppp device would see no packets. A tunnel is the lowest device of the
+//! packets inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -17,16 +16,14 @@ use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
-/// Whether a device belongs into a flowtable, and why.
+/// Verdict whether a device belongs into a flowtable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowestDevice {
-    /// Index of the device.
     pub index: u32,
-    /// Its name.
     pub device: Name,
     /// The device belongs into the flowtable.
     pub eligible: bool,
-    /// Why it does or does not.
+    /// Reason for the verdict.
     pub why: Cause,
 }
 
@@ -55,7 +52,7 @@ config::coded! {
 pub(crate) type Carries = BTreeMap<u32, BTreeSet<Name>>;
 
 impl Topology {
-    /// Every link by index, with the verdict whether a flowtable lists it.
+    /// Returns every link by index, with the verdict whether a flowtable lists it.
     #[must_use]
     pub fn lowest(&self) -> Vec<LowestDevice> {
         let mut carries = Carries::new();
@@ -83,9 +80,9 @@ impl Topology {
             .collect()
     }
 
-    /// Tunnels that packets are routed over: those that a flowtable can list, or all others. The
-    /// kernel adds flows over a tunnel that is not listed, too: it then offloads packets that enter
-    /// through a port, but not those from the tunnel.
+    /// Returns tunnels that packets are routed over: with `listed`, the tunnels that a flowtable
+    /// can list, otherwise all others. The kernel also adds flows over unlisted tunnels: it then
+    /// offloads packets that enter through a port, but not packets from the tunnel.
     #[must_use]
     pub fn tunnels(&self, listed: bool) -> BTreeSet<Name> {
         let tunnels = self.links().filter(|link| {
@@ -97,8 +94,8 @@ impl Topology {
         tunnels.map(|link| link.name.clone()).collect()
     }
 
-    /// The layer 3 devices that packets are routed over, each with all devices that its packets
-    /// pass, itself included.
+    /// Returns the layer 3 devices that packets are routed over, each with all devices that its
+    /// packets pass, itself included.
     #[must_use]
     pub fn stacks(&self) -> BTreeMap<Name, BTreeSet<Name>> {
         let routed = self.links().filter(|link| self.is_routed(link));
@@ -111,15 +108,14 @@ impl Topology {
         routed.map(stack).collect()
     }
 
-    /// Whether the device is a bridge.
     #[must_use]
     pub fn is_bridge(&self, device: &str) -> bool {
         self.link_named(device).is_some_and(Link::is_bridge)
     }
 
-    /// The lowest devices below those that `PPPoE` sessions ran over. While a session is down,
-    /// nothing else shows that its devices belong to a path; without this record each dial would
-    /// change the flowtable twice.
+    /// Returns the lowest devices below devices that `PPPoE` sessions ran over. While a session is
+    /// down, nothing else shows that its devices belong to a path, so each reconnect would change
+    /// the flowtable twice.
     fn kept(&self) -> Carries {
         let mut kept = Carries::new();
         for link in self.dialled.iter().filter_map(|name| self.link_named(name)) {
@@ -128,8 +124,8 @@ impl Topology {
         kept
     }
 
-    /// Whether packets are routed over the link: it has an address or a route beyond the
-    /// link-local ones that every device has.
+    /// Returns whether packets are routed over the link: it has an address or a route other than
+    /// the link-local ones that every device has.
     fn is_routed(&self, link: &Link) -> bool {
         link.kind != LinkKind::Loopback
             && (self
@@ -225,7 +221,7 @@ impl Link {
     }
 }
 
-/// An address or network of the link itself; every device that is up has one.
+/// Returns whether the address or network is link-local; every device that is up has one.
 #[must_use]
 pub fn is_link_local(address: IpAddr) -> bool {
     match address {

@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::fixture::{self, gateway};
 use crate::types::{BridgeVlan, Link, PortVlan};
 
-/// Names of the devices that belong into the flowtable, and why all others do not.
+/// Returns the devices that belong into the flowtable, and the reason for each other device.
 fn verdicts(model: &Topology) -> (Vec<String>, BTreeMap<String, String>) {
     let (inside, out): (Vec<_>, Vec<_>) =
         model.lowest().into_iter().partition(|lowest| lowest.eligible);
@@ -33,7 +33,7 @@ fn recorded_gateway_lists_ports_and_the_wans_physical_port() {
 }
 
 #[test]
-fn recorded_gateway_says_why() {
+fn recorded_gateway_reports_why_ports_are_listed() {
     let why: BTreeMap<_, _> = gateway()
         .lowest()
         .into_iter()
@@ -77,7 +77,7 @@ fn a_port_outside_of_the_routed_vlans_stays_out() {
 }
 
 #[test]
-fn below_a_vlan_device_in_a_bridge_is_its_physical_device() {
+fn lists_the_physical_device_below_a_bridged_vlan_device() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(Link { master: Some(4), ..fixture::vlan(3, "eth0.1", 1, 2) }),
@@ -88,7 +88,7 @@ fn below_a_vlan_device_in_a_bridge_is_its_physical_device() {
 }
 
 #[test]
-fn members_of_a_bond_leave_it_to_the_bond() {
+fn lists_the_bond_and_not_its_members() {
     let bond = fixture::other(2, "bond0", "bond");
     let model = fixture::model([
         Change::Link(bond),
@@ -122,7 +122,7 @@ fn tunnels_with_routes_are_listed() {
     let model = fixture::model([
         tunnel(2, "wg0", "wireguard"),
         tunnel(3, "tun0", "tun"),
-        // The kernel makes this one when its module is loaded.
+        // The kernel creates this tunnel when its module is loaded.
         tunnel(4, "gre0", "gre"),
         Change::Link(fixture::other(5, "bond0", "bond")),
         fixture::address(2, "10.9.0.1/24"),
@@ -137,7 +137,7 @@ fn tunnels_with_routes_are_listed() {
 }
 
 #[test]
-fn a_tunnel_within_a_bridge_is_no_lowest_device() {
+fn a_tunnel_within_a_bridge_is_not_listed() {
     let tap = Link { master: Some(2), ..fixture::other(3, "gretap1", "gretap") };
     let model = fixture::model([
         Change::Link(fixture::bridge(2, "br-lan", false)),
@@ -159,7 +159,7 @@ fn a_stack_has_all_devices_that_its_packets_pass() {
 }
 
 #[test]
-fn a_route_alone_makes_a_path() {
+fn a_link_with_a_route_and_no_address_is_listed() {
     // An unnumbered link.
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The current state of the network, and how each change alters it: own addresses, resolved next
-//! hops, stations, lower devices, and when the generation grows.
+//! State of the network, and how each change alters it: own addresses, resolved next hops,
+//! stations, lower devices, and the generation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -20,7 +20,7 @@ use crate::types::{
 /// Resolution of a next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hop {
-    /// Unresolved: packets cannot be sent yet.
+    /// Packets cannot be sent yet.
     Unresolved,
     /// Reachable without an Ethernet address.
     WithoutMac,
@@ -28,11 +28,11 @@ pub(crate) enum Hop {
     Resolved(Mac),
 }
 
-/// The network of this machine.
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     pub(crate) links: BTreeMap<u32, Link>,
-    /// Whether any device belongs to a VRF. Read for each flow, changed by links alone.
+    /// Whether any device belongs to a VRF; cached, since each flow reads it and only links alter
+    /// it.
     pub(crate) in_vrf: bool,
     names: HashMap<Name, u32>,
     addresses: BTreeSet<Address>,
@@ -54,13 +54,12 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// An empty network.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Applies a change; true if an answer of this model can differ afterwards, in which case
+    /// Applies a change. Returns whether an answer of this model may differ afterwards; if so,
     /// [`Topology::generation`] has grown.
     pub fn apply(&mut self, change: Change) -> bool {
         let reach = Reach::of(&change);
@@ -75,7 +74,7 @@ impl Topology {
         changed
     }
 
-    /// Rebuilds the model from a full read; objects that are not in it are removed.
+    /// Rebuilds the model from a full read, without objects that are not in it.
     fn replace(&mut self, changes: Vec<Change>) -> bool {
         let dialled = self.dialled.clone();
         let kernel = std::mem::take(&mut self.kernel);
@@ -151,7 +150,7 @@ impl Topology {
 
     fn drop_link(&mut self, index: u32) -> bool {
         let Some(link) = self.links.remove(&index) else { return false };
-        // Another link may have taken the name meanwhile.
+        // Another link may have the name by now.
         if self.names.get(&link.name) == Some(&index) {
             self.names.remove(&link.name);
         }
@@ -183,7 +182,7 @@ impl Topology {
     }
 
     fn drop_address(&mut self, address: &Address) -> bool {
-        // A peer or another attribute may have changed since: the address itself counts.
+        // Peer or other attributes may have changed since, so they do not count.
         let before = self.addresses.len();
         self.addresses.retain(|have| {
             (have.index, have.address, have.prefix)
@@ -212,7 +211,7 @@ impl Topology {
 
     fn drop_station(&mut self, entry: &FdbEntry) -> bool {
         let key = (entry.bridge, entry.mac, entry.vlan);
-        // A station that moved is reported as new on one port, then as removed from the other.
+        // A moved station is reported as new on one port, then as removed from the other.
         if self.fdb.get(&key).is_some_and(|have| have.port != entry.port) {
             return false;
         }
@@ -246,7 +245,7 @@ impl Topology {
             .filter(|(_, hop)| *hop != Hop::Unresolved)
     }
 
-    /// Resolution of a next hop, by link and address.
+    /// Returns the resolution of a next hop by link and address.
     pub(crate) fn hop(&self, key: (u32, IpAddr)) -> Hop {
         match self.neighbours.get(&key) {
             Some(Neighbour { state: NeighbourState::Valid, mac, .. }) => {
@@ -256,26 +255,26 @@ impl Topology {
         }
     }
 
-    /// The bridge port a station was seen on.
+    /// Returns the bridge port on which a station was seen.
     pub(crate) fn station(&self, bridge: u32, mac: Mac, vlan: u16) -> Option<u32> {
         let entry = self.fdb.get(&(bridge, mac, vlan))?;
         (!entry.own && entry.port != bridge).then_some(entry.port)
     }
 
-    /// VLANs of a bridge port, or of the bridge itself.
+    /// Returns the VLANs of a bridge port, or of the bridge itself.
     pub(crate) fn port_vlans(&self, index: u32) -> &[PortVlan] {
         self.vlans.get(&index).map_or(&[], Vec::as_slice)
     }
 
-    /// Grows with every change that can alter an answer; a neighbour that becomes stale and is
-    /// confirmed again does not.
+    /// Returns a number that grows with every change that may alter an answer. A neighbour that
+    /// becomes stale and is confirmed again does not alter any.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether the address is this machine's own or its networks' broadcast address. Multicast
-    /// is not.
+    /// Returns whether the address is this machine's own, or the broadcast address of one of its
+    /// networks; false for multicast.
     #[must_use]
     pub fn is_local(&self, address: IpAddr) -> bool {
         if self.is_own(address) {
@@ -289,13 +288,13 @@ impl Topology {
             .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
     }
 
-    /// Whether one of this machine's own addresses is in the network.
+    /// Returns whether an address of this machine is in the network.
     #[must_use]
     pub fn has_own_in(&self, network: Network) -> bool {
         self.own.iter().any(|address| network.contains(*address))
     }
 
-    /// Own address, without a route lookup.
+    /// Returns whether the address is this machine's own, without a route look-up.
     pub(crate) fn is_own(&self, address: IpAddr) -> bool {
         address.is_loopback()
             || address.is_unspecified()
@@ -303,25 +302,23 @@ impl Topology {
             || self.own.contains(&address)
     }
 
-    /// All links by index.
+    /// Returns all links by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.links.values()
     }
 
-    /// The link with this index.
     #[must_use]
     pub fn link(&self, index: u32) -> Option<&Link> {
         self.links.get(&index)
     }
 
-    /// The link with this name.
     #[must_use]
     pub fn link_named(&self, name: &str) -> Option<&Link> {
         self.links.get(self.names.get(name)?)
     }
 
-    /// Lower device of a link: the one below a VLAN device, or the one a `PPPoE` session
-    /// runs over. None for all others (`IFLA_LINK` of a `veth` is its peer, not below it).
+    /// Returns the device below a VLAN device, or the device that a `PPPoE` session runs over;
+    /// `None` for all other kinds, because `IFLA_LINK` of a `veth` is its peer.
     #[must_use]
     pub fn lower(&self, index: u32) -> Option<&Link> {
         let link = self.link(index)?;
@@ -335,12 +332,12 @@ impl Topology {
         }
     }
 
-    /// All addresses, by link.
+    /// Returns all addresses, by link.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses.iter()
     }
 
-    /// Configured queueing disciplines, in order.
+    /// Returns the configured queueing disciplines, in order.
     #[must_use]
     pub fn queues(&self) -> &[QueueingDiscipline] {
         &self.queues
@@ -350,17 +347,17 @@ impl Topology {
         &self.sessions
     }
 
-    /// All routes, in no particular order.
+    /// Returns all routes, in no particular order.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 
-    /// All neighbours, in no particular order.
+    /// Returns all neighbours, in no particular order.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.values()
     }
 
-    /// All entries of all forwarding databases, in no particular order.
+    /// Returns all entries of all forwarding databases, in no particular order.
     pub fn fdb(&self) -> impl Iterator<Item = &FdbEntry> {
         self.fdb.values()
     }

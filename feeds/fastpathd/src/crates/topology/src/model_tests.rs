@@ -3,7 +3,7 @@ use super::*;
 use crate::fixture::{self, gateway};
 use crate::types::NeighbourState::{Invalid, Valid};
 
-/// A change that must not, and one that must, raise the generation.
+/// Applies a change, and returns whether it raised the generation.
 fn bumps(model: &mut Topology, change: Change) -> bool {
     let before = model.generation();
     let said = model.apply(change);
@@ -26,7 +26,7 @@ fn a_neighbour_raises_the_generation_only_when_its_mac_does() {
 }
 
 #[test]
-fn the_same_again_changes_nothing() {
+fn a_repeated_change_changes_nothing() {
     let all = [
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(fixture::bridge(3, "br", true)),
@@ -68,7 +68,7 @@ fn a_full_read_raises_the_generation_only_if_something_differs() {
 }
 
 #[test]
-fn a_link_takes_all_that_was_on_it_along() {
+fn removing_a_link_removes_all_that_depends_on_it() {
     let mut model = gateway();
     let index = model.link_named("br-lan.10").unwrap().index;
     assert!(bumps(&mut model, Change::LinkGone(index)));
@@ -83,7 +83,7 @@ fn a_link_takes_all_that_was_on_it_along() {
 }
 
 #[test]
-fn a_port_that_goes_takes_its_stations_along() {
+fn removing_a_port_removes_its_stations() {
     let mut model = gateway();
     let lan1 = model.link_named("lan1").unwrap().index;
     model.apply(Change::LinkGone(lan1));
@@ -97,7 +97,7 @@ fn a_renamed_link_is_found_by_its_new_name_only() {
     assert!(bumps(&mut model, Change::Link(fixture::ppp(5, "pppoe-wan"))));
     assert!(model.link_named("ppp0").is_none());
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 5);
-    // The name is taken by a new link before the old one's removal is reported.
+    // A new link has the name before the removal of the old one is reported.
     model.apply(Change::Link(fixture::ppp(6, "pppoe-wan")));
     model.apply(Change::LinkGone(5));
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 6);
@@ -126,7 +126,7 @@ fn an_address_may_change_its_peer() {
 }
 
 #[test]
-fn a_session_that_is_redialled_is_matched_again() {
+fn a_session_is_matched_again_after_a_reconnect() {
     let mut model = fixture::model([
         Change::Link(fixture::link(2, "wan")),
         Change::Link(fixture::ppp(5, "pppoe-wan")),
@@ -142,7 +142,7 @@ fn a_session_that_is_redialled_is_matched_again() {
 }
 
 #[test]
-fn recorded_bridges_and_sessions() {
+fn recorded_gateway_has_its_bridge_and_session() {
     let model = gateway();
     let bridges = model.bridges();
     let [bridge] = &bridges[..] else { panic!("{bridges:?}") };

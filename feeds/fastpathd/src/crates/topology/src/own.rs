@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The MAC addresses by which the stack takes frames that a port receives.
+//! MAC addresses for which the stack accepts frames that a port receives.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac};
 
 impl Topology {
-    /// MAC addresses of the port and of the devices above it: its bridge or bond, VLAN devices,
-    /// macvlan. Devices that are down receive nothing. A bridge's other ports do not count: the
-    /// bridge takes frames to their addresses for itself, and the stack drops them.
+    /// Returns the MAC addresses of the port and of the devices above it: its bridge or bond, VLAN
+    /// devices, macvlan. Devices that are down receive nothing. A bridge takes frames to the
+    /// addresses of its other ports for itself, and the stack drops them, so these do not count.
     #[must_use]
     pub fn own_macs(&self, port: &str) -> BTreeSet<Mac> {
         let Some(port) = self.link_named(port) else { return BTreeSet::new() };
@@ -27,7 +27,7 @@ impl Topology {
     }
 }
 
-/// Whether `link` receives the frames of `below`.
+/// Returns whether `link` receives the frames of `below`.
 fn is_above(link: &Link, below: &Link) -> bool {
     let on_top = match &link.kind {
         LinkKind::Vlan { .. } => true,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_to_a_port_are_for_what_is_above_it() {
+    fn own_macs_are_of_the_port_and_the_devices_above_it() {
         let bridge = |index, name| Link {
             kind: LinkKind::Bridge { vlan_filtering: true },
             ..link(index, name)
@@ -66,7 +66,7 @@ mod tests {
             down,
             link(4, "wan"),
             vlan(14, "wan.35", 35, 4),
-            // The peer of a veth pair and a tunnel's underlying device are not below it.
+            // A veth's peer and a tunnel's underlying device are not below it.
             on(4, other(15, "veth0", "veth")),
             on(4, other(16, "gre1", "gretap")),
         ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether packets may be routed by more than their destination: a VRF, routing rules, routes for
-//! some sources, several next hops. Which rules match a packet: `rules.rs`.
+//! Decides whether packets may be routed by more than their destination: a VRF, routing rules,
+//! source routes, several next hops. `rules.rs` matches rules to packets.
 
 use std::net::IpAddr;
 
@@ -11,11 +11,12 @@ use crate::rules::Packet;
 use crate::types::{Address, Link, LinkKind};
 
 impl Topology {
-    /// Whether packets between two addresses are routed by more than their destination, in either
-    /// direction: routing rules that may match them, a VRF, routes for some sources
-    /// only, or one with several hops. False only if that is certain.
+    /// Returns whether packets between two addresses are routed by more than their destination in
+    /// either direction: routing rules that may match, a VRF, source routes, or a route with
+    /// several next hops. False only if that is certain.
     ///
-    /// Both addresses as the routing decision sees them: after destination NAT, before source NAT.
+    /// Both addresses are as the routing decision sees them: after destination NAT, before source
+    /// NAT.
     #[must_use]
     pub fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
         self.in_vrf || self.is_diverted(one, other) || self.is_diverted(other, one)
@@ -29,8 +30,8 @@ impl Topology {
         self.rules.divert(&packet, found) || self.routes.depends(from, to)
     }
 
-    /// Packets of devices in a VRF have their own tables and may use the same addresses as others:
-    /// its addresses alone do not show that a packet does not belong to a VRF.
+    /// Returns whether any device belongs to a VRF. Packets in a VRF have their own tables and may
+    /// use the same addresses as others, so no address shows that a packet is outside of it.
     pub(crate) fn has_vrf(&self) -> bool {
         self.links().any(|link| self.is_in_vrf(link))
     }
@@ -40,8 +41,9 @@ impl Topology {
         master.is_some_and(|master| is_vrf(&master.kind))
     }
 
-    /// The device in a VRF whose network the address is in. None if there are several such devices,
-    /// in a VRF or not: the address does not show which one it is behind.
+    /// Returns the device in a VRF with a network that contains the address. `None` if several
+    /// devices have such a network, in a VRF or not: the address does not show which one it is
+    /// behind.
     pub(crate) fn device_in_vrf(&self, address: IpAddr) -> Option<u32> {
         if !self.in_vrf {
             return None;
@@ -54,8 +56,8 @@ impl Topology {
         Some(first)
     }
 
-    /// The rules and routes that make [`is_policy_routed`](Self::is_policy_routed) true for some
-    /// flows, as `ip rule` and `ip route` print them.
+    /// Returns the VRFs and rules that make [`is_policy_routed`](Self::is_policy_routed) true for
+    /// some flows, rules as `ip rule` prints them.
     #[must_use]
     pub fn policies(&self) -> Vec<String> {
         let vrfs = self.links().filter(|link| is_vrf(&link.kind));

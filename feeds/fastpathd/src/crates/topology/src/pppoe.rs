@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `PPPoE` sessions, and which ppp device each belongs to.
+//! `PPPoE` sessions, and the ppp device of each.
 //!
-//! The kernel lists the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not
-//! which belongs to which. With one of each the pairing is clear. With several, the command line
-//! of the pppd that runs the session has both names (`OpenWrt` starts
-//! `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`); the rest is matched if only one
-//! pairing is possible.
+//! The kernel lists the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not which
+//! belong together. One of each is a clear pair. With several, the command line of the session's
+//! pppd has both names (`OpenWrt` starts `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`);
+//! the rest is matched if only one pairing is possible.
 
 use std::collections::BTreeMap;
 
 use crate::types::{Dialer, Mac, Name, PppoeSession};
 
-/// Parses `/proc/net/pppoe`: a heading, then `Id Address Device` per line. Other lines are
-/// skipped.
+/// Parses `/proc/net/pppoe`: a heading, then `Id Address Device` per line. Skips other lines.
 #[must_use]
 pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
     let mut sessions: Vec<PppoeSession> = text.lines().filter_map(parse_session).collect();
@@ -22,7 +20,7 @@ pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
 
 fn parse_session(line: &str) -> Option<PppoeSession> {
     let mut words = line.split_ascii_whitespace();
-    // The kernel prints the number as it is on the wire, big-endian, as if it were native.
+    // The kernel prints the big-endian number as if it were native.
     let raw = u32::from_str_radix(words.next()?, 16).ok()?;
     let id = u16::from_be(u16::try_from(raw).ok()?);
     let peer = parse_mac(words.next()?)?;
@@ -41,8 +39,8 @@ fn parse_mac(text: &str) -> Option<Mac> {
     parts.next().is_none().then_some(Mac(mac))
 }
 
-/// Parses a process's command line (`/proc/PID/cmdline`, arguments ended by NUL), if it is a
-/// pppd that dials over Ethernet and has an argument for the name of its device.
+/// Parses a process's command line (`/proc/PID/cmdline`, arguments ended by NUL). `None` unless it
+/// is a pppd with a `PPPoE` plugin and an `ifname` argument.
 #[must_use]
 pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     let words: Vec<&str> =
@@ -59,7 +57,7 @@ pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     Some(Dialer { device: after("ifname")?.into(), lower: nic.into() })
 }
 
-/// The session of each ppp device (by name), where the pairing is known.
+/// Returns the session of each ppp device by name, where the pairing is known.
 pub(crate) fn assign<'a>(
     ppp: &[&Name],
     sessions: &'a [PppoeSession],
@@ -84,8 +82,8 @@ pub(crate) fn assign<'a>(
     found
 }
 
-/// The device below a ppp device whose session is not known: certain if all sessions run over
-/// the same one.
+/// Returns the device below a ppp device with an unknown session, if all sessions run over the same
+/// device.
 pub(crate) fn common_lower(sessions: &[PppoeSession]) -> Option<&Name> {
     let first = &sessions.first()?.device;
     sessions.iter().all(|session| session.device == *first).then_some(first)

@@ -5,7 +5,7 @@ use super::*;
 use crate::fixture::session;
 
 #[test]
-fn sessions_as_the_kernel_prints_them() {
+fn parses_sessions_as_the_kernel_prints_them() {
     let raw = u16::from_be_bytes([0, 7]).to_be();
     let text =
         format!("Id       Address              Device\n{raw:08X} 52:54:00:02:00:04   wan.35\n");
@@ -14,7 +14,7 @@ fn sessions_as_the_kernel_prints_them() {
 }
 
 #[test]
-fn what_is_no_session_is_skipped() {
+fn skips_lines_without_a_session() {
     for line in [
         "",
         "Id       Address              Device",
@@ -71,14 +71,14 @@ fn assigned(
 }
 
 #[test]
-fn one_of_each_belong_together() {
+fn one_session_and_one_device_belong_together() {
     assert_eq!(assigned(&["ppp0"], &[session(3, "wan")], &[]), [("ppp0".into(), 3)]);
     assert!(assigned(&["ppp0"], &[], &[]).is_empty());
     assert!(assigned(&[], &[session(3, "wan")], &[]).is_empty());
 }
 
 #[test]
-fn several_are_distinguished_by_their_dialers() {
+fn several_sessions_are_distinguished_by_their_dialers() {
     let sessions = [session(1, "wan.35"), session(2, "wan2"), session(3, "wan3")];
     let ppp = ["pppoe-a", "pppoe-b", "pppoe-c"];
     assert!(assigned(&ppp, &sessions, &[]).is_empty(), "nothing distinguishes them");
@@ -97,7 +97,7 @@ fn two_sessions_over_one_device_stay_unknown() {
 
 #[test]
 fn a_dialer_that_waits_for_its_session_changes_nothing() {
-    // wan2's session is down: the existing one belongs to the other device.
+    // The session over wan2 is down, so the existing one belongs to the other device.
     let sessions = [session(1, "wan")];
     let dialers = [("pppoe-b", "wan2"), ("pppoe-a", "wan")];
     assert_eq!(assigned(&["pppoe-a"], &sessions, &dialers), [("pppoe-a".into(), 1)]);
@@ -105,13 +105,13 @@ fn a_dialer_that_waits_for_its_session_changes_nothing() {
 
 proptest! {
     #[test]
-    fn any_text_is_taken(text: String, bytes: Vec<u8>) {
+    fn accepts_any_text(text: String, bytes: Vec<u8>) {
         let _ = parse_sessions(&text);
         let _ = parse_dialer(&bytes);
     }
 
     #[test]
-    fn every_session_is_read_back(id: u16, mac: [u8; 6], device in "[a-z0-9.]{1,15}") {
+    fn parses_any_session(id: u16, mac: [u8; 6], device in "[a-z0-9.]{1,15}") {
         let session = PppoeSession { id, peer: Mac(mac), device: device.as_str().into() };
         let text = format!("{:08X} {} {device:>8}\n", id.to_be(), Mac(mac));
         prop_assert_eq!(parse_sessions(&text), [session]);

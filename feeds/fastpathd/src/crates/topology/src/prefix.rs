@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Addresses as numbers, and as the kernel writes them.
+//! Addresses as numbers, and as the kernel encodes them.
 
 use std::net::IpAddr;
 
-/// Addresses of both families as left-aligned numbers.
+/// Converts an address of either family to a left-aligned number.
 pub(crate) fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads whole tables, and decides which table is read again after which event. `PPPoE` sessions
-//! without a device are read up to 5 times more, after the pause in `watcher.rs`.
+//! Reads whole tables of the kernel, and decides which ones to read again after an event. `PPPoE`
+//! sessions without a device are read again up to 5 times.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -19,23 +19,20 @@ use crate::types::{Dialer, LinkKind, PppoeSession};
 /// Why the network cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// A table cannot be dumped.
     #[error("reading {0} from the kernel")]
     Table(&'static str, #[source] RequestError),
-    /// `PPPoE` sessions cannot be read.
     #[error("reading PPPoE sessions from the kernel")]
     Pppoe(#[source] io::Error),
 }
 
 /// Tables of the kernel.
 pub(crate) trait Kernel {
-    /// A whole table, as messages.
+    /// Returns a whole table as messages.
     fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError>;
-    /// `PPPoE` sessions, and their pppd processes if there are several.
+    /// Returns `PPPoE` sessions, and their pppd processes if there are several sessions.
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)>;
 }
 
-/// The running kernel.
 #[derive(Debug)]
 pub(crate) struct RunningKernel {
     client: Client,
@@ -67,7 +64,7 @@ impl Kernel for RunningKernel {
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
-        // Missing while the module is not loaded.
+        // The file is missing while the module is not loaded.
         let text = match fs::read_to_string(self.proc.join("net/pppoe")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
@@ -78,7 +75,7 @@ impl Kernel for RunningKernel {
     }
 }
 
-/// Sessions of other programs, such as a server, may never get a device.
+/// Maximum rechecks: sessions of other programs, such as a server, may never get a device.
 const RECHECKS: u8 = 5;
 
 /// A table that events reported only in part, or not at all.
@@ -91,14 +88,14 @@ enum Stale {
     Pppoe,
 }
 
-/// Turns messages into changes, and tracks which tables have to be read again.
+/// Turns messages into changes, and tracks which tables are stale.
 #[derive(Debug)]
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
-    /// To be read again.
+    /// Tables to read again.
     stale: BTreeSet<Stale>,
-    /// How many more times a session without a ppp device is read again.
+    /// Remaining rechecks of sessions without a ppp device.
     rechecks: u8,
     /// There are more sessions than ppp devices.
     orphans: bool,
@@ -135,7 +132,7 @@ impl<K: Kernel> Reader<K> {
         Ok(Change::Full(all))
     }
 
-    /// Applies a datagram of events.
+    /// Decodes a datagram of events into changes.
     pub(crate) fn event(&mut self, datagram: &[u8], changes: &mut Vec<Change>) {
         for message in messages(datagram) {
             match decode(&message) {
@@ -152,7 +149,7 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    /// Reads tables again that events reported only in part.
+    /// Reads the stale tables again.
     pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
         for table in std::mem::take(&mut self.stale) {
             changes.push(match table {
@@ -166,13 +163,13 @@ impl<K: Kernel> Reader<K> {
         Ok(())
     }
 
-    /// Whether to read the sessions again later without an event: pppd closes its session some
-    /// time after it removes its device, and there is no event for that.
+    /// Returns whether to read the sessions again later without an event: pppd closes its session
+    /// some time after it removes its device, and no event reports that.
     pub(crate) fn needs_recheck(&self) -> bool {
         self.orphans && self.rechecks > 0
     }
 
-    /// Marks the sessions to be read again.
+    /// Marks the sessions as stale.
     pub(crate) fn recheck(&mut self) {
         self.rechecks = self.rechecks.saturating_sub(1);
         self.mark(Stale::Pppoe);
@@ -210,7 +207,7 @@ impl<K: Kernel> Reader<K> {
         self.kernel.dump(table).map_err(|error| ReadError::Table(table.name(), error))
     }
 
-    /// A table that a kernel may be built without.
+    /// Dumps a table that the kernel may lack; empty if it does.
     fn optional(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
         match self.kernel.dump(table) {
             Err(error) if error.refused() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
@@ -266,7 +263,7 @@ impl<K: Kernel> Reader<K> {
     }
 }
 
-/// The messages of a table, decoded, as far as `wanted` selects them.
+/// Decodes the messages of a table, and returns what `wanted` selects.
 fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec<T> {
     messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }

@@ -7,7 +7,7 @@ use crate::fixture;
 use crate::model::Topology;
 use crate::types::{Link, Name, RouteKind};
 
-/// A kernel with the tables of a test.
+/// Kernel with the tables of a test.
 #[derive(Default)]
 struct Fake {
     tables: HashMap<Table, Vec<u8>>,
@@ -40,8 +40,8 @@ fn gateway() -> Reader<Fake> {
     Reader::new(Fake { tables: tables.into(), sessions, ..Fake::default() })
 }
 
-/// Makes the fixtures of this crate. Copy the test binary to the lab's gateway, let h10, h11 and
-/// h20 send a packet each, and run it there with `--ignored record`, the folder to write to in
+/// Records the fixtures of this crate. Copy the test binary to the lab's gateway, send a packet
+/// from h10, h11 and h20 each, and run it there with `--ignored record` and the target folder in
 /// `TOPOLOGY_RECORD`.
 #[test]
 #[ignore = "writes fixtures from the machine it runs on"]
@@ -82,19 +82,19 @@ fn values_without_events_are_read_again() {
     reader.kernel.asked.clear();
     let mut changes = Vec::new();
 
-    // A link that is up stays up: nothing to read.
+    // A link that stays up needs no read.
     reader.notice(&Change::Link(fixture::link(3, "lan1")));
     reader.refresh(&mut changes).unwrap();
     assert!(reader.kernel.asked.is_empty());
 
-    // The kernel drops the IPv4 routes of a link that goes down silently.
+    // The kernel silently drops the IPv4 routes of a link that goes down.
     reader.notice(&Change::Link(Link { up: false, ..fixture::link(3, "lan1") }));
     reader.refresh(&mut changes).unwrap();
     assert_eq!(reader.kernel.asked, [Table::Routes]);
     assert!(matches!(&changes[..], [Change::Routes(routes)]
         if routes.iter().any(|route| route.kind == RouteKind::Unicast)));
 
-    // Bridge events carry at most a part of the VLANs.
+    // Bridge events may have only a part of the VLANs.
     changes.clear();
     reader.kernel.asked.clear();
     reader.event(&fixture::message(libc::RTM_NEWLINK, &fixture::bridge_port(3)), &mut changes);
@@ -130,7 +130,7 @@ fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
 }
 
 #[test]
-fn a_line_that_is_dialled_again_has_its_new_session() {
+fn a_reconnect_yields_the_new_session() {
     let mut reader = gateway();
     let mut model = Topology::new();
     model.apply(reader.full().unwrap());
@@ -149,7 +149,7 @@ fn a_line_that_is_dialled_again_has_its_new_session() {
 }
 
 #[test]
-fn a_session_whose_device_went_is_looked_after_for_a_while() {
+fn a_session_without_its_device_is_read_again_a_few_times() {
     let mut reader = gateway();
     let mut changes = Vec::new();
     let mut model = Topology::new();
@@ -166,7 +166,7 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
     assert_eq!(changes.last(), Some(&Change::Pppoe(Vec::new(), Vec::new())));
     assert!(!reader.needs_recheck());
 
-    // One that stays belongs to another program.
+    // A session that stays belongs to another program.
     reader.kernel.sessions = vec![fixture::session(9, "wan")];
     reader.mark(Stale::Pppoe);
     reader.refresh(&mut changes).unwrap();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! For tests: recordings made on x86, converted to this machine's byte order.
+//! Converts recordings made on x86 to this machine's byte order, for tests.
 //!
-//! rtnetlink has numbers in the machine's order, addresses as on the wire. Only those numbers are
-//! turned that this crate reads.
+//! rtnetlink has numbers in the machine's order and addresses in wire order. Only numbers that this
+//! crate reads are converted.
 
-/// The content of an attribute.
+/// Content of an attribute.
 #[derive(Clone, Copy)]
 enum Value {
-    /// Numbers of these sizes.
+    /// Numbers of these sizes, in bytes.
     Numbers(&'static [usize]),
     Nest(Attributes),
 }
 
-/// The contents of a message's or nest's attributes, by type; others are left as they are.
+/// Contents of the attributes of a message or a nest, by type; other attributes stay unchanged.
 type Attributes = &'static [(u16, Value)];
 
 const WORD: Value = Value::Numbers(&[4]);
@@ -23,11 +23,11 @@ const IFADDRMSG: &[usize] = &[1, 1, 1, 1, 4];
 const RTMSG: &[usize] = &[1, 1, 1, 1, 1, 1, 1, 1, 4];
 const NDMSG: &[usize] = &[1, 1, 2, 4, 2, 1, 1];
 
-/// `IFLA_LINK`, `IFLA_MTU`, `IFLA_MASTER`, `IFLA_LINKINFO`, in that `IFLA_INFO_DATA`, in that
+/// `IFLA_LINK`, `IFLA_MTU`, `IFLA_MASTER`, and `IFLA_LINKINFO` with `IFLA_INFO_DATA` with
 /// `IFLA_VLAN_ID` (a bridge's first attribute is longer, and is not read).
 const LINK: Attributes =
     &[(5, WORD), (4, WORD), (10, WORD), (18, Value::Nest(&[(2, Value::Nest(&[(1, HALF)]))]))];
-/// `IFLA_AF_SPEC` of family `AF_BRIDGE`, in that `IFLA_BRIDGE_VLAN_INFO`.
+/// `IFLA_AF_SPEC` of family `AF_BRIDGE`, with `IFLA_BRIDGE_VLAN_INFO`.
 const PORT: Attributes = &[(26, Value::Nest(&[(2, Value::Numbers(&[2, 2]))]))];
 /// `RTA_OIF`, `RTA_PRIORITY`, `RTA_TABLE`.
 const ROUTE: Attributes = &[(4, WORD), (6, WORD), (15, WORD)];
@@ -42,7 +42,7 @@ pub(crate) fn native(recorded: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `/proc/net/pppoe`: the number of a session is printed as if its bytes were the machine's.
+/// Converts `/proc/net/pppoe`, which prints the big-endian session number as a native one.
 pub(crate) fn native_session(recorded: &str) -> String {
     if cfg!(target_endian = "big") {
         recorded.replace("00000100", "00000001")
@@ -68,7 +68,7 @@ fn turn_payload(kind: u16, payload: &mut [u8]) {
         libc::RTM_NEWADDR => (IFADDRMSG, &[][..]),
         libc::RTM_NEWROUTE => (RTMSG, ROUTE),
         libc::RTM_NEWNEIGH => (NDMSG, NEIGHBOUR),
-        // The end of a dump.
+        // The message that ends a dump.
         _ => return,
     };
     turn(payload, header);
@@ -92,7 +92,7 @@ fn turn_attributes(mut bytes: &mut [u8], known: Attributes) {
     }
 }
 
-/// Turns the numbers of these sizes at the beginning.
+/// Reverses the leading numbers of these sizes.
 fn turn(mut bytes: &mut [u8], sizes: &[usize]) {
     for size in sizes {
         let (number, rest) = bytes.split_at_mut(*size);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Longest prefix match over the tables local, main and default, metrics, and whether a route
+//! Longest prefix match over the tables local, main and default, with metrics, and whether a route
 //! depends on the source or on a hash.
 //!
 //! Policy routing (further rules and tables, VRF) is not modelled: the kernel is asked, and a flow
-//! about which it does not say enough is shown with the route of the default tables.
-//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed) says whether that can happen.
+//! without a sufficient answer is shown with the route of the default tables.
+//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed) returns whether that can
+//! happen.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +18,7 @@ pub(crate) const LOCAL: u32 = 255;
 pub(crate) const MAIN: u32 = 254;
 pub(crate) const DEFAULT: u32 = 253;
 
-/// One table of one family, by prefix length (longest first), then by network. The routes to
+/// One table of one address family, by prefix length (longest first), then by network. Routes to
 /// one network are sorted by metric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Table(BTreeMap<Reverse<u8>, HashMap<u128, Vec<Route>>>);
@@ -56,7 +57,7 @@ impl Table {
         removed
     }
 
-    /// The routes to the smallest network that the address is in.
+    /// Returns the routes to the smallest network that contains the address.
     fn best(&self, address: u128) -> Option<&[Route]> {
         self.0.iter().find_map(|(Reverse(prefix), level)| {
             Some(level.get(&mask(address, *prefix))?.as_slice())
@@ -106,23 +107,23 @@ impl Routes {
         }
     }
 
-    /// The routes to the smallest network of the first table that has the address in any.
+    /// Returns the routes to the smallest network with the address, in the first table that has
+    /// one.
     fn best(&self, address: IpAddr) -> &[Route] {
         let tables = if address.is_ipv4() { &self.v4 } else { &self.v6 };
         let address = bits(address);
         tables.iter().find_map(|table| table.best(address)).unwrap_or_default()
     }
 
-    /// The route the kernel would take. None where it has none or refuses.
+    /// Returns the route that the kernel would use; `None` if there is none or it refuses.
     pub(crate) fn find(&self, address: IpAddr) -> Option<&Route> {
         let route = self.best(address).first()?;
         (route.kind != RouteKind::Refuse).then_some(route)
     }
 
-    /// Whether the route depends on more than the destination: one of several hops is
-    /// chosen by a hash, or the route is for other sources, or for others there is another one.
-    /// Routes for some sources that all have the same next hop (netifd makes one for each address
-    /// and prefix of a WAN) count as one.
+    /// Returns whether the route depends on more than the destination: a hash chooses one of
+    /// several next hops, or the source chooses among routes. Source routes that all have the same
+    /// next hop count as one: netifd makes one for each address and prefix of a WAN.
     pub(crate) fn depends(&self, from: IpAddr, to: IpAddr) -> bool {
         let best = self.best(to);
         let Some(first) = best.first() else { return false };

@@ -39,7 +39,7 @@ fn the_longest_prefix_wins() {
 }
 
 #[test]
-fn the_smaller_metric_wins_whatever_came_first() {
+fn the_smaller_metric_wins_in_any_order() {
     let worse = Route { metric: 100, ..route(1, "0.0.0.0/0", None) };
     let better = Route { metric: 5, ..route(2, "0.0.0.0/0", None) };
     for order in [[worse.clone(), better.clone()], [better, worse]] {
@@ -65,7 +65,7 @@ fn tables_are_asked_local_first_and_default_last() {
 }
 
 #[test]
-fn a_replaced_route_makes_room_at_its_metric_only() {
+fn a_replacement_removes_only_the_route_with_its_metric() {
     let backup = Route { metric: 9, ..route(3, "0.0.0.0/0", None) };
     let mut routes = table([route(1, "0.0.0.0/0", Some("192.0.2.1")), backup.clone()]);
     assert!(routes.insert(route(1, "0.0.0.0/0", Some("192.0.2.2")), true));
@@ -78,13 +78,13 @@ fn a_replaced_route_makes_room_at_its_metric_only() {
     assert_eq!(routes, Routes::default());
 }
 
-/// An address whose first 32 bits are these.
+/// Returns an address that starts with these 32 bits.
 fn at(v6: bool, bits: u32) -> IpAddr {
     if v6 { IpAddr::V6((u128::from(bits) << 96).into()) } else { IpAddr::V4(bits.into()) }
 }
 
 fn any_route() -> impl Strategy<Value = Route> {
-    // Few different bits, so that networks overlap.
+    // Few different bits make networks overlap.
     (any::<bool>(), 0..=32_u8, 0..16_u32, 0..3_u32, 0..4_u32).prop_map(
         |(v6, prefix, net, index, metric)| {
             let net = net << 28 | net << 2;
@@ -94,7 +94,7 @@ fn any_route() -> impl Strategy<Value = Route> {
     )
 }
 
-/// All routes, by a slow linear search.
+/// Finds prefix length and metric of the route by a linear search.
 fn naive(routes: &[Route], address: IpAddr) -> Option<(u8, u32)> {
     routes
         .iter()
@@ -108,7 +108,7 @@ fn naive(routes: &[Route], address: IpAddr) -> Option<(u8, u32)> {
 
 proptest! {
     #[test]
-    fn finds_what_a_search_through_all_routes_finds(
+    fn finds_the_same_route_as_a_linear_search(
         routes in prop::collection::vec(any_route(), 0..40),
         address: u32,
         v6: bool,
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_inserted_and_removed_leaves_nothing(
+    fn inserted_and_removed_routes_leave_nothing(
         routes in prop::collection::vec(any_route(), 0..40),
     ) {
         let mut table = table(routes.clone());

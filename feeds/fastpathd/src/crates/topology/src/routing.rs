@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How the packets of a connection are routed where more than the destination may decide: which
-//! questions are put to the kernel, and when its answers hold for every packet of the connection.
+//! Routing of a connection where more than the destination may decide: questions for the kernel,
+//! and when its answers hold for every packet of the connection.
 
 use std::net::IpAddr;
 
@@ -16,18 +16,18 @@ use crate::types::{Link, LinkKind};
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Ingress devices that are tried for the initiator's packets: the one that the usual tables have,
-/// and the one by which the kernel sends the replies.
+/// Ingress devices tried for the initiator's packets: the device by the usual tables, and the
+/// device through which the kernel sends the replies.
 const ATTEMPTS: usize = 2;
 
-/// The packets of one direction.
+/// Packets of one direction.
 #[derive(Debug, Clone, Copy)]
 struct Direction {
     from: IpAddr,
     to: IpAddr,
     iif: u32,
     layer4: Layer4,
-    /// The connection's mark, and the source address that packets get instead of their own.
+    /// The connection's mark, and the source address of packets after source NAT.
     translated: Option<(u32, IpAddr)>,
 }
 
@@ -40,10 +40,10 @@ enum Decision {
 }
 
 impl Topology {
-    /// How the connection's packets are routed. `mark`: the connection's.
+    /// Returns how the packets of a connection with this mark are routed.
     ///
-    /// Each direction is routed by the kernel as packets that come in from the other end's device:
-    /// programs that expect them there are right about all that they meet.
+    /// The kernel is asked about packets that enter through the other end's device. Programs expect
+    /// packets only there, so the answer holds for all packets that they see.
     #[must_use]
     pub fn routing(&self, connection: &Connection, mark: u32) -> Routing {
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
@@ -58,20 +58,20 @@ impl Topology {
             return Routing::Unknown;
         }
         match self.ask_both_ways(connection, mark) {
-            // In a VRF other hosts may have the same addresses.
+            // With a VRF, several hosts may have the same addresses.
             Routing::Kernel { hops, current } if self.in_vrf => Routing::Vrf { hops, current },
             routing => routing,
         }
     }
 
-    /// The questions that have come up since the last call.
+    /// Returns the questions since the last call.
     #[must_use]
     pub fn route_questions(&self) -> Option<RouteBatch> {
         self.kernel.questions()
     }
 
-    /// The kernel's answers to a batch of questions; none: it could not be asked. True if one of
-    /// them differs from the answer before.
+    /// Applies the kernel's answers to a batch (empty if the kernel could not be asked). Returns
+    /// whether an answer differs from the previous one.
     pub fn routes_answered(
         &mut self,
         batch: &RouteBatch,
@@ -88,7 +88,7 @@ impl Topology {
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
         let in_vrf = [initiator, responder].map(|address| self.device_in_vrf(address));
         let device = |address| self.egress(address, None).map(|(link, _)| link.index);
-        // An initiator that is in no VRF, and whose responder is in one, is behind its egress.
+        // If only the responder is in a VRF, the route of the replies shows the initiator's device.
         let known = match in_vrf {
             [Some(device), _] => Some(device),
             [None, Some(_)] => None,
@@ -122,7 +122,7 @@ impl Topology {
         Routing::Unknown
     }
 
-    /// The kernel's decision, if it is the same for all packets of this direction.
+    /// Returns the kernel's decision, if it is the same for all packets of this direction.
     fn decide(&self, direction: &Direction) -> Decision {
         let Direction { from, to, iif, layer4, translated } = *direction;
         let name = self.link(iif).map(|link| &*link.name);
@@ -146,27 +146,27 @@ impl Topology {
         let source = own.and_then(|(answer, source)| Some((answer?.0, self.owner(source)?)));
         let decided = match source {
             Some((RouteAnswer::Hop(hop), device)) if hop.device == device => {
-                // By its source address packets have left there, so their mark led there, or one
-                // that leads to the same device.
+                // The source address shows that packets left through this device, so their mark
+                // leads there. The hop is certain unless another mark leads there by another hop.
                 let elsewhere = |other: RouteAnswer| match other {
                     RouteAnswer::Hop(other) => other.device != device || other == hop,
                     RouteAnswer::Other => true,
                 };
                 routes().all(elsewhere).then_some(hop)
             }
-            // The address of another device: the kernel ends such a connection.
+            // The address belongs to another device: the kernel ends such a connection.
             Some(_) => None,
             None => same(routes()),
         };
         decided.map_or(Decision::Unknown, |hop| Decision::Hop(hop, current))
     }
 
-    /// Whether the initiator's packets get the source address of another device than the one by
-    /// which the usual tables send them.
+    /// Returns whether the initiator's packets get the source address of a device other than their
+    /// egress by the usual tables.
     ///
-    /// The kernel ends a masqueraded connection whose egress device has changed
-    /// (`nf_nat_oif_changed`). It does not report which connections are masqueraded, so this holds
-    /// for all source address translation, except to addresses that no egress device can have.
+    /// The kernel ends a masqueraded connection when its egress device changes
+    /// (`nf_nat_oif_changed`). It does not report which connections are masqueraded, so this covers
+    /// all source NAT, except to addresses that no egress device can have.
     fn leaves_with_foreign_source(&self, connection: &Connection) -> bool {
         let Connection { orig, reply, .. } = connection;
         if reply.dst == orig.src {
@@ -179,7 +179,7 @@ impl Topology {
         owners.peek().is_some() && owners.all(foreign)
     }
 
-    /// The device with this address, if it is the only one.
+    /// Returns the device with this address, if it is the only one.
     fn owner(&self, address: IpAddr) -> Option<u32> {
         let mut owners = self.addresses().filter(|own| own.address == address);
         let first = owners.next()?.index;
@@ -187,8 +187,8 @@ impl Topology {
     }
 }
 
-/// Whether no packet leaves the machine by devices of this kind. They hold addresses that do not
-/// depend on a port.
+/// Returns whether no packet leaves the machine through devices of this kind. They hold addresses
+/// that do not depend on a port.
 fn is_internal(kind: &LinkKind) -> bool {
     match kind {
         LinkKind::Loopback => true,
@@ -199,13 +199,13 @@ fn is_internal(kind: &LinkKind) -> bool {
     }
 }
 
-/// The next hop that all answers have.
+/// Returns the next hop that all answers share.
 fn same(mut answers: impl Iterator<Item = RouteAnswer>) -> Option<NextHop> {
     let RouteAnswer::Hop(first) = answers.next()? else { return None };
     answers.all(|answer| answer == RouteAnswer::Hop(first)).then_some(first)
 }
 
-/// Packets of the initiator that come in by this device.
+/// Returns the packets of the initiator that enter through this device.
 fn outward(connection: &Connection, mark: u32, iif: u32) -> Direction {
     let Connection { orig, reply, .. } = connection;
     Direction {
@@ -217,7 +217,7 @@ fn outward(connection: &Connection, mark: u32, iif: u32) -> Direction {
     }
 }
 
-/// Packets of the responder that come in by this device.
+/// Returns the packets of the responder that enter through this device.
 fn inward(connection: &Connection, iif: u32) -> Direction {
     let Connection { orig, reply, .. } = connection;
     Direction {

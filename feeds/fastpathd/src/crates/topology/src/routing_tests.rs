@@ -18,14 +18,14 @@ fn word(word: u32) -> [u8; 4] {
     word.to_ne_bytes()
 }
 
-/// A LAN and two WANs, with a rule besides those of every kernel.
+/// Returns a LAN and two WANs, with one rule in addition to the default rules.
 fn network(attrs: &[(u16, &[u8])]) -> Topology {
     let hundred = word(100);
     let all = [(6, &hundred[..]), (15, &hundred)].into_iter().chain(attrs.iter().copied());
     ruled(&rule(libc::AF_INET, [0, 0], &all.collect::<Vec<_>>()))
 }
 
-/// The same, with these rules besides those of every kernel.
+/// Returns the same network with these rules in addition to the default rules.
 fn ruled(made: &[u8]) -> Topology {
     let bytes = [&default_rules(), made].concat();
     let mut rules: Vec<RoutingRule> = messages(&bytes)
@@ -48,7 +48,7 @@ fn ruled(made: &[u8]) -> Topology {
     ])
 }
 
-/// From the LAN to a web server, which sees this source.
+/// Returns a connection from the LAN to a web server, which sees this source.
 fn web(seen: &str) -> Connection {
     let (src, dst) = ("10.10.10.2".parse().unwrap(), "203.0.113.1".parse().unwrap());
     let orig = Tuple { src, dst, proto: 6, sport: 40_000, dport: 443 };
@@ -69,7 +69,7 @@ fn hop(device: u32) -> NextHop {
     NextHop { device, gateway: None }
 }
 
-/// The routing when this kernel has answered, and how many questions it was asked.
+/// Returns the routing once this kernel has answered, and how many questions it was asked.
 fn routing(
     network: &mut Topology,
     connection: &Connection,
@@ -90,7 +90,7 @@ fn routing(
     }
 }
 
-/// Hosts of the LAN are there, all others behind this device.
+/// Returns a kernel that routes to hosts of the LAN there, and to all others by this device.
 fn by(device: u32) -> impl Fn(&RouteQuery) -> Option<u32> {
     move |query| Some(if query.to == plain().orig.src { LAN } else { device })
 }
@@ -114,11 +114,11 @@ fn each_direction_is_asked_with_the_device_of_the_other_end() {
 }
 
 #[test]
-fn replies_that_leave_elsewhere_are_not_known() {
-    // The initiator is expected on the first WAN, and answered by the second.
+fn routing_is_unknown_if_replies_always_leave_elsewhere() {
+    // The initiator is expected on the first WAN, but replies leave through the second.
     let (found, questions) = routing(&mut network(&[]), &inward(), 0, by(WAN2));
     assert_eq!((found, questions), (known(WAN2, LAN), 3));
-    // By whatever device its packets come in, the replies leave by the other one.
+    // Replies leave through the second WAN, whatever device the packets entered through.
     let crossed = |query: &RouteQuery| match (query.to == plain().orig.src, query.iif) {
         (true, _) => Some(LAN),
         (false, LAN) => Some(WAN2),
@@ -134,20 +134,20 @@ fn replies_that_leave_elsewhere_are_not_known() {
     assert_eq!(routing(&mut network(&[]), &plain(), 0, |_| None).0, Routing::Unknown);
 }
 
-/// Marked packets leave by the second WAN, all others by the first.
+/// Kernel that routes marked packets through the second WAN, all others through the first.
 fn marked(query: &RouteQuery) -> Option<u32> {
     by(if query.mark == 0x200 { WAN2 } else { WAN1 })(query)
 }
 
 #[test]
-fn a_mark_is_that_of_the_device_with_the_source_address() {
+fn the_source_address_shows_which_mark_packets_had() {
     let mark = [(10, &word(0x200)[..]), (16, &word(0x3f00))];
     for (seen, mark_of_connection, found) in [
         ("198.51.100.10", 0x3000_0200, known(LAN, WAN2)),
         ("192.0.2.10", 0, known(LAN, WAN1)),
         ("198.51.100.10", 0, Routing::Unknown),
         ("192.0.2.10", 0x200, Routing::Unknown),
-        // Not translated, or to an address of nobody here.
+        // Not translated, or translated to an address of no device here.
         ("10.10.10.2", 0x200, Routing::Unknown),
         ("198.51.100.77", 0x200, Routing::Unknown),
     ] {
@@ -156,7 +156,7 @@ fn a_mark_is_that_of_the_device_with_the_source_address() {
     }
     let same = routing(&mut network(&mark), &plain(), 0, by(WAN2));
     assert_eq!(same, (known(LAN, WAN2), 4), "whatever the mark");
-    // Two next hops by the device of the address: either may be that of the packets.
+    // Two next hops through the device of the address: packets may use either.
     let mut network = network(&mark);
     let Routing::Asked = network.routing(&web("198.51.100.10"), 0x200) else { panic!() };
     let batch = network.route_questions().unwrap();
@@ -171,14 +171,14 @@ fn a_mark_is_that_of_the_device_with_the_source_address() {
 }
 
 #[test]
-fn the_address_of_another_device_is_not_sent_there() {
+fn a_source_address_of_another_device_makes_routing_unknown() {
     let masqueraded = web("192.0.2.10");
     assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN1)).0, known(LAN, WAN1));
     assert_eq!(routing(&mut network(&[]), &masqueraded, 0, by(WAN2)).0, Routing::Unknown);
 }
 
 #[test]
-fn without_rules_the_address_of_another_device_is_not_sent_there_either() {
+fn without_rules_a_source_address_of_another_device_makes_routing_unknown() {
     let mut network = ruled(&[]);
     let masqueraded = web("192.0.2.10");
     assert_eq!(network.routing(&masqueraded, 0), Routing::Destination);
@@ -196,14 +196,14 @@ fn without_rules_the_address_of_another_device_is_not_sent_there_either() {
     network.apply(Change::Link(link(WAN2, "wan2")));
     network.apply(default(WAN2, "198.51.100.1"));
     assert_eq!(network.routing(&masqueraded, 0), Routing::Unknown);
-    // Two devices have it, and neither is the egress.
+    // Two devices have the address, and neither is the egress.
     network.apply(address(LAN, "192.0.2.10/32"));
     assert_eq!(network.routing(&masqueraded, 0), Routing::Unknown);
     assert_eq!(network.route_questions(), None);
 }
 
 #[test]
-fn an_address_of_no_port_is_sent_by_any() {
+fn a_source_address_of_no_port_may_leave_through_any() {
     let mut network = ruled(&[]);
     assert_eq!(network.routing(&web("203.0.113.77"), 0), Routing::Destination, "of nobody here");
     for (index, link) in [(8, kind(8, "lo", LinkKind::Loopback)), (9, other(9, "public", "dummy"))]
@@ -217,7 +217,7 @@ fn an_address_of_no_port_is_sent_by_any() {
 
 #[test]
 fn nothing_is_asked_that_the_kernel_cannot_answer() {
-    // DSCP and users.
+    // Rules by DSCP and by user.
     for condition in [(25, &[8][..]), (20, &[0; 8])] {
         let asked = routing(&mut network(&[condition]), &plain(), 0, by(WAN2));
         assert_eq!(asked, (Routing::Unknown, 0), "{condition:?}");
@@ -232,7 +232,7 @@ fn nothing_is_asked_that_the_kernel_cannot_answer() {
     assert_eq!(routing(&mut network(&ports), &plain(), 0, by(WAN2)).0, known(LAN, WAN2));
 }
 
-/// A VRF of two devices: that of its hosts, and that of its default route.
+/// Returns a network with a VRF of two devices, for its hosts and for its default route.
 fn with_vrf() -> Topology {
     let mut network = network(&[]);
     network.apply(Change::Link(other(8, "blue", "vrf")));
@@ -244,7 +244,7 @@ fn with_vrf() -> Topology {
     network
 }
 
-/// The kernel: by the VRF for what comes in by its devices.
+/// Kernel that routes packets from devices of the VRF within the VRF.
 fn by_vrf(query: &RouteQuery) -> Option<u32> {
     let to_host = query.to == "10.10.90.2".parse::<IpAddr>().unwrap();
     match query.iif {
@@ -255,7 +255,7 @@ fn by_vrf(query: &RouteQuery) -> Option<u32> {
 }
 
 #[test]
-fn hosts_of_a_vrf_are_shown_by_its_devices_and_not_carried() {
+fn flows_with_a_vrf_get_its_devices_and_an_uncertain_routing() {
     let of_vrf = |to_initiator, to_responder| Routing::Vrf {
         hops: [hop(to_initiator), hop(to_responder)],
         current: true,
@@ -267,10 +267,10 @@ fn hosts_of_a_vrf_are_shown_by_its_devices_and_not_carried() {
     let Connection { orig, reply, .. } = connection;
     let inward = Connection { orig: reply, reply: orig, ..connection };
     assert_eq!(routing(&mut with_vrf(), &inward, 0, by_vrf).0, of_vrf(10, 9));
-    // Those of other devices, too: their addresses do not show that they are in no VRF.
+    // Flows of other devices count, too: their addresses do not show that they are in no VRF.
     assert_eq!(routing(&mut with_vrf(), &plain(), 0, by_vrf), (of_vrf(LAN, WAN2), 2));
     assert!(of_vrf(LAN, WAN2).is_uncertain() && !known(LAN, WAN2).is_uncertain());
-    // In two networks: nothing shows which.
+    // The address is in two networks, so its device is ambiguous.
     let mut twice = with_vrf();
     twice.apply(address(LAN, "10.10.90.1/24"));
     assert_ne!(routing(&mut twice, &connection, 0, by_vrf).0, of_vrf(9, 10));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Routing rules (`ip rule`): decoding, the three defaults, which rules may match a packet, and
-//! whether they may route it differently than the tables that the defaults consult.
+//! Routing rules (`ip rule`): decodes them, and decides which rules may match a packet and whether
+//! they may route it differently than the tables of the default rules.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ use crate::routes::{DEFAULT, LOCAL, MAIN};
 use crate::selectors::{Mark, Selectors};
 use crate::types::Name;
 
-/// Action of a rule for a packet that it matches.
+/// Action of a rule for a packet that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RuleAction {
     /// Looks the destination up in this table.
@@ -24,52 +24,49 @@ pub enum RuleAction {
     Other,
 }
 
-/// A routing rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoutingRule {
-    /// IPv6 instead of IPv4.
+    /// True for IPv6, false for IPv4.
     pub ipv6: bool,
-    /// Rules with a smaller priority come first.
+    /// Lower priorities come first.
     pub priority: u32,
-    /// Its action.
     pub action: RuleAction,
     /// The conditions are negated (`not`).
     pub invert: bool,
-    /// Sources.
+    /// Matching sources.
     pub from: Option<Network>,
-    /// Destinations.
+    /// Matching destinations.
     pub to: Option<Network>,
-    /// Ingress device; `lo` for packets of the router itself.
+    /// Ingress device; `lo` for packets of the router.
     pub iif: Option<Name>,
-    /// Device that a local socket is bound to; a forwarded packet has none.
+    /// Device that a local socket is bound to; forwarded packets have none.
     pub oif: Option<Name>,
-    /// For devices of a VRF.
+    /// Matches packets of devices in a VRF (`l3mdev`).
     pub vrf: bool,
-    /// Further conditions, and routes that it skips.
+    /// Further conditions, and routes that the rule skips.
     pub selectors: Selectors,
 }
 
-/// A forwarded packet, as rules see it. It belongs to no VRF.
+/// A forwarded packet outside any VRF, as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
     pub(crate) from: IpAddr,
     pub(crate) to: IpAddr,
-    /// None: unknown.
+    /// `None` if unknown.
     pub(crate) iif: Option<&'a str>,
 }
 
-/// The conditions that decide about a packet.
+/// Conditions that decide about a packet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Conditions {
-    /// Protocol and ports.
+    /// Protocol and ports decide.
     pub(crate) layer4: bool,
-    /// Marks.
     pub(crate) marks: Vec<Mark>,
 }
 
 impl RoutingRule {
-    /// From the payload of `RTM_NEWRULE`. None for families other than IPv4 and IPv6: multicast
-    /// routing has rules, too.
+    /// Decodes the payload of `RTM_NEWRULE`. `None` for families other than IPv4 and IPv6, because
+    /// multicast routing has rules, too.
     pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         const HEADER: usize = 12;
         const INVERT: u32 = 2;
@@ -106,7 +103,7 @@ impl RoutingRule {
         Some(rule)
     }
 
-    /// `FRA_*`.
+    /// Reads an attribute `FRA_*`.
     fn take(&mut self, kind: u16, value: &[u8], table: &mut u32) {
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
         let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
@@ -129,7 +126,7 @@ impl RoutingRule {
         }
     }
 
-    /// The table where it looks up every packet.
+    /// Returns the table of a rule without conditions.
     fn plain(&self) -> Option<u32> {
         let picky = self.invert || self.vrf || self.selectors.any() || self.from.is_some();
         match self.action {
@@ -139,13 +136,13 @@ impl RoutingRule {
         }
     }
 
-    /// One of the three default rules.
+    /// Returns whether this is one of the three default rules.
     fn is_default(&self) -> bool {
         let defaults = [(0, LOCAL), (32766, MAIN), (32767, DEFAULT)];
         self.plain().is_some_and(|table| defaults.contains(&(self.priority, table)))
     }
 
-    /// Whether it may match; false only if that is certain.
+    /// Returns whether the rule may match; false only if that is certain.
     fn may_match(&self, packet: &Packet<'_>) -> bool {
         if self.invert {
             return true;
@@ -165,7 +162,7 @@ impl RoutingRule {
 }
 
 impl fmt::Display for RoutingRule {
-    /// As `ip rule` writes it, as far as it is known.
+    /// Formats the known parts of the rule like `ip rule`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.priority)?;
         if self.invert {
@@ -195,18 +192,18 @@ impl fmt::Display for RoutingRule {
     }
 }
 
-/// All rules, of each family in the order in which the kernel evaluates them.
+/// All rules, of each address family in the order in which the kernel evaluates them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rules(Vec<RoutingRule>);
 
 impl Rules {
-    /// As the kernel lists them.
+    /// Takes the rules in the kernel's order.
     pub(crate) fn new(rules: Vec<RoutingRule>) -> Self {
         Self(rules)
     }
 
-    /// Whether the packet may be routed differently than by the default table that has a route for
-    /// it, if any has. A kernel without rules consults the three tables in their order.
+    /// Returns whether the packet may be routed differently than by `found`, the default table that
+    /// has a route for it. A kernel without rules consults the three tables in order.
     pub(crate) fn divert(&self, packet: &Packet<'_>, found: Option<u32>) -> bool {
         let mut rules = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6()).peekable();
         if rules.peek().is_none() {
@@ -217,21 +214,21 @@ impl Rules {
         for rule in rules {
             match rule.plain() {
                 Some(table) if Some(table) == found => return false,
-                // A table without a route for the packet.
+                // This table has no route for the packet.
                 Some(table) if place(table).is_some_and(|at| at < asked) => {}
                 Some(_) => return true,
-                // Nothing to refuse without a route.
+                // Without a route there is nothing to refuse.
                 None if found.is_none() && rule.action == RuleAction::Other => {}
                 None if rule.may_match(packet) => return true,
                 None => {}
             }
         }
-        // The rule for the table of the route is missing.
+        // The rule for the route's table is missing.
         found.is_some()
     }
 
-    /// The conditions that decide about the packet, besides its addresses and ingress device. None
-    /// if the kernel's answer about one packet does not hold for all of the flow.
+    /// Returns the conditions that decide about the packet, besides its addresses and ingress
+    /// device. `None` if the kernel's answer about one packet does not hold for the whole flow.
     pub(crate) fn conditions(&self, packet: &Packet<'_>) -> Option<Conditions> {
         let mut found = Conditions::default();
         let of_family = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6());
@@ -245,10 +242,10 @@ impl Rules {
         Some(found)
     }
 
-    /// Rules other than the defaults that can match forwarded packets.
+    /// Returns the rules other than the defaults that can match forwarded packets.
     pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &RoutingRule> {
         self.0.iter().filter(move |rule| {
-            // After the tables, to refuse packets without a route: netifd has one for each device.
+            // Refuses packets without a route, after all tables; netifd makes one for each device.
             let refuses = rule.action == RuleAction::Other && rule.priority > 32767;
             let local = rule.oif.is_some() || rule.iif.as_deref() == Some("lo");
             let idle = !rule.invert && (local || (rule.vrf && !vrf));

@@ -18,7 +18,7 @@ fn word(word: u32) -> [u8; 4] {
     word.to_ne_bytes()
 }
 
-/// The rules of every kernel, and these, in the order of the kernel.
+/// Returns the default rules and these, in the kernel's order.
 fn rules(more: &[Vec<u8>]) -> Change {
     let bytes = [default_rules(), more.concat()].concat();
     let mut all: Vec<RoutingRule> = messages(&bytes)
@@ -31,7 +31,7 @@ fn rules(more: &[Vec<u8>]) -> Change {
     Change::Rules(all)
 }
 
-/// A LAN of both families, and the Internet behind `wan`.
+/// Returns a LAN of both address families, with the Internet behind `wan`.
 fn network(change: Change) -> Topology {
     model([
         Change::Link(link(2, "br-lan")),
@@ -45,7 +45,7 @@ fn network(change: Change) -> Topology {
     ])
 }
 
-/// Whether the flow from the LAN to the Internet is routed by policy, in each family.
+/// Returns whether a flow from the LAN to the Internet is policy-routed, in each family.
 fn policy_routed(network: &Topology) -> [bool; 2] {
     [("10.10.10.10", "203.0.113.1"), ("2001:db8:10::10", "2001:db8:ff::1")].map(|(one, other)| {
         let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
@@ -60,14 +60,14 @@ fn with(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> [bool; 2] {
 }
 
 #[test]
-fn the_rules_of_every_kernel_send_nothing_elsewhere() {
+fn the_default_rules_route_by_destination() {
     let network = network(rules(&[]));
     assert_eq!(policy_routed(&network), [false; 2]);
     assert_eq!(network.policies(), Vec::<String>::new());
 }
 
 #[test]
-fn a_kernel_without_rules_asks_the_tables() {
+fn a_kernel_without_rules_routes_by_destination() {
     assert_eq!(policy_routed(&network(Change::Rules(Vec::new()))), [false; 2]);
 }
 
@@ -98,12 +98,12 @@ fn a_rule_counts_for_the_devices_that_it_may_match() {
 }
 
 #[test]
-fn marks_and_what_is_not_known_may_match() {
+fn marks_and_unknown_conditions_may_match() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     for (kind, value) in [(10, &word(1)[..]), (16, &word(0xff)), (22, &[6]), (99, &[0])] {
         assert_eq!(with(V4, [0, 0], &[(kind, value), priority, table]), [true, false], "{kind}");
     }
-    // WireGuard's: the routes of main but for the default one, at a better priority.
+    // WireGuard's rule: the routes of main except the default route, at a better priority.
     let main = (15, &word(254)[..]);
     assert_eq!(with(V4, [0, 0], &[(14, &word(0)), priority, main]), [true, false]);
     let mut inverted = rule(V4, [0, 24], &[(2, &[192, 0, 2, 0]), priority, table]);
@@ -112,8 +112,8 @@ fn marks_and_what_is_not_known_may_match() {
 }
 
 #[test]
-fn rules_behind_the_route_count_only_without_one() {
-    // As netifd makes one for each device, to refuse packets without a route.
+fn later_rules_matter_only_without_a_route() {
+    // netifd makes one such rule for each device, to refuse packets without a route.
     let mut refusal = rule(V6, [0, 0], &[(3, b"br-lan\0"), (6, &word(4_200_000_002))]);
     refusal[16 + 7] = 7;
     let network = network(rules(std::slice::from_ref(&refusal)));
@@ -126,7 +126,7 @@ fn rules_behind_the_route_count_only_without_one() {
 }
 
 #[test]
-fn tables_must_be_asked_as_usual() {
+fn a_missing_default_rule_is_policy_routing() {
     let bytes = default_rules();
     let mut all: Vec<RoutingRule> =
         messages(&bytes).filter_map(|m| RoutingRule::decode(m.payload)).collect();
@@ -135,7 +135,7 @@ fn tables_must_be_asked_as_usual() {
 }
 
 #[test]
-fn a_vrf_is_for_flows_of_all_addresses() {
+fn a_vrf_makes_all_flows_policy_routed() {
     let vrf = |slave: Option<u32>| {
         let lan3 = crate::types::Link { master: slave, ..link(7, "lan3") };
         let l3mdev = rule(V4, [0, 0], &[(6, &word(1000)), (15, &word(0)), (19, &[1])]);
@@ -197,7 +197,7 @@ fn source_routes_with_the_same_next_hop_count_as_one() {
 }
 
 #[test]
-fn one_of_several_hops_is_chosen_for_each_flow() {
+fn a_route_with_several_hops_is_policy_routing() {
     let mut network = network(rules(&[]));
     let one = route(3, "0.0.0.0/0", Some("198.51.100.1"));
     network.apply(Change::RouteReplaced(Route { several: true, ..one }));
@@ -210,7 +210,7 @@ fn the_labs_gateway_routes_by_destination() {
 }
 
 #[test]
-fn rules_of_multicast_routing_are_others() {
+fn ignores_rules_of_multicast_routing() {
     let ipmr = rule(128, [0, 0], &[(6, &word(1)), (15, &word(9))]);
     assert_eq!(messages(&ipmr).next().map(|message| decode(&message)), Some(Decoded::Rule(None)));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conditions of a routing rule besides addresses and devices: which the kernel can be asked about
-//! (mark, protocol, ports, routes that are skipped), and which not (type of service, users,
+//! Conditions of a routing rule besides addresses and devices: conditions that the kernel can be
+//! asked about (mark, protocol, ports, skipped routes), and unknown ones (type of service, users,
 //! tunnels, conditions of later kernels). Also the marks that stand for all others.
 
-/// The mark that a rule asks for.
+/// Mark that a rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mark {
     /// `fwmark`.
@@ -12,26 +12,24 @@ pub struct Mark {
     pub mask: u32,
 }
 
-/// Further conditions of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Selectors {
-    /// A mark.
     pub mark: Option<Mark>,
-    /// Protocol or ports.
+    /// The rule matches protocol or ports.
     pub layer4: bool,
-    /// Some routes of its table are skipped.
+    /// The rule skips some routes of its table.
     pub suppress: bool,
-    /// Conditions that cannot be put to the kernel as a flow meets them.
+    /// Conditions that a route look-up cannot express for a flow.
     pub unknown: bool,
 }
 
 impl Selectors {
-    /// Whether there is any.
+    /// Returns whether there is any condition.
     pub(crate) fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// `FRA_*`.
+    /// Reads an attribute `FRA_*`.
     pub(crate) fn take(&mut self, kind: u16, value: &[u8]) {
         const NO_SUPPRESSION: u32 = u32::MAX;
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
@@ -44,9 +42,9 @@ impl Selectors {
                 let value = self.mark.map_or(0, |mark| mark.value);
                 self.mark = Some(Mark { value, mask: word() });
             }
-            // Interface group and prefix length of routes that are skipped.
+            // Interface group and prefix length of routes to skip.
             13 | 14 => self.suppress |= word() != NO_SUPPRESSION,
-            // Protocol, ports, and the masks of these.
+            // Protocol, ports, and the masks of ports.
             22..=24 | 28 | 29 => self.layer4 = true,
             // Tunnel, users, DSCP, flow label, and attributes of later kernels.
             _ => self.unknown = true,
@@ -54,9 +52,9 @@ impl Selectors {
     }
 }
 
-/// Marks such that the kernel routes each packet as it routes one of them, whatever its own mark:
-/// none at all, and the one of each rule. None if there are too many, or where that does not hold:
-/// a rule for the mark 0, or rules whose masks overlap in part.
+/// Returns marks that stand for all marks: the kernel routes each packet like a packet with one of
+/// them, which are 0 and the mark of each rule. `None` if there are too many, for a rule with mark
+/// 0, or for rules with partly overlapping masks.
 pub(crate) fn standing_for_all(marks: &[Mark]) -> Option<Vec<u32>> {
     const MOST: usize = 16;
     let mut all = vec![0];
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_cannot_be_put_to_the_kernel() {
+    fn distinguishes_conditions_that_the_kernel_can_be_asked_about() {
         let known = [22, 23, 24, 28, 29].map(|kind| (kind, true));
         for (kind, known) in known.into_iter().chain([12, 20, 25, 26, 99].map(|kind| (kind, false)))
         {
@@ -122,7 +120,7 @@ mod tests {
             standing_for_all(&[mark(1, 0xff), mark(0x100, 0xff00)]),
             Some(vec![0, 1, 0x100])
         );
-        // Both match 0x101, and 0x1 alone is never asked for.
+        // Mark 0x101 matches both rules.
         assert_eq!(standing_for_all(&[mark(1, 0xff), mark(0x101, 0xffff)]), None);
         assert_eq!(standing_for_all(&[mark(0, 0xff)]), None);
         let many: Vec<Mark> = (1..=16).map(|value| mark(value, 0xff)).collect();

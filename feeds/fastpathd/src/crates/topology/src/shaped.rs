@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configured queueing disciplines and policers that offloaded packets bypass: one definition for
-//! all engines; devices whose packets SQM redirects. Which disciplines count as default is listed
-//! in `decode.rs`.
+//! Queueing disciplines and policers that offloaded packets bypass, defined once for all engines,
+//! and devices with packets that SQM redirects. `decode.rs` lists the default disciplines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Topology;
 use crate::types::{LinkKind, Name, QueueingDiscipline};
 
-/// Queueing of the lowest device that still applies to offloaded packets. That of the devices above
-/// does not.
+/// Queues of the lowest device that still apply to offloaded packets. Queues of the devices above
+/// it never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueUse {
-    /// Egress packets pass its queue.
+    /// Egress packets pass the queue.
     pub leaving: bool,
-    /// Ingress packets have passed its filters.
+    /// Ingress packets have passed the filters.
     pub incoming: bool,
 }
 
 impl QueueUse {
-    /// Of a flowtable: it passes frames to `dev_queue_xmit` of the lowest device, and its ingress
-    /// hook comes after that of traffic control (`__netif_receive_skb_core`). Packets that a filter
-    /// there redirects do not reach it: [`Topology::is_redirected`].
+    /// Queues that a flowtable passes: it sends frames with `dev_queue_xmit` of the lowest device,
+    /// and its ingress hook comes after traffic control (`__netif_receive_skb_core`). Packets that
+    /// a filter there redirects do not reach it, see [`Topology::is_redirected`].
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
 }
 
-/// The first of these queues that packets over `links` bypass. Each link has its index, and whether
-/// it is the lowest one.
+/// Returns the first of these queues that packets over `links` bypass. Each item is the index of a
+/// link, and whether it is the lowest one.
 pub fn bypassed_queue(
     queues: &[QueueingDiscipline],
     links: impl IntoIterator<Item = (u32, bool)>,
@@ -40,15 +39,15 @@ pub fn bypassed_queue(
     })
 }
 
-/// SQM's ifb of a device has its name behind this, both together no longer than
-/// [`LONGEST_IFB`].
+/// Prefix of the name of SQM's ifb. The device's name follows, truncated to [`LONGEST_IFB`] in
+/// total.
 const IFB: &str = "ifb4";
 const LONGEST_IFB: usize = 15;
 
 impl Topology {
-    /// Whether SQM takes packets that this device receives to its ifb. They return with
-    /// `tc_skip_classify`, and then `__netif_receive_skb_core` skips the hook of a flowtable. Of
-    /// other programs' filters at ingress nothing is known.
+    /// Returns whether SQM redirects packets that this device receives to its ifb. They return with
+    /// `tc_skip_classify`, so that `__netif_receive_skb_core` skips the hook of a flowtable.
+    /// Ingress filters of other programs are unknown.
     #[must_use]
     pub fn is_redirected(&self, device: &str) -> bool {
         if self.queues().is_empty() {
@@ -62,8 +61,8 @@ impl Topology {
         self.queues().iter().any(at_ingress) && self.link_named(&ifb).is_some()
     }
 
-    /// The layer 3 devices (and those between them and the lowest) whose packets would bypass a
-    /// queue in a flowtable, each with one such queue.
+    /// Returns the layer 3 devices (and devices between them and the lowest) with packets that
+    /// would bypass a queue in a flowtable, each with one such queue.
     #[must_use]
     pub fn shaped(&self) -> BTreeMap<Name, QueueingDiscipline> {
         let mut found = BTreeMap::new();
@@ -105,20 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_above_the_lowest_device_is_gone_past() {
+    fn a_queue_above_the_lowest_device_is_bypassed() {
         assert_eq!(shaped(&[("pppoe-wan", false)]), ["pppoe-wan"]);
         assert_eq!(shaped(&[("pppoe-wan", true)]), ["pppoe-wan"]);
         assert_eq!(shaped(&[("br-lan.10", false)]), ["br-lan.10"]);
     }
 
     #[test]
-    fn it_counts_for_all_that_stands_above() {
+    fn a_bypassed_queue_counts_for_all_devices_above_it() {
         assert_eq!(shaped(&[("wan.35", false)]), ["pppoe-wan", "wan.35"]);
         assert_eq!(shaped(&[("br-lan", true)]), ["br-lan", "br-lan.10", "br-lan.20"]);
     }
 
     #[test]
-    fn sqm_takes_packets_from_the_ingress_to_its_ifb() {
+    fn sqm_redirects_ingress_packets_to_its_ifb() {
         let mut model = gateway();
         let index = |model: &Topology, name| model.link_named(name).unwrap().index;
         let ingress = QueueingDiscipline {
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_long_ifb_is_cut() {
+    fn the_name_of_a_long_ifb_is_truncated() {
         let mut model = gateway();
         model.apply(Change::Link(link(91, "a-long-device")));
         model.apply(Change::Link(link(92, "ifb4a-long-devi")));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_devices_are_kept_by_a_flowtable() {
+    fn a_flowtable_keeps_the_queues_of_the_lowest_devices() {
         let both = [("wan", false), ("wan", true), ("lan1", false), ("lan2", true)];
         assert_eq!(shaped(&both), Vec::<String>::new());
         let queue = |incoming| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where an address is: device, VLAN, port, and whether the next hop is resolved; the deepest
-//! stack of devices (8). `link_kind.rs` decides which devices are ports or tunnels.
+//! Side of an address: device, VLAN, port, and whether the next hop is resolved. `link_kind.rs`
+//! decides which devices are ports or tunnels.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::link_kind::{is_listed_tunnel, is_port};
 use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
-/// The deepest stack of devices; `QinQ` below `PPPoE` has three.
+/// Maximum depth of a stack of devices; `QinQ` below `PPPoE` has three.
 pub(crate) const DEEPEST: usize = 8;
 
 /// How packets reach an address.
@@ -31,22 +31,20 @@ pub enum SideKind {
 pub struct AddressSide {
     /// Layer 3 device of the route: `br-lan.10`, `pppoe-wan`.
     pub device: Name,
-    /// VLAN of the frames on the wire or inside the bridge; 0: none. Of two tags (`QinQ`) the
-    /// inner one.
+    /// VLAN of the frames on the wire or inside the bridge; the inner one of `QinQ`, 0 without a
+    /// tag.
     pub vlan: u16,
-    /// Lowest device: the bridge port the station was seen on, or the physical device under
-    /// VLAN and `PPPoE`, or a tunnel that a flowtable can list. None while unknown, or where there
-    /// is none.
+    /// Lowest device: the bridge port of the station, the physical device below VLAN and `PPPoE`,
+    /// or a tunnel that a flowtable can list. `None` if it is unknown or does not exist.
     pub port: Option<Name>,
-    /// The next hop's MAC is known (always true on point-to-point devices).
+    /// The next hop's MAC is known; always true on point-to-point devices.
     pub neighbour: bool,
-    /// How it is reached.
     pub kind: SideKind,
     /// The layer 3 device is a VLAN device.
     pub tagged: bool,
 }
 
-/// The devices below a layer 3 device towards one station.
+/// Devices below a layer 3 device towards one station.
 struct Below {
     vlan: u16,
     port: Option<Name>,
@@ -54,8 +52,8 @@ struct Below {
 }
 
 impl Topology {
-    /// Where the address is, by the route to it or by this next hop. None for own and multicast
-    /// addresses, and without a route.
+    /// Returns the side of an address, by its route or by this next hop. `None` for own and
+    /// multicast addresses, and without a route.
     #[must_use]
     pub fn side(&self, address: IpAddr, next_hop: Option<NextHop>) -> Option<AddressSide> {
         let (link, next_hop) = self.egress(address, next_hop)?;
@@ -72,8 +70,8 @@ impl Topology {
         })
     }
 
-    /// The link by which packets to the address leave, and their next hop. None for own and
-    /// multicast addresses, and without a route.
+    /// Returns the link through which packets to the address leave, and their next hop. `None` for
+    /// own and multicast addresses, and without a route.
     pub(crate) fn egress(
         &self,
         address: IpAddr,
@@ -87,7 +85,7 @@ impl Topology {
         Some((link, (link.index, gateway.unwrap_or(address))))
     }
 
-    /// The next hop of the route to the address in the usual tables.
+    /// Returns the next hop of the route to the address in the usual tables.
     fn by_destination(&self, address: IpAddr) -> Option<NextHop> {
         let route = self.routes.find(address).filter(|route| route.kind == RouteKind::Unicast)?;
         Some(NextHop { device: route.index?, gateway: route.gateway })
@@ -134,8 +132,8 @@ impl Topology {
         Below { vlan, port, kind }
     }
 
-    /// The VLAN inside a filtering bridge of frames from the upper device with this tag: the
-    /// bridge's PVID without a tag.
+    /// Returns the VLAN inside a filtering bridge of frames from the upper device with this tag;
+    /// without a tag, the bridge's PVID.
     pub(crate) fn inside(&self, bridge: &Link, tag: u16) -> u16 {
         if tag != 0 {
             return tag;

@@ -15,7 +15,7 @@ fn expect(
     neighbour: bool,
     kind: SideKind,
 ) -> AddressSide {
-    // In the recorded gateway VLAN devices have the names that netifd gives them.
+    // VLAN devices of the recorded gateway have the names that netifd gives them.
     let tagged = device.contains('.');
     AddressSide { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
 }
@@ -40,7 +40,7 @@ fn recorded_gateway_knows_the_ports_of_its_hosts() {
         side(&model, "2001:db8:20::10"),
         Some(expect("br-lan.20", 20, Some("lan2"), true, bridge))
     );
-    // Nobody has answered for this one yet.
+    // No host has answered for this address yet.
     assert_eq!(side(&model, "10.10.10.99"), Some(expect("br-lan.10", 10, None, false, bridge)));
 }
 
@@ -81,7 +81,7 @@ fn recorded_gateway_knows_its_own_addresses() {
 }
 
 #[test]
-fn a_plain_port_and_a_router_behind_it() {
+fn finds_a_vlan_on_a_port_and_a_router_behind_it() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "eth0")),
         Change::Link(fixture::vlan(3, "eth0.7", 7, 2)),
@@ -109,7 +109,7 @@ fn a_route_that_refuses_leads_nowhere() {
     assert!(side(&model, "11.1.1.1").is_some());
 }
 
-/// A bridge `br` (2) with ports `lan1` (3) and `lan2` (4) and an address of its own.
+/// Returns a bridge `br` (2) with ports `lan1` (3) and `lan2` (4) and its own address.
 fn bridge(filtering: bool) -> Vec<Change> {
     vec![
         Change::Link(fixture::bridge(2, "br", filtering)),
@@ -121,7 +121,7 @@ fn bridge(filtering: bool) -> Vec<Change> {
 }
 
 #[test]
-fn a_bridge_without_vlans() {
+fn finds_a_station_on_the_port_it_moved_to() {
     let mut model = fixture::model(bridge(false));
     model.apply(Change::Fdb(fixture::station(2, 4, 5, 0)));
     let on = |port| Some(expect("br", 0, Some(port), true, SideKind::Bridge));
@@ -141,7 +141,7 @@ fn a_filtering_bridge_with_an_address_of_its_own_uses_its_untagged_vlan() {
     let inner = PortVlan { vid: 1, tagged: false, pvid: true };
     model.apply(Change::BridgeVlans(vec![BridgeVlan { index: 2, vlans: vec![inner] }]));
     model.apply(Change::Fdb(fixture::station(2, 4, 5, 1)));
-    // The same station in another VLAN is somewhere else.
+    // The same station in another VLAN is on another port.
     model.apply(Change::Fdb(fixture::station(2, 3, 5, 7)));
     assert_eq!(
         side(&model, "10.0.0.5"),
@@ -210,7 +210,7 @@ fn the_cpu_port_of_a_switch_is_not_below_its_ports() {
 }
 
 #[test]
-fn vlan_devices_that_stand_on_each_other_end_the_walk() {
+fn a_loop_of_vlan_devices_ends_the_walk() {
     let model = fixture::model([
         Change::Link(fixture::vlan(2, "a", 5, 3)),
         Change::Link(fixture::vlan(3, "b", 6, 2)),

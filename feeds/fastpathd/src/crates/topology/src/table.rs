@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eight tables of rtnetlink that are read, and the request that dumps each.
+//! The eight rtnetlink tables to read, and the request that dumps each.
 
 use netlink::push_attribute;
 
-/// A table that can be dumped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Table {
     Links,
@@ -28,7 +27,7 @@ impl Table {
         Self::Rules,
     ];
 
-    /// Its name in messages.
+    /// Returns the name of the table for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
@@ -42,12 +41,12 @@ impl Table {
         }
     }
 
-    /// Type and payload of the request that dumps it.
+    /// Returns type and payload of the request that dumps the table.
     pub(crate) fn request(self) -> (u16, Vec<u8>) {
         const IFINFOMSG: usize = 16;
         const IFADDRMSG: usize = 8;
         const RTMSG: usize = 12;
-        // The kernel takes a bridge dump for one of an old kind unless the header is exactly
+        // The kernel treats a bridge dump as one of an old kind unless the header is exactly
         // `struct ndmsg`.
         const NDMSG: usize = 12;
         const TCMSG: usize = 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types: links and their kinds, addresses, routes, neighbours, stations, bridge VLANs, queueing
-//! disciplines, `PPPoE` sessions and dialers.
+//! Types of links, addresses, routes, neighbours, stations, bridge VLANs, queueing disciplines,
+//! `PPPoE` sessions and dialers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use config::Network;
 use serde::{Serialize, Serializer};
 
-/// A device name; cheap to copy, because every flow carries a few.
+/// A device name; cheap to clone, because every flow has a few.
 pub type Name = Arc<str>;
 
 /// An Ethernet address. Displays as `02:00:00:00:00:01`.
@@ -37,7 +37,6 @@ impl Serialize for Mac {
 pub enum LinkKind {
     /// Ethernet without an `IFLA_INFO_KIND`: hardware, virtio, Wi-Fi.
     Ethernet,
-    /// A bridge.
     Bridge {
         /// VLAN filtering is on (`vlan_filtering 1`).
         vlan_filtering: bool,
@@ -46,10 +45,10 @@ pub enum LinkKind {
     Vlan {
         /// Tag, 1..=4094 (0 for a priority tag).
         id: u16,
-        /// 802.1ad instead of 802.1Q.
+        /// True for 802.1ad, false for 802.1Q.
         service: bool,
     },
-    /// A PPP device; over Ethernet if a [`PppoeSession`] belongs to it.
+    /// A PPP device; over Ethernet if it has a [`PppoeSession`].
     Ppp,
     /// `lo`.
     Loopback,
@@ -58,7 +57,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The VLAN of a VLAN device.
+    /// Returns the VLAN of a VLAN device.
     #[must_use]
     pub fn vlan(&self) -> Option<u16> {
         if let Self::Vlan { id, .. } = self { Some(*id) } else { None }
@@ -78,60 +77,53 @@ impl fmt::Display for LinkKind {
     }
 }
 
-/// A network device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The kernel's index, unique while the device exists.
     pub index: u32,
-    /// Its name.
     pub name: Name,
-    /// Its kind.
     pub kind: LinkKind,
-    /// Its Ethernet address, if it has one.
     pub mac: Option<Mac>,
-    /// Largest packet, bytes.
+    /// Largest packet, in bytes.
     pub mtu: u32,
-    /// Largest packet of IPv6 (`net.ipv6.conf.….mtu`, from router advertisements for example).
-    /// A change of the setting is no event.
+    /// Largest IPv6 packet, in bytes (`net.ipv6.conf.….mtu`, for example from router
+    /// advertisements). A change of the setting causes no event.
     pub mtu6: u32,
     /// Administratively up.
     pub up: bool,
-    /// Has a carrier.
     pub carrier: bool,
     /// `operstate`, RFC 2863: 0 unknown, 2 down, 3 lower layer down, 5 dormant, 6 up.
     pub operstate: u8,
-    /// Index of the bridge, bond or VRF it belongs to.
+    /// Index of its bridge, bond or VRF.
     pub master: Option<u32>,
-    /// Index of the lower device (`IFLA_LINK`). For `veth` this is the peer, for `dsa`
-    /// the CPU port.
+    /// Index of the lower device (`IFLA_LINK`): the peer of a `veth`, the CPU port of a `dsa` port.
     pub lower: Option<u32>,
     /// `ARPHRD_*`: 1 Ethernet, 512 PPP, 772 loopback, 65534 none.
     pub hardware: u16,
     /// Has no Ethernet header and no neighbours to resolve (`IFF_POINTOPOINT` or `IFF_NOARP`).
     pub point_to_point: bool,
-    /// Of a VLAN device.
+    /// All 0 unless it is a VLAN device.
     pub priorities: VlanPriorities,
 }
 
-/// How the 802.1p priorities of a VLAN's frames depend on the kernel's priorities of packets
+/// Maps between the kernel's packet priorities and the 802.1p priorities of a VLAN's frames
 /// (`egress-qos-map`, `ingress-qos-map`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VlanPriorities {
-    /// Of frames with forwarded packets whose service field has 0x00, 0x08, 0x10, 0x18 of the bits
-    /// 0x18.
+    /// Priorities of frames with forwarded packets, for the values 0x00, 0x08, 0x10, 0x18 of the
+    /// bits 0x18 in the packet's service field.
     pub egress: [u8; 4],
-    /// Frames that come in give their packet a priority.
+    /// Received frames give their packet a priority.
     pub ingress: bool,
 }
 
 /// An address of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
-    /// Link it is on.
+    /// Index of the link.
     pub index: u32,
-    /// The address itself.
     pub address: IpAddr,
-    /// Prefix length, bits.
+    /// Prefix length in bits.
     pub prefix: u8,
     /// The other end of a point-to-point link.
     pub peer: Option<IpAddr>,
@@ -142,11 +134,11 @@ pub struct Address {
 pub enum RouteKind {
     /// Forwards the packet.
     Unicast,
-    /// Delivers it locally.
+    /// Delivers the packet locally: local or anycast.
     Local,
-    /// Delivers it to all hosts on the link: broadcast, anycast or multicast.
+    /// Delivers the packet to all hosts on the link: broadcast or multicast.
     Broadcast,
-    /// Drops it: unreachable, blackhole, prohibit, throw.
+    /// Drops the packet: unreachable, blackhole, prohibit, throw.
     Refuse,
 }
 
@@ -155,23 +147,22 @@ pub enum RouteKind {
 pub struct Route {
     /// Destination network; host bits are zero.
     pub network: IpAddr,
-    /// Prefix length, bits.
+    /// Prefix length in bits.
     pub prefix: u8,
-    /// Its action.
     pub kind: RouteKind,
-    /// Number of its table: 254 main, 255 local, 253 default.
+    /// 254 main, 255 local, 253 default.
     pub table: u32,
-    /// Priority, smaller is better.
+    /// Lower is better.
     pub metric: u32,
-    /// Egress link; of a multipath route, the first.
+    /// Egress link; the first one of a multipath route.
     pub index: Option<u32>,
-    /// Next router, none if the destination is on the link.
+    /// Next router; `None` if the destination is on the link.
     pub gateway: Option<IpAddr>,
     /// Applies only to packets from this network.
     pub source: Option<Network>,
     /// Multipath: each flow uses one of several next hops.
     pub several: bool,
-    /// MTU of its own (`ip route … mtu`), which holds for forwarded packets.
+    /// MTU set by the route (`ip route … mtu`), which applies to forwarded packets.
     pub mtu: Option<u32>,
 }
 
@@ -184,16 +175,13 @@ pub enum NeighbourState {
     Invalid,
 }
 
-/// A neighbour on a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Link it is on.
+    /// Index of the link.
     pub index: u32,
-    /// Its address.
     pub address: IpAddr,
-    /// Its Ethernet address while known.
+    /// Ethernet address while known.
     pub mac: Option<Mac>,
-    /// Whether it is resolved.
     pub state: NeighbourState,
 }
 
@@ -204,18 +192,18 @@ pub struct FdbEntry {
     pub bridge: u32,
     /// Index of the port.
     pub port: u32,
-    /// The station.
+    /// MAC of the station.
     pub mac: Mac,
-    /// VLAN where it was learned, 0 on a bridge without VLAN filtering.
+    /// VLAN in which it was learned; 0 on a bridge without VLAN filtering.
     pub vlan: u16,
-    /// The address is that of the bridge or of the port itself.
+    /// The MAC belongs to the bridge or to the port itself.
     pub own: bool,
 }
 
 /// A VLAN of a bridge port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct PortVlan {
-    /// Tag, 1..=4094.
+    /// 1..=4094.
     pub vid: u16,
     /// Egress frames are tagged.
     pub tagged: bool,
@@ -228,7 +216,7 @@ pub struct PortVlan {
 pub struct BridgeVlan {
     /// Index of the port, or of the bridge itself.
     pub index: u32,
-    /// Its VLANs, by number.
+    /// Sorted by VLAN.
     pub vlans: Vec<PortVlan>,
 }
 
@@ -236,20 +224,20 @@ pub struct BridgeVlan {
 /// do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueingDiscipline {
-    /// Link it is on.
+    /// Index of the link.
     pub index: u32,
-    /// For ingress (`ingress`, `clsact`) instead of egress.
+    /// True for ingress (`ingress`, `clsact`), false for egress.
     pub incoming: bool,
     /// The kernel's name: `cake`, `htb`, `tbf`, …
     pub kind: Name,
-    /// Marks may choose among its classes: of `cake`, only with `fwmark`.
+    /// Marks may choose among its classes; in `cake` only with `fwmark`.
     pub by_mark: bool,
 }
 
 /// A line of `/proc/net/pppoe`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PppoeSession {
-    /// Session number given by the access concentrator.
+    /// Session id assigned by the access concentrator.
     pub id: u16,
     /// MAC of the access concentrator.
     pub peer: Mac,
@@ -257,11 +245,11 @@ pub struct PppoeSession {
     pub device: Name,
 }
 
-/// A running pppd whose arguments name both its ppp device and the device to dial over.
+/// A running pppd with both its ppp device and the device below in its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dialer {
     /// The ppp device (`ifname pppoe-wan`).
     pub device: Name,
-    /// The device to dial over (`nic-wan.35`).
+    /// The device below (`nic-wan.35`).
     pub lower: Name,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges with the VLANs of their ports, and `PPPoE` sessions with their devices, for the answer
+//! Bridges with the VLANs of their ports, and `PPPoE` sessions with their devices, for the reply of
 //! `topology`.
 
 use serde::{Serialize, Serializer};
@@ -10,32 +10,28 @@ use crate::types::{Link, LinkKind, Mac, Name, PortVlan};
 /// A port of a bridge, or the bridge itself as a port, with its VLANs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PortVlans {
-    /// Name of the port, or of the bridge itself.
     pub name: Name,
-    /// Its VLANs by number; empty without VLAN filtering.
+    /// Sorted by VLAN; empty without VLAN filtering.
     pub vlans: Vec<PortVlan>,
 }
 
-/// A bridge with its ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BridgeView {
-    /// Name of the bridge.
     pub name: Name,
-    /// VLAN filtering is on.
     pub vlan_filtering: bool,
     /// The bridge itself first, then its ports by index.
     pub ports: Vec<PortVlans>,
 }
 
-/// A `PPPoE` session with the device that carries its packets.
+/// A `PPPoE` session and its ppp device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PppoeView {
-    /// The ppp device; none while it is unknown, which is written as an empty name.
+    /// The ppp device; `None` while unknown, which is serialized as an empty name.
     #[serde(serialize_with = "or_empty")]
     pub device: Option<Name>,
-    /// Egress device of its frames.
+    /// Egress device of the session's frames.
     pub lower: Name,
-    /// Session number.
+    /// Session id.
     pub session: u16,
     /// MAC of the access concentrator.
     pub peer: Mac,
@@ -47,7 +43,7 @@ fn or_empty<S: Serializer>(name: &Option<Name>, serializer: S) -> Result<S::Ok, 
 }
 
 impl Topology {
-    /// All bridges, by index.
+    /// Returns all bridges, by index.
     #[must_use]
     pub fn bridges(&self) -> Vec<BridgeView> {
         self.links().filter_map(|link| self.bridge(link)).collect()
@@ -67,7 +63,7 @@ impl Topology {
         })
     }
 
-    /// All `PPPoE` sessions.
+    /// Returns all `PPPoE` sessions.
     #[must_use]
     pub fn pppoe(&self) -> Vec<PppoeView> {
         let device = |session| self.ppp.iter().find(|(_, of)| *of == session);

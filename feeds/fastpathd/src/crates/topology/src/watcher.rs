@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel: multicast groups, receive buffer of 1 MiB, a full read after lost events,
-//! and the pause (1 s) before `PPPoE` sessions are read again.
+//! Follows the kernel's network: events, a full read after lost events, and delayed rechecks of
+//! `PPPoE` sessions.
 
 use std::io;
 use std::path::Path;
@@ -13,20 +13,18 @@ use tokio::time::{Instant, timeout_at};
 use crate::change::Change;
 use crate::read::{ReadError, Reader, RunningKernel};
 
-/// Watching the network failed.
+/// Why watching the network failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// No socket, or a group could not be joined.
+    /// No socket, or a multicast group could not be joined.
     #[error("cannot open an rtnetlink socket for events")]
     Open(#[source] io::Error),
     /// No socket for requests.
     #[error("cannot open an rtnetlink socket for requests")]
     Client(#[source] RequestError),
-    /// The network cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Waiting for events failed.
     #[error("cannot receive rtnetlink events")]
     Receive(#[source] io::Error),
 }
@@ -34,13 +32,13 @@ pub enum WatchError {
 /// `RTNLGRP_*`: link, neighbour (and FDB), traffic control, IPv4 and IPv6 addresses, routes and
 /// rules.
 const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
-/// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
+/// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again only on link events.
 const BRIDGE_VLANS: u32 = 36;
 
-/// How long after a ppp device was removed the sessions are read again.
+/// Delay before sessions without a ppp device are read again.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Follows the kernel. Needs no privilege; sees the network namespace it was opened in.
+/// Follows the kernel's network. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
 pub struct Watcher {
     events: AsyncSocket,
@@ -52,11 +50,10 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Subscribes to the kernel's changes. Must be called inside a tokio runtime with I/O
-    /// and time.
+    /// Subscribes to the kernel's changes. Needs a tokio runtime with I/O and time.
     ///
     /// # Errors
-    /// The socket could not be opened or a group not joined.
+    /// Fails if a socket cannot be opened or a group cannot be joined.
     pub fn open() -> Result<Self, WatchError> {
         Self::open_at(Path::new("/proc"))
     }
@@ -65,10 +62,10 @@ impl Watcher {
     /// lines of pppd.
     ///
     /// # Errors
-    /// As of [`Watcher::open`].
+    /// See [`Watcher::open`].
     pub fn open_at(proc: &Path) -> Result<Self, WatchError> {
         let events = AsyncSocket::open(Protocol::Route, &GROUPS).map_err(WatchError::Open)?;
-        // A smaller buffer works too, events are lost earlier.
+        // A smaller buffer only loses events earlier.
         let _ = events.receive_buffer(1 << 20);
         let _ = events.join(BRIDGE_VLANS);
         let running = RunningKernel::open(proc).map_err(WatchError::Client)?;
@@ -82,17 +79,17 @@ impl Watcher {
         })
     }
 
-    /// How often events were lost and everything was read again.
+    /// Returns how often events were lost and everything was read again.
     #[must_use]
     pub fn resyncs(&self) -> u64 {
         self.resyncs
     }
 
-    /// The next changes: first one [`Change::Full`], then changes as they occur, and a full read
-    /// after events were lost. May be dropped while waiting without losing anything.
+    /// Returns the next changes: first one [`Change::Full`], then changes as they occur, and a full
+    /// read after lost events. Cancel-safe: dropping the future loses nothing.
     ///
     /// # Errors
-    /// A table could not be read, or the socket failed; the next call reads everything.
+    /// Fails if a table cannot be read or the socket fails; the next call then reads everything.
     pub async fn next(&mut self) -> Result<Vec<Change>, WatchError> {
         let changes = self.attempt().await;
         self.full |= changes.is_err();
@@ -102,8 +99,8 @@ impl Watcher {
     async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
         loop {
             if self.full {
-                // After an overflow the kernel queues no events until the queue was empty once.
-                // The following read includes the events that are dropped here.
+                // After an overflow the kernel queues no events until the queue was empty once. The
+                // full read below includes the events that are dropped here.
                 self.pending.clear();
                 discard(&mut self.events).map_err(WatchError::Receive)?;
                 let all = self.reader.full()?;
@@ -142,8 +139,8 @@ impl Watcher {
         }
     }
 
-    /// Reads datagrams that have arrived, at most a few hundred, so that the caller can do its
-    /// other work during a burst.
+    /// Reads queued datagrams, at most a few hundred, so that the caller can do other work during a
+    /// burst.
     fn drain(&mut self) -> io::Result<()> {
         for _ in 1..512 {
             let Some(datagram) = self.events.try_recv()? else { break };
@@ -152,7 +149,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// When to read the sessions again without an event.
+    /// Returns when to read the sessions again without an event.
     fn recheck_at(&mut self) -> Option<Instant> {
         if !self.reader.needs_recheck() {
             self.recheck_at = None;
@@ -170,7 +167,7 @@ impl Watcher {
     }
 }
 
-/// Drops the datagrams that have arrived.
+/// Drops the queued datagrams.
 fn discard(socket: &mut AsyncSocket) -> io::Result<()> {
     for _ in 0..1_000_000 {
         match socket.try_recv() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The watcher against the running kernel, in a network namespace of its own.
+//! Tests the watcher against the running kernel, in its own network namespace.
 //!
-//! Needs root and iproute2; skipped otherwise, saying so.
+//! Needs root and iproute2; prints that it is skipped otherwise.
 
 use std::process::Command;
 use std::time::Duration;
@@ -47,9 +47,9 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
 }
 
 #[test]
-fn changes_follow() {
+fn changes_follow_the_full_read() {
     in_namespace(|| async {
-        // Its own news, seconds after a link came up, would be counted below.
+        // IPv6 events, seconds after a link came up, would be counted below.
         std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();
@@ -63,7 +63,7 @@ fn changes_follow() {
         ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable\n");
         let resolved = |model: &Topology| model.side(address("10.0.0.2"), None).unwrap().neighbour;
         until(&mut watcher, &mut model, resolved).await;
-        // The kernel says later, up to a second, that a link has come up (RFC 2863: 6).
+        // The kernel reports up to a second later that a link has come up (RFC 2863: 6).
         let is_up = |model: &Topology, name| model.link_named(name).unwrap().operstate == 6;
         let both_up = |model: &Topology| is_up(model, "near") && is_up(model, "far");
         until(&mut watcher, &mut model, both_up).await;
@@ -77,8 +77,7 @@ link set far mtu 1400
         until(&mut watcher, &mut model, shrunk).await;
         assert_eq!(model.generation(), generation + 1, "only the MTU counts");
 
-        // An IPv4 route over a link that goes down vanishes without a notification from the
-        // kernel.
+        // The kernel sends no event for IPv4 routes that it removes with a link that goes down.
         ip("route add 192.0.2.0/24 via 10.0.0.2\n");
         until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1"), None).is_some())
             .await;
@@ -149,7 +148,7 @@ fn lost_events_lead_to_a_full_read() {
         let mut model = Topology::new();
         until(&mut watcher, &mut model, |model| model.link_named("near").is_some()).await;
 
-        // More events than the socket can hold while nobody reads.
+        // Send more events than the socket can hold.
         let neighbours = (0..12_000).map(|number| {
             let (high, low) = (number / 250, number % 250 + 1);
             format!("neigh add 10.9.{high}.{low} lladdr 02:00:00:00:00:02 dev near nud permanent\n")
@@ -163,14 +162,14 @@ fn lost_events_lead_to_a_full_read() {
         }
         assert_eq!(model.neighbours().filter(|have| have.address.is_ipv4()).count(), 12_000);
 
-        // And it goes on following afterwards.
+        // The watcher follows events again.
         ip("addr add 10.3.0.1/24 dev near\n");
         until(&mut watcher, &mut model, |model| model.is_local(address("10.3.0.1"))).await;
     });
 }
 
 #[test]
-fn waiting_may_be_given_up_at_any_time() {
+fn cancelled_waits_lose_no_changes() {
     in_namespace(|| async {
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();

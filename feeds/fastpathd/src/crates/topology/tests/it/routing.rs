@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connections as the running kernel routes them, in a network namespace of its own.
+//! Tests how the running kernel routes connections, in its own network namespace.
 //!
-//! Needs root and iproute2; skipped otherwise, saying so.
+//! Needs root and iproute2; prints that it is skipped otherwise.
 
 use crate::support::{address, in_namespace, ip, until};
 use ctnetlink::Tuple;
 use model::{Connection, NextHop, Routing};
 use topology::{RouteLookup, Topology, Watcher};
 
-/// A LAN of both families, and two WANs with a host each behind a router.
+/// A LAN and two WANs of both address families, with a default route to a router on each WAN.
 const TWO_WANS: &str = "link add lan type veth peer name lan-end
 link add wan1 type veth peer name wan1-end
 link add wan2 type veth peer name wan2-end
@@ -30,7 +30,7 @@ route add default via 198.51.100.1 table 2
 route add default via 2001:db8:2::1 table 2
 ";
 
-/// A router with two WANs, and the kernel that is asked for routes.
+/// A router with two WANs, and the kernel's route look-ups.
 struct Router {
     watcher: Watcher,
     model: Topology,
@@ -57,12 +57,12 @@ impl Router {
         router
     }
 
-    /// Until this many policies are known.
+    /// Waits until this many policies are known.
     async fn policies(&mut self, count: usize) {
         until(&mut self.watcher, &mut self.model, |model| model.policies().len() == count).await;
     }
 
-    /// The routing of the connection when the kernel has answered all questions.
+    /// Returns the routing of a connection once the kernel has answered all questions.
     async fn routing(&mut self, connection: &Connection, mark: u32) -> Routing {
         loop {
             let routing = self.model.routing(connection, mark);
@@ -84,7 +84,7 @@ impl Router {
     }
 }
 
-/// From the LAN to a web server, with the source as the server sees it.
+/// Returns a connection from the LAN to a web server, which sees the source `seen`.
 fn web(src: &str, dst: &str, seen: &str) -> Connection {
     let (src, dst, seen) = (address(src), address(dst), address(seen));
     let orig = Tuple { src, dst, proto: 6, sport: 40_000, dport: 443 };
@@ -97,12 +97,12 @@ fn plain(src: &str) -> Connection {
 }
 
 #[test]
-fn without_rules_nobody_is_asked() {
+fn without_matching_rules_the_kernel_is_not_asked() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         assert_eq!(router.model.routing(&plain("10.10.10.2"), 0), Routing::Destination);
         assert_eq!(router.model.route_questions(), None);
-        // One that another source has.
+        // This rule matches another source.
         ip("rule add from 10.10.10.9 lookup 2\n");
         router.policies(1).await;
         assert_eq!(router.model.routing(&plain("10.10.10.2"), 0), Routing::Destination);
@@ -120,7 +120,7 @@ fn a_source_rule_leads_to_the_second_wan_until_its_route_changes() {
         assert_eq!(router.model.routing(&one, 0), Routing::Asked);
         assert_eq!(router.routing(&one, 0).await, router.by("wan2", "198.51.100.1"));
         assert_eq!(router.model.route_questions(), None, "known");
-        // Its packets have another source now, as after a change of the WAN's address.
+        // Packets have another source now, as after a change of the WAN's address.
         let masqueraded = web("10.10.10.2", "203.0.113.1", "192.0.2.10");
         assert_eq!(router.routing(&masqueraded, 0).await, Routing::Unknown);
 
@@ -165,7 +165,7 @@ rule add pref 1001 iif wan1 lookup main\nrule add pref 1002 iif wan2 lookup main
         router.policies(5).await;
         let seen = |address| web("10.10.10.2", "203.0.113.1", address);
         let second = router.by("wan2", "198.51.100.1");
-        // Bits of others do not count.
+        // Bits outside the mask do not count.
         assert_eq!(router.routing(&seen("198.51.100.10"), 0x3000_0200).await, second);
         assert_eq!(router.routing(&seen("198.51.100.10"), 0).await, Routing::Unknown);
         assert_eq!(router.routing(&seen("192.0.2.10"), 0x200).await, Routing::Unknown);
@@ -177,13 +177,13 @@ rule add pref 1001 iif wan1 lookup main\nrule add pref 1002 iif wan2 lookup main
 }
 
 #[test]
-fn routes_that_a_flow_cannot_follow_are_not_known() {
+fn routing_is_unknown_for_routes_that_a_flow_cannot_follow() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         ip("rule add from 10.10.10.0/24 lookup 3\n");
         router.policies(1).await;
         let one = plain("10.10.10.2");
-        // No route there: the next rule decides.
+        // Without a route in that table, the next rule decides.
         assert_eq!(router.routing(&one, 0).await, router.by("wan1", "192.0.2.1"));
         for route in [
             "unreachable default table 3",
@@ -212,7 +212,7 @@ fn routes_that_a_flow_cannot_follow_are_not_known() {
 }
 
 #[test]
-fn the_other_family_is_asked_as_well() {
+fn the_kernel_is_asked_about_ipv6_rules() {
     in_namespace(|| async {
         let mut router = Router::new().await;
         let rule = ["-6", "rule", "add", "from", "2001:db8:10::/64", "lookup", "2"];

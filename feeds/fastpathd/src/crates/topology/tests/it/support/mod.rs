@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A network namespace for a test, and what the kernel does in it.
+//! Network namespace of a test, and commands for its kernel.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::future::Future;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use topology::{Topology, Watcher};
 
-/// Runs the test on a thread in a fresh network namespace.
+/// Runs the test on a thread in a new network namespace.
 pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let ran = thread::spawn(move || {
         // SAFETY: a plain system call; only this thread changes its namespace.
@@ -19,7 +19,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
             eprintln!("skipped: no new network namespace: {}", std::io::Error::last_os_error());
             return;
         }
-        // qemu-user reports a program that does not exist by its status only.
+        // qemu-user reports a missing program only by its status.
         if !Command::new("ip").arg("-V").output().is_ok_and(|output| output.status.success()) {
             eprintln!("skipped: no ip command (iproute2)");
             return;
@@ -40,7 +40,7 @@ pub(crate) fn ip(lines: &str) {
     assert!(child.wait().unwrap().success(), "ip refused: {lines:.200}");
 }
 
-/// Takes in changes until the condition holds.
+/// Applies changes until the condition holds.
 pub(crate) async fn until(
     watcher: &mut Watcher,
     model: &mut Topology,
