@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan for this machine: `plan [--lines] [--no-inspection] DEVICE…` prints the answer of
-//! the method `cpu`, or the lines to write.
+//! `plan [--lines] [--no-inspection] DEVICE…` prints the CPU plan of this machine as the reply of
+//! method `cpu`, or as the lines to write.
 
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bringing a plan into force: differences from the machine, the lines that root's script writes,
-//! the pauses after which a value is written again, and values that the kernel refuses, with hints.
+//! Applies a plan: differences from the machine, the lines that root's script writes, retries, and
+//! values that the kernel refuses.
 //!
-//! Nothing is written here: the daemon is not root. It leaves [`lines()`] to a script of root's
-//! that accepts these files and no others, reads the machine again, and asks [`Attempts`] for the
+//! Nothing is written here, because the daemon is not root. It passes [`lines()`] to a script of
+//! root that accepts only these files, reads the machine again, and asks [`Attempts`] for the
 //! values to retry.
 
 use std::collections::BTreeMap;
@@ -14,24 +14,23 @@ use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
-/// Something is set otherwise than it should be.
+/// A value that differs from the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The knob.
     pub knob: Knob,
-    /// The planned value.
+    /// Planned value.
     pub wanted: CpuSet,
-    /// The current value.
+    /// Current value.
     pub have: CpuSet,
 }
 
-/// Where the machine differs from the plan. Empty for a plan that is not active.
+/// Returns where the machine differs from the plan; empty for an inactive plan.
 #[must_use]
 pub fn differences(plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
     compare(&plan.wants, machine)
 }
 
-/// A file that no longer exists cannot differ.
+/// Compares values with the machine. A file that no longer exists is not a difference.
 pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<Difference> {
     let have = machine.knobs();
     let differs = |(knob, wanted): (&Knob, &CpuSet)| {
@@ -45,8 +44,8 @@ pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<
     wants.iter().filter_map(differs).collect()
 }
 
-/// The lines to write: `PATH MASK` for each, with the mask as the kernel prints it. For
-/// a thread, the path is `/proc/PID/NAME` ([`Knob::path`]), and the mask is for `taskset -p`.
+/// Returns the lines to write: `PATH MASK`, with the mask as the kernel prints it. A thread has the
+/// path `/proc/PID/NAME` ([`Knob::path`]) and a mask for `taskset -p`.
 #[must_use]
 pub fn lines(differences: &[Difference]) -> String {
     differences.iter().fold(String::new(), |mut lines, Difference { knob, wanted, .. }| {
@@ -55,8 +54,8 @@ pub fn lines(differences: &[Difference]) -> String {
     })
 }
 
-/// When a written value that still differs is written again; the last one holds for ever. The
-/// first one is for somebody who wrote at the same time.
+/// Retry intervals of a written value that still differs; the last one repeats. The first one is
+/// short, in case another program wrote at the same time.
 const AGAIN: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(30),
@@ -64,8 +63,8 @@ const AGAIN: [Duration; 4] = [
     Duration::from_secs(3600),
 ];
 
-/// Written values and failed attempts. An interrupt that its driver manages or that belongs
-/// to one CPU stays where it is for ever, and must not have the script run for ever.
+/// Written values and failed attempts. An interrupt that its driver manages, or that belongs to one
+/// CPU, can never be moved, so the script must not run for it all the time.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
     tried: BTreeMap<Knob, Tried>,
@@ -79,27 +78,26 @@ struct Tried {
 }
 
 impl Tried {
-    /// When it is to be written the next time; at once if it never was.
+    /// Returns when to write the value again; `None` if it was never written.
     fn again(&self) -> Option<Duration> {
         let pause = AGAIN[self.times.checked_sub(1)?.min(AGAIN.len() - 1)];
         Some(self.last + pause)
     }
 }
 
-/// Something was written and is not so.
+/// A written value that did not take effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The knob.
     pub knob: Knob,
-    /// The written value.
+    /// Written value.
     pub wanted: CpuSet,
-    /// The message of the kernel; none: it ignored the value.
+    /// Message of the kernel; `None` if it ignored the value.
     pub said: Option<String>,
 }
 
 impl Attempts {
-    /// Which of the differences are to be written now; they count as tried. Values that
-    /// no longer differ are forgotten, so that somebody else's writing is undone at once.
+    /// Returns the differences to write now, which then count as tried. Drops values that no
+    /// longer differ, so that a later change by another program is reverted at once.
     pub fn due(&mut self, differences: &[Difference], now: Duration) -> Vec<Difference> {
         self.tried.retain(|knob, tried| {
             differences.iter().any(|now| now.knob == *knob && now.wanted == tried.wanted)
@@ -118,14 +116,14 @@ impl Attempts {
         due
     }
 
-    /// When the next one is due, if anything waits: read the machine then.
+    /// Returns when the next retry is due, if any; read the machine then.
     #[must_use]
     pub fn next(&self) -> Option<Duration> {
         self.tried.values().filter_map(Tried::again).min()
     }
 
-    /// Values written twice without effect, with the reason out of `refusals`, which the script
-    /// noted: the shell's message, and after it the line that it was about.
+    /// Returns the values written twice without effect, with the reason from `refusals`, where the
+    /// script records the shell's message and after it the refused line.
     #[must_use]
     pub fn refused(&self, refusals: &str) -> Vec<Refused> {
         let reasons = reasons(refusals);
@@ -139,8 +137,8 @@ impl Attempts {
     }
 }
 
-/// The reason for each refused line, from the shell's message before it, such as
-/// `sh: write error: Input/output error`.
+/// Returns the reason for each refused line, from the shell's message before it, such as `sh: write
+/// error: Input/output error`.
 fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));

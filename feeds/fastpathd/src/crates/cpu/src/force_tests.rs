@@ -14,7 +14,7 @@ fn difference(knob: Knob) -> Difference {
 }
 
 #[test]
-fn a_difference_is_a_sentence() {
+fn a_difference_is_described_in_a_sentence() {
     let rps = |wanted: &str| Difference {
         knob: Knob::Rps { device: "eth0".into(), queue: 2 },
         wanted: set(wanted),
@@ -36,7 +36,7 @@ fn a_difference_is_a_sentence() {
 }
 
 #[test]
-fn a_line_for_each_knob() {
+fn formats_one_line_per_knob() {
     let knobs = [
         irq(45),
         Knob::Rps { device: "eth0".into(), queue: 2 },
@@ -55,7 +55,7 @@ fn a_line_for_each_knob() {
 }
 
 #[test]
-fn what_is_refused_is_tried_ever_more_seldom() {
+fn a_refused_value_is_retried_at_growing_intervals() {
     let mut attempts = Attempts::default();
     let stuck = [difference(irq(45))];
     let mut at = Vec::new();
@@ -82,7 +82,7 @@ fn a_new_difference_does_not_wait_for_an_old_one() {
 }
 
 #[test]
-fn what_was_taken_and_overwritten_is_written_at_once() {
+fn an_overwritten_value_is_written_again_at_once() {
     let mut attempts = Attempts::default();
     let now = Duration::from_secs(100);
     assert_eq!(attempts.due(&[difference(irq(45))], now).len(), 1);
@@ -93,7 +93,7 @@ fn what_was_taken_and_overwritten_is_written_at_once() {
 }
 
 #[test]
-fn the_reason_is_what_the_shell_said() {
+fn the_reason_is_the_message_of_the_shell() {
     let mut attempts = Attempts::default();
     let stuck = [difference(irq(45)), difference(irq(46))];
     for second in [0, 2] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The values found before, in `/var/run/fastpath/cpu.found`: recorded when the plan first changes
-//! them, restored when it does not set them any more.
+//! Values from before the plan, in `/var/run/fastpath/cpu.found`: recorded when the plan first
+//! changes them, restored when it no longer sets them.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
-/// The values that were there before ours. The daemon keeps it as JSON in [`Found::PATH`], which
-/// does not survive a reboot, as the values do not; the file's existence also shows
-/// `OpenWrt`'s packet steering to stay away (see [`crate::Steering`]).
+/// Values from before the plan. The daemon keeps them as JSON in [`Found::PATH`], which does not
+/// survive a reboot, like the values. The file's existence also suspends `OpenWrt`'s packet
+/// steering (see [`crate::Steering`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
     values: Vec<Value>,
@@ -32,13 +32,13 @@ struct Value {
 pub struct Damaged;
 
 impl Found {
-    /// Where the daemon keeps it.
+    /// File in which the daemon keeps the values.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
-    /// Reads the format of its [`Serialize`]. Without derive: serde's generated code is far larger.
+    /// Parses the JSON of the file by hand, because serde's derived code is far larger.
     ///
     /// # Errors
-    /// When anything in it is missing or cannot be.
+    /// Fails if anything is missing or invalid.
     pub fn read(text: &[u8]) -> Result<Self, Damaged> {
         let all: Json = serde_json::from_slice(text).map_err(|_| Damaged)?;
         let mut values = Vec::new();
@@ -48,8 +48,8 @@ impl Found {
         Ok(Self { values })
     }
 
-    /// Remembers values that the plan is going to change and are not remembered yet, before
-    /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
+    /// Records values that the plan is going to change, before [`crate::lines()`]. Returns whether
+    /// any was added, so that the file must be written.
     pub fn remember(&mut self, plan: &CpuPlan, machine: &Machine) -> bool {
         let before = self.values.len();
         for (knob, cpus) in machine.knobs() {
@@ -61,9 +61,8 @@ impl Found {
         self.values.len() > before
     }
 
-    /// Values to be restored, because the plan does not set them any more: of a
-    /// plan that is not active, everything. Interrupts and threads that now have another name
-    /// are others and left alone.
+    /// Returns the values to restore because the plan no longer sets them; all of them for an
+    /// inactive plan. Skips interrupts and threads that have another name by now.
     #[must_use]
     pub fn due(&self, plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
         let given_up = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
@@ -72,13 +71,11 @@ impl Found {
         compare(&wants, machine)
     }
 
-    /// Forgets restored values after they have been applied. When none are left, the file is to be
-    /// removed.
+    /// Drops restored values. The caller removes the file if [`Found::is_empty`] afterwards.
     pub fn settle(&mut self, plan: &CpuPlan) {
         self.values.retain(|value| plan.wants.contains_key(&value.knob));
     }
 
-    /// Whether nothing is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

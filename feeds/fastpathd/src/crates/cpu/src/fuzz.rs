@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: `/proc/interrupts`.
+//! Exports private parsers for the fuzz targets: `/proc/interrupts`.
 
 use crate::interrupts::{names, owned, serves};
 use crate::machine::Serves;
 
-/// The queues that the interrupts of a device serve.
+/// Returns the queues that the interrupts of a device serve.
 #[must_use]
 pub fn queues(interrupts: &str, device: &str) -> Vec<Serves> {
     let names = names(interrupts);

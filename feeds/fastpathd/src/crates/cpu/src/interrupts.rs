@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names in `/proc/interrupts`: the device that an interrupt belongs to and the queue that it
-//! serves, judged by the names that drivers give.
+//! Parses names in `/proc/interrupts`: the device of an interrupt, and the queue that it serves by
+//! the naming of drivers.
 
 use std::collections::BTreeMap;
 
 use crate::machine::Serves;
 
-/// Names by number. The kernel prints two spaces before the first name and `, ` before each
-/// further one of a shared interrupt; the text in front differs from architecture to
-/// architecture.
+/// Returns names by interrupt number. The kernel prints two spaces before the first name and `, `
+/// before each further name of a shared interrupt; the text in front depends on the architecture.
 pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
     let line = |line: &str| {
         let (number, rest) = line.split_once(':')?;
@@ -19,7 +18,8 @@ pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
     text.lines().filter_map(line).collect()
 }
 
-/// Whether the name begins with that of the owner: `eth0` owns `eth0` and `eth0-rx-1`, not `eth01`.
+/// Returns whether the interrupt `name` belongs to `owner`: `eth0` owns `eth0` and `eth0-rx-1`,
+/// not `eth01`.
 pub(crate) fn owned(name: &str, owner: &str) -> bool {
     let begins = |name: &str| {
         let rest = name.strip_prefix(owner);
@@ -28,8 +28,8 @@ pub(crate) fn owned(name: &str, owner: &str) -> bool {
     !owner.is_empty() && name.split(", ").any(begins)
 }
 
-/// The queues that the interrupts of one device serve, in their order. As soon as one name has a
-/// queue, those without are for something else.
+/// Returns the queues that the interrupts of one device serve, in their order. If any name has a
+/// queue, interrupts without one serve something else.
 pub(crate) fn serves(names: &[&str], hardware: &str) -> Vec<Serves> {
     let queues: Vec<Option<u32>> = names.iter().map(|name| queue(name, hardware)).collect();
     let otherwise =
@@ -37,14 +37,14 @@ pub(crate) fn serves(names: &[&str], hardware: &str) -> Vec<Serves> {
     queues.into_iter().map(|queue| queue.map_or(otherwise, Serves::Queue)).collect()
 }
 
-/// The queue in a name: `eth0-TxRx-3`, `eth0-rx-3`, `eth0:tx-3`, `virtio0-input.3`, `eth0-Tx-Rx-3`,
-/// `mlx5_comp3@pci:0000:03:00.0`, `eth0-fp-3`, `eth0-3`.
+/// Returns the queue in a name: `eth0-TxRx-3`, `eth0-rx-3`, `eth0:tx-3`, `virtio0-input.3`,
+/// `eth0-Tx-Rx-3`, `mlx5_comp3@pci:0000:03:00.0`, `eth0-fp-3`, `eth0-3`.
 fn queue(name: &str, hardware: &str) -> Option<u32> {
     const KINDS: [&str; 10] =
         ["rx", "tx", "txrx", "rxtx", "input", "output", "comp", "fp", "queue", "q"];
     let name = name.split_once('@').map_or(name, |(name, _)| name).to_ascii_lowercase();
-    // A PCI address ends in a number that is not a queue's. Intel's flow director calls its
-    // interrupt `fdir-TxRx-0`.
+    // A PCI address ends in a number that is not a queue. Intel's flow director calls its interrupt
+    // `fdir-TxRx-0`.
     let name = if hardware.is_empty() { name } else { name.replace(hardware, "") };
     if name.contains("fdir") {
         return None;

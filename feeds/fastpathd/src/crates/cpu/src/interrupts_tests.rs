@@ -2,7 +2,7 @@
 use super::*;
 
 #[test]
-fn names_stand_behind_the_last_two_spaces() {
+fn names_follow_the_last_two_spaces() {
     let text = "           CPU0       CPU1       \n  \
         0:         40          0   IO-APIC   2-edge      timer\n \
         11:          0          3   IO-APIC  11-fasteoi   uhci_hcd:usb1, eth2\n \
@@ -34,7 +34,7 @@ fn an_owner_is_a_whole_word() {
 }
 
 #[test]
-fn drivers_have_many_notations_of_queues() {
+fn parses_the_queue_in_the_names_of_many_drivers() {
     let pci = "0000:03:00.0";
     for (name, expected) in [
         ("eth0-TxRx-3", Some(3)),

@@ -2,12 +2,12 @@
 //! One plan for IRQs, RPS, XPS, NFQUEUE and Suricata's CPU sets.
 //!
 //! [`Machine::read`] returns the hardware and current values, [`Settings`] the configuration,
-//! [`plan()`] decides, [`differences`] and [`lines()`] list the values to write, [`Attempts`] the
-//! retries, [`Found`] records the values found before, and [`View`] is the page's view. Time is
-//! passed in, and nothing is written here.
+//! [`plan()`] decides, [`differences`] and [`lines()`] list the values to write, [`Attempts`]
+//! schedules retries, [`Found`] keeps earlier values, and [`View`] is the reply for the page. Time
+//! is a parameter, and nothing is written here.
 //!
-//! The roles are explained in the module `split`, the placement of interrupts and queues in
-//! `steer`, how `OpenWrt`'s packet steering is suspended in `steering`.
+//! Module `split` explains roles, `steer` the placement of interrupts and queues, `steering` the
+//! suspension of `OpenWrt`'s packet steering.
 
 mod force;
 mod found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The model of the machine: CPUs (capacity, core, NUMA node, isolated), lowest network devices
-//! with interrupts, NAPI threads, RPS and XPS maps, and the file that holds each of these settings.
+//! Model of the machine: CPUs, lowest network devices with interrupts, NAPI threads, RPS and XPS
+//! maps, and the file that holds each setting.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,129 +9,119 @@ use serde::Serialize;
 
 use crate::set::CpuSet;
 
-/// Capacity of a CPU for which the kernel reports none: all CPUs then count as equal.
+/// Capacity of CPUs without a value in the kernel, so that all count as equal.
 pub const FULL_CAPACITY: u32 = 1024;
 
-/// The machine at one moment. Plain values; [`Machine::read`] makes one from sysfs and procfs.
+/// The machine at one moment; [`Machine::read`] reads it from sysfs and procfs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Present CPUs in ascending order.
     pub cpus: Vec<Cpu>,
-    /// Undermost network devices in the order of their names.
+    /// Lowest network devices, sorted by name.
     pub devices: Vec<Device>,
 }
 
-/// One CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
-    /// The kernel's number.
+    /// Number in the kernel.
     pub cpu: u32,
-    /// It runs.
     pub online: bool,
-    /// Kept out of scheduling by `isolcpus=`: somebody reserved it for work of their own.
+    /// Excluded from scheduling by `isolcpus=`, because it is reserved for other work.
     pub isolated: bool,
-    /// Relative strength, the strongest about 1024 (`cpu_capacity`; big.LITTLE, hybrid x86).
+    /// Relative strength, about 1024 for the strongest (`cpu_capacity`; big.LITTLE, hybrid x86).
     pub capacity: u32,
-    /// Lowest number among its hyperthread siblings: the same for CPUs of one core.
+    /// Lowest CPU number among its hyperthread siblings, the same for all CPUs of a core.
     pub core: u32,
-    /// NUMA node; none where the kernel knows no nodes.
+    /// NUMA node; `None` if the kernel knows no nodes.
     pub node: Option<u32>,
 }
 
-/// A lowest network device, with its own queues and interrupts. The ports of a DSA
-/// switch have neither, their conduit has; so has a bond's member.
+/// A lowest network device, with its own queues and interrupts. A DSA switch's conduit is one, its
+/// ports are not; the members of a bond are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
-    /// Name of the network device.
     pub name: String,
-    /// The devices asked for whose packets it carries, itself perhaps, sorted.
+    /// Requested devices with packets that pass this one, possibly itself; sorted.
     pub carries: Vec<String>,
     /// Path of the hardware in sysfs; empty for a virtual device. Two network devices of one
     /// piece of hardware (two MACs of a `SoC`'s Ethernet block) share interrupts.
     pub hardware: String,
     /// NUMA node of the hardware.
     pub node: Option<u32>,
-    /// Its interrupts by number.
+    /// Sorted by number.
     pub irqs: Vec<Irq>,
-    /// Kernel threads that poll it (threaded NAPI), by the order of their NAPI ids.
+    /// Kernel threads that poll it (threaded NAPI), in the order of their NAPI ids.
     pub threads: Vec<Thread>,
-    /// `rps_cpus` of each receive queue; none where it cannot be read.
+    /// `rps_cpus` of each receive queue; `None` if it cannot be read.
     pub rx: Vec<Option<CpuSet>>,
-    /// `xps_cpus` of each transmit queue; none where the device has only one, which has no map.
+    /// `xps_cpus` of each transmit queue; `None` if the device has only one, which has no map.
     pub tx: Vec<Option<CpuSet>>,
 }
 
-/// An interrupt of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Irq {
-    /// The kernel's number: `/proc/irq/NUMBER`.
+    /// Number in `/proc/irq/NUMBER`.
     pub number: u32,
-    /// Its name by the driver, as in `/proc/interrupts`; several names with a comma.
+    /// Name given by the driver, as in `/proc/interrupts`; several names are separated by commas.
     pub name: String,
-    /// Its use, derived from the name.
+    /// Use of the interrupt, derived from the name.
     pub serves: Serves,
-    /// CPUs it may arrive on (`smp_affinity`).
+    /// CPUs on which it may arrive (`smp_affinity`).
     pub affinity: CpuSet,
 }
 
-/// The use of an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// Receive queue, transmit queue or both of this number.
+    /// Receive queue, transmit queue, or both, with this number.
     Queue(u32),
-    /// Not in the name: the only one on single-queue hardware.
+    /// The name has no queue, as on single-queue hardware.
     Unknown,
-    /// An interrupt besides the queues' own: link changes, errors, mailboxes.
+    /// Something other than a queue: link changes, errors, mailboxes.
     Other,
 }
 
 /// A kernel thread that polls a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
-    /// Its process id.
     pub pid: u32,
     /// `napi/DEVICE-ID`.
     pub name: String,
-    /// CPUs it may run on.
+    /// CPUs on which it may run.
     pub affinity: CpuSet,
 }
 
-/// One thing that can be set, with the set of CPUs as its value.
+/// A setting with a set of CPUs as its value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Knob {
-    /// Where an interrupt arrives.
+    /// CPUs on which an interrupt arrives.
     Irq {
-        /// Its number.
         irq: u32,
-        /// Its name: a number may belong to another device after a driver was loaded again.
+        /// The number may belong to another device after a driver was loaded again.
         name: String,
     },
-    /// Where the packets of a receive queue are handled; the empty set: where they arrive.
+    /// CPUs that handle the packets of a receive queue; if empty, the CPU where they arrive.
     Rps {
         /// Network device.
         device: String,
-        /// Receive queue.
         queue: u32,
     },
-    /// Which CPUs send through a transmit queue.
+    /// CPUs that send through a transmit queue.
     Xps {
         /// Network device.
         device: String,
-        /// Transmit queue.
         queue: u32,
     },
-    /// Where a polling thread runs.
+    /// CPUs on which a polling thread runs.
     Thread {
-        /// Process id.
         pid: u32,
-        /// Its name: a process id may be used again.
+        /// A process id may be reused.
         name: String,
     },
 }
 
 impl Knob {
-    /// The file that holds the value; of a thread, which has none, `/proc/PID/NAME`.
+    /// Returns the file of the value; for a thread, which has no file, `/proc/PID/NAME`.
     #[must_use]
     pub fn path(&self) -> String {
         match self {
@@ -148,7 +138,7 @@ impl Knob {
 }
 
 impl fmt::Display for Knob {
-    /// Text to begin a sentence with.
+    /// Formats the knob as the start of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Irq { irq, name } if name.is_empty() => write!(f, "interrupt {irq}"),
@@ -161,7 +151,6 @@ impl fmt::Display for Knob {
 }
 
 impl Irq {
-    /// The knob that moves it.
     #[must_use]
     pub fn knob(&self) -> Knob {
         Knob::Irq { irq: self.number, name: self.name.clone() }
@@ -169,7 +158,6 @@ impl Irq {
 }
 
 impl Thread {
-    /// The knob that moves it.
     #[must_use]
     pub fn knob(&self) -> Knob {
         Knob::Thread { pid: self.pid, name: self.name.clone() }
@@ -177,7 +165,7 @@ impl Thread {
 }
 
 impl Device {
-    /// All its settings, with their values.
+    /// Returns all settings of the device with their values.
     pub fn knobs(&self) -> impl Iterator<Item = (Knob, &CpuSet)> {
         let irqs = self.irqs.iter().map(|irq| (irq.knob(), &irq.affinity));
         let threads = self.threads.iter().map(|thread| (thread.knob(), &thread.affinity));
@@ -188,13 +176,13 @@ impl Device {
         irqs.chain(threads).chain(rps).chain(xps)
     }
 
-    /// The knob of a receive queue.
+    /// Returns the RPS knob of a receive queue.
     #[must_use]
     pub fn rps(&self, queue: u32) -> Knob {
         Knob::Rps { device: self.name.clone(), queue }
     }
 
-    /// The knob of a transmit queue.
+    /// Returns the XPS knob of a transmit queue.
     #[must_use]
     pub fn xps(&self, queue: u32) -> Knob {
         Knob::Xps { device: self.name.clone(), queue }
@@ -202,26 +190,24 @@ impl Device {
 }
 
 impl Machine {
-    /// CPUs that run.
     #[must_use]
     pub fn online(&self) -> CpuSet {
         self.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.cpu).collect()
     }
 
-    /// CPUs that run and that nobody isolated.
+    /// Returns the CPUs that are online and not isolated.
     #[must_use]
     pub fn usable(&self) -> CpuSet {
         let usable = self.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
         usable.map(|cpu| cpu.cpu).collect()
     }
 
-    /// The CPU of this number.
     #[must_use]
     pub fn cpu(&self, number: u32) -> Option<&Cpu> {
         self.cpus.iter().find(|cpu| cpu.cpu == number)
     }
 
-    /// All settings, with their values. A shared interrupt appears once.
+    /// Returns all settings with their values; a shared interrupt appears once.
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan as a whole: why nothing is pinned, the number of NFQUEUEs, Suricata's worker and
-//! management CPUs. Roles of CPUs are decided in `split.rs`, interrupts and queues in `steer.rs`.
+//! The whole CPU plan: roles of CPUs (`split.rs`), interrupts and queues (`steer.rs`), and
+//! Suricata's queues and CPU sets.
 
 use std::collections::BTreeMap;
 
@@ -22,52 +22,51 @@ config::coded! {
     }
 }
 
-/// The planned state: made by [`plan()`], applied by [`crate::lines()`] and, for Suricata's part,
-/// by its configuration.
+/// Planned state, made by [`plan()`] and applied by [`crate::lines()`] and, for Suricata's part, by
+/// its configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuPlan {
-    /// Switched on in the configuration.
+    /// Enabled in the configuration.
     pub enabled: bool,
-    /// Anything is pinned at all.
+    /// Something is pinned.
     pub active: bool,
-    /// The reason why nothing is pinned; empty while active.
+    /// Why nothing is pinned; empty while active.
     pub why: Cause,
-    /// How CPUs were shared out.
+    /// How the CPUs were divided.
     pub profile: Profile,
-    /// The CPUs of each task.
+    /// CPUs of each role.
     pub split: Split,
     /// Queues and threads of Suricata.
     pub suricata: Suricata,
-    /// CPUs of every interrupt, queue and polling thread; empty while not active.
+    /// CPUs of every interrupt, queue and polling thread; empty while inactive.
     pub wants: BTreeMap<Knob, CpuSet>,
 }
 
-/// The part of the plan that Suricata's configuration carries.
+/// Suricata's part of the plan.
 ///
-/// Queue *i* belongs to `workers[i]` because of how Suricata 8 hands out CPUs: with run mode
+/// Queue *i* belongs to `workers[i]` because of how Suricata 8 assigns CPUs: with run mode
 /// `workers` it starts the thread of each queue in the order of the queues and waits for it, and
-/// with `mode: exclusive` each thread takes the next higher CPU of `worker-cpu-set`. So the list
-/// is ascending; another order would not be obeyed. `threads:` of the set is not to be given.
+/// with `mode: exclusive` each thread takes the next higher CPU of `worker-cpu-set`. The list is
+/// therefore ascending, and `threads:` of the set must not be given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Suricata {
-    /// `threading.set-cpu-affinity`; if not, the sets below are not to be written.
+    /// `threading.set-cpu-affinity`; if false, the sets below must not be written.
     pub pinned: bool,
-    /// Number of NFQUEUEs, which is the number of workers; 0 while inspection is not wanted.
+    /// Number of NFQUEUEs and of workers; 0 while inspection is not wanted.
     pub queues: u16,
-    /// `worker-cpu-set`, mode exclusive: the CPU of the worker of each queue, in queue order. While
-    /// nothing is pinned only their number counts.
+    /// `worker-cpu-set`, mode exclusive: the CPU of each queue's worker, in queue order. While
+    /// nothing is pinned, only their number counts.
     pub workers: Vec<u32>,
     /// `management-cpu-set`, mode balanced: flow manager and recycler, counters, the command
-    /// socket. With run mode `workers` the sets for receive and verdict have no threads; they
-    /// get this set too, so that a thread of a later Suricata does not land on a
-    /// forwarding CPU.
+    /// socket. The sets for receive and verdict get these CPUs, too. They have no threads in run
+    /// mode `workers`, but a thread of a later Suricata must not run on a forwarding CPU.
     pub management: CpuSet,
 }
 
-/// The plan for a machine. With `inspection` not wanted (IPS off) all CPUs forward.
+/// Returns the plan for a machine. Without `inspection` (IPS off), all CPUs forward.
 ///
 /// # Errors
-/// The settings do not fit the machine: see [`Settings::check`].
+/// Fails if the settings do not fit the machine, see [`Settings::check`].
 pub fn plan(
     machine: &Machine,
     settings: &Settings,
@@ -77,7 +76,7 @@ pub fn plan(
     if !problems.is_empty() {
         return Err(problems);
     }
-    // Switched off, the plan still says how many queues there are.
+    // A disabled plan still has the number of queues.
     let defaults = Settings::default();
     let split = split(machine, if settings.enabled { settings } else { &defaults }, inspection);
     let active = settings.enabled && !split.shared;

@@ -14,36 +14,34 @@ use crate::interrupts::{self, owned};
 use crate::machine::{Cpu, Device, FULL_CAPACITY, Irq, Machine, Thread};
 use crate::set::CpuSet;
 
-/// The machine could not be read.
+/// Why the machine could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// A file that every kernel has cannot be read.
     #[error("read {path}")]
     Unreadable {
-        /// Which one.
+        /// Path that includes the root.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
-    /// A file holds something else than it should.
+    /// A file has invalid contents.
     #[error("read {path}: '{text}' {what}")]
     Malformed {
-        /// Which one.
+        /// Path that includes the root.
         path: PathBuf,
-        /// Its contents.
+        /// Contents of the file.
         text: String,
-        /// The defect.
         what: config::Fault,
     },
 }
 
 impl Machine {
-    /// Reads CPUs and those network devices that carry the packets of `devices`: themselves, or
-    /// the devices below them (`lower_*` links: a DSA port's conduit, a bond's members). Devices
-    /// that do not exist or vanish meanwhile are left out.
+    /// Reads CPUs, and the network devices that packets of `devices` pass: the devices themselves,
+    /// or the devices below them (`lower_*` links: a DSA port's conduit, a bond's members). Skips
+    /// devices that do not exist or vanish meanwhile.
     ///
     /// # Errors
-    /// The kernel's list of CPUs cannot be read.
+    /// Fails if the kernel's list of CPUs cannot be read.
     pub fn read(root: &Path, devices: &BTreeSet<String>) -> Result<Self, ReadError> {
         let root = Root(root);
         let cpus = root.cpus()?;
@@ -71,7 +69,7 @@ impl Root<'_> {
         fs::read_to_string(self.path(path)).map(|text| text.trim_end().to_owned())
     }
 
-    /// The value of a file, if it exists and is valid.
+    /// Returns the value of a file, if the file exists and is valid.
     fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path).ok()?.trim().parse().ok()
     }
@@ -80,7 +78,7 @@ impl Root<'_> {
         CpuSet::from_mask(&self.text(path).ok()?).ok()
     }
 
-    /// Names in a folder; none if it is not there.
+    /// Returns the names in a folder; empty if it does not exist.
     fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -97,7 +95,7 @@ impl Root<'_> {
         const CPUS: &str = "/sys/devices/system/cpu";
         let present = self.list(&format!("{CPUS}/present"))?;
         let online = self.list(&format!("{CPUS}/online"))?;
-        // Not there without CONFIG_CPU_ISOLATION.
+        // The file does not exist without CONFIG_CPU_ISOLATION.
         let isolated: CpuSet = self.value(&format!("{CPUS}/isolated")).unwrap_or_default();
         let nodes = self.nodes();
         let cpu = |cpu: u32| {
@@ -127,7 +125,7 @@ impl Root<'_> {
         self.names(NODES).into_iter().filter_map(node).collect()
     }
 
-    /// The devices at the bottom of this one, itself if nothing lies under it.
+    /// Returns the devices at the bottom of this one; itself if there are none.
     fn undermost(&self, device: &str) -> BTreeSet<String> {
         let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut open = vec![device.to_owned()];
@@ -176,7 +174,7 @@ impl Root<'_> {
         path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// The map of each queue. One file cannot be read where there is only one transmit queue.
+    /// Returns the map of each queue. The file of a single transmit queue cannot be read.
     fn queues(&self, folder: &str, kind: &str, file: &str) -> Vec<Option<CpuSet>> {
         let names = self.names(&format!("{folder}/queues"));
         let queues = names.iter().filter(|name| name.starts_with(kind)).count();
@@ -210,7 +208,7 @@ impl Root<'_> {
         mine.into_iter().zip(serves).filter_map(irq).collect()
     }
 
-    /// Threads `napi/DEVICE-ID`: device, id, thread; in the order of the ids.
+    /// Returns threads `napi/DEVICE-ID` as device, id and thread, sorted by id.
     fn threads(&self) -> Vec<(String, u64, Thread)> {
         let thread = |pid: String| {
             let pid: u32 = pid.parse().ok()?;
@@ -240,9 +238,9 @@ fn driver(hardware: Option<&Path>) -> String {
     link.as_deref().map(base_name).unwrap_or_default()
 }
 
-/// The device and its parent: a virtio device on its PCI function, a USB adapter on its host
-/// controller. Ends with the first PCI function: those above are bridges, which have
-/// interrupts for their own ends.
+/// Returns the device and its parents: a virtio device on its PCI function, a USB adapter on its
+/// host controller. Ends with the first PCI function, because bridges above it have interrupts for
+/// their own ends.
 fn chain(hardware: &Path) -> Vec<&Path> {
     let mut chain = Vec::new();
     for path in hardware.ancestors().take_while(|path| base_name(path) != "devices") {
@@ -256,12 +254,12 @@ fn chain(hardware: &Path) -> Vec<&Path> {
 }
 
 fn node(hardware: &Path) -> Option<u32> {
-    // -1 where it has none.
+    // -1 without a node, which does not parse.
     let read = |path: &Path| fs::read_to_string(path.join("numa_node")).ok()?.trim().parse().ok();
     chain(hardware).into_iter().find_map(read)
 }
 
-/// Interrupts that the bus assigned. Platform devices have none here.
+/// Returns the interrupts assigned by the bus. Platform devices have none here.
 fn bus_irqs(hardware: &Path) -> BTreeSet<u32> {
     for path in chain(hardware) {
         let msi = fs::read_dir(path.join("msi_irqs")).into_iter().flatten().flatten();

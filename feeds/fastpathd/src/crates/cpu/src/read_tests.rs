@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Trees of sysfs and procfs, a line a file: `PATH TEXT` or `PATH -> TARGET`; `PATH:` begins a
+//! Trees of sysfs and procfs, one file per line: `PATH TEXT` or `PATH -> TARGET`; `PATH:` starts a
 //! text of several lines that ends with a line of a dot.
 
 use std::os::unix::fs::symlink;
@@ -55,7 +55,7 @@ fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
 
-/// As QEMU's q35 with `virtio-net-pci`, two queue pairs, three virtual CPUs of which one is off.
+/// QEMU's q35 with `virtio-net-pci`: two queue pairs, three virtual CPUs, one of them offline.
 const VIRTIO: &str = "\
 /sys/devices/system/cpu/present 0-2
 /sys/devices/system/cpu/online 0,2
@@ -96,7 +96,7 @@ NMI:          0          0   Non-maskable interrupts
 ";
 
 #[test]
-fn a_virtio_port_has_its_interrupts_one_device_up() {
+fn a_virtio_port_has_the_interrupts_of_its_pci_function() {
     let machine = Tree::new(VIRTIO).read(&["lan1", "gone0"]);
     let cpus: Vec<_> = machine.cpus.iter().map(|cpu| (cpu.cpu, cpu.online, cpu.node)).collect();
     assert_eq!(cpus, [(0, true, Some(0)), (1, false, Some(0)), (2, true, Some(0))]);
@@ -117,8 +117,8 @@ fn a_virtio_port_has_its_interrupts_one_device_up() {
     assert_eq!(machine.knobs().get(&rps), Some(&set("0,2")));
 }
 
-/// As a MT7986 router: `lan1` and `lan2` are ports of a DSA switch behind `eth0`, `eth1` is the
-/// second MAC, both polled by kernel threads.
+/// A router with MT7986: `lan1` and `lan2` are ports of a DSA switch behind `eth0`, `eth1` is the
+/// second MAC, and kernel threads poll both.
 const FILOGIC: &str = "\
 /sys/devices/system/cpu/present 0-3
 /sys/devices/system/cpu/online 0-3
@@ -160,7 +160,7 @@ Cpus_allowed_list:\t0-3
 ";
 
 #[test]
-fn ports_of_a_switch_stand_on_their_conduit() {
+fn ports_of_a_switch_lead_to_their_conduit() {
     let machine = Tree::new(FILOGIC).read(&["eth1", "lan1", "lan2"]);
     let names: Vec<&str> = machine.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["eth0", "eth1"]);
@@ -177,8 +177,8 @@ fn ports_of_a_switch_stand_on_their_conduit() {
     assert_eq!(machine.knobs().len(), 3 + 2 + 2, "shared knobs count once");
 }
 
-/// An Intel card of four cores with siblings, two nodes; a USB adapter; a bridge above the card
-/// with an interrupt of its own.
+/// An Intel card, two cores with siblings on two nodes, a USB adapter, and a PCI bridge above the
+/// card with its own interrupt.
 const CARDS: &str = "\
 /sys/devices/system/cpu/present 0-3
 /sys/devices/system/cpu/online 0-3
@@ -224,7 +224,7 @@ const CARDS: &str = "\
 ";
 
 #[test]
-fn cards_adapters_and_bonds() {
+fn reads_cards_adapters_and_bonds() {
     let machine = Tree::new(CARDS).read(&["bond0", "dummy0", "enp1s1"]);
     let cpus: Vec<_> = machine.cpus.iter().map(|cpu| (cpu.core, cpu.node, cpu.capacity)).collect();
     let expected = [(0, Some(0), 1024), (1, Some(1), 446), (0, Some(0), 1024), (1, Some(1), 1024)];
@@ -233,7 +233,7 @@ fn cards_adapters_and_bonds() {
     assert!(dummy0.irqs.is_empty() && dummy0.hardware.is_empty());
     assert_eq!((enp1s0.node, &enp1s0.carries), (Some(1), &vec!["bond0".to_owned()]));
     assert!(enp1s1.irqs.is_empty(), "the bridge's interrupt is the bridge's");
-    // 42 has nobody who handles it.
+    // Interrupt 42 has no handler.
     let irqs: Vec<_> = enp1s0.irqs.iter().map(|irq| (irq.number, irq.serves)).collect();
     assert_eq!(irqs, [(40, Serves::Other), (41, Serves::Queue(0))]);
     let irqs: Vec<_> = eth9.irqs.iter().map(|irq| (irq.number, irq.name.as_str())).collect();
@@ -241,7 +241,7 @@ fn cards_adapters_and_bonds() {
 }
 
 #[test]
-fn without_a_list_of_cpus_there_is_no_machine() {
+fn reading_fails_without_a_list_of_cpus() {
     let tree = Tree::new("/sys/devices/system/cpu/online 0\n");
     let error = Machine::read(&tree.0, &BTreeSet::new()).unwrap_err().to_string();
     assert!(error.starts_with("read /") && error.ends_with("cpu/present"), "{error}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A difference from the plan as a reason with a code.
+//! Describes a difference from the plan as a reason with a code.
 
 use config::Cause;
 
@@ -8,7 +8,7 @@ use crate::machine::Knob;
 use crate::set::CpuSet;
 
 config::coded! {
-    /// How a value differs from the plan, and why. `said` is of the kernel.
+    /// How a value differs from the plan, and why. `said` is the kernel's message.
     pub enum DifferenceReason {
         Irq { irq: u32, name: String, have: String, wanted: String } = "irq",
             "interrupt {irq} ({name}) may arrive on CPU {have}, planned is CPU {wanted}";
@@ -31,7 +31,7 @@ config::coded! {
         Rejected { difference: String, said: String } = "rejected",
             "{difference}; rejected by the kernel: {said}";
         Ignored { difference: String } = "ignored", "{difference}; the kernel ignored the value";
-        // The usual reason of a refusal.
+        // Usual causes of a refusal.
         IrqFixed { refusal: String } = "irq-fixed",
             "{refusal}; some drivers and interrupt controllers keep an interrupt where it is, and \
              irqbalance moves it again";
@@ -43,7 +43,7 @@ config::coded! {
 }
 
 impl Difference {
-    /// In one sentence without its full stop.
+    /// Returns the difference as a sentence without full stop.
     #[must_use]
     pub fn reason(&self) -> DifferenceReason {
         let (have, wanted) = (listed(&self.have), listed(&self.wanted));
@@ -67,7 +67,7 @@ impl Difference {
         }
     }
 
-    /// The same, with the reason if the kernel refuses the planned value.
+    /// Returns the cause, with the reason if the kernel refused the planned value.
     #[must_use]
     pub fn cause(&self, refused: Option<&Refused>) -> Cause {
         let cause = self.reason().cause();
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queues_are_off_or_on() {
+    fn rps_and_xps_are_described_as_off_or_on() {
         let text = |knob: Knob, have: &str, wanted: &str| {
             let set = |text: &str| text.parse().expect("a set");
             Difference { knob, have: set(have), wanted: set(wanted) }.reason().to_string()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sets of CPUs in the kernel's two spellings: lists (`0-3,8`) and masks (`f,00000001`).
+//! Sets of CPUs in the kernel's two notations: lists (`0-3,8`) and masks (`f,00000001`).
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -8,74 +8,66 @@ use std::str::FromStr;
 use config::Fault;
 use serde::{Serialize, Serializer};
 
-/// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
+/// Largest CPU number accepted: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
 const LARGEST: u32 = 8191;
 
-/// A set of CPUs by their numbers. Displays as the kernel's list form; the empty set as nothing.
+/// A set of CPU numbers. Displays as the kernel's list form; the empty set as empty text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuSet(BTreeSet<u32>);
 
 impl CpuSet {
-    /// The empty set.
     #[must_use]
     pub const fn new() -> Self {
         Self(BTreeSet::new())
     }
 
-    /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many CPUs are in it.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether `cpu` is in it.
     #[must_use]
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// Puts `cpu` in.
     pub fn insert(&mut self, cpu: u32) {
         self.0.insert(cpu);
     }
 
-    /// In ascending order.
+    /// Returns the CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// The smallest number.
+    /// Returns the lowest CPU.
     #[must_use]
     pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
     }
 
-    /// In either of both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.0.union(&other.0).copied().collect()
     }
 
-    /// In both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.0.intersection(&other.0).copied().collect()
     }
 
-    /// In this one and not in the other.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.0.difference(&other.0).copied().collect()
     }
 
-    /// The mask as the kernel prints it: hexadecimal, a comma before every 32 bits, no zeros in
-    /// front. The empty set is `0`.
+    /// Returns the mask as the kernel prints it: hexadecimal, a comma before every 32 bits, no
+    /// leading zeros; `0` for the empty set.
     #[must_use]
     pub fn mask(&self) -> String {
         let Some(&largest) = self.0.last() else { return "0".to_owned() };
@@ -91,17 +83,17 @@ impl CpuSet {
         text
     }
 
-    /// Reads a mask as the kernel prints it, zeros in front or not.
+    /// Parses a mask as the kernel prints it, with or without leading zeros.
     ///
     /// # Errors
-    /// It is invalid; the text follows the value.
+    /// Returns the defect as text that follows the value.
     pub fn from_mask(text: &str) -> Result<Self, String> {
         let wrong = || "is not a CPU mask such as f or 1,00000000".to_owned();
         let text = text.trim();
         let groups = text.split(',').count();
         let mut set = Self::new();
         for (index, group) in text.rsplit(',').enumerate() {
-            // Only the leftmost group may be short; a single one may be long (`ffffffffff`).
+            // Only the leftmost group may be short; a single group may be long (`ffffffffff`).
             let width_fits = groups == 1 || group.len() == 8 || index + 1 == groups;
             if group.is_empty() || !width_fits || (groups > 1 && group.len() > 8) {
                 return Err(wrong());
@@ -146,7 +138,7 @@ impl fmt::Display for CpuSet {
 impl FromStr for CpuSet {
     type Err = Fault;
 
-    /// The kernel's list form, without its strides (`0-15:2/4`). Nothing is the empty set.
+    /// Parses the kernel's list form, without strides (`0-15:2/4`). Empty text is the empty set.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         let mut set = Self::new();

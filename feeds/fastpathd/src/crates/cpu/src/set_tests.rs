@@ -8,7 +8,7 @@ fn set(text: &str) -> CpuSet {
 }
 
 #[test]
-fn lists_as_the_kernel_writes_them() {
+fn parses_and_prints_lists_like_the_kernel() {
     for text in ["", "0", "0-3", "0,2,4", "0-1,8-9,127", "64-127"] {
         assert_eq!(set(text).to_string(), text);
     }
@@ -16,7 +16,7 @@ fn lists_as_the_kernel_writes_them() {
 }
 
 #[test]
-fn masks_as_the_kernel_writes_them() {
+fn parses_and_prints_masks_like_the_kernel() {
     for (list, mask) in [
         ("", "0"),
         ("0", "1"),
@@ -35,7 +35,7 @@ fn masks_as_the_kernel_writes_them() {
 }
 
 #[test]
-fn what_is_no_set_is_refused() {
+fn rejects_text_that_is_not_a_set() {
     for text in ["x", "-1", "1-", "3-1", "1,,2", "0x3", "+1", "99999", "1 2", "0-7:1/2"] {
         assert!(text.parse::<CpuSet>().is_err(), "{text}");
     }
@@ -46,14 +46,14 @@ fn what_is_no_set_is_refused() {
 
 proptest! {
     #[test]
-    fn both_spellings_are_read_back(cpus in prop::collection::btree_set(0_u32..300, 0..40)) {
+    fn lists_and_masks_are_parsed_back(cpus in prop::collection::btree_set(0_u32..300, 0..40)) {
         let set: CpuSet = cpus.into_iter().collect();
         prop_assert_eq!(CpuSet::from_mask(&set.mask()), Ok(set.clone()));
         prop_assert_eq!(set.to_string().parse(), Ok(set));
     }
 
     #[test]
-    fn any_text_is_taken(text: String) {
+    fn accepts_any_text(text: String) {
         let _ = text.parse::<CpuSet>();
         let _ = CpuSet::from_mask(&text);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Section `cpu` of `/etc/config/fastpath`: options, defaults, profiles, and whether its lists fit
-//! the machine: CPUs that exist and are online, and enough of them for each role.
+//! the machine.
 
 use config::{Fault, Package, Problem, Section, switch};
 use serde::Serialize;
@@ -9,32 +9,32 @@ use crate::machine::Machine;
 use crate::set::CpuSet;
 
 config::named! {
-    /// How the CPUs are shared out while inspection is wanted and no lists are given.
+    /// How CPUs are divided while inspection is wanted and no lists are given.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Profile from text {
-        /// Half and half; of unequal CPUs the strong ones inspect.
+        /// Half of the cores each; of unequal cores, the strong ones inspect.
         #[default]
         Auto = "auto",
-        /// Three quarters forward.
+        /// Three quarters of the cores forward.
         Forward = "forward",
-        /// Three quarters inspect.
+        /// Three quarters of the cores inspect.
         Inspect = "inspect",
     }
 }
 
-/// Section `cpu`, checked as far as it can be without the machine.
+/// Section `cpu`, checked as far as possible without the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Off: nothing of the machine is changed, and Suricata's threads run where they like.
+    /// If false, nothing on the machine is changed, and Suricata's threads are not pinned.
     pub enabled: bool,
-    /// CPUs that forward; none: planned.
+    /// CPUs that forward; `None` if planned.
     pub forwarding: Option<CpuSet>,
-    /// CPUs that inspect; none: planned.
+    /// CPUs that inspect; `None` if planned.
     pub inspection: Option<CpuSet>,
-    /// CPUs for Suricata's management threads; none: planned.
+    /// CPUs for Suricata's management threads; `None` if planned.
     pub control: Option<CpuSet>,
-    /// How the rest is shared out.
+    /// How the remaining CPUs are divided.
     pub profile: Profile,
     /// Name of the section, for problems found later.
     pub section: String,
@@ -54,7 +54,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes section `cpu` out of the package, which notes its problems.
+    /// Reads section `cpu` of the package, which records its problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -82,9 +82,9 @@ impl Settings {
         }
     }
 
-    /// Settings that this machine cannot fulfil. None while the plan is switched off.
+    /// Returns settings that this machine cannot fulfil; empty while the plan is disabled.
     ///
-    /// With `inspection` not wanted, the lists `inspection` and `control` only have to exist.
+    /// Without `inspection`, the CPUs of the lists only have to exist and be online.
     #[must_use]
     pub fn check(&self, machine: &Machine, inspection: bool) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -102,7 +102,7 @@ impl Settings {
                 problems.push(self.problem(option, list, fault));
             }
         }
-        // A single CPU does everything, whatever the lists say.
+        // A single CPU does everything, regardless of the lists.
         if problems.is_empty() && inspection && self.pool(machine).len() > 1 {
             problems.extend(self.none_left(machine));
             problems.extend(self.control_forwards());
@@ -111,8 +111,8 @@ impl Settings {
         problems
     }
 
-    /// CPUs that may be used at all: isolated ones only if they are named. Where nothing else is
-    /// left, the running ones.
+    /// Returns the CPUs that may be used; isolated ones only if they are named. If there are no
+    /// others, returns the CPUs that are online.
     pub(crate) fn pool(&self, machine: &Machine) -> CpuSet {
         let lists = [&self.forwarding, &self.inspection, &self.control];
         let named = lists.into_iter().flatten();
@@ -130,8 +130,8 @@ impl Settings {
         }
     }
 
-    /// A list that leaves no CPU for the other roles. Inspection may share with control,
-    /// forwarding with neither.
+    /// Reports a list that leaves no CPU for the other roles. Inspection may share CPUs with
+    /// control, forwarding with neither.
     fn none_left(&self, machine: &Machine) -> Option<Problem> {
         let usable = machine.usable();
         let (option, list, left, fault) = match (&self.forwarding, &self.inspection, &self.control)
@@ -159,8 +159,8 @@ impl Settings {
         (!both.is_empty()).then(|| self.problem("control", control, fault))
     }
 
-    /// Suricata looks for its CPUs among 0 to (number of running ones - 1); a thread whose set
-    /// lies beyond lands anywhere. That happens only where CPUs in between are switched off.
+    /// Reports CPUs that Suricata cannot pin. It searches CPUs 0 to (number online - 1), and a
+    /// thread with a higher CPU runs anywhere. That happens only if a CPU in between is offline.
     fn beyond_suricata(&self, machine: &Machine) -> Option<Problem> {
         let list = self.inspection.as_ref()?;
         let beyond: CpuSet =

@@ -30,7 +30,7 @@ fn refused(options: &str, machine: &Machine, inspection: bool) -> Vec<String> {
 }
 
 #[test]
-fn everything_can_be_said() {
+fn reads_all_options() {
     let (settings, warnings) = read(
         "\toption enabled '0'\n\toption forwarding '0-1'\n\toption inspection '3,2'\n\
          \toption control '0'\n\toption profile 'inspect'\n",
@@ -44,14 +44,14 @@ fn everything_can_be_said() {
 }
 
 #[test]
-fn nothing_has_to_be_said() {
+fn every_option_has_a_default() {
     assert_eq!(read("\toption forwarding ''\n").unwrap().0, Settings::default());
     let mut package = Package::new(&serde_json::json!({})).map(|mut p| Settings::read(&mut p));
     assert_eq!(package.as_mut().ok(), Some(&mut Settings::default()));
 }
 
 #[test]
-fn what_is_wrong_is_said_with_section_option_and_value() {
+fn problems_name_section_option_and_value() {
     for (options, problem) in [
         (
             "\toption profile 'fast'\n",
@@ -80,7 +80,7 @@ fn what_is_wrong_is_said_with_section_option_and_value() {
 }
 
 #[test]
-fn what_does_not_fit_the_machine_is_refused() {
+fn rejects_lists_that_do_not_fit_the_machine() {
     for (options, what) in [
         ("\toption forwarding '0,9'\n", "has CPUs that do not exist: 9; there are 0-3"),
         ("\toption inspection '2-9'\n", "has CPUs that do not exist: 4-9; there are 0-3"),
@@ -101,7 +101,7 @@ fn what_does_not_fit_the_machine_is_refused() {
 }
 
 #[test]
-fn offline_cpus_are_refused_and_those_suricata_cannot_reach() {
+fn rejects_offline_cpus_and_cpus_that_suricata_cannot_pin() {
     let mut machine = machine(4);
     machine.cpus[1].online = false;
     let offline = refused("\toption forwarding '0-1'\n", &machine, true);
@@ -111,7 +111,7 @@ fn offline_cpus_are_refused_and_those_suricata_cannot_reach() {
 }
 
 #[test]
-fn what_does_not_matter_is_not_refused() {
+fn accepts_lists_that_have_no_effect() {
     let four = machine(4);
     for options in
         ["\toption forwarding '0-3'\n", "\toption control '0-3'\n", "\toption inspection '0-3'\n"]

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which CPU forwards, inspects or is set aside for control: shares of each profile, weak and
-//! strong cores, hyperthreads, NUMA nodes, isolated CPUs.
+//! Assigns CPUs to forwarding, inspection and control.
 //!
 //! * One CPU does everything; nothing is pinned.
-//! * **Forwarding and inspection never share a CPU** while there are two. A packet that waits for
-//!   a softirq behind a pattern matcher waits for milliseconds; a worker that is interrupted for
-//!   every packet of the line loses its caches. Hyperthread siblings share a core's caches and
-//!   units, so a core is given away whole, except that a machine of one core is split.
-//! * How many: `auto` half of the cores to each, the odd one to inspection, which costs several
-//!   times more a packet; `forward` three quarters to forwarding, `inspect` three quarters to
-//!   inspection. Each side gets one at least.
-//! * **big.LITTLE: the strong cores inspect.** An established flow costs some 1,400 instructions a
-//!   packet in the flowtable, much of it waiting for memory; inspection decodes, reassembles and
-//!   matches patterns, which is the strength of a big core, and one connection cannot be
-//!   inspected by two workers. `auto` therefore cuts between the weak and the strong cores, as long
-//!   as each side gets a quarter of them. Weak is below three quarters of the strongest: an A55
-//!   next to an A76 (RK3588) and an A53 next to an A72 (RK3399) have half and less, while cores of
-//!   one kind differ by a few percent.
-//! * **The low numbers forward**: interrupts that cannot be moved arrive on CPU 0.
-//! * NUMA: each node that has a network device is shared out by itself, so that a packet can be
-//!   forwarded where its device writes it; nodes without one inspect. Where no device reports its
-//!   node, or a node with a device has one core only, all cores are shared out as one.
-//! * From six cores on one is set aside for control: Suricata's flow manager and its like, which
-//!   would stop a worker for milliseconds again and again. It is the last of the weak ones, if
-//!   possible on a node without network device. Below, management threads float over the
-//!   inspection CPUs.
-//! * Isolated CPUs were set aside by the owner for something else: never used unless named.
+//! * **Forwarding and inspection never share a CPU** if there are two. A packet that waits for a
+//!   softirq behind a pattern matcher waits for milliseconds, and a worker that every packet
+//!   interrupts loses its caches. Hyperthread siblings share a core's caches and units, so they
+//!   have the same role, except on a machine with a single core.
+//! * Shares: `auto` gives half of the cores to each side, the odd one to inspection, which costs
+//!   several times more per packet; `forward` gives three quarters to forwarding, `inspect` three
+//!   quarters to inspection. Each side gets at least one.
+//! * **big.LITTLE: the strong cores inspect.** An established flow costs some 1,400 instructions
+//!   per packet in the flowtable, much of it waiting for memory. Inspection decodes, reassembles
+//!   and matches patterns, which suits a big core, and two workers cannot inspect one connection.
+//!   `auto` therefore divides between weak and strong cores, but gives each side at least a
+//!   quarter. Weak is below three quarters of the strongest: an A55 next to an A76 (RK3588) and an
+//!   A53 next to an A72 (RK3399) have half or less, while cores of one kind differ by a few
+//!   percent.
+//! * **Low CPU numbers forward**, because interrupts that cannot be moved arrive on CPU 0.
+//! * NUMA: each node with a network device is divided separately, so that packets can be forwarded
+//!   where their device writes them; nodes without a device inspect. All cores are divided together
+//!   if no device reports a node, or if a node with a device has a single core.
+//! * From six cores on, one is reserved for control: Suricata's flow manager and similar threads
+//!   would stop a worker for milliseconds again and again. It is the last weak core, if possible on
+//!   a node without a network device. With fewer cores, management threads share the inspection
+//!   CPUs.
+//! * Isolated CPUs are reserved for other work and never used unless named.
 //! * Without inspection all usable CPUs forward.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,33 +33,32 @@ use crate::machine::{Cpu, Machine};
 use crate::set::CpuSet;
 use crate::settings::{Profile, Settings};
 
-/// From so many cores on one is set aside for control.
+/// Number of cores from which on one is reserved for control.
 const CORES_WITH_CONTROL: usize = 6;
 
-/// The CPUs of each task. The three sets do not overlap unless [`Split::shared`].
+/// CPUs of each role. The three sets do not overlap unless [`Split::shared`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// CPUs that forward.
     pub forwarding: CpuSet,
-    /// CPUs that inspect; empty while inspection is not wanted.
+    /// Empty while inspection is not wanted.
     pub inspection: CpuSet,
-    /// CPUs set aside for control; empty: management shares with inspection.
+    /// Empty if management shares the inspection CPUs.
     pub control: CpuSet,
-    /// There is one CPU to use, and it does everything.
+    /// Only one CPU is usable, and it does everything.
     pub shared: bool,
 }
 
-/// A core, or a CPU where there is one core only.
+/// A core, or a CPU on a machine with a single core.
 #[derive(Debug, Clone)]
 struct Unit {
     cpus: CpuSet,
     weak: bool,
     node: Option<u32>,
-    /// Suricata cannot pin threads to it; see [`Settings::check`].
+    /// Suricata cannot pin threads to it, see [`Settings::check`].
     beyond: bool,
 }
 
-/// Shares out the CPUs. The settings must have passed [`Settings::check`].
+/// Assigns the CPUs. The settings must have passed [`Settings::check`].
 #[must_use]
 pub(crate) fn split(machine: &Machine, settings: &Settings, inspection: bool) -> Split {
     let pool = settings.pool(machine);
@@ -103,14 +101,14 @@ fn at_least_one(wanted: CpuSet, otherwise: &CpuSet) -> CpuSet {
     if wanted.is_empty() { otherwise.clone() } else { wanted }
 }
 
-/// Inspection gets the rest, or shares with control if there is no rest.
+/// Assigns the rest to inspection, or the CPUs of control if there is no rest.
 fn inspect_with(forwarding: CpuSet, rest: CpuSet, control: &CpuSet) -> Split {
     let inspection = if rest.is_empty() { control.difference(&forwarding) } else { rest };
     let control = control.difference(&inspection);
     Split { forwarding, inspection, control, shared: false }
 }
 
-/// Nothing is named but perhaps control; at least two CPUs are in `rest`.
+/// Plans without lists, except perhaps for control; `rest` has at least two CPUs.
 fn planned(machine: &Machine, profile: Profile, rest: &CpuSet, control: CpuSet) -> Split {
     let mut units = units(machine, rest);
     let ported = ported_nodes(machine, &units);
@@ -133,7 +131,7 @@ fn planned(machine: &Machine, profile: Profile, rest: &CpuSet, control: CpuSet) 
     split
 }
 
-/// The cores within `cpus` by their lowest CPU; of a single core its CPUs.
+/// Returns the cores within `cpus`, by their lowest CPU; a single core is split into its CPUs.
 fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
     let members: Vec<&Cpu> = machine.cpus.iter().filter(|cpu| cpus.contains(cpu.cpu)).collect();
     let one_core = members.iter().map(|cpu| cpu.core).collect::<BTreeSet<_>>().len() == 1;
@@ -155,14 +153,14 @@ fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
     units.into_values().collect()
 }
 
-/// Nodes with both a network device and a core to spare for it.
+/// Returns the nodes that have both a network device and a core.
 fn ported_nodes(machine: &Machine, units: &[Unit]) -> BTreeSet<u32> {
     let with_core: BTreeSet<u32> = units.iter().filter_map(|unit| unit.node).collect();
     let with_device = machine.devices.iter().filter_map(|device| device.node);
     with_device.filter(|node| with_core.contains(node)).collect()
 }
 
-/// Groups to be shared out each, and cores that inspect all.
+/// Returns groups that are divided separately, and cores that all inspect.
 fn by_node(units: Vec<Unit>, ported: &BTreeSet<u32>) -> (Vec<Vec<Unit>>, Vec<Unit>) {
     let of = |node: u32| {
         units.iter().filter(|unit| unit.node == Some(node)).cloned().collect::<Vec<_>>()
@@ -176,7 +174,7 @@ fn by_node(units: Vec<Unit>, ported: &BTreeSet<u32>) -> (Vec<Vec<Unit>>, Vec<Uni
     (groups, others)
 }
 
-/// Shares out a group of at least two.
+/// Divides a group of at least two.
 fn share(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
     let all = group.len();
     let quarter = ((all + 2) / 4).max(1);
@@ -187,7 +185,7 @@ fn share(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
         Profile::Auto if strong < all => strong.clamp(quarter, all - quarter),
         Profile::Auto => all.div_ceil(2),
     };
-    // A stable sort: within its kind the low numbers come first.
+    // The stable sort keeps low numbers first within each kind.
     group.sort_by_key(|unit| (!unit.beyond, !unit.weak));
     for (index, unit) in group.into_iter().enumerate() {
         let side =

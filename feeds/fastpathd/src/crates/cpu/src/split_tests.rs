@@ -9,14 +9,14 @@ fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
 
-/// Receive queues, transmit queues, node.
+/// Generates receive queues, transmit queues and node of a port.
 fn ports() -> impl Strategy<Value = (usize, usize, Option<u32>)> {
     (0_usize..20, 0_usize..20, prop::option::of(0_u32..5))
 }
 
 prop_compose! {
-    /// Any machine: cores of one or two threads, one to four nodes, weak and strong cores, some
-    /// CPUs offline or isolated, ports with any number of queues on any node.
+    /// Generates any machine: cores of one or two threads, one to four nodes, weak and strong
+    /// cores, some CPUs offline or isolated, ports with any number of queues on any node.
     fn machines()(
         cores in 1_u32..80,
         threads in 1_u32..3,
@@ -58,7 +58,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
 
 proptest! {
     #[test]
-    fn nobody_does_two_things(machine in machines(), profile in profiles()) {
+    fn no_cpu_has_two_roles(machine in machines(), profile in profiles()) {
         let settings = Settings { profile, ..Settings::default() };
         let Split { forwarding, inspection, control, shared } = split(&machine, &settings, true);
         prop_assert!(!forwarding.is_empty() && !inspection.is_empty());
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn siblings_stay_together(machine in machines(), profile in profiles()) {
+    fn siblings_have_the_same_role(machine in machines(), profile in profiles()) {
         let settings = Settings { profile, ..Settings::default() };
         let split = split(&machine, &settings, true);
         let usable = machine.usable();
@@ -102,7 +102,7 @@ proptest! {
                 _ => prop_assert!(wanted.difference(&plan.split.forwarding).is_empty(), "{}", knob),
             }
         }
-        // Each CPU sends through some queue of each port that has a choice.
+        // Each CPU sends through a queue of each port that has several.
         for device in machine.devices.iter().filter(|device| device.tx.len() > 1 && plan.active) {
             let maps = (0..).take(device.tx.len()).map(|queue| &plan.wants[&device.xps(queue)]);
             let all = maps.fold(CpuSet::new(), |all, map| all.union(map));
@@ -122,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn two_nodes_of_one_core_each_are_shared_out_as_one() {
+fn nodes_of_one_core_each_are_divided_together() {
     let cpu = |cpu: u32| Cpu {
         cpu,
         online: true,

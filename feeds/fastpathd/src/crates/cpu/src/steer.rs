@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which CPU gets which interrupt or NAPI thread, and which CPUs get a queue's packets (RPS, XPS),
-//! among the forwarding CPUs that `split.rs` chose.
+//! Assigns interrupts, NAPI threads and queues (RPS, XPS) to the forwarding CPUs that `split.rs`
+//! chose.
 //!
-//! The forwarding CPUs stand in a row: one CPU of each core first, strong cores first, siblings
-//! last; for a device with a NUMA node those of its node, if there are any. Queue *q* of a device
-//! is the row's CPU (start + *q*) modulo its length. The next device on other hardware starts
-//! where this one ended, so that the two ports of a small router get a CPU each.
+//! The forwarding CPUs form a row: one CPU of each core first, strong cores first, siblings last. A
+//! device with a NUMA node uses only the CPUs of its node, if there are any. Queue *q* of a device
+//! belongs to the row's CPU (start + *q*) modulo its length. The next device on other hardware
+//! starts where this one ended, so that two ports of a small router get a CPU each.
 //!
-//! * **Interrupts** go to their queue's CPU, receive and transmit alike: memory freed after
-//!   transmission was touched on that CPU before. Where names have no queue (`15100000.ethernet`
-//!   three times) and there is one receive queue, all go to one CPU, otherwise they are dealt
-//!   out in order. Link and error interrupts besides named ones stay where they are.
-//! * **RPS** stays off (empty mask) where the hardware has a queue for each CPU of the row: a
+//! * **Interrupts** go to their queue's CPU, receive and transmit alike, because memory freed after
+//!   transmission was touched on that CPU before. If names have no queue (`15100000.ethernet` three
+//!   times), all go to one CPU with a single receive queue, and otherwise are dealt out in order.
+//!   Link and error interrupts stay where they are.
+//! * **RPS** is off (empty mask) if the hardware has a queue for each CPU of the row, because a
 //!   second hop would only cost an interrupt between CPUs. With fewer queues, queue *q* gets every
-//!   CPU of the row that is *q* modulo the number of queues, but the one its interrupt
-//!   arrives on, which is busy with the driver and GRO. With one queue that is the whole row but
-//!   one. On a row of one CPU it is off. The flowtable's hook runs behind RPS, so that offloaded
-//!   flows are spread, too. Of a device without an interrupt that we know of, every packet is sent
-//!   to the row: it may arrive on an inspection CPU.
+//!   CPU of the row that is *q* modulo the number of queues, except the CPU of its interrupt, which
+//!   is busy with the driver and GRO. On a row of one CPU it is off. The flowtable's hook runs
+//!   after RPS, so offloaded flows are spread, too. Without a known interrupt, a device's packets
+//!   are sent to the whole row, because they may arrive on an inspection CPU.
 //! * **XPS**: the row's CPUs send through the queues in order, so that a CPU gets the interrupt of
-//!   the queue it fills; then all other CPUs are dealt out likewise, because Suricata's verdict
-//!   continues in the worker's own thread: a packet inspected there is sent from there. With a
-//!   queue for each CPU nobody waits for another's lock; queues beyond that belong to their
-//!   interrupt's CPU.
-//! * **Threaded NAPI** (`OpenWrt` switches it on for `mtk_soc_eth`): the interrupt only wakes
-//!   a kernel thread, which goes where the interrupt would have gone.
+//!   the queue it fills. All other CPUs follow likewise, because Suricata's verdict continues in
+//!   the worker's thread, which then sends the packet. With a queue for each CPU, none waits for
+//!   another's lock; queues beyond that belong to their interrupt's CPU.
+//! * **Threaded NAPI** (`OpenWrt` enables it for `mtk_soc_eth`): the interrupt only wakes a kernel
+//!   thread, which gets the interrupt's CPU.
 //!
-//! `rps_flow_cnt` (RFS) is left alone: it brings packets to the CPU of a local socket's reader,
-//! and a forwarded packet has none.
+//! `rps_flow_cnt` (RFS) is left alone: it steers packets to the CPU of a local socket's reader, and
+//! a forwarded packet has none.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -35,7 +33,7 @@ use std::collections::BTreeMap;
 use crate::machine::{Device, Knob, Machine, Serves};
 use crate::set::CpuSet;
 
-/// The value of every knob, for these forwarding CPUs.
+/// Returns the value of every knob for these forwarding CPUs.
 #[must_use]
 pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, CpuSet> {
     let mut wants = BTreeMap::new();
@@ -59,7 +57,7 @@ pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, Cp
     wants
 }
 
-/// Forwarding CPUs for a device on `node`, in the order in which they get queues.
+/// Returns the forwarding CPUs for a device on `node`, in the order in which they get queues.
 fn row(machine: &Machine, forwarding: &CpuSet, node: Option<u32>) -> Vec<u32> {
     let all: Vec<_> = machine.cpus.iter().filter(|cpu| forwarding.contains(cpu.cpu)).collect();
     let near: Vec<_> =
@@ -89,7 +87,7 @@ impl Steered<'_> {
                 }
                 Serves::Other => continue,
             };
-            // Shared with a device that was here before: it stays there.
+            // An interrupt shared with an earlier device keeps its CPU.
             wants.entry(irq.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
         }
         for (index, thread) in device.threads.iter().enumerate() {
@@ -109,12 +107,12 @@ impl Steered<'_> {
         }
     }
 
-    /// The CPU of a queue.
+    /// Returns the CPU of a queue.
     fn cpu(&self, queue: usize) -> u32 {
         self.row[(self.start + queue) % self.row.len()]
     }
 
-    /// The CPU of an interrupt or thread of which only its place in the order is known.
+    /// Returns the CPU of an interrupt or thread by its place in the order.
     fn dealt(&self, index: usize) -> u32 {
         self.cpu(index % self.device.rx.len().max(1))
     }

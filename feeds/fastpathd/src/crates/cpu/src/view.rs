@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The reply of the ubus method `cpu`, whose shape is `schema/cpu.json`, and the role that each CPU
-//! is shown with.
+//! Reply of the ubus method `cpu` (`schema/cpu.json`), with the role of each CPU.
 
 use config::Cause;
 use serde::Serialize;
@@ -12,19 +11,19 @@ use crate::set::CpuSet;
 use crate::settings::Profile;
 use crate::steering::{Hook, Steering};
 
-/// The task of a CPU.
+/// Role of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuRole {
-    /// Interrupts and softirq of the network devices.
+    /// Interrupts and softirqs of the network devices.
     Forwarding,
     /// One of Suricata's workers.
     Inspection,
     /// Suricata's management threads.
     Control,
-    /// Everything: there is only one CPU, or the plan is switched off.
+    /// Everything: there is only one CPU, or the plan is disabled.
     Shared,
-    /// Not ours: offline, isolated, or in no list.
+    /// Not used by the plan: offline, isolated, or in no list.
     Unused,
 }
 
@@ -128,8 +127,7 @@ struct DifferenceView {
 }
 
 impl View {
-    /// Puts it together. `machine` as read last, `refused` from
-    /// [`crate::Attempts`].
+    /// Builds the reply. `machine` is the last reading, `refused` is from [`crate::Attempts`].
     #[must_use]
     pub fn new(
         plan: &CpuPlan,
@@ -171,7 +169,7 @@ impl View {
     }
 }
 
-/// The role of a CPU in the plan.
+/// Returns the role of a CPU in the plan.
 #[must_use]
 pub fn role(plan: &CpuPlan, cpu: &Cpu) -> CpuRole {
     let split = &plan.split;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machine and configuration in, plan out: `tests/golden/*.txt`.
+//! Compares plans with `tests/golden/*.txt`.
 //!
 //! Each file has a purpose, `-- machine --` in the notation of `common`, `-- uci --` with a
 //! configuration, `-- inspection --` with `wanted` or `not wanted`, and `-- plan --` with the whole
-//! plan: sets as lists, and as the masks that are written. `GOLDEN_UPDATE=1` renews the plans;
-//! read the difference before you commit it.
+//! plan: sets as lists, and as written masks. `GOLDEN_UPDATE=1` renews the plans; review the
+//! difference before committing it.
 
 use crate::common;
 use std::fmt::Write as _;
@@ -67,7 +67,7 @@ fn planned(golden: &Golden) -> String {
     text(&plan)
 }
 
-/// The whole plan, a line for each fact.
+/// Formats the whole plan, one line per fact.
 fn text(plan: &CpuPlan) -> String {
     let mut text = String::new();
     let mut line = |words: String| writeln!(text, "{}", words.trim_end()).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applying and restoring, with a machine that follows the lines.
+//! Tests applying and restoring, on a machine that obeys the lines.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use cpu::{
 const PORTS: &str = "cpus 0-3\ndevice eth0 rx=2 tx=2 irqs=txrx\n\
     device eth1 rx=1 tx=1 irqs=one threads=1";
 
-/// Writes as the script and the kernel do: a line is a path and a mask.
+/// Writes like the script and the kernel: a line is a path and a mask.
 fn write(machine: &mut Machine, lines: &str) {
     for line in lines.lines() {
         let (path, mask) = line.split_once(' ').expect(line);
@@ -46,7 +46,7 @@ fn planned(machine: &Machine, enabled: bool, inspection: bool) -> CpuPlan {
     plan(machine, &Settings { enabled, ..Settings::default() }, inspection).unwrap()
 }
 
-/// As somebody else left it.
+/// Returns a machine that another program has steered.
 fn steered() -> Machine {
     let mut machine = machine(PORTS);
     for device in &mut machine.devices {
@@ -56,7 +56,7 @@ fn steered() -> Machine {
 }
 
 #[test]
-fn what_is_written_is_in_force_and_what_was_found_comes_back() {
+fn written_values_are_in_force_and_found_values_are_restored() {
     let before = steered();
     let mut now = before.clone();
     let wanted = planned(&now, true, true);
@@ -66,7 +66,7 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
     write(&mut now, &changes);
     assert_eq!(differences(&wanted, &now), []);
     assert_ne!(now, before);
-    // The daemon starts again, and the file has the values found first.
+    // After a restart of the daemon, the file has the values found first.
     let written = serde_json::to_vec(&found).unwrap();
     let mut found = Found::read(&written).unwrap();
     assert!(!found.remember(&wanted, &now), "our own plan is not recorded as found");
@@ -83,7 +83,7 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
 }
 
 #[test]
-fn only_what_differs_is_written() {
+fn writes_only_values_that_differ() {
     let mut now = steered();
     let wanted = planned(&now, true, true);
     let changes = lines(&differences(&wanted, &now));
@@ -94,7 +94,7 @@ fn only_what_differs_is_written() {
 }
 
 #[test]
-fn a_port_that_comes_later_is_remembered_then() {
+fn a_port_that_appears_later_is_recorded_then() {
     let mut now = steered();
     let eth1 = now.devices.pop().unwrap();
     let mut found = Found::default();
@@ -140,7 +140,7 @@ fn a_damaged_file_is_refused() {
 }
 
 #[test]
-fn the_hook_of_this_project_is_known_from_others() {
+fn distinguishes_our_hook_from_others() {
     let root = std::env::temp_dir().join(format!("cpu-steering-{}", std::process::id()));
     let hook = root.join("usr/libexec/platform/packet-steering.sh");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();

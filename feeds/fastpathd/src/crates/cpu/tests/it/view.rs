@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The page's answer has the shape of the schema, and the right values.
+//! Tests that the reply has the shape of the schema, and the right values.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn view(machine: &Machine, settings: &Settings, inspection: bool) -> Value {
     serde_json::to_value(View::new(&plan, machine, &steering(Hook::Ours), &[])).unwrap()
 }
 
-/// Checks types, enumerations, fields that have to be there and fields that may not.
+/// Checks types, enumerations, required fields and unknown fields.
 fn fits(value: &Value, schema: &Value, path: &str) {
     if let Some(words) = schema["enum"].as_array() {
         assert!(words.contains(value), "{path}: {value}");
@@ -111,7 +111,7 @@ fn a_refusal_is_reported_with_the_difference() {
 }
 
 #[test]
-fn another_hook_is_no_take_over() {
+fn another_hook_does_not_suspend_packet_steering() {
     let machine = machine("cpus 0-1");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
     for (hook, word, code) in [

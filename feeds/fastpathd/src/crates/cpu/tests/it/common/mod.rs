@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machines in brief notation.
+//! Machines in a short notation, for the tests.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use cpu::{Cpu, CpuSet, Device, FULL_CAPACITY, Irq, Machine, Serves, Thread};
 
-/// A set in list form.
+/// Parses a set in list form.
 pub(crate) fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
 
-/// A machine, a line each of:
+/// Parses a machine from lines of these kinds:
 ///
 /// * `cpus LIST [capacity=N] [node=N]`
 /// * `cores LIST LIST …`: hyperthread siblings
 /// * `isolated LIST`, `offline LIST`
-/// * `device NAME rx=N tx=N irqs=KIND [hardware=NAME] [node=N] [threads=N]`, where KIND is
-///   `txrx` (an interrupt a queue, and one for the link), `rx+tx` (two a queue), `virtio`, `one`
-///   (a nameless one), `three` (three nameless ones) or `none`
+/// * `device NAME rx=N tx=N irqs=KIND [hardware=NAME] [node=N] [threads=N]`, where KIND is `txrx`
+///   (one interrupt per queue, and one for the link), `rx+tx` (two per queue), `virtio`, `one` (one
+///   without a queue in its name), `three` (three of that kind) or `none`
 pub(crate) fn machine(text: &str) -> Machine {
     let mut machine = Machine::default();
     let mut next_irq = 24;
