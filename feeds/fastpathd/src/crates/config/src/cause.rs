@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reasons that are shown to people: a stable code with parameters, and a text in English. Macro
-//! `coded!` makes an enum of them.
+//! Reasons that are shown to people: a stable code with parameters, and an English text. Macro
+//! `coded!` defines an enum of them.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Values that fill a text.
+/// Values that fill in a text.
 pub type Params = serde_json::Map<String, serde_json::Value>;
 
 /// A reason. The API has `code` and `params` next to the text; the page has its own texts by code.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Cause {
-    /// Its stable name; empty: there is none.
+    /// Stable name; empty if there is none.
     pub code: &'static str,
-    /// Values of the text.
     pub params: Params,
-    /// In English.
+    /// English text.
     #[serde(skip)]
     pub text: String,
 }
 
 impl Cause {
-    /// A reason as another of our programs has reported it: one of `codes`, with its parameters.
-    /// With any other code only the text is known.
+    /// Returns a reason that another of our programs has reported: one of `codes` with its
+    /// parameters. For any other code only the text is known.
     #[must_use]
     pub fn reported(codes: &[&'static str], report: &serde_json::Value, text: String) -> Self {
         let known = codes.iter().find(|code| report["code"].as_str() == Some(**code));
@@ -32,15 +31,15 @@ impl Cause {
         Self { code, params, text }
     }
 
-    /// Its code, and after it those of the reasons that its text repeats.
+    /// Returns the code, followed by the codes of the reasons that the text repeats.
     #[must_use]
     pub fn codes(&self) -> String {
         let inner = self.params.get("inner").and_then(serde_json::Value::as_str);
         inner.map_or_else(|| self.code.to_owned(), |inner| format!("{} {inner}", self.code))
     }
 
-    /// This reason with the parameters of `inner`, which its text repeats, and the codes of it.
-    /// Its own parameters stay, except for the one that is the text of `inner`.
+    /// Returns this reason with the parameters and codes of `inner`, which its text repeats. Its
+    /// own parameters stay, except the one with the text of `inner`.
     #[must_use]
     pub fn around(mut self, inner: Self) -> Self {
         let codes = inner.codes();
@@ -50,7 +49,7 @@ impl Cause {
         self
     }
 
-    /// This reason, and after it a `consequence`.
+    /// Returns this reason followed by a `consequence`.
     #[must_use]
     pub fn followed(mut self, consequence: &Self) -> Self {
         self.params.insert("consequence".to_owned(), consequence.code.into());
@@ -65,7 +64,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// An enum whose variants have a stable code, parameters and a text in English.
+/// Defines an enum with a stable code, parameters and an English text for each variant.
 ///
 /// ```
 /// config::coded! {
@@ -100,7 +99,7 @@ macro_rules! coded {
             /// All codes.
             $vis const CODES: [&'static str; [$($code),+].len()] = [$($code),+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             $vis const fn code(&self) -> &'static str {
                 match self {
@@ -108,7 +107,7 @@ macro_rules! coded {
                 }
             }
 
-            /// Values that fill the placeholders of a text of this code.
+            /// Returns the values for the placeholders of a text with this code.
             #[must_use]
             $vis fn params(&self) -> $crate::Params {
                 let mut params = $crate::Params::new();
@@ -120,7 +119,7 @@ macro_rules! coded {
                 params
             }
 
-            /// As it is shown.
+            /// Returns the reason as it is shown.
             #[must_use]
             $vis fn cause(&self) -> $crate::Cause {
                 let (code, params, text) = (self.code(), self.params(), self.to_string());

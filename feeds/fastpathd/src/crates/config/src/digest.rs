@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The digest of a UCI package that shows which configuration is in use: which parts of it count,
-//! and that secrets are masked first.
+//! Digest of a UCI package, which shows the configuration in use. Secrets are masked first.
 
 use serde_json::Value;
 use uci::{Package, Setting};
 
 use crate::secret::shown;
 
-/// Ends of texts and sections: no text of UCI has them.
+/// End markers of texts and sections, which no text of UCI contains.
 const END: u8 = 0;
 const SECTION: u8 = 1;
 
-/// A digest of a package's `values` as `uci get` answers them (and [`crate::parse_uci`]). Names
-/// that uci makes up for anonymous sections do not count, nor does the order of options.
+/// Returns a digest of a package's `values`, as from `uci get` or [`crate::parse_uci`]. Generated
+/// names of anonymous sections and the order of options do not count.
 ///
-/// Everybody who may log in can read it. Secrets are masked before they are hashed: otherwise a
-/// password could be guessed by trying.
+/// Everyone who may log in can read the digest, so secrets are masked before they are hashed.
+/// Otherwise a password could be guessed by trying.
 #[must_use]
 pub fn digest(values: &Value) -> String {
     let mut hash = Hash::default();
@@ -34,7 +33,7 @@ pub fn digest(values: &Value) -> String {
     format!("{:016x}", hash.0)
 }
 
-/// FNV-1a with 64 bits: it distinguishes configurations and secures nothing.
+/// FNV-1a with 64 bits, which distinguishes configurations but is not secure.
 struct Hash(u64);
 
 impl Default for Hash {
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rpcd_answers_and_the_file_have_the_same() {
+    fn rpcd_values_and_the_file_have_the_same_digest() {
         let rpcd = json!({
             "cfg0392bd": {".type": "policy", ".anonymous": true, ".index": 1, ".name": "cfg0392bd",
                 "src": "lan", "list": ["a", "b"], "empty": ""},
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_that_uci_knows_is_one() {
+    fn every_difference_in_uci_changes_the_digest() {
         let texts = [
             "",
             "config a",
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_cannot_be_guessed_by_it() {
+    fn the_digest_does_not_reveal_a_password() {
         let of = |password: &str| {
             of(&format!("config rules 'et'\n option url 'https://ann:{password}@h.example/'\n"))
         };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Firewall settings that open the router or a zone to the Internet, and the zones that lead there,
-//! for changes, daemon and doctor; WAN interfaces and home networks go by the same zones.
+//! for changes, daemon and doctor. WAN interfaces and home networks use the same zones.
 //!
-//! A policy, a forwarding, a rule or a redirect. An option of a rule narrows it only if it excludes
-//! senders or ports, see `reach.rs`; a denial in front of it closes it again. To a host behind the
-//! router single ports may be opened; what ends at the router itself may not reach its own
-//! services.
+//! An opening is a policy, a forwarding, a rule or a redirect. An option narrows a rule only if it
+//! excludes senders or ports, see `reach.rs`, and an earlier denial closes it. Single ports of a
+//! host behind the router may be open; the router's own services may not.
 
 use std::collections::BTreeSet;
 
@@ -21,36 +20,36 @@ use reach::{Families, Target};
 pub use reach::{Kind, Packet, Packets};
 pub use router::{Router, has_own_device, listens, services};
 
-/// One setting that lets everyone on the Internet in.
+/// A setting that admits everyone on the Internet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
-    /// UCI's name of its section.
+    /// UCI's name of the section.
     pub section: String,
-    /// The type of that section: `zone`, `forwarding`, `rule`, `redirect` or `defaults`.
+    /// Type of the section: `zone`, `forwarding`, `rule`, `redirect` or `defaults`.
     pub kind: &'static str,
-    /// The zone that leads to the Internet.
+    /// Zone that leads to the Internet.
     pub zone: String,
-    /// The openings from there.
+    /// Target that is open from there.
     pub opening: Opening,
-    /// The packets it lets in.
+    /// Packets that the setting admits.
     pub packets: Packets,
 }
 
-/// The openings.
+/// Target of an exposure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
     /// The router itself.
     Router,
-    /// These ports of services of the router.
+    /// These ports of the router's services.
     Services(BTreeSet<u16>),
-    /// The hosts of this zone; `*`: of every zone.
+    /// The hosts of this zone; `*` for every zone.
     Zone(String),
     /// Every port of the host with this address, by a redirect.
     Host(String),
 }
 
 impl Opening {
-    /// The zone or the address; empty: the router, since a zone may have any name.
+    /// Returns the zone or the address; empty for the router, because a zone may have any name.
     #[must_use]
     pub fn target(&self) -> &str {
         match self {
@@ -60,16 +59,16 @@ impl Opening {
     }
 }
 
-/// The zones that lead to the Internet: those named `wan` or with the interface `wan` or `wan6`,
-/// and those that hide others behind their address. A zone may do the latter for reasons of its own
-/// (a VPN server, a LAN whose hosts reach their own public address); it is left out if it reaches
-/// the Internet through another one.
+/// Returns the zones that lead to the Internet: zones named `wan` or with the interface `wan` or
+/// `wan6`, and zones that masquerade. A zone may masquerade for other reasons (a VPN server, a LAN
+/// with hosts that reach their own public address), so it does not count if it reaches the Internet
+/// through another zone.
 #[must_use]
 pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
     zones_to_internet(&package(firewall), &Router::default())
 }
 
-/// The interfaces in zones that lead to the Internet.
+/// Returns the interfaces in zones that lead to the Internet.
 #[must_use]
 pub fn lines(firewall: &Package, router: &Router) -> BTreeSet<String> {
     let outer = zones_to_internet(firewall, router);
@@ -106,17 +105,16 @@ fn zones_to_internet(firewall: &Package, router: &Router) -> BTreeSet<String> {
     lines
 }
 
-/// All that is open to the Internet without limits, in the order of the file. `router` has its
-/// addresses and services.
+/// Returns everything that is open to the Internet without limits, in the order of the file.
+/// `router` has its addresses and services.
 ///
-/// `firewall` are the `values` of `uci get {"config":"firewall"}`, or the result of
-/// [`crate::parse_uci`] for the file.
+/// `firewall` has the `values` of `uci get {"config":"firewall"}` or of [`crate::parse_uci`].
 #[must_use]
 pub fn exposures(firewall: &Value, router: &Router) -> Vec<Exposure> {
     openings(&package(firewall), router)
 }
 
-/// [`exposures`] of a package that is read already.
+/// Returns the [`exposures`] of a parsed package.
 #[must_use]
 pub fn openings(firewall: &Package, router: &Router) -> Vec<Exposure> {
     let mut found = Found {
@@ -151,7 +149,7 @@ pub fn openings(firewall: &Package, router: &Router) -> Vec<Exposure> {
     found.exposures
 }
 
-/// Openings by the policies of zones, and of none.
+/// Adds openings by the policies of zones, and by the default policies.
 fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
     let defaults: Vec<&Section> = sections(firewall, "defaults").collect();
     let default = |policy| defaults.iter().find_map(|of| of.text(policy));
@@ -181,24 +179,24 @@ fn policies(firewall: &Package, router: &Router, found: &mut Found<'_>) {
         if is_open("input") {
             found.open(zone, "zone", name, LAST, &Opening::Router, packets());
         }
-        // From one line to another no host is reached.
+        // Forwarding from one WAN interface to another reaches no host.
         if is_open("forward") && router.has_hosts(zone) {
             found.open(zone, "zone", name, LAST, &Opening::Zone(name.to_owned()), packets());
         }
     }
 }
 
-/// Place of a rule in fw4's chains: those for every zone come before those of single ones.
+/// Place of a rule in fw4's chains: rules for every zone come before rules for single zones.
 type Order = (bool, usize);
 
-/// Behind all rules.
+/// After all rules.
 const LAST: Order = (true, usize::MAX);
 
 fn order(rule: &Section, place: usize) -> Order {
     (text(rule, "src") != ANY, place)
 }
 
-/// A rule that surely keeps packets out.
+/// A rule that certainly keeps packets out.
 struct Denial<'a> {
     order: Order,
     rule: &'a Section,
@@ -218,7 +216,7 @@ fn denials<'a>(firewall: &'a Package, router: &Router) -> Vec<Denial<'a>> {
     rules.map(denial).collect()
 }
 
-/// The openings found so far.
+/// Openings found so far.
 struct Found<'a> {
     outer: BTreeSet<String>,
     denials: Vec<Denial<'a>>,
@@ -226,7 +224,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Adds a section's openings: one for each zone to the Internet that its `src` includes.
+    /// Adds a section's openings, one for each Internet zone that its `src` includes.
     fn add(
         &mut self,
         section: &Section,
@@ -246,7 +244,7 @@ impl Found<'_> {
         }
     }
 
-    /// Adds an opening, without what rules before it keep out.
+    /// Adds an opening without the packets that earlier rules keep out.
     fn open(
         &mut self,
         section: &Section,
@@ -284,7 +282,8 @@ impl Found<'_> {
     }
 }
 
-/// Whether a rule lets strangers in to a port of the router. `outer` are the zones to the Internet.
+/// Returns whether a rule admits strangers to a port of the router. `outer` are the zones to the
+/// Internet.
 #[must_use]
 pub fn admits(
     firewall: &Package,
@@ -300,17 +299,17 @@ pub fn admits(
         && reach::admits(firewall, rule, transport, port)
 }
 
-/// A zone of this name leads to the Internet, whatever its options.
+/// A zone of this name leads to the Internet, regardless of its options.
 pub const WAN: &str = "wan";
 const ANY: &str = "*";
 
-/// Whether a policy or target is ACCEPT.
+/// Returns whether a policy or target is ACCEPT.
 #[must_use]
 pub fn accepts(policy: &str) -> bool {
     crate::fw4::is_short_for(policy, "accept")
 }
 
-/// The sections of a type that are in force, in the order of the file.
+/// Returns the sections of a type that are in force, in the order of the file.
 fn sections<'a>(firewall: &'a Package, kind: &'a str) -> impl Iterator<Item = &'a Section> {
     firewall.of(kind).filter(|section| fw4::is_in_force(section))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::parse_uci;
 
-/// The default configuration of `OpenWrt`, with its rules for packets that a WAN needs.
+/// Default firewall of `OpenWrt`, with its rules for packets that a WAN needs.
 const DELIVERED: &str = "
 config defaults
 	option input 'REJECT'
@@ -65,7 +65,7 @@ config rule
 	option target 'ACCEPT'
 ";
 
-/// A router with an address in its LAN.
+/// Returns a router with an address in its LAN.
 fn lab() -> Router {
     let network =
         "config interface lan\n option ipaddr 10.10.10.1\n option netmask 255.255.255.0\n";
@@ -76,7 +76,7 @@ fn with(more: &str) -> Vec<Exposure> {
     exposures(&parse_uci(&format!("{DELIVERED}{more}")).unwrap(), &lab())
 }
 
-/// Type of the section, zone, and the opening.
+/// Returns section type, zone and target of each exposure.
 fn exposed(more: &str) -> Vec<(&'static str, String, String)> {
     let name = |opening| match opening {
         Opening::Router => "router".to_owned(),
@@ -91,7 +91,7 @@ fn one(kind: &'static str, zone: &str, to: &str) -> Vec<(&'static str, String, S
 }
 
 #[test]
-fn a_router_as_it_is_delivered_is_closed() {
+fn the_default_firewall_has_no_exposure() {
     assert_eq!(with(""), []);
     assert_eq!(exposures(&Value::Null, &lab()), []);
     assert_eq!(exposures(&json!({"a": 3, "b": {".type": "zone"}}), &lab()), []);
@@ -173,7 +173,7 @@ fn a_rule_that_names_no_port_opens_all() {
 }
 
 #[test]
-fn a_zone_that_masquerades_is_an_outer_one_unless_it_leads_through_another() {
+fn a_masquerading_zone_leads_to_the_internet_unless_through_another_zone() {
     let zone = |name: &str| {
         format!("config zone\n option name '{name}'\n option masq '1'\n option input 'ACCEPT'\n")
     };
@@ -264,7 +264,7 @@ fn an_option_narrows_a_rule_only_if_it_excludes_something() {
 }
 
 #[test]
-fn services_of_the_router_are_opened_by_any_port_of_theirs() {
+fn a_rule_for_a_port_of_a_service_opens_the_service() {
     let rule = |proto: &str, port: &str| {
         let options = [("src", "wan"), ("target", "acc"), ("proto", proto), ("dest_port", port)];
         section("rule", &options)
@@ -276,9 +276,9 @@ fn services_of_the_router_are_opened_by_any_port_of_theirs() {
     assert_eq!(rule("udp", "546"), []);
 }
 
-/// Ports of the router's own services, as its files have them.
+/// Ports of the router's services come from their files.
 #[test]
-fn services_listen_where_their_files_say() {
+fn services_listen_on_the_ports_in_their_files() {
     let files = [
         ("dropbear", "config dropbear\n option Port 2222\nconfig dropbear\n option Port 2223\n"),
         (
@@ -318,7 +318,7 @@ fn services_listen_where_their_files_say() {
 }
 
 #[test]
-fn a_redirect_to_the_router_is_input() {
+fn a_redirect_to_the_router_opens_the_router() {
     let redirect = |more: &[(&str, &str)]| {
         section("redirect", &[&[("src", "wan"), ("proto", "tcp")], more].concat())
     };
@@ -371,7 +371,7 @@ mod generated {
 
     use super::*;
 
-    /// Options that exclude nobody, each with one of its values.
+    /// Generates options that exclude nobody, each with a value.
     fn open() -> impl Strategy<Value = (String, String)> {
         let cut = 1u16..u16::MAX;
         let ports = prop_oneof![
@@ -381,7 +381,7 @@ mod generated {
             any::<u16>().prop_map(|port| format!("!{port}")),
         ];
         let senders = proptest::collection::vec(any::<bool>(), 1..7).prop_map(|way| {
-            // Splits a half again and again; all parts together are everybody.
+            // Halve one block repeatedly; all blocks together cover all addresses.
             let (mut base, mut blocks) = (0u32, Vec::new());
             for (depth, upper) in way.iter().enumerate() {
                 let bit = 1u32 << (31 - depth);
@@ -404,7 +404,7 @@ mod generated {
 
     proptest! {
         #[test]
-        fn asks_whatever_options_exclude_nobody(
+        fn options_that_exclude_nobody_leave_a_rule_exposed(
             options in proptest::collection::vec(open(), 0..4), to_zone: bool,
         ) {
             let mut all = vec![("src", "wan"), ("target", "ACCEPT"), ("proto", "tcp")];
@@ -417,7 +417,7 @@ mod generated {
         }
 
         #[test]
-        fn asks_for_ports_exactly_if_a_service_is_among_them(
+        fn ports_are_exposed_exactly_if_a_service_is_among_them(
             first in 1u16..30000, more in 0u16..9000, not in any::<u16>(),
         ) {
             let ports = format!("{first}-{} !{not}", first + more);

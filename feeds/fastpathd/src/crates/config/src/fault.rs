@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and English texts of all that can be wrong with a value of `/etc/config/fastpath`. The
-//! checks are in the `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
+//! Codes and English texts of faults in values of `/etc/config/fastpath`. The `settings.rs` of the
+//! crates `ruleset`, `ips`, `cpu` and `rules` check the values.
 
 crate::coded! {
-    /// The fault of a value. Its text follows the value.
+    /// Fault of a value. Its text follows the value.
     pub enum Fault {
     // Any value.
     ListGiven = "list-given", "is a list; a single value is expected";
@@ -21,7 +21,7 @@ crate::coded! {
     NameCharacter { character: String } = "name-character",
         "contains {character}, which is not allowed in a name";
     NotFolder = "not-a-folder", "is not an absolute path of a folder";
-    // The file and its sections. The reason is the operating system's, rpcd's or UCI's.
+    // The file and its sections; `why` is from the operating system, rpcd or UCI.
     Unreadable { why: String } = "unreadable", "{why}";
     NoSections = "no-sections", "there are no sections at all";
     NotSection = "not-a-section", "is not a section";
@@ -109,7 +109,7 @@ crate::coded! {
 }
 
 impl Fault {
-    /// Not one of these names.
+    /// Returns the fault of a value that is none of these names.
     #[must_use]
     pub fn not_listed(names: &[&str]) -> Self {
         Self::NotListed { names: names.join(", ") }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of `/etc/config/firewall` as firewall4 parses them: negation, addresses, ports, MAC
-//! addresses, protocols, families, names, words that may be abbreviated.
+//! Parses values of `/etc/config/firewall` like firewall4: negation, addresses, ports, MAC
+//! addresses, protocols, address families, names, abbreviations.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use uci::{Section, Setting};
 
-/// A value without its `!`, and whether it has one.
+/// Returns whether a value has a `!`, and the value without it.
 #[must_use]
 pub fn negation(text: &str) -> (bool, &str) {
     let text = text.trim();
     text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim()))
 }
 
-/// Whether fw4 completes `text` to `word`: any prefix in any case.
+/// Returns whether fw4 completes `text` to `word`: any prefix in any case.
 #[must_use]
 pub fn is_short_for(text: &str, word: &str) -> bool {
     let text = text.to_ascii_lowercase();
     !text.is_empty() && word.to_ascii_lowercase().starts_with(&text)
 }
 
-/// A name of a zone: fw4 leaves out a zone whose name begins with a digit or `-`.
+/// Returns whether fw4 accepts the name of a zone; it skips zones with other names.
 #[must_use]
 pub fn is_identifier(text: &str) -> bool {
     let first = text.bytes().next();
@@ -32,19 +32,18 @@ pub fn is_identifier(text: &str) -> bool {
 /// Addresses of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
-    /// All that agree with `address` where `mask` has ones, which need not be at its beginning.
+    /// All addresses that agree with `address` in the ones of `mask`, which need not be leading.
     Masked {
-        /// An address.
         address: IpAddr,
-        /// Its mask, at the upper end of the 128 bits for IPv4 as well.
+        /// Left-aligned in 128 bits, for IPv4 as well.
         mask: u128,
     },
-    /// From one to another.
+    /// First and last address.
     Range(IpAddr, IpAddr),
 }
 
-/// An entry of `src_ip` and the like without its `!`; `None` for anything else, such as the name of
-/// a network, which stands for the router's own addresses there.
+/// Parses an entry of `src_ip` and similar options without its `!`. `None` for anything else, such
+/// as the name of a network, which means the router's own addresses there.
 #[must_use]
 pub fn addresses(text: &str) -> Option<Addresses> {
     if let Some((address, mask)) = text.split_once('/') {
@@ -58,7 +57,7 @@ pub fn addresses(text: &str) -> Option<Addresses> {
     Some(Addresses::Masked { address: text.parse().ok()?, mask: u128::MAX })
 }
 
-/// A mask by its length, by the length of the zeros it ends with, or written as an address.
+/// Parses a mask given by its length, by the length of its leading zeros, or as an address.
 fn mask_of(text: &str, address: IpAddr) -> Option<u128> {
     let bits = if address.is_ipv4() { 32 } else { 128 };
     if let Ok(mask) = text.parse::<IpAddr>() {
@@ -71,7 +70,7 @@ fn mask_of(text: &str, address: IpAddr) -> Option<u128> {
     Some(if inverted { !ones & family } else { ones })
 }
 
-/// An address as the upper bits of a number.
+/// Returns an address left-aligned in 128 bits.
 #[must_use]
 pub fn upper(address: IpAddr) -> u128 {
     match address {
@@ -81,14 +80,14 @@ pub fn upper(address: IpAddr) -> u128 {
 }
 
 impl Addresses {
-    /// Whether they are of IPv4.
+    /// Returns whether these are IPv4 addresses.
     #[must_use]
     pub fn is_ipv4(&self) -> bool {
         let (Self::Masked { address, .. } | Self::Range(address, _)) = self;
         address.is_ipv4()
     }
 
-    /// Whether an address of either family is among them.
+    /// Returns whether an address of either family is included.
     #[must_use]
     pub fn contains(&self, other: IpAddr) -> bool {
         other.is_ipv4() == self.is_ipv4()
@@ -99,7 +98,7 @@ impl Addresses {
     }
 }
 
-/// A port or a range with `-` or `:`, without its `!`.
+/// Parses a port, or a range with `-` or `:`, without its `!`.
 #[must_use]
 pub fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     let port = |text: &str| {
@@ -111,7 +110,7 @@ pub fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     (first <= last).then_some(first..=last)
 }
 
-/// Whether fw4 takes it for a MAC address, without its `!`: one or two digits between `:` or `-`.
+/// Returns whether fw4 accepts a MAC address without its `!`: one or two digits between `:` or `-`.
 #[must_use]
 pub fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '-']).collect();
@@ -123,18 +122,15 @@ pub fn is_mac(text: &str) -> bool {
 /// A transport with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
-    /// TCP.
     Tcp,
-    /// UDP.
     Udp,
 }
 
-/// The packets that an entry of `proto` stands for, without its `!`.
+/// Packets that an entry of `proto` stands for, without its `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol<'a> {
-    /// All; fw4 ignores ports then.
+    /// All protocols; fw4 ignores ports then.
     Any,
-    /// One transport.
     One(Transport),
     /// TCP and UDP.
     Both,
@@ -143,7 +139,7 @@ pub enum Protocol<'a> {
 }
 
 impl Protocol<'_> {
-    /// Whether fw4 heeds ports with it.
+    /// Returns whether fw4 applies ports to it.
     #[must_use]
     pub fn has_ports(self) -> bool {
         match self {
@@ -153,7 +149,7 @@ impl Protocol<'_> {
     }
 }
 
-/// Reads an entry of `proto` without its `!`.
+/// Parses an entry of `proto` without its `!`.
 #[must_use]
 pub fn protocol(text: &str) -> Protocol<'_> {
     match text.to_ascii_lowercase().as_str() {
@@ -165,8 +161,8 @@ pub fn protocol(text: &str) -> Protocol<'_> {
     }
 }
 
-/// Whether a rule takes packets of a transport to a port. fw4 makes a rule of each protocol, reads
-/// a `!` before it and ignores it; without any it takes TCP and UDP.
+/// Returns whether a rule matches packets of a transport to a port. fw4 makes one rule per
+/// protocol, parses a `!` before it but ignores it, and without a protocol takes TCP and UDP.
 #[must_use]
 pub fn takes(rule: &Section, transport: Transport, port: u16) -> bool {
     let protos = rule.words("proto");
@@ -184,16 +180,16 @@ pub fn takes(rule: &Section, transport: Transport, port: u16) -> bool {
     }
 }
 
-/// Whether fw4 makes something of the section: not of one that is off, where `enabled` is none of
-/// its words, or where an option is a list and must not be.
+/// Returns whether fw4 uses the section. It skips a section that is disabled, has an unknown word
+/// in `enabled`, or has a list where only a single value is allowed.
 #[must_use]
 pub fn is_in_force(section: &Section) -> bool {
     let on = |text: &str| matches!(text, "1" | "on" | "true" | "yes");
     section.text("enabled").is_none_or(on) && wrong_lists(section).next().is_none()
 }
 
-/// Whether a port is among those listed, less those negated; without any it is. `None` if fw4
-/// cannot read one.
+/// Returns whether a port is among the listed ones, minus the negated ones; without listed ones,
+/// all ports count as listed. `None` if fw4 cannot parse an entry.
 #[must_use]
 pub fn has_port(words: &[&str], port: u16) -> Option<bool> {
     let read = |word: &&str| {
@@ -203,9 +199,10 @@ pub fn has_port(words: &[&str], port: u16) -> Option<bool> {
     words.iter().map(read).collect::<Option<Vec<_>>>().map(|entries| selects(&entries))
 }
 
-/// Whether an address is among those listed, less those negated; without any it is. Entries of the
-/// other family alone exclude it. `network` has the subnets of a network by its name; `None` if an
-/// entry is neither an address nor a network.
+/// Returns whether an address is among the listed ones, minus the negated ones; without listed
+/// ones, all addresses count as listed. Entries of only the other family exclude it. `network`
+/// returns the subnets of a network by its name; `None` if an entry is neither an address nor a
+/// network.
 #[must_use]
 pub fn has_address(
     words: &[&str],
@@ -222,15 +219,14 @@ pub fn has_address(
     Some(words.is_empty() || (!entries.is_empty() && selects(&entries)))
 }
 
-/// Whether entries, each with its `!` and whether it has the value, select the value.
+/// Returns whether entries select a value; each is a pair of "negated" and "contains the value".
 fn selects(entries: &[(bool, bool)]) -> bool {
     let listed = entries.iter().any(|(negated, _)| !negated);
     let of = |wanted: bool| entries.iter().any(|(negated, has)| *negated == wanted && *has);
     (!listed || of(false)) && !of(true)
 }
 
-/// Options that may be lists. fw4 leaves out a section where any other one is a list, even with
-/// one entry.
+/// Options that may be lists. fw4 skips a section with any other list, even of one entry.
 const LISTS: &[(&str, &[&str])] = &[
     ("zone", &["network", "device", "subnet", "masq_src", "masq_dest", "helper"]),
     ("rule", &["proto", "src_ip", "src_mac", "src_port", "dest_ip", "dest_port", "icmp_type"]),
@@ -242,7 +238,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("include", &[]),
 ];
 
-/// The options of a section that are lists where fw4 takes one value only.
+/// Returns the options of a section that are lists where fw4 accepts a single value only.
 pub fn wrong_lists(section: &Section) -> impl Iterator<Item = &str> {
     let lists = LISTS.iter().find(|(kind, _)| *kind == section.kind);
     let wrong = move |option: &&str| lists.is_some_and(|(_, lists)| !lists.contains(option));
@@ -250,7 +246,7 @@ pub fn wrong_lists(section: &Section) -> impl Iterator<Item = &str> {
     options.map(|(option, _)| option.as_str()).filter(wrong)
 }
 
-/// Whether fw4 takes it for a family.
+/// Returns whether fw4 accepts an address family.
 #[must_use]
 pub fn is_family(text: &str) -> bool {
     matches!(text, "any" | "all" | "*" | "inet") || text.contains(['4', '6'])
@@ -263,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_each_kind() {
+    fn parses_values_of_each_kind() {
         for good in [
             "10.0.0.1",
             "10.0.0.0/8",
@@ -296,16 +292,15 @@ mod tests {
     }
 
     proptest! {
-        /// A netmask and its length are the same network.
         #[test]
-        fn a_netmask_is_a_length(address: std::net::Ipv4Addr, length in 0u32..=32) {
+        fn a_netmask_equals_its_length(address: std::net::Ipv4Addr, length in 0u32..=32) {
             let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
             let written = format!("{address}/{}", std::net::Ipv4Addr::from_bits(mask));
             prop_assert_eq!(addresses(&written), addresses(&format!("{address}/{length}")));
         }
 
         #[test]
-        fn a_range_contains_its_ends(one: IpAddr, other: std::net::Ipv4Addr) {
+        fn a_descending_range_does_not_contain_its_start(one: IpAddr, other: std::net::Ipv4Addr) {
             if let Some(range) = addresses(&format!("{one}-{other}")) {
                 prop_assert!(!one.is_ipv4() || one <= IpAddr::from(other)
                     || !range.contains(one));

@@ -2,9 +2,9 @@
 //! `/etc/config/fastpath`, section by section. The options of a section and their defaults are in
 //! the `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
 //!
-//! A [`Package`] hands out its sections by type to their owners; each reads its options through
-//! [`Section`], which records every problem with section, option, value and [`Fault`]. At the end
-//! [`Package::finish`] returns all problems, and the options that nobody read.
+//! A [`Package`] hands out its sections by type. Each owner reads options through [`Section`],
+//! which records every problem with section, option, value and [`Fault`]. [`Package::finish`]
+//! returns all problems, and the options that nobody read.
 
 mod cause;
 mod digest;
@@ -27,10 +27,10 @@ pub use section::{Problem, Section};
 pub use uci::{ParseError as UciError, ParseFault as UciFault};
 pub use value::{endpoint, interface, is_device_name, label, number, number_in, switch};
 
-/// The `values` of a file of `/etc/config`, in the form of `uci get` of ubus.
+/// Parses a file of `/etc/config` into the `values` of ubus' `uci get`.
 ///
 /// # Errors
-/// The first line that is not UCI.
+/// Returns the first line that is not UCI.
 pub fn parse_uci(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<serde_json::Value, UciError> {
     Ok(uci::parse(text)?.values())
 }

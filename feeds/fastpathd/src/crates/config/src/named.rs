@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Closed lists of names: macro `named!` makes an enum whose variants have a stable name in the
-//! configuration or the API.
+//! Closed lists of names: macro `named!` defines an enum with a stable name for each variant, for
+//! the configuration or the API.
 
-/// An enum whose variants have stable names, in the configuration or in the API. With `from text`
-/// it is read from them; any other text is [`Fault::NotListed`](crate::Fault::NotListed).
+/// Defines an enum with a stable name for each variant. With `from text` it can be parsed; any
+/// other text is [`Fault::NotListed`](crate::Fault::NotListed).
 ///
 /// ```
 /// config::named! {
@@ -11,7 +11,7 @@
 ///     pub enum Effect from text {
 ///         /// The packet passes.
 ///         Pass = "pass",
-///         /// It is dropped.
+///         /// The packet is dropped.
 ///         Drop = "drop",
 ///     }
 /// }
@@ -34,10 +34,10 @@ macro_rules! named {
         }
 
         impl $kind {
-            /// All of them.
+            /// All variants.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// The stable name.
+            /// Returns the stable name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -45,7 +45,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one with this stable name.
+            /// Returns the variant with this stable name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Address ranges in CIDR form such as `10.0.0.0/24`: parsing, refused host bits, addresses inside.
+//! Address ranges in CIDR form, such as `10.0.0.0/24`; host bits are rejected.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,25 +13,25 @@ use crate::value::number;
 pub struct Network {
     /// First address.
     pub address: IpAddr,
-    /// Prefix length, bits.
+    /// Prefix length in bits.
     pub prefix: u8,
 }
 
 impl Network {
-    /// The network that an address with prefix length is in; `None` when the prefix is longer
-    /// than the address.
+    /// Returns the network of an address with a prefix length; `None` if the prefix is longer than
+    /// the address.
     #[must_use]
     pub fn of(address: IpAddr, prefix: u8) -> Option<Self> {
         (prefix <= longest(address)).then(|| Self { address: first_of(address, prefix), prefix })
     }
 
-    /// The network of one address.
+    /// Returns the network of one address.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self { address, prefix: longest(address) }
     }
 
-    /// As a text; of one address without its prefix length.
+    /// Formats the network; a single address without its prefix length.
     #[must_use]
     pub fn brief(&self) -> String {
         if self.prefix == longest(self.address) {
@@ -41,7 +41,7 @@ impl Network {
         }
     }
 
-    /// Whether `address` is of the same family and inside.
+    /// Returns whether `address` has the same family and is inside.
     #[must_use]
     #[inline]
     pub fn contains(&self, address: IpAddr) -> bool {

@@ -34,7 +34,7 @@ fn networks_contain_their_addresses() {
 
 proptest! {
     #[test]
-    fn a_prefix_compares_its_bits(net in any::<u32>(), host in any::<u32>(), len in 0_u8..=32) {
+    fn ipv4_compares_prefix_bits(net in any::<u32>(), host in any::<u32>(), len in 0_u8..=32) {
         let v4 = |bits: u32| IpAddr::V4(bits.into());
         let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
         let network = Network::of(v4(net), len).unwrap();
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn so_does_one_of_ipv6(net in any::<u128>(), host in any::<u128>(), len in 0_u8..=128) {
+    fn ipv6_compares_prefix_bits(net in any::<u128>(), host in any::<u128>(), len in 0_u8..=128) {
         let v6 = |bits: u128| IpAddr::V6(bits.into());
         let mask = u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0);
         let network = Network::of(v6(net), len).unwrap();
@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn a_network_of_one_address_is_brief() {
+fn brief_omits_the_prefix_length_of_one_address() {
     let brief = |text: &str| text.parse::<Network>().unwrap().brief();
     assert_eq!(Network::host("2001:db8::1".parse().unwrap()).prefix, 128);
     for (text, expected) in [

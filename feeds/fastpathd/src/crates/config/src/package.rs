@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The sections of a package, handed out by type: duplicates, unknown types and options as
-//! warnings, the order of problems, and labels of anonymous sections such as `@exclude[1]`.
+//! Sections of a package, handed out by type, and the problems found in them, in the order of the
+//! file. Anonymous sections have labels such as `@exclude[1]`.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use thiserror::Error;
 use crate::fault::Fault;
 use crate::section::{Problem, Section};
 
-/// The configuration cannot be used; all problems at once, one a line.
+/// The configuration cannot be used. Displays all problems, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct SettingsError {
-    /// The problems, in the order of the file.
+    /// In the order of the file.
     pub problems: Vec<Problem>,
 }
 
@@ -26,7 +26,7 @@ impl SettingsError {
     }
 }
 
-/// The name that uci has for a section which a [`Problem`] calls by its place, `@exclude[1]`.
+/// Returns UCI's name of a section that a [`Problem`] names by its place, `@exclude[1]`.
 #[must_use]
 pub fn section_name(values: &Value, label: &str) -> Option<String> {
     let (kind, place) = label.strip_prefix('@')?.strip_suffix(']')?.split_once('[')?;
@@ -38,18 +38,18 @@ pub fn section_name(values: &Value, label: &str) -> Option<String> {
 /// A package being read.
 #[derive(Debug)]
 pub struct Package<'a> {
-    /// Not taken yet, in the order of the file.
+    /// Sections not taken yet, in the order of the file.
     sections: Vec<Section<'a>>,
-    /// With the place of their section in the file.
+    /// Problems, each with the place of its section in the file.
     errors: Vec<(usize, Problem)>,
     warnings: Vec<(usize, Problem)>,
 }
 
 impl<'a> Package<'a> {
-    /// The `values` of `ubus call uci get {"config":"fastpath"}`, or of [`crate::parse_uci`].
+    /// Reads the `values` of `ubus call uci get {"config":"fastpath"}`, or of [`crate::parse_uci`].
     ///
     /// # Errors
-    /// They are not sections with types.
+    /// Fails if the values are not sections with types.
     pub fn new(values: &'a Value) -> Result<Self, SettingsError> {
         let all = values.as_object();
         let all = all.ok_or_else(|| SettingsError::of("", Fault::NoSections))?;
@@ -61,7 +61,7 @@ impl<'a> Package<'a> {
             let kind = kind.ok_or_else(|| SettingsError::of(name, Fault::NoType))?;
             found.push((name, kind, options));
         }
-        // The object may have lost the order.
+        // The object may have lost the order of the file.
         found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
@@ -74,8 +74,7 @@ impl<'a> Package<'a> {
         Ok(Self { sections: named.collect(), errors: Vec::new(), warnings: Vec::new() })
     }
 
-    /// Takes the sections of a type, in the order of the file. Each has to come back with
-    /// [`Package::close`].
+    /// Takes the sections of a type, in the order of the file. Return each with [`Package::close`].
     pub fn take(&mut self, kind: &str) -> Vec<Section<'a>> {
         let (taken, left) = std::mem::take(&mut self.sections)
             .into_iter()
@@ -84,7 +83,7 @@ impl<'a> Package<'a> {
         taken
     }
 
-    /// Takes the first section of a type; further ones are ignored with a warning.
+    /// Takes the first section of a type; ignores further ones with a warning.
     pub fn take_one(&mut self, kind: &str) -> Option<Section<'a>> {
         let mut taken = self.take(kind).into_iter();
         let first = taken.next();
@@ -95,7 +94,7 @@ impl<'a> Package<'a> {
         first
     }
 
-    /// A section has been read: its errors count, and options nobody asked for are warned of.
+    /// Records the errors of a section that has been read, and warns of options that nobody read.
     pub fn close(&mut self, section: Section<'a>) {
         let index = section.index();
         let warnings = match section.unused.clone() {
@@ -106,10 +105,10 @@ impl<'a> Package<'a> {
         self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));
     }
 
-    /// All owners have read their options. Ignored ones are returned as warnings.
+    /// Returns the warnings, after all owners have read their options.
     ///
     /// # Errors
-    /// At least one value cannot be used.
+    /// Returns all problems if a value cannot be used.
     pub fn finish(mut self) -> Result<Vec<Problem>, SettingsError> {
         for section in &self.sections {
             let problem = section.problem("", "", Fault::UnknownType);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of options as they may leave the router in answers, messages and logs. `shown.json` lists
-//! the options that are shown, by type of section; the collection for Ansible has a copy of it.
-//! All others are masked, and of a URL only scheme and host are shown.
+//! Masks values that must not leave the router in replies, messages and logs. `shown.json` lists
+//! the options that are shown, by section type; the collection for Ansible has a copy of it. All
+//! others are masked, and of a URL only scheme and host are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Replaces a secret in answers and logs; as a new value it means "unchanged".
+/// Replaces a secret in replies and logs; as a new value it means "unchanged".
 pub const MASK: &str = "•••";
 
-/// Options by type of section; a type that ends with `_` is the beginning of types.
+/// Options by section type; a type that ends with `_` is a prefix of types.
 type Shown = BTreeMap<String, BTreeSet<String>>;
 
-/// Empty if it cannot be parsed, so that nothing is shown; a test parses it.
+/// Empty if `shown.json` cannot be parsed, so that nothing is shown; a test parses it.
 static SHOWN: LazyLock<Shown> =
     LazyLock::new(|| serde_json::from_str(include_str!("shown.json")).unwrap_or_default());
 
-/// Whether the values of an option are shown in sections of a type.
+/// Returns whether the values of an option are shown in sections of a type.
 #[must_use]
 pub fn is_shown(kind: &str, option: &str) -> bool {
     let of_type = |kind: &str| SHOWN.get(kind).is_some_and(|options| options.contains(option));
@@ -24,7 +24,7 @@ pub fn is_shown(kind: &str, option: &str) -> bool {
     of_type(kind) || of_type(beginning)
 }
 
-/// A value of an option in a section of a type as it may be shown.
+/// Returns an option's value as it may be shown for a section of a type.
 #[must_use]
 pub fn shown(kind: &str, option: &str, value: &str) -> String {
     let is_url = option == "url" || option.ends_with("_url");
@@ -41,8 +41,8 @@ pub fn shown(kind: &str, option: &str, value: &str) -> String {
     }
 }
 
-/// Scheme, host and port of a URL, with a mask for the rest: a user, a path or a query may be a
-/// password. A text that is no URL is masked.
+/// Returns scheme, host and port of a URL, with a mask for the rest: a user, a path or a query may
+/// be a password. Masks a text that is not a URL.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return MASK.to_owned() };
@@ -59,13 +59,13 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{host}{rest}")
 }
 
-/// Parts of names of options that hold secrets in packages whose options are not listed.
+/// Parts of option names that hold secrets, for packages without listed options.
 const SECRET: &[&str] =
     &["community", "credential", "pass", "psk", "pwd", "secret", "token", "uuid"];
-/// Whole parts of such names, since other words begin like them: codec, ping.
+/// Whole words in such names, since other words start like them: codec, ping.
 const SECRET_PARTS: &[&str] =
     &["bearer", "code", "cookie", "hash", "otp", "pin", "pincode", "pw", "seed"];
-/// Letters and digits in a row that nobody writes but as a secret.
+/// Minimum length of mixed letters and digits in a row that counts as a secret.
 const LONGEST_WORD: usize = 20;
 
 fn is_secret_name(option: &str) -> bool {
@@ -75,7 +75,7 @@ fn is_secret_name(option: &str) -> bool {
         || parts.any(|part| SECRET_PARTS.contains(&part) || part.ends_with("key"))
 }
 
-/// Whether a value may be a secret by its form: part of a URL, or a word that looks random.
+/// Returns whether a value may be a secret by its form: part of a URL, or a random-looking word.
 fn is_secret_text(text: &str) -> bool {
     let is_random = |word: &str| {
         word.len() >= LONGEST_WORD
@@ -87,13 +87,13 @@ fn is_secret_text(text: &str) -> bool {
         || text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_random)
 }
 
-/// Whether a text is a switch or a small number, which are no secrets whatever the option's name.
+/// Returns whether a text is a switch or a small number, which is never a secret.
 fn is_switch(text: &str) -> bool {
     uci::switch(text).is_some() || (text.len() < 4 && text.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Whether users other than root should be kept from the file of a package: an option of a listed
-/// type of section is not shown, or another one is named or looks like a secret.
+/// Returns whether only root should read the file of a package: an option of a listed section type
+/// is not shown, or another option is named like a secret or looks like one.
 #[must_use]
 pub fn holds_secret(package: &uci::Package) -> bool {
     let is_listed = |kind: &str| SHOWN.contains_key(kind) || kind.starts_with("wireguard_");
@@ -117,7 +117,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-.+".contains(&c))
 }
 
-/// A slash in a password ends what looks like a host; its text after a colon is not a port then.
+/// Returns whether a text is a host with an optional port. If a slash in a password ends it early,
+/// the text after its colon is not a port.
 fn is_host(text: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|c| c.is_ascii_digit());
     if let Some((address, port)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -128,12 +129,12 @@ fn is_host(text: &str) -> bool {
     is_name(name) && is_port(port)
 }
 
-/// Whether a text has the form `user:password@host`.
+/// Returns whether a text has the form `user:password@host`.
 fn has_password(text: &str) -> bool {
     text.rsplit_once('@').is_some_and(|(user, _)| user.contains([':', '%']))
 }
 
-/// Whether a text has a mask in it: storing it would lose the secret.
+/// Returns whether a text contains a mask; storing it would lose the secret.
 #[must_use]
 pub fn has_mask(text: &str) -> bool {
     text.contains(MASK)

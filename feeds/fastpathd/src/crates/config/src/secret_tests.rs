@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-/// Options of `OpenWrt`'s schema of `wireless` that hold a secret, or lines in which one may be.
+/// Options in `OpenWrt`'s schema of `wireless` that hold a secret, or lines that may have one.
 const WIRELESS_SECRETS: &[&str] = &[
     "key",
     "key1",
@@ -53,7 +53,7 @@ fn keys_of_wireless_are_not_shown() {
     }
 }
 
-/// A listed option whose name is that of a secret is a mistake, unless it is named here.
+/// A listed option with the name of a secret is a mistake, unless it is named here.
 #[test]
 fn no_listed_option_is_named_like_a_secret() {
     const HARMLESS: &[&str] = &[
@@ -81,7 +81,7 @@ fn no_listed_option_is_named_like_a_secret() {
 }
 
 #[test]
-fn nothing_unknown_is_shown() {
+fn masks_unlisted_options() {
     for (kind, option) in [
         ("export", "pasword"),
         ("export", "password"),
@@ -113,7 +113,7 @@ fn nothing_unknown_is_shown() {
 }
 
 #[test]
-fn of_a_url_only_scheme_and_host_are_shown() {
+fn shows_only_scheme_and_host_of_a_url() {
     for (url, masked) in [
         ("https://rules.example", "https://rules.example"),
         ("https://rules.example:8443/", "https://rules.example:8443/"),
@@ -136,7 +136,7 @@ fn of_a_url_only_scheme_and_host_are_shown() {
     }
 }
 
-/// A password in front of a host, in an option that is not named as a URL.
+/// A password before a host, in an option that is not named as a URL.
 #[test]
 fn credentials_are_masked_in_every_option() {
     assert_eq!(shown("interface", "server", "ann:geheim@h.example"), MASK);
@@ -146,7 +146,7 @@ fn credentials_are_masked_in_every_option() {
     assert_eq!(shown("policy", "name", "a@b:c"), "a@b:c");
 }
 
-/// The page shows what its forms edit: each option in the configuration that the package ships.
+/// The page shows each option that its forms edit: all options of the shipped configuration.
 #[test]
 fn options_of_the_shipped_configuration_are_shown() {
     let shipped = include_str!("../../../../files/fastpath.config");
@@ -164,7 +164,7 @@ fn options_of_the_shipped_configuration_are_shown() {
 }
 
 #[test]
-fn a_file_with_a_secret_is_known() {
+fn recognises_a_file_with_a_secret() {
     let holds = |text: &str| holds_secret(&uci::parse(text).unwrap());
     for secret in [
         "config interface wan\n option proto pppoe\n option password x\n",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One section of the configuration, read option by option: absent and empty options, lists,
-//! unknown options. Also the form and text of a recorded problem.
+//! One section of the configuration, read option by option, with the problems found in it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,17 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
-/// One thing wrong in the configuration. Displays as
+/// One problem in the configuration. Displays as
 /// `section 'main', option 'engine', value 'warp': is not one of …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Name of the section; for an anonymous one its position, `@exclude[0]`.
+    /// Name of the section, or the place of an anonymous one, `@exclude[0]`.
     pub section: String,
-    /// Name of the option; empty if the section itself is meant.
+    /// Name of the option; empty for a problem of the section itself.
     pub option: String,
     /// The value as found, without secrets; empty if there is none.
     pub value: String,
-    /// The fault of the value, or of the section. Boxed: a problem is an `Err` of many functions.
+    /// Boxed, because many functions return a problem as `Err`.
     pub fault: Box<Fault>,
 }
 
@@ -34,7 +33,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A section being read. Options that nobody asked for are left over.
+/// A section being read. Options that nobody read are left over.
 #[derive(Debug)]
 pub struct Section<'a> {
     index: usize,
@@ -75,25 +74,25 @@ impl<'a> Section<'a> {
         self.kind
     }
 
-    /// Its name in UCI; of an anonymous one UCI's generated name.
+    /// Returns UCI's name, which is generated for an anonymous section.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// Its label for people: its name, or its place such as `@exclude[0]`.
+    /// Returns the label for people: the name, or the place such as `@exclude[0]`.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Whether no error has been noted so far.
+    /// Returns whether no error has been recorded so far.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// A problem of this section, not noted yet.
+    /// Returns a problem of this section without recording it.
     #[must_use]
     pub fn problem(&self, option: &str, value: &str, fault: Fault) -> Problem {
         Problem {
@@ -104,7 +103,6 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes an error.
     pub fn error(&mut self, option: &str, value: &str, fault: Fault) {
         self.errors.push(self.problem(option, value, fault));
     }
@@ -114,7 +112,7 @@ impl<'a> Section<'a> {
         self.unused = Some(self.problem(option, value, fault));
     }
 
-    /// The text of an option; none if it is absent or empty, which is the same in UCI.
+    /// Returns the text of an option; `None` if it is absent or empty, which is the same in UCI.
     pub fn text(&mut self, option: &'static str) -> Option<&'a str> {
         self.asked.insert(option);
         match self.options.get(option)? {
@@ -126,7 +124,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The option as `parse` reads it; its error is noted.
+    /// Reads the option with `parse`, and records its error.
     pub fn value<T>(
         &mut self,
         option: &'static str,
@@ -142,8 +140,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The entries of a list. As everywhere in `OpenWrt`, an option with values separated by spaces
-    /// is a list too.
+    /// Returns the entries of a list. As everywhere in `OpenWrt`, an option with values separated
+    /// by spaces is a list, too.
     pub fn list(&mut self, option: &'static str) -> Vec<&'a str> {
         self.asked.insert(option);
         match self.options.get(option) {
@@ -163,14 +161,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes an error for each option that nothing has read so far.
+    /// Records an error for each option that nothing has read so far.
     pub fn refuse_left_over(&mut self) {
         for Problem { option, value, .. } in self.left_over() {
             self.error(&option, &value, Fault::NotOption);
         }
     }
 
-    /// Warnings about options that nothing has read: most often misspelt ones.
+    /// Returns warnings about options that nothing has read, most often misspelt ones.
     pub(crate) fn left_over(&self) -> Vec<Problem> {
         let unknown = |name: &&String| {
             !name.starts_with('.') && !self.asked.iter().any(|asked| asked == name)

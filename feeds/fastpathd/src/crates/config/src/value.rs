@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Kinds of values that several sections have: numbers, switches, labels (length, characters that
-//! nft cannot quote), names of devices, and addresses that the daemon connects to.
+//! Parses values that several sections have: numbers, switches, labels, names of devices, and
+//! addresses that the daemon connects to.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -8,10 +8,10 @@ use std::ops::RangeInclusive;
 use crate::fault::Fault;
 use crate::section::Section;
 
-/// Digits only: Rust's own parser would take a sign too.
+/// Parses digits only, because Rust's own parser would accept a sign, too.
 ///
 /// # Errors
-/// It is not.
+/// Fails for any other text, and for numbers above `u32::MAX`.
 pub fn number(text: &str) -> Result<u32, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::NotNumber);
@@ -19,19 +19,19 @@ pub fn number(text: &str) -> Result<u32, Fault> {
     text.parse().map_err(|_| Fault::TooLarge)
 }
 
-/// A switch, in any of UCI's spellings.
+/// Parses a switch, in any of UCI's spellings.
 ///
 /// # Errors
-/// Not such a value.
+/// Fails for any other value.
 pub fn switch(text: &str) -> Result<bool, Fault> {
     uci::switch(text).ok_or(Fault::NotSwitch)
 }
 
-/// A name for people. It ends up between double quotes in nft's language, which knows no
+/// Parses a name for people. It ends up between double quotes in nft's language, which has no
 /// escapes, within a comment of at most 128 bytes.
 ///
 /// # Errors
-/// It is too long, or has a character that would end the quotes.
+/// Fails if the name is too long, or has a character that would end the quotes.
 pub fn label(text: &str) -> Result<String, Fault> {
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
@@ -43,10 +43,10 @@ pub fn label(text: &str) -> Result<String, Fault> {
     Ok(text.to_owned())
 }
 
-/// The name of an interface of `/etc/config/network`.
+/// Parses the name of an interface of `/etc/config/network`.
 ///
 /// # Errors
-/// netifd takes no such name.
+/// Fails if netifd does not accept the name.
 pub fn interface(text: &str) -> Result<String, Fault> {
     const LONGEST: usize = 15;
     if text.len() > LONGEST {
@@ -59,7 +59,7 @@ pub fn interface(text: &str) -> Result<String, Fault> {
     }
 }
 
-/// Names that the kernel takes and that mean only themselves in nft's language.
+/// Returns whether the kernel accepts the name and nft's language takes it literally.
 #[must_use]
 pub fn is_device_name(name: &str) -> bool {
     const LONGEST: usize = 15; // IFNAMSIZ with its final NUL is 16.
@@ -69,10 +69,10 @@ pub fn is_device_name(name: &str) -> bool {
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-@+~".contains(&c))
 }
 
-/// A number from `range`, for [`Section::value`](crate::Section::value).
+/// Parses a number from `range`, for [`Section::value`](crate::Section::value).
 ///
 /// # Errors
-/// Not a number, or out of range.
+/// Fails for any other value.
 pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32, Fault> {
     move |text| {
         number(text)
@@ -82,7 +82,7 @@ pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32,
     }
 }
 
-/// The options `host` and `port` of a section, with this port if none is given.
+/// Reads the options `host` and `port` of a section, with this default port.
 pub fn endpoint(section: &mut Section<'_>, port: u16) -> SocketAddr {
     if section.text("host").is_none() {
         section.error("host", "", Fault::Missing);
@@ -92,8 +92,8 @@ pub fn endpoint(section: &mut Section<'_>, port: u16) -> SocketAddr {
     SocketAddr::new(address, given.and_then(|port| u16::try_from(port).ok()).unwrap_or(port))
 }
 
-/// An address of one host. The daemon resolves no names: a resolver would add an untrusted answer
-/// to a process that may change the network.
+/// Parses the address of one host. The daemon resolves no names: a resolver would add an untrusted
+/// answer to a process that may change the network.
 fn host(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| Fault::NotAddress)?;
     let broadcast = address == IpAddr::from([255; 4]);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_knows_its_range() {
+    fn a_number_must_be_in_its_range() {
         assert_eq!(number_in(1..=5)("5"), Ok(5));
         for bad in ["0", "6", "-1", "+3", "", "x"] {
             assert!(number_in(1..=5)(bad).is_err(), "{bad}");

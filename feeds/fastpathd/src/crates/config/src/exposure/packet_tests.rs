@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lines and their zones, denials in front of openings, families and marks.
+//! Tests WAN interfaces and their zones, earlier denials, address families and marks.
 
 use super::*;
 
-/// The devices and addresses that a zone matches, with the lines of a router that has a modem.
+/// Tests the devices and addresses that a zone matches, on a router with a modem.
 #[test]
-fn a_zone_is_an_outer_one_by_what_it_matches() {
+fn a_zone_leads_to_the_internet_by_the_devices_and_addresses_it_matches() {
     let network = uci::parse(
         "config interface lan\n option proto static\n option ipaddr 10.10.10.1\n\
          config interface wan\n option proto dhcp\n option device eth1\n\
@@ -58,9 +58,9 @@ fn a_zone_is_an_outer_one_by_what_it_matches() {
     assert_eq!(found[0].opening, Opening::Zone("wan".to_owned()), "{found:?}");
 }
 
-/// fw4's base chains decide about an interface that is in no zone.
+/// fw4's base chains decide about an interface in no zone.
 #[test]
-fn a_line_in_no_zone_has_the_default_policies() {
+fn a_wan_interface_in_no_zone_has_the_default_policies() {
     let network = uci::parse("config interface wan\nconfig interface wan6\n option disabled 1\n");
     let router = Router::of(Some(&network.unwrap()), &services(|_| None), &BTreeSet::new());
     let open = |policy: &str, zone: &str| {
@@ -76,7 +76,7 @@ fn a_line_in_no_zone_has_the_default_policies() {
     assert_eq!(open("input REJECT", ""), [""; 0]);
 }
 
-/// Rules before an opening keep all out, or only some.
+/// Earlier rules deny all packets of an opening, or only some.
 #[test]
 fn a_denial_before_an_opening_closes_it() {
     let open = |rules: &[&str]| {
@@ -131,9 +131,9 @@ fn a_denial_before_an_opening_closes_it() {
     assert_eq!(open(&["src=wan proto=tcp+udp target=DROP", all]), ["router"], "GRE and others");
 }
 
-/// An option lists addresses of a family; the other family is as open as fw4 leaves it.
+/// An option lists addresses of one family; the other family is as open as fw4 leaves it.
 #[test]
-fn each_family_has_senders_of_its_own() {
+fn senders_narrow_each_address_family_separately() {
     let families = |options: &str| {
         let file = format!("config rule\n option src wan\n option target ACCEPT\n{options}");
         let of = |exposure: &Exposure| {
@@ -161,7 +161,7 @@ fn each_family_has_senders_of_its_own() {
 
 /// mwan3 and pbr mark packets from the Internet, too.
 #[test]
-fn a_mark_does_not_narrow() {
+fn a_mark_does_not_narrow_a_rule() {
     for mark in ["0X0", "0x00/0xff", "00", "0", "!0x10", "0x10", "0x100/0x3f00"] {
         let rule = "config rule\n option src wan\n option target ACCEPT\n option mark";
         let rule = format!("{rule} '{mark}'\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whom and what a rule or redirect lets in. Options that exclude nobody, or that the sender
-//! chooses, do not narrow it: source ports, times, limits of rates, DSCP, the neighbour's MAC
-//! address, marks, which other packages set, options that fw4 does not know.
+//! Senders and packets that a rule or redirect admits. Options that exclude nobody, or that the
+//! sender chooses, do not narrow it: source ports, times, rate limits, DSCP, the neighbour's MAC
+//! address, marks, which other packages set, and options that fw4 does not know.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use uci::{Package, Section};
 use super::{Router, text};
 use crate::fw4::{self, Addresses, Protocol, Transport};
 
-/// More ports than half of all, or than half of the well-known ones, count as all.
+/// More than half of all ports, or of the well-known ones, count as all ports.
 const ALL_PORTS: usize = 0x1_0000;
 const WELL_KNOWN: usize = 1024;
-/// Senders of more addresses than a /8 of IPv4 or a /16 of IPv6 count as anybody.
+/// Senders with more addresses than a /8 of IPv4 or a /16 of IPv6 count as everyone.
 const MOST_IPV4: u128 = 1 << (128 - 8);
 const MOST_IPV6: u128 = 1 << (128 - 16);
-/// The first and the last address of `2000::/3`.
+/// First and last address of `2000::/3`.
 const INTERNET: (u128, u128) = (0x2 << 124, (0x4 << 124) - 1);
-/// Destinations of at most so many addresses are single hosts.
+/// Maximum number of addresses that count as single hosts.
 const HOSTS: u128 = 16;
-/// Protocols without ports that open no service by themselves: ICMP, IGMP, and those of tunnels and
-/// routing, which need a peer that is configured.
+/// Protocols without ports that open no service by themselves: ICMP, IGMP, and protocols of tunnels
+/// and routing, which need a configured peer.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
     "icmp", "1", "icmpv6", "ipv6-icmp", "58", "igmp", "2", "ipencap", "4", "ipv6", "41", "gre",
@@ -29,30 +29,29 @@ const HARMLESS: &[&str] = &[
     "esp", "50", "ah", "51", "ospf", "89", "ipip", "94", "pim", "103", "vrrp", "112", "l2tp", "115",
 ];
 
-/// Packets of strangers, as far as openings differ by them.
+/// Packets of strangers, distinguished as far as openings differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packet {
-    /// IPv4, otherwise IPv6.
+    /// True for IPv4, false for IPv6.
     pub is_ipv4: bool,
-    /// Their content.
     pub kind: Kind,
 }
 
-/// The content of packets.
+/// Content of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Data for a service of the router.
     Service(Transport, u16),
     /// Data for any other port.
     Ports(Transport),
-    /// Any protocol but TCP and UDP.
+    /// Any protocol other than TCP and UDP.
     Other,
 }
 
-/// Packets that an opening lets in.
+/// Packets that an opening admits.
 pub type Packets = BTreeSet<Packet>;
 
-/// All of a family or of both.
+/// Returns all packets of these address families.
 pub(super) fn everything(families: Families, router: &Router) -> Packets {
     families.of(&all_kinds(&Ports::of(&[]), router))
 }
@@ -63,7 +62,7 @@ fn all_kinds(ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     kinds
 }
 
-/// Families of IP.
+/// Address families of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Families {
     four: bool,
@@ -73,7 +72,7 @@ pub(super) struct Families {
 impl Families {
     pub(super) const BOTH: Self = Self { four: true, six: true };
 
-    /// The families of an option `family`.
+    /// Returns the families of an option `family`.
     pub(super) fn named(text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::BOTH };
         match (text == "inet" || text.contains('4'), text.contains('6')) {
@@ -93,8 +92,8 @@ impl Families {
     }
 }
 
-/// Whether all destinations are multicast, which has no service that answers strangers; any other
-/// address is one of the router.
+/// Returns whether all destinations are multicast, where no service answers strangers; any other
+/// address belongs to the router.
 fn is_multicast(rule: &Section) -> bool {
     let multicast = |word: &str| {
         matches!(subnet(word), Some(Addresses::Masked { address, mask })
@@ -104,20 +103,20 @@ fn is_multicast(rule: &Section) -> bool {
     !destinations.is_empty() && destinations.into_iter().all(multicast)
 }
 
-/// The packets that a rule without a destination lets in to the router.
+/// Returns the packets that a rule without a destination zone admits to the router.
 pub(super) fn enters(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     let kinds = kinds(rule, &Ports::of(&rule.words("dest_port")), router);
     let families = strangers(firewall, rule).and(Families::named(rule.text("family")));
     if is_multicast(rule) { Packets::new() } else { families.of(&kinds) }
 }
 
-/// Whether a rule that accepts without a destination lets strangers in to a port of the router.
+/// Returns whether an accepting rule without a destination zone admits strangers to a port.
 pub(super) fn admits(firewall: &Package, rule: &Section, transport: Transport, port: u16) -> bool {
     let families = strangers(firewall, rule);
     (families.four || families.six) && !is_multicast(rule) && fw4::takes(rule, transport, port)
 }
 
-/// The packets that a rule lets in to a zone, if not only to single hosts or ports.
+/// Returns the packets that a rule admits to a zone; empty if it opens only hosts or ports.
 pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Packets {
     if single_hosts(&rule.words("dest_ip")) {
         return Packets::new();
@@ -128,14 +127,14 @@ pub(super) fn passes(firewall: &Package, rule: &Section, router: &Router) -> Pac
     families.of(&kinds)
 }
 
-/// Options of a rule that may leave it a denial of all that its protocols, ports and families say.
+/// Options that do not keep a rule from denying all of its protocols, ports and families.
 #[rustfmt::skip]
 const DENIALS: &[&str] = &[
     "_name", "comment", "counter", "dest", "dest_port", "enabled", "family", "log", "log_limit",
     "name", "proto", "src", "target",
 ];
 
-/// The packets that a rule surely drops or rejects, from all senders.
+/// Returns the packets that a rule certainly drops or rejects, from all senders.
 pub(super) fn denies(rule: &Section, router: &Router) -> Packets {
     let protocols = rule.words("proto");
     let is_all = |word: &&str| fw4::protocol(word) == Protocol::Any;
@@ -155,13 +154,13 @@ pub(super) fn denies(rule: &Section, router: &Router) -> Packets {
     Families::named(rule.text("family")).of(&kinds)
 }
 
-/// Where a redirect leads.
+/// Target of a redirect.
 pub(super) enum Target {
     Router,
     Host(String),
 }
 
-/// The target of a redirect, and the packets of strangers that it leads there.
+/// Returns the target of a redirect, and the packets of strangers that it leads there.
 pub(super) fn redirected(
     firewall: &Package,
     redirect: &Section,
@@ -174,7 +173,7 @@ pub(super) fn redirected(
     let to = redirect.words("dest_port");
     let ports = Ports::of(&if to.is_empty() { redirect.words("src_dport") } else { to });
     let mut kinds = kinds(redirect, &ports, router);
-    // Without an address fw4 takes IPv4 unless a family is named.
+    // Without an address, fw4 uses IPv4 unless a family is given.
     let addressed =
         ["src_ip", "src_dip", "dest_ip"].iter().any(|of| !text(redirect, of).is_empty());
     let family = redirect.text("family").or((!addressed).then_some("ipv4"));
@@ -186,7 +185,7 @@ pub(super) fn redirected(
     Some((Target::Host(host.to_owned()), families.of(&kinds)))
 }
 
-/// The content that a section carries to these ports. fw4 heeds ports for TCP and UDP alone.
+/// Returns the packets that a section passes to these ports. fw4 applies ports to TCP and UDP only.
 fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     let words = section.words("proto");
     let mut kinds = BTreeSet::new();
@@ -196,7 +195,7 @@ fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     }
     for word in words {
         match fw4::negation(word) {
-            // This fw4 ignores the `!`; one that heeds it takes all protocols but one.
+            // fw4 ignores the `!` today; a later version may match all other protocols.
             (true, _) => kinds.extend(all_kinds(&Ports::of(&[]), router)),
             (false, word) => match fw4::protocol(word) {
                 Protocol::Any => kinds.extend(all_kinds(&Ports::of(&[]), router)),
@@ -213,7 +212,7 @@ fn kinds(section: &Section, ports: &Ports, router: &Router) -> BTreeSet<Kind> {
     kinds
 }
 
-/// The families of which nearly everyone on the Internet meets its conditions.
+/// Returns the families in which nearly everyone on the Internet meets the conditions.
 fn strangers(firewall: &Package, section: &Section) -> Families {
     const NOBODY: Families = Families { four: false, six: false };
     let helper = fw4::negation(text(section, "helper"));
@@ -236,7 +235,7 @@ fn strangers(firewall: &Package, section: &Section) -> Families {
     has(Wanted::Most).and(by_set)
 }
 
-/// Whether a set is one of few senders: a set of ports or destinations is not, nor one that lists
+/// Returns whether a set contains few senders: not if it has ports or destinations, nor if it lists
 /// everything.
 fn is_narrow(firewall: &Package, ipset: &str) -> bool {
     let direction = ipset.split([' ', '\t', ',']).filter(|word| !word.is_empty()).nth(1);
@@ -260,22 +259,22 @@ fn set_named<'a>(firewall: &'a Package, ipset: &str) -> Option<&'a Section> {
     firewall.of("ipset").find(|set| text(set, "name") == name)
 }
 
-/// An entry of addresses without its `!`.
+/// Parses an entry of addresses without its `!`.
 fn subnet(word: &str) -> Option<Addresses> {
     fw4::addresses(fw4::negation(word).1)
 }
 
-/// How many addresses of a family an option has to list.
+/// Number of addresses of a family that an option has to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Any,
-    /// Nearly everyone.
+    /// Nearly all addresses.
     Most,
 }
 
-/// The families of which an option lists so many addresses. Negations alone leave out single
-/// networks. fw4 heeds a family of which nothing is listed only if there is none of the other, and
-/// the name of a network without addresses as no entry.
+/// Returns the families with as many listed addresses. Negations alone exclude single networks
+/// only. As in fw4, a family without entries counts only if the other one has none either, and the
+/// name of a network without addresses is not an entry.
 fn listed(words: &[&str], wanted: Wanted) -> Families {
     let entries: Vec<(bool, Option<Addresses>)> =
         words.iter().map(|word| (fw4::negation(word).0, subnet(word))).collect();
@@ -291,16 +290,16 @@ fn listed(words: &[&str], wanted: Wanted) -> Families {
     Families { four: of_family(true, MOST_IPV4), six: of_family(false, MOST_IPV6) }
 }
 
-/// Whether addresses are nearly everyone's of a family.
+/// Returns whether addresses are nearly all of a family.
 pub(super) fn are_most(words: &[&str]) -> bool {
     let families = listed(words, Wanted::Most);
     families.four || families.six
 }
 
-/// How many addresses of the Internet these are, at the scale of IPv6 for both families.
+/// Returns the number of Internet addresses, on the scale of IPv6 for both families.
 fn size(of: Addresses) -> u128 {
     let (first, last) = match of {
-        // A sender chooses the end of its address, so only the beginning of a mask counts.
+        // A sender chooses the end of its address, so only the leading ones of a mask count.
         Addresses::Masked { address, mask } => {
             let host = u128::MAX.checked_shr(mask.leading_ones()).unwrap_or(0);
             (fw4::upper(address) & !host, fw4::upper(address) | host)
@@ -311,13 +310,13 @@ fn size(of: Addresses) -> u128 {
     last.min(high).saturating_sub(first.max(low))
 }
 
-/// Whether destinations are only single hosts, none of them negated.
+/// Returns whether destinations are only single hosts, none of them negated.
 fn single_hosts(words: &[&str]) -> bool {
     let single = |word: &&str| {
         let few = match subnet(word) {
             Some(Addresses::Masked { address, mask }) => {
                 let below = if address.is_ipv4() { u128::MAX >> 32 } else { 0 };
-                // Or the end of an IPv6 address behind any prefix.
+                // A mask of the last 64 bits matches one IPv6 host behind any prefix.
                 (mask | below).count_zeros() <= HOSTS.ilog2() || mask.trailing_ones() >= 64
             }
             Some(Addresses::Range(first, last)) => {
@@ -331,12 +330,12 @@ fn single_hosts(words: &[&str]) -> bool {
     !words.is_empty() && words.iter().all(single)
 }
 
-/// Ports by number.
+/// One boolean per port number.
 struct Ports(Vec<bool>);
 
 impl Ports {
-    /// Of an option: those it lists, less those it negates. Without any, or where one cannot be
-    /// read, all.
+    /// Returns the ports that an option lists, minus the negated ones; all ports if there is no
+    /// entry or an entry is invalid.
     fn of(words: &[&str]) -> Self {
         let read = |word: &&str| {
             let (negated, word) = fw4::negation(word);
@@ -360,7 +359,7 @@ impl Ports {
         are_most(&self.0) || are_most(&self.0[..WELL_KNOWN])
     }
 
-    /// Services among them, and the others if they are nearly all.
+    /// Returns the services among the ports, and the other ports if nearly all are included.
     fn kinds(&self, of: Transport, router: &Router) -> Vec<Kind> {
         let services = router.services.iter().filter(|port| self.0[usize::from(**port)]);
         let mut kinds: Vec<Kind> = services.map(|port| Kind::Service(of, *port)).collect();

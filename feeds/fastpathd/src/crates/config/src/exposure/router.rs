@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The router by `/etc/config/network` and the files of services: its addresses, the ports of its
-//! services, and which interfaces lead to the Internet.
+//! services, and the interfaces that lead to the Internet.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,34 +11,33 @@ use super::reach::are_most;
 use super::text;
 use crate::fw4::{self, Addresses};
 
-/// The router's own addresses, and the ports of the services that administrate it.
+/// The router's own addresses, and the ports of its administrative services.
 #[derive(Debug, Clone)]
 pub struct Router {
     /// Addresses of its interfaces.
     pub addresses: BTreeSet<IpAddr>,
-    /// Ports of its services.
     pub services: BTreeSet<u16>,
-    /// Interfaces that lead to the Internet, whether they exist or not.
+    /// Interfaces that lead to the Internet, even if they do not exist.
     lines: BTreeSet<String>,
-    /// Their devices.
+    /// Devices of these interfaces.
     devices: BTreeSet<String>,
-    /// The interfaces that exist, and those of them with hosts behind them.
+    /// Enabled interfaces, and interfaces with hosts behind them.
     present: BTreeSet<String>,
     inner: BTreeSet<String>,
 }
 
-/// Interfaces that lead to the Internet by `OpenWrt`'s own naming.
+/// Interfaces that lead to the Internet by `OpenWrt`'s naming.
 const LINES: &[&str] = &["wan", "wan6"];
-/// Protocols of interfaces that do.
+/// Protocols of interfaces that lead to the Internet.
 #[rustfmt::skip]
 const LINE_PROTOCOLS: &[&str] = &[
     "3g", "464xlat", "6in4", "6rd", "6to4", "directip", "dslite", "map", "mbim", "modemmanager",
     "ncm", "pppoa", "pppoe", "qmi", "wwan",
 ];
 
-/// SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics, where they listen by default.
+/// Default ports of SSH, telnet, DNS, TFTP, SNMP, `UPnP`, the page and metrics.
 const SERVICES: &[u16] = &[22, 23, 53, 69, 80, 161, 443, 1900, 5351, 7681, 8080, 8443, 9100];
-/// Files with ports of such services: type of the section, options.
+/// Files with ports of administrative services: type of the section, options.
 const LISTENERS: &[(&str, &str, &[&str])] = &[
     ("dhcp", "dnsmasq", &["port"]),
     ("dropbear", "dropbear", &["Port"]),
@@ -56,8 +55,8 @@ impl Default for Router {
     }
 }
 
-/// The ports where services that administrate the router listen: the usual ones, and those of the
-/// files that `read` finds.
+/// Returns the ports of administrative services: the default ones, and the ports in the files that
+/// `read` finds.
 #[must_use]
 pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
     let mut ports = Router::default().services;
@@ -67,7 +66,7 @@ pub fn services(read: impl Fn(&str) -> Option<Package>) -> BTreeSet<u16> {
     ports
 }
 
-/// The ports in a file of such services: `8443`, `[::]:8443`, `443 ssl`, `UDP:161`.
+/// Returns the ports in the file of a service: `8443`, `[::]:8443`, `443 ssl`, `UDP:161`.
 #[must_use]
 pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
@@ -82,15 +81,15 @@ pub fn listens(config: &str, package: &Package) -> BTreeSet<u16> {
     ports
 }
 
-/// Whether packets of a line arrive at another device than the one that its interface names.
+/// Returns whether packets of a WAN interface arrive at another device than the named one.
 #[must_use]
 pub fn has_own_device(line: &Section) -> bool {
     LINE_PROTOCOLS.contains(&text(line, "proto"))
 }
 
 impl Router {
-    /// With the interfaces of `/etc/config/network`, of which those in `lines` lead to the Internet
-    /// whatever their protocol, and these ports of its services.
+    /// Returns the router with the interfaces of `/etc/config/network` and these service ports.
+    /// Interfaces in `lines` lead to the Internet regardless of their protocol.
     #[must_use]
     pub fn of(
         network: Option<&Package>,
@@ -134,8 +133,8 @@ impl Router {
         }
     }
 
-    /// Whether a zone includes packets of a line: by its interface, its device, or since nothing
-    /// excludes them.
+    /// Returns whether a zone includes packets of a WAN interface: by its name, by its device, or
+    /// because nothing excludes them.
     pub(super) fn has_line(&self, zone: &Section) -> bool {
         let (networks, devices) = (zone.words("network"), zone.words("device"));
         let is_negated = |word: &&str| fw4::negation(word).0;
@@ -151,20 +150,20 @@ impl Router {
         by_name || devices.iter().any(is_device) || (!named && rest)
     }
 
-    /// Whether hosts behind the router are in a zone as well.
+    /// Returns whether a zone has hosts behind the router, too.
     pub(super) fn has_hosts(&self, zone: &Section) -> bool {
         zone.words("network").iter().any(|network| self.inner.contains(*network))
     }
 
-    /// Lines that exist and are in none of these zones.
+    /// Returns the enabled WAN interfaces that are in none of these zones.
     pub(super) fn loose<'a>(&'a self, zones: &'a [&Section]) -> impl Iterator<Item = &'a String> {
         let in_zone =
             |line: &String| zones.iter().any(|zone| zone.words("network").contains(&&**line));
         self.lines.intersection(&self.present).filter(move |line| !in_zone(line))
     }
 
-    /// Whether a redirect to this host ends here. The name of a network is the router's address in
-    /// it.
+    /// Returns whether a redirect to this host ends at the router. The name of a network means the
+    /// router's address in it.
     pub(super) fn has(&self, host: &str) -> bool {
         let own = |address: IpAddr| {
             address.is_loopback() || address.is_unspecified() || self.addresses.contains(&address)
