@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Brings a plan into force: observes what the kernel has of ours, changes what differs from the
-//! plan, reads it back. After a failure either the plan before is in force or nothing of ours is.
+//! Applies a plan: reads our objects in the kernel, changes what differs from the plan, and reads
+//! them back. After a failure, restores the previous plan or removes all our objects.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::wire::{self, Qdisc};
 /// `NLM_F_REPLACE`.
 const REPLACE: u16 = 0x100;
 
-/// The requests that are needed.
+/// Requests to the kernel.
 pub trait Kernel {
-    /// A request, with flags besides those that every request has.
+    /// Sends a request with additional flags.
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`].
     fn request(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError>;
-    /// All objects of a table.
+    /// Returns all objects of a table.
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`].
     fn dump(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError>;
 }
 
@@ -37,40 +37,36 @@ impl Kernel for Client {
     }
 }
 
-/// Whether anything was changed.
+/// Result of a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
-    /// The kernel already had exactly this.
+    /// The kernel already matched the request.
     Unchanged,
-    /// The kernel has it now.
+    /// The kernel was changed.
     Changed,
 }
 
-/// Our objects in the kernel after a failure.
+/// Our objects left in the kernel after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// No object.
     Nothing,
-    /// Exactly those of the plan before.
+    /// Exactly the objects of the previous plan.
     Before,
-    /// Unknown objects: the kernel refused to remove some.
+    /// Unknown objects, because the kernel refused to remove some.
     Unknown,
 }
 
-/// A plan is not in force.
+/// Why a plan is not in force, and which of our objects are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The reason.
     pub reason: LatencyReason,
-    /// Our objects in the kernel.
     pub left: Left,
 }
 
-/// Brings `plan` into force. After a failure restores the plan `before`, or else removes all that
-/// is ours.
+/// Applies `plan`. After a failure, restores the plan `before`, or removes all our objects.
 ///
 /// # Errors
-/// A device has a queueing discipline of another program, or the kernel refused.
+/// Fails if a device has a queueing discipline of another program, or the kernel refuses.
 pub fn apply(
     kernel: &mut impl Kernel,
     plan: &Plan,
@@ -91,14 +87,14 @@ pub fn apply(
     Err(Failure { reason, left })
 }
 
-/// Removes all that is ours.
+/// Removes all our objects.
 ///
 /// # Errors
-/// The kernel refused; what it did not refuse is removed.
+/// Fails if the kernel refuses; removes everything that it does not refuse.
 pub fn remove(kernel: &mut impl Kernel) -> Result<Applied, LatencyReason> {
     let seen = Seen::read(kernel)?;
     let swept = sweep(kernel, &seen, None)?;
-    // A filter that redirects to a device that is gone drops its packets, so the ifb goes last.
+    // A filter that redirects to a removed device drops its packets, so remove the ifb last.
     let Some(ifb) = seen.ifb else { return Ok(swept) };
     ask(kernel, wire::DEL_LINK, 0, &wire::link(ifb.index))?;
     Ok(Applied::Changed)
@@ -117,20 +113,20 @@ fn bring(kernel: &mut impl Kernel, plan: &Plan) -> Result<Applied, LatencyReason
     Err(LatencyReason::Refused { said: "it reads back otherwise".to_owned() })
 }
 
-/// Our objects in the kernel, and the queueing disciplines of others.
+/// Our objects in the kernel, and the queueing disciplines of other programs.
 struct Seen {
     qdiscs: Vec<Qdisc>,
     ifb: Option<Ifb>,
-    /// Devices with a clsact.
+    /// Filters of devices with a clsact, by index.
     filters: BTreeMap<u32, Filters>,
 }
 
-/// Our filters of a device.
+/// Our filters on a device.
 #[derive(Default)]
 struct Filters {
-    /// Whether any object of ours is there, which includes tables of filters.
+    /// Any of our objects exists, including filter tables.
     any: bool,
-    /// By source and target, sorted.
+    /// Source and target, sorted.
     redirects: Vec<(String, u32)>,
 }
 
@@ -146,7 +142,7 @@ impl Seen {
         Ok(Self { qdiscs, ifb: ifb(kernel)?, filters })
     }
 
-    /// Queueing disciplines of others where ours are to be.
+    /// Fails if a queueing discipline of another program is where ours is planned.
     fn foreign(&self, plan: &Plan) -> Result<(), LatencyReason> {
         let of = |device: &Device, qdisc: &Qdisc| LatencyReason::Foreign {
             device: device.name.to_string(),
@@ -154,7 +150,7 @@ impl Seen {
         };
         let root =
             self.qdiscs.iter().filter(|qdisc| qdisc.index == plan.port.index).find(|qdisc| {
-                // Some children of a root say that they are one.
+                // Some children of a root also report `ROOT` as their parent.
                 qdisc.parent == wire::ROOT && !is_default(qdisc) && !qdisc.is_ours()
             });
         if let Some(root) = root {
@@ -170,9 +166,9 @@ impl Seen {
         Ok(())
     }
 
-    /// Whether the kernel has everything of the plan, and nothing else of ours.
+    /// Returns whether the kernel has everything of the plan, and no other object of ours.
     fn is_exactly(&self, plan: &Plan) -> bool {
-        // Packets that are redirected to a device that is down are dropped.
+        // Packets redirected to a device that is down are dropped.
         let Some(ifb) = self.ifb.filter(|ifb| ifb.up) else { return false };
         let has = |index, is_download| {
             let wanted = wire::cake(plan, is_download);
@@ -208,7 +204,7 @@ impl Filters {
     }
 }
 
-/// Queueing disciplines that the kernel or a distribution sets by default.
+/// Returns whether the kernel or a distribution sets this queueing discipline by default.
 fn is_default(qdisc: &Qdisc) -> bool {
     topology::is_default_queue(&qdisc.kind)
 }
@@ -254,7 +250,7 @@ fn put_host(
     }
     let put = put_filters(kernel, plan, index, ifb);
     if put.is_err() {
-        // Without a filter nothing shows that the clsact is ours.
+        // Remove our clsact as well: without a filter, nothing shows that it is ours.
         if Filters::read(kernel, index)?.any {
             delete_filters(kernel, index)?;
         }
@@ -271,7 +267,7 @@ fn put_filters(
     index: u32,
     ifb: u32,
 ) -> Result<(), LatencyReason> {
-    // First, so that no packet is redirected that could not come back.
+    // The pass filter comes first, so that every redirected packet can come back.
     make(kernel, wire::NEW_FILTER, EXCL, &wire::pass(index), "cls_u32")?;
     for source in &plan.sources {
         let filter = wire::redirect(index, &source.name, ifb);
@@ -280,8 +276,8 @@ fn put_filters(
     Ok(())
 }
 
-/// Removes our queueing disciplines and filters from all devices but those of the plan. A refusal
-/// for one device does not keep those of another.
+/// Removes our queueing disciplines and filters from all devices outside the plan. A refusal for
+/// one device does not stop the removal from the others.
 fn sweep(
     kernel: &mut impl Kernel,
     seen: &Seen,
@@ -309,7 +305,7 @@ fn delete_filters(kernel: &mut impl Kernel, index: u32) -> Result<(), LatencyRea
     ask(kernel, wire::DEL_FILTER, 0, &wire::delete_filters(index)).map(drop)
 }
 
-/// Removes a clsact without filters.
+/// Removes a clsact if it has no filters.
 fn delete_empty(kernel: &mut impl Kernel, index: u32) -> Result<(), LatencyReason> {
     for parent in [wire::INGRESS, wire::EGRESS] {
         let answer = filters(kernel, index, parent)?;
@@ -330,7 +326,7 @@ struct Ifb {
     up: bool,
 }
 
-/// Our ifb; `None` if it does not exist.
+/// Returns our ifb; `None` if it does not exist.
 fn ifb(kernel: &mut impl Kernel) -> Result<Option<Ifb>, LatencyReason> {
     match kernel.request(wire::GET_LINK, 0, &wire::ifb_by_name()) {
         Ok(answer) => Ok(messages(&answer).find_map(|message| {
@@ -351,7 +347,7 @@ fn ask(
     kernel.request(kind, flags, payload).map_err(|error| refused(&error))
 }
 
-/// Makes an object, for which the kernel may have to load `module`.
+/// Creates an object, for which the kernel may have to load `module`.
 fn make(
     kernel: &mut impl Kernel,
     kind: u16,
@@ -376,7 +372,7 @@ fn refused(error: &RequestError) -> LatencyReason {
     LatencyReason::Refused { said: error_text(error) }
 }
 
-/// The kernel's text where it has one.
+/// Returns the kernel's text if it has one.
 fn error_text(error: &RequestError) -> String {
     match error {
         RequestError::Refused(refusal) => refusal.to_string(),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! After any history of wishes, refusals and other programs' changes exactly the plan is in force,
-//! or nothing of ours and a reason.
+//! Tests that after any history of plans, refusals and changes by other programs exactly the plan
+//! is in force, or nothing of ours with a reason.
 
 use proptest::prelude::*;
 
 use super::fake::*;
 use super::*;
 
-/// A change by somebody else, or a wish.
+/// A change by another program, or a new plan.
 #[derive(Debug, Clone)]
 enum Step {
     Want(Option<Plan>),
@@ -22,9 +22,9 @@ enum Step {
     LoseFilter(usize),
     IfbDown,
     NoIfb,
-    /// The device goes with all that it has, and comes back without.
+    /// The device is removed with all its objects, and comes back without them.
     Gone(u32),
-    /// The daemon knows nothing of the plan in force.
+    /// The daemon restarts without knowing the plan in force.
     Restart,
 }
 
@@ -75,7 +75,7 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 impl Fake {
-    /// What another program does.
+    /// Applies the change of another program.
     fn meddle(&mut self, step: &Step) {
         let drop_from = |kernel: &mut Self, device, parent| {
             kernel.qdiscs.retain(|known| (index(known), self::parent(known)) != (device, parent));
@@ -124,7 +124,7 @@ impl Fake {
                 let ours = self.filters.iter().filter(|filter| wire::is_ours(filter)).count();
                 let nth = (0..self.filters.len()).filter(|at| wire::is_ours(&self.filters[*at]));
                 if let Some(lost) = nth.clone().nth(at % ours.max(1))
-                    // The last one shows that its clsact is ours.
+                    // The last filter shows that its clsact is ours.
                     && nth
                         .filter(|at| index(&self.filters[*at]) == index(&self.filters[lost]))
                         .count()
@@ -143,7 +143,7 @@ impl Fake {
     }
 }
 
-/// A plan in force, or nothing of ours and a reason; `in_force` is the plan that was in force.
+/// Applies a plan; asserts that it, the previous plan `in_force` or nothing of ours is in force.
 fn reconciled(kernel: &mut Fake, plan: Option<&Plan>, in_force: Option<&Plan>) -> Option<Plan> {
     let others = kernel.theirs();
     let result = match plan {
@@ -167,7 +167,7 @@ fn reconciled(kernel: &mut Fake, plan: Option<&Plan>, in_force: Option<&Plan>) -
         assert!(is_host || has_filter, "{device} has an empty {kind}: {result:?}");
     }
     let (mut queues, filters) = kernel.theirs();
-    // A default queue gives way.
+    // Our queue replaces a default one.
     let mut before = others.0;
     let usual = |qdisc: &Vec<u8>| is_default(&Qdisc::parse(qdisc).unwrap());
     queues.retain(|qdisc| !usual(qdisc));

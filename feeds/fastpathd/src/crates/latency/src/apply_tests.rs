@@ -2,7 +2,7 @@
 use super::fake::*;
 use super::*;
 
-/// A failure that left nothing of ours.
+/// Returns a failure that left none of our objects.
 fn nothing_left(reason: LatencyReason) -> Result<Applied, Failure> {
     Err(Failure { reason, left: Left::Nothing })
 }
@@ -13,11 +13,11 @@ fn all() -> Vec<(u32, String)> {
 }
 
 #[test]
-fn a_plan_is_put_once() {
+fn a_plan_is_applied_once() {
     let mut kernel = Fake::with(&[]);
     assert_eq!(apply(&mut kernel, &plan(), None), Ok(Applied::Changed));
     assert_eq!(kernel.kinds(), all());
-    // For each port the packets from each of three devices, and those that come back.
+    // Each port has filters for packets from three devices, and one for packets that come back.
     assert_eq!(kernel.filters.len(), 8);
     kernel.changes = 0;
     assert_eq!(apply(&mut kernel, &plan(), Some(&plan())), Ok(Applied::Unchanged));
@@ -25,7 +25,7 @@ fn a_plan_is_put_once() {
 }
 
 #[test]
-fn what_others_removed_is_put_again() {
+fn restores_objects_that_others_removed() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let damages: [fn(&mut Fake); 5] = [
@@ -44,7 +44,7 @@ fn what_others_removed_is_put_again() {
 }
 
 #[test]
-fn other_rates_replace_the_queues_alone() {
+fn new_rates_replace_only_the_queues() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     kernel.changes = 0;
@@ -54,7 +54,7 @@ fn other_rates_replace_the_queues_alone() {
 }
 
 #[test]
-fn a_reconnect_renews_the_filters_and_another_port_takes_over() {
+fn a_reconnect_renews_the_filters_and_a_new_port_replaces_the_old_one() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let down = Plan { sources: vec![device(4, "wan.35"), device(3, "wan")], ..plan() };
@@ -72,7 +72,7 @@ fn a_reconnect_renews_the_filters_and_another_port_takes_over() {
 }
 
 #[test]
-fn nothing_of_others_is_touched() {
+fn leaves_queues_of_other_programs_alone() {
     for (on, kind, parent) in [("wan", "cake", wire::ROOT), ("wan", "htb", wire::ROOT)] {
         let mut kernel = Fake::with(&[(3, parent, kind)]);
         let reason = LatencyReason::Foreign { device: on.to_owned(), kind: kind.to_owned() };
@@ -82,7 +82,7 @@ fn nothing_of_others_is_touched() {
     let mut kernel = Fake::with(&[(2, wire::CLSACT, "ingress")]);
     let reason = LatencyReason::Foreign { device: "lan2".to_owned(), kind: "ingress".to_owned() };
     assert_eq!(apply(&mut kernel, &plan(), None), nothing_left(reason));
-    // The default ones are nobody's.
+    // Default queueing disciplines belong to no program.
     let mut kernel = Fake::with(&[(3, wire::ROOT, "mq"), (9, wire::ROOT, "cake")]);
     apply(&mut kernel, &plan(), None).unwrap();
     remove(&mut kernel).unwrap();
@@ -90,7 +90,7 @@ fn nothing_of_others_is_touched() {
 }
 
 #[test]
-fn all_of_ours_is_removed_and_a_clsact_with_other_filters_stays() {
+fn removes_our_objects_but_no_clsact_with_other_filters() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     let mut theirs = wire::pass(1);
@@ -122,7 +122,7 @@ fn a_missing_module_is_named_and_nothing_is_left() {
 }
 
 #[test]
-fn a_refusal_brings_the_plan_before_back() {
+fn a_refusal_restores_the_previous_plan() {
     let mut kernel = Fake::with(&[]);
     apply(&mut kernel, &plan(), None).unwrap();
     kernel.refuses = Some((wire::NEW_QDISC, 7, libc::EINVAL));
@@ -160,7 +160,7 @@ fn a_queue_of_another_program_that_arrives_later_ends_the_whole_plan() {
 }
 
 #[test]
-fn a_port_that_is_no_host_any_more_keeps_no_filter() {
+fn removes_filters_from_a_port_that_left_the_plan() {
     let mut kernel = Fake::default();
     apply(&mut kernel, &plan(), None).unwrap();
     let fewer = Plan { hosts: vec![device(1, "lan1")], ..plan() };
@@ -170,7 +170,7 @@ fn a_port_that_is_no_host_any_more_keeps_no_filter() {
 }
 
 #[test]
-fn a_refusal_for_one_device_does_not_keep_the_others() {
+fn a_refusal_for_one_device_does_not_stop_the_removal_from_others() {
     let mut kernel = Fake::default();
     apply(&mut kernel, &plan(), None).unwrap();
     kernel.refuses = Some((wire::DEL_FILTER, 1, libc::EBUSY));
@@ -178,6 +178,6 @@ fn a_refusal_for_one_device_does_not_keep_the_others() {
     let mut left = kernel.ours();
     left.retain(|(device, _)| !matches!(device, 1 | 31));
     assert_eq!(left, []);
-    // Without its ifb the filter would drop.
+    // The filter would drop packets without its ifb.
     assert!(kernel.ifb.is_some());
 }

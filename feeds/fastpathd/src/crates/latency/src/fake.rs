@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A kernel for tests, which keeps the objects of all requests.
+//! A kernel for tests, which stores the objects of all requests.
 
 use super::*;
 use netlink::{Refusal, message};
 
 pub(super) const IFB_INDEX: u32 = 31;
 
-/// A kernel that keeps the objects of all requests.
 #[derive(Debug, Default)]
 pub(super) struct Fake {
     /// Index of the ifb, and whether it is up.
     pub(super) ifb: Option<(u32, bool)>,
-    /// Links with this name that were made.
+    /// Number of ifbs that were created.
     pub(super) made: u32,
     pub(super) qdiscs: Vec<Vec<u8>>,
     pub(super) filters: Vec<Vec<u8>>,
-    /// Messages that are refused, by kind of message and number of the device.
+    /// Request to refuse: message type, device index, errno.
     pub(super) refuses: Option<(u16, u32, i32)>,
     pub(super) changes: usize,
 }
@@ -37,7 +36,7 @@ pub(super) fn refusal(errno: i32) -> RequestError {
 }
 
 impl Fake {
-    /// Queueing disciplines of others.
+    /// Returns a kernel with these queueing disciplines of other programs.
     pub(super) fn with(qdiscs: &[(u32, u32, &str)]) -> Self {
         let qdiscs = qdiscs.iter().map(|(index, parent, kind)| theirs(*index, *parent, kind));
         Self { qdiscs: qdiscs.collect(), ..Self::default() }
@@ -115,7 +114,7 @@ impl Fake {
         self.kinds().contains(&(device, kind.to_owned()))
     }
 
-    /// Everything of ours, as `tc` would list it.
+    /// Returns all our objects, as `tc` would list them.
     pub(super) fn ours(&self) -> Vec<(u32, String)> {
         let filters = self.filters.iter().filter(|filter| wire::is_ours(filter));
         let filters = filters.map(|filter| {
@@ -130,7 +129,7 @@ impl Fake {
         ours
     }
 
-    /// What `ours` is with the plan in force.
+    /// Returns the result of `ours` with the plan in force.
     pub(super) fn wanted(&self, plan: &Plan) -> Vec<(u32, String)> {
         let ifb = self.ifb.map_or(0, |(index, _)| index);
         let mut wanted = vec![
@@ -147,7 +146,7 @@ impl Fake {
         wanted
     }
 
-    /// Everything of others.
+    /// Returns all objects of other programs.
     pub(super) fn theirs(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let is_theirs = |qdisc: &&Vec<u8>| {
             let found = Qdisc::parse(qdisc).unwrap();
@@ -158,7 +157,7 @@ impl Fake {
     }
 }
 
-/// A queueing discipline of another program.
+/// Returns a queueing discipline of another program.
 pub(super) fn theirs(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let handle = if parent == wire::CLSACT { 0xffff_0000 } else { 0x8001_0000 };
     let mut payload = [0, index, handle, parent, 2].map(u32::to_ne_bytes).concat();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! "Keep latency low": CAKE for both directions of the WAN, where flows on the fast path pass it.
 //!
-//! [`Settings`] is section `latency`, [`plan()`] finds the devices, [`apply`] brings a plan into
-//! force and repairs it, [`remove`] removes all that is ours. Other programs' queueing disciplines
-//! are recognised and left alone.
+//! [`Settings`] is section `latency`, [`plan()`] finds the devices, [`apply`] applies and repairs a
+//! plan, [`remove`] removes all our objects. Queueing disciplines of other programs are recognised
+//! and left alone.
 
 mod apply;
 mod plan;

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Finds the devices for a WAN interface: its port, the devices above the port, and the ports to
-//! all other networks; the bytes that its encapsulation adds to a packet.
+//! all other networks. Computes the overhead of its encapsulation.
 
 use topology::{Link, LinkKind, Name, Topology};
 
 use crate::reason::LatencyReason;
 use crate::settings::Settings;
 
-/// tc-cake(8), `ethernet`: header, checksum, preamble and gap.
+/// Overhead `ethernet` of tc-cake(8): header, checksum, preamble and gap.
 const ETHERNET: u32 = 38;
-/// tc-cake(8), `ether-vlan`.
+/// Overhead `ether-vlan` of tc-cake(8).
 const VLAN: u32 = 4;
-/// Header of `PPPoE`, and the protocol number of PPP.
+/// Headers of `PPPoE` and PPP.
 const PPPOE: u32 = 8;
-/// tc-cake(8), `ethernet`: the shortest frame, with preamble and gap.
+/// Shortest frame with preamble and gap, as for `ethernet` in tc-cake(8).
 const SHORTEST: u32 = 84;
 
-/// A network device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Device {
     /// The kernel's index.
     pub index: u32,
-    /// Its name.
     pub name: Name,
 }
 
@@ -31,30 +29,28 @@ impl Device {
     }
 }
 
-/// The interface that is limited.
+/// The interface to limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Wan<'a> {
-    /// Its name in `/etc/config/network`.
+    /// Name in `/etc/config/network`.
     pub name: &'a str,
-    /// Its layer 3 device; it may not exist.
+    /// Layer 3 device; it may not exist.
     pub device: &'a str,
-    /// The device below a session.
+    /// Device below a session.
     pub lower: &'a str,
-    /// Its protocol.
     pub proto: &'a str,
 }
 
-/// Where CAKE is to be, and how it is set.
+/// Placement and settings of CAKE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Name of the interface.
     pub interface: String,
-    /// The lowest device of the WAN: packets to the Internet are queued there.
+    /// Lowest device of the WAN, where packets to the Internet are queued.
     pub port: Device,
-    /// The port and the devices above it: a packet from the Internet was received by one of them
-    /// last. Of a packet in the fast path that is the port itself.
+    /// The port and the devices above it. The last one that received a packet from the Internet is
+    /// one of them; on the fast path it is the port.
     pub sources: Vec<Device>,
-    /// The ports to all other networks: packets from the Internet are taken from their egress.
+    /// Ports to all other networks: packets from the Internet are redirected from their egress.
     pub hosts: Vec<Device>,
     /// kbit/s.
     pub download: u32,
@@ -62,24 +58,24 @@ pub struct Plan {
     pub upload: u32,
     /// Bytes that the line adds to an IP packet.
     pub overhead: u32,
-    /// Shortest packet on the line, bytes; 0: any.
+    /// Shortest packet on the line in bytes; 0 for no minimum.
     pub shortest: u32,
-    /// Part of the overhead that is in the packets at the port already.
+    /// Part of the overhead that packets at the port already have.
     pub included: u32,
 }
 
 impl Plan {
-    /// Whether packets from the Internet are taken from this device's egress.
+    /// Returns whether packets from the Internet are redirected from this device's egress.
     pub(crate) fn has_host(&self, index: u32) -> bool {
         self.hosts.iter().any(|host| host.index == index)
     }
 }
 
-/// Plans for `wan`. `is_inner`: whether a layer 3 device leads to a network of the router's
-/// own.
+/// Plans for `wan`. `is_inner` returns whether a layer 3 device leads to one of the router's own
+/// networks.
 ///
 /// # Errors
-/// The interface has no port of its own.
+/// Fails if the interface has no port of its own, or no port leads to another network.
 pub fn plan(
     topology: &Topology,
     wan: Wan<'_>,
@@ -91,7 +87,7 @@ pub fn plan(
     let chain = chain(topology, top.ok_or_else(no_port)?);
     let port = *chain.last().ok_or_else(no_port)?;
     let (mut lowest, tunnels) = (topology.lowest(), topology.tunnels(true));
-    // CAKE is for the line, whatever is inside a tunnel.
+    // CAKE limits the WAN, not the packets inside a tunnel.
     lowest.retain(|device| !tunnels.contains(&device.device));
     let is_lowest = lowest.iter().any(|device| device.index == port.index && device.eligible);
     if !is_lowest || port.master.is_some() {
@@ -129,16 +125,16 @@ pub fn plan(
         download: settings.download,
         upload: settings.upload,
         overhead: settings.overhead.unwrap_or(whole),
-        // The shortest frame of such a line is unknown.
+        // A configured overhead means another kind of link, with an unknown shortest frame.
         shortest: if settings.overhead.is_none() { SHORTEST } else { 0 },
         included: pppoe,
     })
 }
 
-/// The link and all below it, down to the lowest.
+/// Returns the link and all links below it, down to the lowest.
 fn chain<'a>(topology: &'a Topology, top: &'a Link) -> Vec<&'a Link> {
     let mut chain = vec![top];
-    // No stack of devices is deeper; a wrong model must not hang.
+    // No stack of devices is deeper; the limit prevents a hang with a damaged model.
     while let Some(lower) = chain.last().and_then(|link| topology.lower(link.index))
         && chain.len() < 8
     {

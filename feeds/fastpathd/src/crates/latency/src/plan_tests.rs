@@ -27,7 +27,7 @@ fn vlan(id: u16) -> LinkKind {
     LinkKind::Vlan { id, service: false }
 }
 
-/// `lan1` and `lan2` with addresses; `wan` with VLAN 35, over which a session may run.
+/// Returns `lan1` and `lan2` with addresses, and `wan` with VLAN 35, possibly with a session.
 fn gateway(session: bool) -> Topology {
     let mut topology = Topology::new();
     topology.apply(Change::Link(link(1, "lan1", LinkKind::Ethernet, None)));
@@ -76,7 +76,7 @@ fn a_session_over_a_vlan_is_limited_at_its_port() {
 }
 
 #[test]
-fn the_overhead_is_that_of_the_encapsulation() {
+fn the_overhead_follows_the_encapsulation() {
     let plan_of = |settings: &Settings| plan(&gateway(false), VLAN_WAN, settings, |_| false);
     let plan = plan_of(&settings()).unwrap();
     assert_eq!((plan.overhead, plan.shortest, plan.included), (42, 84, 0));
@@ -97,7 +97,7 @@ fn a_session_that_is_down_changes_neither_port_nor_overhead() {
     assert_eq!(names(&down.sources), ["wan.35", "wan"]);
 }
 
-/// netifd names no device for a modem, a tunnel and some other protocols.
+/// netifd reports no device for a modem, a tunnel and some other protocols.
 #[test]
 fn a_wan_without_a_device_below_has_no_session() {
     for (proto, lower) in [("qmi", ""), ("ncm", ""), ("wwan", ""), ("dhcp", "wan"), ("6in4", "")] {
@@ -134,7 +134,7 @@ fn without_a_port_of_its_own_nothing_is_limited() {
 }
 
 #[test]
-fn without_another_port_there_is_nobody_to_limit() {
+fn without_another_port_there_is_no_plan() {
     let mut topology = gateway(true);
     topology.apply(Change::LinkGone(1));
     topology.apply(Change::LinkGone(2));

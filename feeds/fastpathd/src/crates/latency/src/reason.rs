@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts: why latency is not kept low although the switch is on.
+//! Codes and texts of the reasons why latency is not kept low although that is enabled.
 
 config::coded! {
-    /// Why the plan is not in force. `said` is the kernel's.
+    /// Why the plan is not in force. `said` is the kernel's message.
     pub enum LatencyReason {
         Waiting = "waiting", "waiting for the network";
         Applying = "applying", "being applied";

@@ -3,28 +3,27 @@
 
 use config::{Fault, Package, Section, number_in, switch};
 
-/// kbit/s. CAKE takes less, but a packet of 1500 bytes would take a second then.
+/// kbit/s. CAKE accepts less, but at 64 kbit/s a packet of 1500 bytes already takes 0.2 s.
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
-/// Bytes, as tc-cake(8) limits them.
+/// Bytes, within the limits of tc-cake(8).
 const OVERHEADS: std::ops::RangeInclusive<u32> = 0..=256;
 
-/// Section `latency`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// CAKE limits both directions.
     pub enabled: bool,
-    /// The interface of `/etc/config/network`; none: the first one that leads to the Internet.
+    /// Interface of `/etc/config/network`; `None` for the first one that leads to the Internet.
     pub interface: Option<String>,
-    /// From the Internet, kbit/s; 0: not set.
+    /// From the Internet, kbit/s; 0 if not set.
     pub download: u32,
-    /// To the Internet, kbit/s; 0: not set.
+    /// To the Internet, kbit/s; 0 if not set.
     pub upload: u32,
-    /// Bytes that the line adds to an IP packet; none: those of Ethernet, VLAN and `PPPoE`.
+    /// Bytes that the line adds to an IP packet; `None` to sum up Ethernet, VLAN and `PPPoE`.
     pub overhead: Option<u32>,
 }
 
 impl Settings {
-    /// Takes section `latency` out of the package, which notes its problems.
+    /// Reads section `latency` of the package, which records its problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -40,7 +39,7 @@ impl Settings {
     }
 }
 
-/// A rate has to be known only while it is used.
+/// Reads a rate, which is required only while it is used.
 fn rate(section: &mut Section<'_>, option: &'static str, needed: bool) -> u32 {
     let given = section.text(option).is_some();
     if !given && needed {
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_said() {
+    fn reads_all_options() {
         let settings = read(
             "\toption enabled '1'\n\toption interface 'wan2'\n\toption download '50000'\n\
              \toption upload '10000'\n\toption overhead '34'\n",
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_off_by_default_and_needs_no_rates_then() {
+    fn is_off_by_default_and_needs_no_rates() {
         assert_eq!(read(""), Ok(Settings::default()));
         assert!(!Settings::default().enabled);
     }
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_cannot_be_used_are_named() {
+    fn problems_name_the_option() {
         for bad in [
             "option download '63'",
             "option upload '10000001'",

@@ -30,7 +30,7 @@ fn each_direction_has_its_rate_and_shares_by_host() {
     // dual-dsthost nonat, dual-srchost nat.
     assert_eq!([5, 11, 15].map(|kind| number(&down, kind)), [6, 0, 0]);
     assert_eq!([5, 11, 15].map(|kind| number(&up, kind)), [5, 1, 0]);
-    // The header of PPPoE is in the packets at the port.
+    // Packets at the port already have the header of PPPoE.
     assert_eq!(number(&down, 6), 4);
     assert_eq!(number(&up, 6).cast_signed(), -4);
     for options in [down, up] {
@@ -39,7 +39,7 @@ fn each_direction_has_its_rate_and_shares_by_host() {
 }
 
 #[test]
-fn a_queue_is_compared_by_the_options_that_we_set() {
+fn queues_are_compared_only_by_the_options_that_we_set() {
     let options = cake(&plan(), true);
     let mut more = options.clone();
     push_attribute(&mut more, 7, &100_u32.to_ne_bytes());
@@ -53,7 +53,7 @@ fn a_queue_is_compared_by_the_options_that_we_set() {
 }
 
 #[test]
-fn a_filter_is_read_as_it_is_written() {
+fn a_filter_is_parsed_back() {
     assert_eq!(redirected(&redirect(1, "pppoe-wan", 31)), Some(("pppoe-wan".to_owned(), 31)));
     assert_eq!(redirected(&pass(1)), Some((IFB.to_owned(), 0)));
     let mut other = redirect(1, "wan", 31);
