@@ -4,7 +4,7 @@
 
 # qemu-user does not hand on every ioctl and netlink question, nor bpf(), and knows no RLIMIT_AS and
 # no generic netlink.
-LEFT_OUT=(--skip ability::tests::the_kernel_answers_for_the_loopback_device
+LEFT_OUT=(--skip ability::tests::reads_the_abilities_of_the_loopback_device
     --skip client::tests::families_are_found_by_name
     --skip machine::ports::tests::a_device_that_is_not_there_is_named
     --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads

@@ -4,8 +4,9 @@
 
 # Loading takes most of the time in emulation, so not every test runs: every header and translation,
 # all hooks, the daemon's side of the maps, and the verdicts of the verifier.
-TESTS="verifier:: table:: through_clsact through_generic through_native long_packets gso:: silence"
-TESTS+=" every_hook virtual_devices the_engine_works"
+TESTS="verifier:: table:: clsact_forwards generic_xdp native_xdp_forwards tcx_forwards_packets_to"
+TESTS+=" merged_packets_of_a_switch gso:: without_a_heartbeat every_hook virtual_devices"
+TESTS+=" the_next_engine_adopts"
 
 # kernel_of SUITE TESTS: they pass there, and one at least is run.
 kernel_of() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! XDP features of a device's driver, which the kernel reports since 6.3. The hook that follows
-//! from them is chosen in `devices.rs`.
+//! Reads the XDP features of a device's driver, which the kernel reports since 6.3. `devices.rs`
+//! chooses the hook from them.
 
 use std::io;
 
@@ -10,17 +10,17 @@ const DEV_GET: u8 = 1;
 const IFINDEX: u16 = 1;
 const XDP_FEATURES: u16 = 3;
 
-/// Bits of the features (include/uapi/linux/netdev.h).
+// Bits of `NETDEV_A_DEV_XDP_FEATURES` (include/uapi/linux/netdev.h).
 const BASIC: u64 = 1;
 const REDIRECT: u64 = 2;
 const NDO_XMIT: u64 = 4;
 
-/// XDP abilities of a driver.
+/// XDP capabilities of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ability {
-    /// Runs programs and redirects packets to other devices.
+    /// The driver runs XDP programs and can redirect packets to other devices.
     pub redirects: bool,
-    /// Sends packets that are redirected to it. Some drivers only do while they have a program.
+    /// The driver sends packets redirected to it. Some do so only while a program is attached.
     pub sends: bool,
 }
 
@@ -31,11 +31,11 @@ impl Ability {
     }
 }
 
-/// Asks the kernel; none if it does not report features, as before 6.3.
+/// Queries the kernel. Returns `None` if it does not report features (before Linux 6.3).
 ///
 /// # Errors
 ///
-/// The kernel's, such as for a device that is gone.
+/// Fails if the kernel refuses, for example because the device is gone.
 pub fn ability(ifindex: u32) -> io::Result<Option<Ability>> {
     let mut family = match Family::open("netdev") {
         Err(RequestError::NoFamily(_)) => return Ok(None),
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn features_by_bits() {
+    fn maps_feature_bits_to_abilities() {
         let none = Ability::default();
         assert_eq!(Ability::from_features(0), none);
         assert_eq!(Ability::from_features(BASIC), none);
@@ -63,8 +63,8 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_answers_for_the_loopback_device() {
-        // It has no XDP of its own; a kernel before 6.3 says nothing.
+    fn reads_the_abilities_of_the_loopback_device() {
+        // The loopback driver supports no XDP. Kernels before 6.3 report no features.
         assert!(matches!(ability(1), Ok(None | Some(Ability { redirects: false, sends: false }))));
         assert!(matches!(ability(0x7fff_ffff), Err(_) | Ok(None)));
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Attaches, replaces and detaches programs at a hook of a device (`tcx`, `clsact`, `xdp`,
-//! `xdp-generic`), and disables VLAN stripping for XDP. They stay attached when the process ends:
-//! links are pinned in the folder, by hook, switch and device; for a clsact the program is pinned
-//! there as a record.
+//! Attaches, replaces and detaches programs at a hook of a device, and disables VLAN stripping for
+//! XDP. Programs stay attached when the process ends: links, and for clsact the program itself, are
+//! pinned in the folder under the names of hook, switch and device.
 #![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::error::Error;
@@ -29,7 +28,7 @@ config::named! {
         Clsact = "clsact",
         /// XDP in the driver.
         Native = "xdp",
-        /// Generic XDP, after the socket buffer was built: for drivers without XDP.
+        /// Generic XDP, which runs after the socket buffer is built, for drivers without XDP.
         Generic = "xdp-generic",
     }
 }
@@ -42,7 +41,7 @@ impl Hook {
         }
     }
 
-    /// Attach type and flags of its link.
+    /// Returns the attach type and flags of the link, or `None` for clsact, which has no links.
     const fn link(self) -> Option<(u32, u32)> {
         match self {
             Self::Tcx => Some((sys::TCX_INGRESS, 0)),
@@ -54,14 +53,13 @@ impl Hook {
     }
 }
 
-/// A program at a device.
+/// A program attached to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attached {
     /// Index of the device, which may have been removed.
     pub ifindex: u32,
-    /// Its attach point.
     pub hook: Hook,
-    /// The switch whose tags it removes.
+    /// Kind of switch tags that the program removes.
     pub dsa: Dsa,
 }
 
@@ -83,34 +81,32 @@ impl Attached {
     }
 }
 
-/// Why a program is not at a device.
+/// Reasons why a program could not be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// The programs have not been loaded, or cannot be opened.
+    /// The programs are not loaded or cannot be opened.
     #[error("opening the program {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// The device or the kernel does not support it.
+    /// The device or the kernel refused the link.
     #[error("attaching to device {} at {}", .0.ifindex, .0.hook.name())]
     Link(Attached, #[source] io::Error),
-    /// The same at a clsact.
+    /// The kernel refused the clsact or its filter.
     #[error("attaching to device {} at clsact", .0.ifindex)]
     Clsact(Attached, #[source] RequestError),
-    /// There is no such device.
     #[error("there is no device {0}")]
     Device(u32, #[source] io::Error),
-    /// The link cannot be pinned.
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
-    /// The device strips VLAN tags, and XDP would not see them.
+    /// VLAN stripping of the device cannot be disabled, so XDP would not see the tags.
     #[error("disabling VLAN tag offload of device {0}")]
     Strips(u32, #[source] io::Error),
-    /// The previous program cannot be removed.
+    /// The previous programs cannot be listed or detached.
     #[error("detaching the programs")]
     Before(#[source] DetachError),
 }
 
 config::coded! {
-    /// Why a program is not at a device. `said` is of the kernel.
+    /// Codes of [`AttachError`] for the page and the API. `said` lists the causes as text.
     pub enum AttachReason {
         Open { path: String, said: String } = "open-program", "opening the program {path}: {said}";
         Link { index: u32, hook: &'static str, said: String } = "attach",
@@ -125,7 +121,7 @@ config::coded! {
 }
 
 impl AttachError {
-    /// It with the error of the kernel.
+    /// Returns the code of the error, with its causes as text.
     #[must_use]
     pub fn reason(&self) -> AttachReason {
         let said = self.source().map(chain).unwrap_or_default();
@@ -143,7 +139,7 @@ impl AttachError {
     }
 }
 
-/// An error with its causes.
+/// Joins an error and its causes with colons.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -154,25 +150,22 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Why a program is still at a device.
+/// Reasons why a program could not be detached.
 #[derive(Debug, thiserror::Error)]
 pub enum DetachError {
-    /// The folder cannot be read.
     #[error("reading {0}")]
     Read(PathBuf, #[source] io::Error),
-    /// The link cannot be removed.
     #[error("removing {0}")]
     Remove(PathBuf, #[source] io::Error),
-    /// The filter cannot be removed.
     #[error("removing the filter of device {0}")]
     Filter(u32, #[source] RequestError),
 }
 
-/// Attaches the pinned program of the hook, and replaces any program of the folder at the device.
+/// Attaches the pinned program for the hook in place of any program of the folder at the device.
 ///
 /// # Errors
 ///
-/// [`AttachError`]; nothing is attached then, or the older program still is.
+/// Returns an [`AttachError`]. The device then has no program or still has the old one.
 pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
     let before = attached(folder).map_err(AttachError::Before)?;
     for old in before.into_iter().filter(|old| old.ifindex == wanted.ifindex) {
@@ -189,7 +182,7 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
         let program = program.as_fd();
         clsact::attach(program, wanted.ifindex).map_err(|e| AttachError::Clsact(wanted, e))?;
         return sys::pin(program, &path).map_err(|e| {
-            // Without the record nobody would remove it.
+            // Without its record, the filter would never be removed.
             drop(clsact::detach(wanted.ifindex, None));
             AttachError::Pin(path, e)
         });
@@ -204,7 +197,7 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
     sys::pin(link.as_fd(), &path).map_err(|e| AttachError::Pin(path, e))
 }
 
-/// Disables VLAN stripping of the device, and records that it was enabled, like a link.
+/// Disables VLAN stripping of the device, and pins a record that it was enabled.
 fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(), AttachError> {
     let device = name(ifindex).map_err(|e| AttachError::Device(ifindex, e))?;
     // A driver without the setting does not strip tags.
@@ -219,15 +212,15 @@ fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(
     }
 }
 
-/// Enables VLAN stripping of a device again, if it was recorded. Failures are ignored: the device
-/// may have been removed.
+/// Enables VLAN stripping again if a record exists. Failures are ignored because the device may
+/// have been removed.
 fn as_before(folder: &Folder, ifindex: u32) {
     if std::fs::remove_file(stripped(folder, ifindex)).is_ok() {
         drop(name(ifindex).and_then(|device| strip(&device, true)));
     }
 }
 
-/// The record of a device that stripped tags.
+/// Returns the path of the record that a device stripped tags.
 fn stripped(folder: &Folder, ifindex: u32) -> PathBuf {
     folder.links().join(format!("rxvlan_{ifindex}"))
 }
@@ -240,12 +233,12 @@ fn open(folder: &Folder, wanted: Attached) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Replaces an older program at a link or a clsact by the one that is pinned now. At a clsact, the
-/// one that is pinned now is attached again if another program has removed it.
+/// Replaces the program of a link or a clsact with the pinned one. At a clsact, attaches it again
+/// if another program has removed it.
 ///
 /// # Errors
 ///
-/// [`AttachError`]: the older one is still attached, except at a clsact, which may have none.
+/// Returns an [`AttachError`]. The old program stays attached, except that a clsact may have none.
 pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     if old.hook == Hook::Clsact {
         if is_current(folder, old) {
@@ -260,25 +253,25 @@ pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
 }
 
-/// Whether the program that is pinned now is at the clsact.
+/// Reports whether the currently pinned program is at the clsact.
 fn is_current(folder: &Folder, old: Attached) -> bool {
     let pinned = id(&folder.program(old.dsa, old.hook.role()));
-    // Where the kernel does not answer, it is attached again, which reports why not.
+    // If the kernel does not answer, the program is attached again, which reports the error.
     let is_there = |program| clsact::has_program(old.ifindex, program).unwrap_or_default();
     pinned == id(&old.path(folder)) && pinned.is_some_and(is_there)
 }
 
-/// The ID of a pinned program.
+/// Returns the kernel's ID of a pinned program.
 fn id(path: &Path) -> Option<u32> {
     ProgramInfo::from_pin(path).ok().map(|program| program.id())
 }
 
-/// Detaches all programs of the folder from a device, which may have been removed. False without
-/// any.
+/// Detaches all programs of the folder from a device, which may have been removed. Returns false if
+/// it had none.
 ///
 /// # Errors
 ///
-/// [`DetachError`]; some may have been detached.
+/// Returns a [`DetachError`]; some programs may be detached already.
 pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
     let mut any = false;
     for old in attached(folder)?.into_iter().filter(|old| old.ifindex == ifindex) {
@@ -303,11 +296,11 @@ fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     std::fs::remove_file(&path).map_err(|e| DetachError::Remove(path, e))
 }
 
-/// All programs of the folder at devices, ordered by device.
+/// Returns all attached programs of the folder, ordered by device.
 ///
 /// # Errors
 ///
-/// [`DetachError::Read`]; a missing folder is empty.
+/// Returns [`DetachError::Read`] if the folder cannot be read. A missing folder counts as empty.
 pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
     let links = folder.links();
     let failed = |e| DetachError::Read(links.clone(), e);
@@ -324,11 +317,11 @@ pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
     Ok(all)
 }
 
-/// The name of a device.
+/// Returns the name of a device.
 ///
 /// # Errors
 ///
-/// There is no device of this index.
+/// Fails if no device has this index.
 pub fn name(ifindex: u32) -> io::Result<String> {
     let mut buffer = [0; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the size that the function asks for.
@@ -346,12 +339,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_links_are_read_again() {
+    fn names_of_links_round_trip() {
         for hook in Hook::ALL {
             for dsa in Dsa::ALL {
                 let one = Attached { ifindex: 17, hook, dsa };
                 assert_eq!(Attached::from_name(&one.name()), Some(one));
-                // bpffs keeps names with dots for itself.
+                // bpffs reserves names with dots.
                 assert!(!one.name().contains('.'));
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Attaches and detaches a program at a device's clsact, which is TC before Linux 6.6; a clsact
-//! without other filters is removed. Our filter has our program, or the name that we gave it.
+//! Attaches and detaches a program at a device's clsact, which is TC before Linux 6.6. Removes the
+//! clsact when it has no filter left. Our filter is recognised by its program or its name.
 
 use std::os::fd::BorrowedFd;
 
@@ -20,7 +20,7 @@ const PARENT: u32 = 0xffff_fff1;
 const INGRESS: u32 = 0xffff_fff2;
 const EGRESS: u32 = 0xffff_fff3;
 
-/// `struct tcmsg`.
+/// Size of `struct tcmsg`.
 const TCMSG: usize = 20;
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
@@ -30,7 +30,7 @@ const BPF_NAME: u16 = 7;
 const BPF_FLAGS: u16 = 8;
 const BPF_ID: u16 = 11;
 
-/// Attaches the program; it stays until it is detached.
+/// Attaches the program; the filter outlives the process.
 pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     match client.request_with(NEW_QDISC, CREATE | EXCL, &clsact(ifindex)) {
@@ -44,8 +44,8 @@ pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> Result<(), Reques
     Ok(())
 }
 
-/// Removes our filters, and the clsact if it has no other filter. `program` is the ID of the one
-/// that was attached, if it is known.
+/// Removes our filters, and the clsact if no other filter is left. `program` is the ID of the
+/// attached program, if known.
 pub(crate) fn detach(ifindex: u32, program: Option<u32>) -> Result<(), RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     let answer = filters(&mut client, ifindex, INGRESS)?;
@@ -55,14 +55,14 @@ pub(crate) fn detach(ifindex: u32, program: Option<u32>) -> Result<(), RequestEr
     remove_if_empty(&mut client, ifindex)
 }
 
-/// Whether a filter has the program of this ID. Another program may have removed the clsact.
+/// Reports whether a filter has the program with this ID. Another program may have removed it.
 pub(crate) fn has_program(ifindex: u32, program: u32) -> Result<bool, RequestError> {
     let mut client = Client::open(Protocol::Route)?;
     let answer = filters(&mut client, ifindex, INGRESS)?;
     Ok(payloads(&answer).any(|filter| program_of(filter) == Some(program)))
 }
 
-/// The filters of one direction, as the kernel dumps them.
+/// Dumps the filters of one direction.
 fn filters(client: &mut Client, ifindex: u32, parent: u32) -> Result<Vec<u8>, RequestError> {
     client.dump(GET_FILTER, &message(ifindex, 0, parent, 0))
 }
@@ -71,19 +71,19 @@ fn payloads(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     messages(answer).filter(|message| message.kind == NEW_FILTER).map(|message| message.payload)
 }
 
-/// The ID of the program that a filter has.
+/// Returns the ID of a filter's program.
 fn program_of(payload: &[u8]) -> Option<u32> {
     attribute(options(payload)?, BPF_ID).and_then(|id| word_at(id, 0))
 }
 
-/// The options of a filter that has a program of BPF.
+/// Returns the options of a filter of kind `bpf`.
 fn options(payload: &[u8]) -> Option<&[u8]> {
     let (_, attributes) = payload.split_at_checked(TCMSG)?;
     attribute(attributes, OPTIONS).filter(|_| has(attributes, KIND, "bpf"))
 }
 
-/// Handle and `tcm_info` of a filter that is ours: it has the program, or our name. Earlier
-/// versions gave it none on kernels without tracing, where aya loads programs without names.
+/// Returns handle and `tcm_info` of a filter with our program or our name. Filters of old versions
+/// have no name on kernels without tracing.
 fn ours(payload: &[u8], program: Option<u32>) -> Option<(u32, u32)> {
     let is_named = has(options(payload)?, BPF_NAME, ProgramRole::Tc.name());
     let is_ours = is_named || program.is_some() && program_of(payload) == program;
@@ -99,7 +99,7 @@ fn remove_if_empty(client: &mut Client, ifindex: u32) -> Result<(), RequestError
     gone(client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT, 0)))
 }
 
-/// Ignores that it was removed meanwhile.
+/// Treats a filter or clsact that is gone already as removed.
 fn gone(answer: Result<Vec<u8>, RequestError>) -> Result<(), RequestError> {
     match answer {
         Err(e) if !matches!(e.refused(), Some(libc::EINVAL | libc::ENOENT)) => Err(e),
@@ -113,7 +113,7 @@ fn clsact(ifindex: u32) -> Vec<u8> {
     payload
 }
 
-/// A filter of every packet that comes in. Its program decides, as `direct-action` does in tc.
+/// Builds a filter for all ingress packets. Its program returns the verdict (`direct-action`).
 fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
     const ALL: u16 = 3;
     const DIRECT_ACTION: u32 = 1;
@@ -130,7 +130,7 @@ fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
     payload
 }
 
-/// `struct tcmsg`.
+/// Builds a `struct tcmsg`.
 fn message(ifindex: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
     [0, ifindex, handle, parent, info].map(u32::to_ne_bytes).concat()
 }
@@ -160,7 +160,7 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// qemu-user reports a program that does not exist by its status only.
+    /// Checks the exit status too: under qemu-user, a missing program starts and then fails.
     fn has_tc() -> bool {
         Command::new("tc").arg("-V").output().is_ok_and(|output| output.status.success())
     }
@@ -171,7 +171,7 @@ mod tests {
             return;
         }
         let test = || {
-            // SAFETY: the namespace is that of this thread, which runs only this test.
+            // SAFETY: only this thread enters the namespace, and it runs only this test.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("a network namespace");
             test();
         };
@@ -182,7 +182,7 @@ mod tests {
     fn a_clsact_with_a_filter_of_another_program_stays() {
         in_a_namespace(|| {
             tc("qdisc add dev lo clsact");
-            // As the queueing discipline of the WAN has them.
+            // The WAN's queueing discipline has filters like this one.
             tc("filter add dev lo egress pref 64087 protocol ip u32 match u8 0 0");
             detach(1, None).expect("asked");
             assert!(tc("qdisc show dev lo").contains("clsact"));
@@ -204,7 +204,7 @@ mod tests {
         });
     }
 
-    /// The message of a filter as the kernel dumps it.
+    /// Builds the message of a filter as the kernel dumps it.
     fn dumped(kind: &str, name: &str, id: Option<u32>) -> Vec<u8> {
         let text = |text: &str| [text.as_bytes(), b"\0"].concat();
         let mut options = Vec::new();
@@ -219,13 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_ours_by_its_program_or_its_name() {
+    fn recognises_our_filter_by_program_or_name() {
         let found = |kind, name, id, program| ours(&dumped(kind, name, id), program).is_some();
         assert!(found("bpf", "", Some(7), Some(7)), "without a name");
         assert!(found("bpf", "fastpath_tc", Some(6), Some(7)), "of an earlier object");
         assert!(found("bpf", "fastpath_tc", None, None));
         assert!(!found("bpf", "", Some(6), Some(7)), "of another program");
-        // Of classic BPF, it has no ID.
+        // A filter of classic BPF has no program ID.
         assert!(!found("bpf", "", None, None));
         assert!(!found("bpf", "fastpath_tc2", Some(6), None));
         assert!(!found("u32", "fastpath_tc", Some(7), Some(7)));

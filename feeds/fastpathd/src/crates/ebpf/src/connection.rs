@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values that table and engine exchange about a connection: counters and their growth, entries to
-//! install, keys to remove, extensions of timeouts, and conntrack's idle timeouts with their
-//! defaults.
+//! Values that the table and the engine exchange about a connection: entries to install, counters,
+//! timeouts to extend, and conntrack's idle timeouts with their defaults.
 
 use std::time::Duration;
 
@@ -10,35 +9,41 @@ use model::Connection;
 
 use crate::entry::{Entry, Key, TCP};
 
-/// How far one direction of a TCP connection is, as the programs write it into its entry. They
-/// judge FIN and RST of the other direction by it.
+/// Position of one direction of a TCP connection, written by the programs. They validate FIN and
+/// RST of the other direction against it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Jiffies of the last packet; 0: there was none.
+    /// Jiffies of the last packet; 0 if there was none.
     pub used: u64,
-    /// Upper half of its sequence number.
+    /// Upper half of the last packet's sequence number, in network order.
     pub seq_high: [u8; 2],
-    /// Its acknowledgement.
+    /// The last packet's acknowledgement number, in network order.
     pub ack: [u8; 4],
 }
 
-/// What an entry does with packets.
+/// State of an entry. The daemon starts it; the programs make all other transitions.
+///
+/// ```text
+/// Waiting ──start──► Carrying ──FIN, RST──► Closing
+/// Waiting ──SYN, FIN, RST──► Restarted
+/// Carrying ──SYN──► Restarted
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Leaves them to the kernel, and notes the end of the connection.
+    /// Packets go to the kernel; SYN, FIN and RST are recorded.
     #[default]
     Waiting,
-    /// Carries them.
+    /// The programs forward packets.
     Carrying,
-    /// Leaves them to the kernel: one of the ends has sent a FIN or RST.
+    /// Packets go to the kernel: either end has sent a FIN or RST.
     Closing,
-    /// Leaves them to the kernel: a SYN was seen, or an end before the start, so that they may
-    /// belong to another connection.
+    /// Packets go to the kernel after a SYN, or a FIN or RST before the start: they may belong to
+    /// another connection.
     Restarted,
 }
 
 impl Stage {
-    /// Whether the entry will never carry a packet again.
+    /// Reports whether the entry will never forward a packet again.
     #[must_use]
     pub fn is_over(self) -> bool {
         match self {
@@ -48,14 +53,12 @@ impl Stage {
     }
 }
 
-/// The values of an entry that the programs write.
+/// Fields of an entry that the programs write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryReading {
     /// Packets, and bytes from the IP header on.
     pub counters: Counters,
-    /// What it does with packets.
     pub stage: Stage,
-    /// How far it is.
     pub position: Position,
 }
 
@@ -69,55 +72,51 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// The defaults of the kernel.
+    /// Returns the kernel's defaults.
     fn default() -> Self {
         Self { tcp: Duration::from_secs(432_000), udp: Duration::from_secs(120) }
     }
 }
 
-/// A conntrack entry whose timeout is to be set to `left`.
+/// Request to set the timeout of a conntrack entry to `left`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
-    /// The connection.
     pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
-    /// Original direction.
+    /// Tuple of the original direction.
     pub orig: Tuple,
-    /// Time until it expires without another packet.
+    /// Time until the entry expires without another packet.
     pub left: Duration,
 }
 
-/// The values needed to install a connection.
+/// Map changes that install a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// To be written: the direction from the initiator first.
+    /// Entries to write; the direction from the initiator comes first.
     pub entries: [(Key, Entry); 2],
-    /// A connection that has to be removed before, because the table is full.
+    /// Connection to remove first, because the table is full.
     pub evicted: Option<u64>,
 }
 
-/// The remains of a connection that is no longer offloaded.
+/// A connection that has left the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
-    /// The connection.
     pub connection: Connection,
-    /// To be removed from the maps, in the order of [`Installation::entries`].
+    /// Keys to remove from the maps, in the order of [`Installation::entries`].
     pub keys: [Key; 2],
 }
 
 /// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryGrowth {
-    /// The connection.
     pub id: u64,
     /// 0: from the initiator, 1: to the initiator.
     pub direction: usize,
     /// Growth since the previous reading.
     pub grown: Counters,
-    /// What the entry does with packets.
     pub stage: Stage,
-    /// It was counted for a previous daemon.
+    /// The previous daemon has already counted this growth.
     pub inherited: bool,
 }
 

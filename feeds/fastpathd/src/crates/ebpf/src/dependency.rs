@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The objects that the endpoint of an address is derived from (link, neighbour, station, VLANs,
-//! PPPoE session, route), and whether a change of the network touches it.
+//! Tracks which objects (links, neighbours, stations, VLANs, PPPoE session, route) the endpoint of
+//! an address depends on, and whether a change of the network affects it.
 
 use std::net::IpAddr;
 
@@ -9,56 +9,53 @@ use model::NextHop;
 
 use crate::entry_side::EntrySide;
 
-/// Something that the endpoint of an address was derived from.
+/// An object that the endpoint of an address was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dependency {
     /// A device on the path, by index.
     Link(u32),
     /// The next hop, by link and address.
     Neighbour(u32, IpAddr),
-    /// The bridge's knowledge of where a station is: bridge and MAC.
+    /// The forwarding database entry of a station, by bridge and MAC.
     Station(u32, [u8; 6]),
-    /// The VLANs of a bridge or of its port.
+    /// VLANs of a bridge and its ports, by the bridge's index.
     Vlans(u32),
-    /// A `PPPoE` session.
+    /// Any `PPPoE` session.
     Session,
 }
 
-/// An end of a connection as a destination of packets.
+/// One end of a connection, as a destination of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Its address.
     pub address: IpAddr,
-    /// The next hop, where more than the address decides about it.
+    /// Next hop, if the address alone does not determine it.
     pub route: Option<NextHop>,
 }
 
-/// The endpoint of an address, and the objects it was derived from.
+/// Endpoint of an address, with the objects it depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Where it is.
     pub side: EntrySide,
-    /// The next hop that it was derived from, instead of the route to the address.
+    /// Next hop that the endpoint uses instead of the route to the address.
     pub route: Option<NextHop>,
-    /// The objects it was derived from, besides the route.
+    /// Objects other than the route that the endpoint depends on.
     pub dependencies: Vec<Dependency>,
 }
 
-/// The objects that have changed.
+/// A change of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DependencyChange {
-    /// This has changed.
     Dependency(Dependency),
     /// VLANs of any bridge.
     Vlans,
-    /// The routes to a network: address and prefix length.
+    /// Routes to a network: address and prefix length.
     Route(IpAddr, u8),
-    /// Anything.
+    /// Any object may have changed.
     All,
 }
 
 impl DependencyChange {
-    /// Whether the endpoint of `address` may differ afterwards.
+    /// Reports whether the endpoint of `address` may differ after the change.
     #[must_use]
     pub fn touches(&self, address: IpAddr, endpoint: &Endpoint) -> bool {
         match self {
@@ -67,7 +64,7 @@ impl DependencyChange {
                 .dependencies
                 .iter()
                 .any(|dependency| matches!(dependency, Dependency::Vlans(_))),
-            // With a next hop of its own the flow table decides when to leave it.
+            // The flow table decides when to leave a next hop that does not follow from the route.
             Self::Route(network, prefix) => {
                 endpoint.route.is_none()
                     && Network { address: *network, prefix: *prefix }.contains(address)
@@ -83,7 +80,7 @@ mod tests {
     use crate::entry_side::{Encapsulation, Hook};
 
     #[test]
-    fn a_route_touches_what_is_in_its_network() {
+    fn a_route_affects_only_addresses_in_its_network() {
         let net = |text: &str| -> IpAddr { text.parse().unwrap() };
         let side = EntrySide {
             device: 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chooses the hook of the devices of a gateway, says why, and attaches: native XDP at all of them
-//! or at none, otherwise TCX, otherwise clsact. Also the map of devices that XDP may send to.
+//! Chooses the hook of a gateway's devices and attaches the programs: native XDP at all devices or
+//! at none, otherwise TCX, otherwise clsact. Also writes the map of devices that XDP may send to.
 #![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::io;
@@ -14,16 +14,13 @@ use crate::folder::Folder;
 use crate::role::Dsa;
 use crate::{elements, sys};
 
-/// A device and its properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name.
     pub name: String,
-    /// Its index.
     pub ifindex: u32,
-    /// It has hardware, real or emulated.
+    /// True if the device has hardware, real or emulated.
     pub physical: bool,
-    /// Abilities of its driver; none if the kernel does not report them.
+    /// Capabilities of the driver; `None` if the kernel does not report them.
     pub ability: Option<Ability>,
 }
 
@@ -32,7 +29,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// There is no such device.
+    /// Fails if there is no such device or its properties cannot be read.
     pub fn read(name: &str) -> io::Result<Self> {
         let text = std::ffi::CString::new(name)?;
         // SAFETY: the string lives longer than the call.
@@ -46,28 +43,28 @@ impl Device {
 }
 
 config::coded! {
-    /// Why the devices use TC instead of native XDP.
+    /// Reasons for TC instead of native XDP.
     pub enum NotNative {
-        // Senders behind virtual devices leave checksums to hardware, which is missing.
+        // Senders behind a virtual device leave checksums to hardware that does not exist.
         Virtual { device: String } = "virtual",
             "{device} is virtual: its packets may have incomplete checksums";
         NoXdp { device: String } = "no-xdp", "the driver of {device} does not support XDP";
-        // It cannot send packets from other devices.
+        // The driver cannot send packets that other devices redirect.
         CannotSend { device: String } = "no-xdp-redirect",
             "the driver of {device} does not support XDP redirects to it";
-        // A kernel before 6.3.
+        // Kernels before 6.3 do not report features.
         Unknown = "no-driver-features", "the kernel does not report driver features";
-        // By a driver that said it could.
+        // The driver reports support but refuses the program.
         Refused { device: String } = "xdp-rejected", "rejected by {device}";
     }
 }
 
-/// Whether all devices support native XDP. All use it or none does: each has to send the packets
-/// that another one redirects.
+/// Checks that all devices support native XDP. All or none use it, because each has to send the
+/// packets that another one redirects.
 ///
 /// # Errors
 ///
-/// Why not, by the first device that does not support it.
+/// Returns the reason for the first device without support.
 pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     for device in devices {
         if !device.physical {
@@ -84,34 +81,33 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     Ok(())
 }
 
-/// Whether all can send; some drivers report this only while they have a program.
+/// Checks that all devices can send. Some drivers report this only while they have a program.
 ///
 /// # Errors
 ///
-/// Why not, by the first device that does not support it.
+/// Returns the reason for the first device without support.
 pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
     let cannot = devices.iter().find(|device| !device.ability.is_some_and(|a| a.sends));
     cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend { device: device.name.clone() }))
 }
 
-/// The result for one device.
+/// Result of attaching to one device.
 #[derive(Debug)]
 pub struct DeviceOutcome {
-    /// The device.
     pub device: Device,
-    /// Its attach point.
+    /// Attach point in use.
     pub hook: Result<Hook, AttachError>,
-    /// Why it is not native XDP, if the choice was automatic.
+    /// Reason against native XDP, if the choice was automatic.
     pub why: Option<NotNative>,
 }
 
-/// Attaches to all devices: at `chosen`, or at the best attach point that all support. Programs at
-/// other devices stay.
+/// Attaches to all devices at `chosen`, or at the best attach point that all of them support.
+/// Programs at other devices stay.
 ///
 /// # Errors
 ///
-/// The map of devices that XDP may send to cannot be written. A failing device is a result, not an
-/// error.
+/// Fails if the map of devices that XDP may send to cannot be written. A failure at one device is
+/// reported in its outcome.
 pub fn attach_all(
     folder: &Folder,
     dsa: Dsa,
@@ -127,7 +123,7 @@ pub fn attach_all(
             (Some(hook), _) => (at(&device, hook), None),
             (None, Ok(())) => (Ok(Hook::Native), None),
             (None, Err(why)) => {
-                // If clsact fails too, the error of TCX is reported.
+                // If clsact fails too, report the error of TCX.
                 let clsact = |tcx| at(&device, Hook::Clsact).map_err(|_| tcx);
                 (at(&device, Hook::Tcx).or_else(clsact), Some(why.clone()))
             }
@@ -145,7 +141,7 @@ pub fn attach_all(
     Ok(outcomes)
 }
 
-/// Native XDP at all devices, or at none.
+/// Attaches native XDP to all devices, or to none if one does not support it.
 fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative> {
     can_redirect(devices)?;
     let attached = devices.iter().try_for_each(|device| {
@@ -158,31 +154,29 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
     let result = attached.and_then(|()| can_send(&now.collect::<Vec<_>>()));
     if result.is_err() {
         for device in devices {
-            // A program that stays is replaced when TC is attached, and reported then.
+            // Attaching TC replaces a program that could not be detached, or reports the error.
             drop(detach(folder, device.ifindex));
         }
     }
     result
 }
 
-/// Why the map of devices cannot be written.
+/// Reasons why the map of devices cannot be written.
 #[derive(Debug, Error)]
 pub enum SendError {
     /// The programs are not loaded, or the kernel refused them.
     #[error("the eBPF programs are not in the kernel: loading them failed, see the system log")]
     Absent,
-    /// It cannot be opened.
     #[error("opening the map devices")]
     Open(#[source] io::Error),
-    /// The kernel refuses.
     #[error("writing device {0} into the map devices")]
     Write(u32, #[source] io::Error),
 }
 
-/// The devices that XDP may send to.
+/// The pinned map of devices that XDP may send to.
 pub struct Sendable {
     map: OwnedFd,
-    /// Its values have a field for a program, too.
+    /// Map values have a second field, for a program.
     wide: bool,
 }
 
@@ -191,7 +185,7 @@ impl Sendable {
     ///
     /// # Errors
     ///
-    /// [`SendError::Absent`], [`SendError::Open`].
+    /// Returns [`SendError::Absent`] or [`SendError::Open`].
     pub fn open(folder: &Folder) -> Result<Self, SendError> {
         let map = sys::open(&folder.map("devices")).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => SendError::Absent,
@@ -201,11 +195,11 @@ impl Sendable {
         Ok(Self { map, wide: info.value_size > 4 })
     }
 
-    /// Lets XDP send to a device.
+    /// Allows XDP to send to a device.
     ///
     /// # Errors
     ///
-    /// [`SendError::Write`], such as for a device that is gone.
+    /// Returns [`SendError::Write`], for example for a device that is gone.
     pub fn add(&mut self, ifindex: u32) -> Result<(), SendError> {
         let map = self.map.as_fd();
         let written = if self.wide {
@@ -216,11 +210,11 @@ impl Sendable {
         written.map_err(|e| SendError::Write(ifindex, e))
     }
 
-    /// Stops XDP from sending to a device, if it could.
+    /// Stops XDP from sending to a device.
     ///
     /// # Errors
     ///
-    /// [`SendError::Write`].
+    /// Returns [`SendError::Write`].
     pub fn remove(&mut self, ifindex: u32) -> Result<(), SendError> {
         let removed = elements::delete(self.map.as_fd(), &ifindex);
         removed.map_err(|e| SendError::Write(ifindex, e))
@@ -237,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn native_xdp_is_for_all_or_none() {
+    fn native_xdp_needs_the_support_of_all_devices() {
         let good = || device("eth0", true, true, true);
         assert_eq!(can_redirect(&[good(), good()]), Ok(()));
         assert_eq!(can_send(&[good(), good()]), Ok(()));

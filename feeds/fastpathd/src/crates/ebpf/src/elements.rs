@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The calls of bpf(2) that read and write entries of maps, singly and in batches. Those for
-//! programs and links are in `sys.rs`.
+//! The bpf(2) commands that read and write map entries, singly and in batches. `sys.rs` has the
+//! commands for programs and links.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::io;
@@ -17,7 +17,7 @@ const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LOOKUP_AND_DELETE: libc::c_int = 21;
 const LOOKUP_BATCH: libc::c_int = 24;
 
-/// Elements that [`read_all`] asks for in its first call.
+/// Elements requested by the first call of [`read_all`].
 const BATCH: usize = 1024;
 
 #[repr(C)]
@@ -50,12 +50,12 @@ struct Ask {
     info: u64,
 }
 
-/// The beginning of `struct bpf_map_info`.
+/// First fields of `struct bpf_map_info`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Info {
     kind: u32,
-    /// Unique among all maps.
+    /// The kernel's ID, unique among all maps.
     pub(crate) id: u32,
     pub(crate) key_size: u32,
     pub(crate) value_size: u32,
@@ -63,7 +63,7 @@ pub(crate) struct Info {
     flags: u32,
 }
 
-/// Properties of a map.
+/// Returns the properties of a map.
 pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let len = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
@@ -72,13 +72,13 @@ pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     Ok(info)
 }
 
-/// The bytes of two keys, one behind the other.
+/// Returns the bytes of two consecutive keys.
 pub(crate) fn bytes<K: Pod>(keys: &[K; 2]) -> &[u8] {
     // SAFETY: keys have no padding, so all of their bytes are initialised.
     unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of::<[K; 2]>()) }
 }
 
-/// Writes an element, or replaces it.
+/// Writes or replaces an element.
 pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
     let mut element = Element {
         map: number(map),
@@ -89,12 +89,12 @@ pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io
     call(UPDATE, &mut element).map(drop)
 }
 
-/// An element, if it exists.
+/// Returns an element, or `None` if it does not exist.
 pub(crate) fn get<K: Pod, V: Pod + Default>(map: BorrowedFd<'_>, key: &K) -> io::Result<Option<V>> {
     found(LOOKUP, map, key)
 }
 
-/// Removes an element and returns it, if it exists.
+/// Removes and returns an element, or `None` if it does not exist.
 pub(crate) fn remove<K: Pod, V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: &K,
@@ -123,7 +123,7 @@ pub(crate) fn delete<K: Pod>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
     }
 }
 
-/// The element of `key` of a map with a value for each of `cpus` CPUs.
+/// Returns the element of `key` in a per-CPU map, one value for each of `cpus` CPUs.
 pub(crate) fn each_cpu<V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: u32,
@@ -134,8 +134,8 @@ pub(crate) fn each_cpu<V: Pod + Default>(
     Ok(values)
 }
 
-/// Passes all elements as bytes to `each`, each of them once if none is added or removed meanwhile.
-/// `sizes`: of the map's keys and values.
+/// Passes all elements as bytes to `each`, once each if none is added or removed meanwhile. `sizes`
+/// are the sizes of keys and values.
 pub(crate) fn read_all(
     map: BorrowedFd<'_>,
     sizes: [usize; 2],
@@ -143,7 +143,7 @@ pub(crate) fn read_all(
 ) -> io::Result<()> {
     let mut room = BATCH;
     let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
-    // Position to continue at: of a hash map the number of the bucket.
+    // Position of the next batch; in a hash map, the number of the bucket.
     let (mut from, mut next) = (0_u32, 0_u32);
     let mut begun = false;
     loop {
@@ -160,7 +160,7 @@ pub(crate) fn read_all(
         let result = call(LOOKUP_BATCH, &mut batch);
         let error = result.as_ref().err().and_then(io::Error::raw_os_error);
         if error == Some(libc::ENOSPC) {
-            // A bucket is returned as a whole.
+            // The next bucket does not fit, and the kernel returns only whole buckets.
             room *= 2;
             buffers = sizes.map(|size| vec![0; size * room]);
             continue;
@@ -181,9 +181,9 @@ pub(crate) fn read_all(
     }
 }
 
-/// The value of these bytes; none if they are too few.
+/// Reads a value from its bytes; `None` if they are too few.
 pub(crate) fn value<V: Pod>(bytes: &[u8]) -> Option<V> {
-    // SAFETY: there are as many bytes as the type has, of which all are values of it.
+    // SAFETY: there are enough bytes, and any bytes are a valid value of a `Pod` type.
     (bytes.len() >= size_of::<V>()).then(|| unsafe { bytes.as_ptr().cast::<V>().read_unaligned() })
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the maps as the [`ConnectionTable`] wants them: how long programs run after a heartbeat,
-//! how often the counters of many entries are read, why a connection leaves, and entries that a
-//! previous daemon left. Which connection is evicted is decided in `table.rs`.
+//! Keeps the kernel's maps in line with the [`ConnectionTable`]: renews the heartbeat, reads
+//! counters, removes connections that ended, and adopts entries of a previous daemon. `table.rs`
+//! decides which connection is evicted.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,125 +18,119 @@ use crate::entry::{Entry, InstallRefusal, Key, TCP};
 use crate::exits::PortExits;
 use crate::table::{ConnectionTable, Slot};
 
-/// Programs run for so long after a heartbeat. Heartbeats come every second, and a busy router may
-/// miss some.
+/// Time for which programs run after a heartbeat. Heartbeats are sent every second, and a busy
+/// router may miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries read per second at most: a tenth of a second of CPU time on a small router.
+/// Limit of entries read per second, which take 0.1 s of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
 
-/// Connections that left the maps and may come back, of which it is kept how far they were; of
-/// more, only the last ones. The next packet of a direction replaces it.
+/// Limit of TCP positions kept for removed connections, in case they are offloaded again. All are
+/// dropped when it is reached; the next packet of a direction sets its position again.
 const POSITIONS: usize = 4096;
 
 /// The kernel's maps, as the engine uses them.
 pub trait Maps: std::fmt::Debug {
-    /// Writes an entry that counts on from there, or replaces the one of the same key. It waits.
+    /// Writes a waiting entry that resumes at `from`, and replaces any entry of the same key.
     ///
     /// # Errors
-    /// [`MapError::Full`], or the kernel refuses.
+    /// Returns [`MapError::Full`] if the map is full, otherwise the kernel's error.
     fn put(&mut self, key: &Key, entry: &Entry, from: EntryReading) -> Result<(), MapError>;
 
-    /// Lets waiting entries carry packets. False if one is missing or over.
+    /// Lets the programs forward packets of two waiting entries. Returns false if one is missing or
+    /// has ended.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     fn start(&mut self, keys: &[Key; 2]) -> Result<bool, MapError>;
 
-    /// The values of an entry that the programs write; none if there is none.
+    /// Returns the fields of an entry that the programs write, or `None` if there is no entry.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     fn get(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
-    /// Removes an entry; none if there was none.
+    /// Removes an entry and returns its last reading, or `None` if there was no entry.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
-    /// Passes every entry once, if none is added or removed meanwhile.
+    /// Passes every entry to `each`, once if none is added or removed meanwhile.
     ///
     /// # Errors
-    /// The kernel refuses. Some entries may have been passed.
+    /// Fails if the kernel refuses; some entries may have been passed already.
     fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError>;
 
-    /// Lets the programs run for this long.
+    /// Lets the programs run for `patience` from now on.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError>;
 
-    /// Exit counters of the programs by port.
+    /// Returns the programs' exit counters by port.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     fn exits(&mut self) -> Result<PortExits, MapError>;
 }
 
-/// Why a map of the kernel could not be used.
+/// Errors of the kernel's maps.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// The map is full.
     #[error("the flow map is full")]
     Full,
-    /// An entry could not be written.
     #[error("cannot write an entry to a flow map")]
     Put(#[source] io::Error),
-    /// An entry could not be removed.
     #[error("cannot remove an entry from a flow map")]
     Remove(#[source] io::Error),
-    /// Entries could not be read.
     #[error("cannot read a flow map")]
     Read(#[source] io::Error),
-    /// The heartbeat of the programs could not be renewed.
     #[error("cannot write the heartbeat of the daemon")]
     Heartbeat(#[source] io::Error),
-    /// The counters of exits could not be read.
     #[error("cannot read the programs' verdict counters")]
     Exits(#[source] io::Error),
 }
 
-/// Why a connection was not installed.
+/// Reasons why a connection was not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// It cannot be.
+    /// The connection cannot be offloaded.
     #[error(transparent)]
     Refused(#[from] InstallRefusal),
-    /// The kernel refused.
+    /// The kernel refused an entry.
     #[error(transparent)]
     Kernel(#[from] MapError),
 }
 
-/// Why a connection is no longer carried.
+/// Reasons why a connection is no longer offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemovalCause {
-    /// Its removal was requested.
+    /// The caller requested the removal.
     Requested,
-    /// A program saw a FIN or RST of one of its ends.
+    /// A program saw a FIN or RST of either end.
     Closing,
-    /// A program saw a SYN, or an end before the start: the tuple may belong to another connection.
+    /// A program saw a SYN, or a FIN or RST before the start: the tuple may have been reused.
     Restarted,
-    /// The path to one of its ends has changed.
+    /// The path to either end has changed.
     Moved,
-    /// Another connection took its place in the full table.
+    /// Evicted for another connection, because the table was full.
     Evicted,
-    /// The time of a drop has expired.
+    /// The drop has reached its time limit.
     Expired,
 }
 
 /// Changes of connections since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Growth of counters.
     pub grown: Vec<EntryGrowth>,
-    /// Connections that are no longer carried. Their last counters are in `grown`.
+    /// Connections that are no longer offloaded. Their last counters are in `grown`.
     pub removed: Vec<(u64, RemovalCause)>,
-    /// Timeouts that conntrack has to be updated with.
+    /// Timeouts to set in conntrack.
     pub extensions: Vec<Extension>,
 }
 
-/// Connections offloaded to programs in the kernel.
+/// Offloads connections to programs in the kernel.
 #[derive(Debug)]
 pub struct OffloadEngine {
     maps: Box<dyn Maps>,
@@ -144,18 +138,18 @@ pub struct OffloadEngine {
     timeouts: Timeouts,
     /// Entries of a previous daemon, with their counters.
     stale: HashMap<Key, Slot>,
-    /// How far connections were when they left, in the order of [`Installation::entries`].
+    /// TCP positions of removed connections, in the order of [`Installation::entries`].
     positions: HashMap<u64, [Position; 2]>,
     report: Report,
-    /// When the counters are read next.
+    /// Time of the next reading of the counters.
     read_at: Duration,
 }
 
 impl OffloadEngine {
-    /// Adopts the entries in the maps; `capacity`: of each of the two maps.
+    /// Adopts the entries in the maps. `capacity` is the size of each of the two maps.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Fails if the maps cannot be read.
     pub fn new(
         mut maps: Box<dyn Maps>,
         capacity: usize,
@@ -177,39 +171,37 @@ impl OffloadEngine {
         })
     }
 
-    /// Starts with the report that an engine with other maps has not given yet.
+    /// Starts with the pending report of an engine that had other maps.
     #[must_use]
     pub fn after(mut self, report: Report) -> Self {
         self.report = report;
         self
     }
 
-    /// The table of connections.
     #[must_use]
     pub fn table(&self) -> &ConnectionTable {
         &self.table
     }
 
-    /// Changes since the last report.
+    /// Returns and clears the changes since the last report.
     pub fn report(&mut self) -> Report {
         std::mem::take(&mut self.report)
     }
 
-    /// Growth of counters since the last report, which will have the rest of the changes.
+    /// Returns and clears the growth of counters; other changes stay for the next report.
     pub fn growth(&mut self) -> Vec<EntryGrowth> {
         std::mem::take(&mut self.report.grown)
     }
 
-    /// Sets the idle timeouts of conntrack.
+    /// Applies changed idle timeouts of conntrack.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
     }
 
-    /// Installs a connection, whose entries wait to be started; nothing is done if it is installed
-    /// already.
+    /// Installs a connection with waiting entries, unless it is installed already.
     ///
     /// # Errors
-    /// It cannot be carried.
+    /// Fails if the connection cannot be offloaded or the kernel refuses.
     pub fn install(
         &mut self,
         connection: Connection,
@@ -223,12 +215,13 @@ impl OffloadEngine {
         self.write(connection.id, &installation, now)
     }
 
-    /// Lets the programs carry a connection that was installed. Conntrack has to have shown it as
-    /// established since then: an end that it does not know yet has met the entries. Otherwise the
-    /// connection leaves, and false is returned.
+    /// Lets the programs forward an installed connection. Conntrack must have shown it as
+    /// established since the installation, so that the entries have seen every FIN or RST unknown
+    /// to conntrack. Returns false, and removes the connection, if an entry has ended or is
+    /// missing.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses; the connection is removed then, too.
     pub fn start(&mut self, id: u64, now: Duration) -> Result<bool, MapError> {
         let Some(keys) = self.table.keys(id) else { return Ok(false) };
         let started = self.maps.start(&keys);
@@ -240,10 +233,10 @@ impl OffloadEngine {
         started
     }
 
-    /// Has a connection's packets dropped for `rule` until then, instead of carried.
+    /// Drops a connection's packets for `rule` until `until`, instead of forwarding them.
     ///
     /// # Errors
-    /// It cannot be.
+    /// Fails if the connection cannot have entries or the kernel refuses.
     pub fn reject(
         &mut self,
         connection: Connection,
@@ -283,8 +276,8 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Writes an entry of a direction that was at `position`. Answers the counters of a previous
-    /// daemon's entry when it was found, and what the programs have written since.
+    /// Writes an entry for a direction that was at `position`. Returns the counters with which a
+    /// previous daemon's entry was found, and its reading when it was replaced.
     fn put(
         &mut self,
         key: &Key,
@@ -296,7 +289,7 @@ impl OffloadEngine {
         if let Some(slot) = self.stale.remove(key) {
             found = slot.counted;
             let known = EntryReading { counters: found, ..from };
-            // Installation out, so that nothing is counted between the reading and the writing.
+            // Remove the entry first, so that no packet is counted between reading and writing.
             from = self.maps.remove(key)?.unwrap_or(known);
             if from.stage.is_over() {
                 from.position = position;
@@ -307,26 +300,26 @@ impl OffloadEngine {
         Ok((found, from))
     }
 
-    /// Removes the entries of a connection.
+    /// Removes the entries of a connection that could not be installed completely.
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
-            // The kernel has just refused something, which is reported.
+            // Ignore errors: the caller reports that the kernel refused a write.
             let _ = self.maps.remove(key);
         }
     }
 
-    /// Removes a connection, if it is here.
+    /// Removes a connection, if it is installed.
     pub fn remove(&mut self, id: u64, now: Duration) {
         self.leave(id, RemovalCause::Requested, now);
     }
 
-    /// Removes a connection that has ended: the next one with its number has other positions.
+    /// Removes an ended connection with its TCP positions, because its ID may be reused.
     pub fn forget(&mut self, id: u64, now: Duration) {
         self.leave(id, RemovalCause::Requested, now);
         self.positions.remove(&id);
     }
 
-    /// Removes all connections, as if the paths of all had changed.
+    /// Removes all connections with [`RemovalCause::Moved`], and the stale entries.
     pub fn remove_all(&mut self, now: Duration) {
         for id in self.table.all() {
             self.leave(id, RemovalCause::Moved, now);
@@ -342,19 +335,19 @@ impl OffloadEngine {
             if let Ok(Some(last)) = self.maps.remove(key) {
                 *position = last.position;
                 over |= last.stage.is_over();
-                // That it is over is known already.
+                // The end is known already, so do not report it again.
                 let last = EntryReading { stage: Stage::default(), ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
         }
         if over {
-            // Timeout and numbers of the next connection are its own.
+            // The next connection with this tuple has its own timeout and sequence numbers.
             self.positions.remove(&id);
         } else {
             self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
         }
         self.table.leave(id);
-        // Some packets later it is still near enough, while nobody else knows any number.
+        // The position stays close enough after a few packets, and forgers do not know it.
         if keys[0].proto == TCP && !over {
             if self.positions.len() == POSITIONS {
                 self.positions.clear();
@@ -364,8 +357,8 @@ impl OffloadEngine {
         self.report.removed.push((id, cause));
     }
 
-    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an end up
-    /// in the network as it is now.
+    /// Removes connections with endpoints that differ after `changes`. `endpoint` returns the
+    /// current endpoint of a place.
     pub fn changed(
         &mut self,
         changes: &[DependencyChange],
@@ -379,11 +372,11 @@ impl OffloadEngine {
         }
     }
 
-    /// Once a second: renews the heartbeat, reads the counters (of very many connections less
-    /// often), and removes connections that are over or whose block has expired.
+    /// Renews the heartbeat, reads the counters (less often with very many connections), and
+    /// removes ended connections and expired drops. Called once a second.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.heartbeat(PATIENCE)?;
         if now < self.read_at {
@@ -410,31 +403,31 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Whether a FIN or RST of this connection can only be forged: the programs carry it, and found
-    /// none of one of its ends.
+    /// Reports whether a FIN or RST of this connection can only be forged: both entries are
+    /// forwarding, so the programs have not seen a genuine one.
     pub fn is_open(&mut self, id: u64) -> bool {
         let open = |read| matches!(read, Ok(Some(EntryReading { stage: Stage::Carrying, .. })));
         let Some(keys) = self.table.keys(id) else { return false };
         keys.iter().all(|key| open(self.maps.get(key)))
     }
 
-    /// Removes entries of a previous daemon that nothing has requested. Returns how many.
+    /// Removes entries of a previous daemon that nothing has installed again. Returns their number.
     pub fn remove_stale(&mut self) -> usize {
         let stale = std::mem::take(&mut self.stale);
         let gone = stale.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
         gone.count()
     }
 
-    /// Exit counters of the programs by port.
+    /// Returns the programs' exit counters by port.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Fails if the kernel refuses.
     pub fn exits(&mut self) -> Result<PortExits, MapError> {
         self.maps.exits()
     }
 }
 
-/// Why a connection leaves whose entry is in this stage.
+/// Returns the removal cause for an entry in this stage; `None` if it stays.
 fn cause(stage: Stage) -> Option<RemovalCause> {
     match stage {
         Stage::Waiting | Stage::Carrying => None,

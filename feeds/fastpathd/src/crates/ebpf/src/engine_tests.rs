@@ -57,7 +57,7 @@ fn grown(report: &Report) -> [u64; 2] {
 }
 
 #[test]
-fn a_life() {
+fn counts_packets_and_extends_the_timeout_until_removal() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
@@ -73,7 +73,7 @@ fn a_life() {
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
     assert_eq!(report.removed, [(1, RemovalCause::Requested)]);
-    // Packets have come since conntrack was updated.
+    // Packets arrived since the last update of conntrack.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
     engine.remove(1, s(2));
@@ -81,7 +81,7 @@ fn a_life() {
 }
 
 #[test]
-fn growth_that_is_taken_early_leaves_the_rest_to_the_report() {
+fn growth_leaves_other_changes_in_the_report() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
@@ -106,7 +106,7 @@ fn a_fin_ends_both_directions() {
 }
 
 #[test]
-fn entries_carry_nothing_before_the_start_and_after_the_end() {
+fn entries_forward_only_between_start_and_end() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     assert!(!engine.start(1, s(0)).unwrap(), "not there");
@@ -124,7 +124,7 @@ fn entries_carry_nothing_before_the_start_and_after_the_end() {
     assert_eq!(report.removed, [(1, RemovalCause::Restarted)]);
     assert_eq!((grown(&report), report.extensions.len()), ([1, 1], 0), "counted, not extended");
     install(&mut engine, 1);
-    // One direction is enough.
+    // One ended direction is enough.
     maps.with(|inside| {
         let (_, (_, read)) = inside.flows.iter_mut().next().unwrap();
         read.stage = Stage::Restarted;
@@ -134,17 +134,17 @@ fn entries_carry_nothing_before_the_start_and_after_the_end() {
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
-/// The programs have brought all entries there.
+/// Puts all entries into `stage`, as the programs would.
 fn stage(maps: &Fake, stage: Stage) {
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.stage = stage));
 }
 
-/// How a connection ends, and who notices.
+/// Ends a connection and lets the engine notice it.
 type End = fn(&mut OffloadEngine, &Fake);
 
-/// Without it any RST would end an idle connection that the rules have just let pass again.
+/// Without positions, any RST would end an idle connection after the rules let it pass again.
 #[test]
-fn a_connection_that_comes_back_is_where_it_was() {
+fn keeps_tcp_positions_when_a_connection_is_installed_again() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     let mut connection = connection(1);
@@ -177,12 +177,11 @@ fn a_connection_that_comes_back_is_where_it_was() {
     put(&mut engine);
     let known = HashMap::from([INSIDE, OUTSIDE].map(|from| (from, position(from))));
     assert_eq!(all(), known);
-    // The next daemon finds it in the maps.
+    // The next daemon reads the positions from the maps.
     let mut next = OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap();
     put(&mut next);
     assert_eq!(all(), known);
-    // Another connection of the same addresses and ports has other numbers, however the first
-    // ended, and whoever noticed.
+    // A new connection with the same tuple starts without positions, however the first one ended.
     let ends: [End; 4] = [
         |next, maps| {
             stage(maps, Stage::Closing);
@@ -215,7 +214,7 @@ fn a_connection_that_comes_back_is_where_it_was() {
 }
 
 #[test]
-fn a_changed_encapsulation_removes_its_connections() {
+fn removes_connections_with_a_changed_endpoint() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
@@ -234,10 +233,10 @@ fn a_changed_encapsulation_removes_its_connections() {
 }
 
 #[test]
-fn half_a_connection_is_not_left_behind() {
+fn a_failed_installation_leaves_no_entry() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    // The second entry is that of the answer.
+    // Port 1001 is the destination of the second entry, for the reply direction.
     maps.with(|inside| inside.refused = Some(1001));
     let failed = engine.install(connection(1), [endpoint(1), endpoint(2)], s(0));
     assert!(matches!(failed, Err(InstallError::Kernel(MapError::Put(_)))));
@@ -249,7 +248,7 @@ fn half_a_connection_is_not_left_behind() {
 }
 
 #[test]
-fn the_next_daemon_goes_on_with_what_it_finds() {
+fn the_next_daemon_adopts_entries_in_the_maps() {
     let maps = Fake::default();
     let mut before = engine(&maps);
     install(&mut before, 1);
@@ -257,9 +256,9 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
-    // Carried on until somebody takes it up.
+    // The programs keep forwarding until an engine adopts the entries.
     maps.pass(3, |key| key.sport == 1001);
-    // Under another number.
+    // The same connection has another ID now.
     engine
         .install(Connection { id: 9, ..connection(1) }, [endpoint(1), endpoint(2)], s(0))
         .unwrap();
@@ -276,7 +275,7 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
 }
 
 #[test]
-fn a_rejected_connection_is_not_carried() {
+fn drops_packets_of_a_rejected_connection_until_it_expires() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
@@ -294,7 +293,7 @@ fn a_rejected_connection_is_not_carried() {
 }
 
 #[test]
-fn remove_all_leaves_nothing() {
+fn remove_all_also_removes_stale_entries() {
     let maps = Fake::default();
     let mut before = engine(&maps);
     install(&mut before, 1);
@@ -308,7 +307,7 @@ fn remove_all_leaves_nothing() {
 }
 
 #[test]
-fn very_many_are_read_less_often() {
+fn reads_counters_of_very_many_connections_less_often() {
     let maps = Fake::default();
     let mut engine = OffloadEngine::new(Box::new(maps.clone()), 100_000, TIMEOUTS).unwrap();
     for id in 0..30_000 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The key and the entry of each direction of a connection: new addresses and ports, checksum
-//! differences, header, MTU; and why a connection cannot be offloaded. Their binary form is in
-//! `layout.rs` and `wire.rs`.
+//! Keys and entries of both directions of a connection (new addresses and ports, checksum deltas,
+//! header, MTU), and reasons why a connection cannot be offloaded. `layout.rs` and `wire.rs` have
+//! their binary form.
 
 use std::net::IpAddr;
 
@@ -10,30 +10,26 @@ use ctnetlink::Tuple;
 use crate::entry_side::{Encapsulation, EntrySide};
 use crate::header::{Header, header};
 
-/// Number of the protocol.
+// IP protocol numbers.
 pub(crate) const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The least MTU of each family (RFC 791, RFC 8200).
+// Minimum MTU of each family (RFC 791, RFC 8200).
 const LEAST_MTU4: u32 = 68;
 const LEAST_MTU6: u32 = 1280;
 
-/// Key of packets of one direction: `struct key4` and `key6` of `layout.h`.
+/// Key for packets of one direction: `struct key4` and `key6` of `layout.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Source.
     pub src: IpAddr,
-    /// Destination, of the same family.
+    /// Destination, of the same family as `src`.
     pub dst: IpAddr,
-    /// Source port.
     pub sport: u16,
-    /// Destination port.
     pub dport: u16,
     /// TCP or UDP.
     pub proto: u8,
     /// Index of the lowest ingress device.
     pub device: u32,
-    /// Tags and session.
     pub encapsulation: Encapsulation,
 }
 
@@ -42,41 +38,41 @@ pub struct Key {
 pub struct Entry {
     /// Index of the lowest egress device.
     pub device: u32,
-    /// The largest IP packet.
+    /// Largest IP packet in bytes.
     pub mtu: u16,
-    /// The header before the IP header.
+    /// New header before the IP header.
     pub header: Header,
-    /// Addresses or ports change.
+    /// True if addresses or ports change.
     pub nat: bool,
-    /// New source.
+    /// New source address.
     pub src: IpAddr,
-    /// New destination.
+    /// New destination address.
     pub dst: IpAddr,
     /// New source port.
     pub sport: u16,
     /// New destination port.
     pub dport: u16,
-    /// To add to a ones' complement sum over the header of IPv4, 0 for IPv6. This and the next two
-    /// are sums of 16-bit values in memory order.
+    /// Delta of the IPv4 header checksum, 0 for IPv6. All deltas are ones' complement sums of
+    /// 16-bit words in memory order.
     pub l3_delta: u16,
-    /// To one over the pseudo header.
+    /// Delta for the pseudo header.
     pub address_delta: u16,
-    /// To one over the ports.
+    /// Delta for the ports.
     pub port_delta: u16,
-    /// Sum of both, for the transport checksum.
+    /// Sum of `address_delta` and `port_delta`, for the transport checksum.
     pub l4_delta: u16,
-    /// Device and encapsulation that the other direction arrives with.
+    /// Ingress device and encapsulation of the other direction.
     pub back: (u32, Encapsulation),
-    /// The gateway's MAC where packets come in: frames to another one are not carried.
+    /// The gateway's MAC at ingress. Frames to another address are not forwarded.
     pub own: [u8; 6],
-    /// IPv4: packets with other service bits have other 802.1p priorities, and are not carried.
+    /// IPv4: packets with service bits have other 802.1p priorities and are not forwarded.
     pub best_effort: bool,
-    /// Packets are dropped, for the rule with this number.
+    /// Rule for which packets are dropped; `None` if they are forwarded.
     pub drop: Option<u32>,
 }
 
 impl Entry {
-    /// The key of the other direction: it has the new addresses, and arrives at the egress device.
+    /// Returns the key of the other direction: the new addresses swapped, at the egress device.
     #[must_use]
     pub fn back_key(&self, proto: u8) -> Key {
         Key {
@@ -91,36 +87,34 @@ impl Entry {
     }
 }
 
-/// Why a connection cannot be offloaded.
+/// Reasons why a connection cannot be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum InstallRefusal {
-    /// Neither TCP nor UDP.
     #[error("neither TCP nor UDP")]
     Protocol,
-    /// IPv4 becomes IPv6 or the reverse.
+    /// The connection is translated between IPv4 and IPv6.
     #[error("the addresses have different families")]
     Family,
-    /// The link layer address of a next hop is not known.
     #[error("the link-layer address of the next hop is unknown")]
     NoNeighbour,
-    /// The MTU of a path is too small for any packet, or unknown.
+    /// The MTU is unknown or too small for any packet.
     #[error("the path MTU is below the protocol's minimum")]
     Mtu,
-    /// IPv6: the priority of each packet is that of the frame it came in.
+    /// IPv6: packets keep the priority of their ingress frame, so an entry cannot set it.
     #[error("the 802.1p priority depends on the ingress frame")]
     Priority,
-    /// Another connection comes in with the same addresses, ports and device.
+    /// Another connection has the same addresses, ports and ingress device.
     #[error("another connection has the same tuple")]
     Twin,
-    /// The table is full, and nothing has been idle for long enough.
+    /// The table is full, and no connection has been idle long enough for eviction.
     #[error("the maps are full")]
     Full,
 }
 
-/// The entries of a connection: that of packets from the initiator first.
+/// Returns the entries of a connection; the direction from the initiator comes first.
 ///
 /// # Errors
-/// It cannot be carried.
+/// Fails if the connection cannot be offloaded.
 pub fn connect(
     orig: &Tuple,
     reply: &Tuple,
@@ -133,7 +127,7 @@ pub fn connect(
     ])
 }
 
-/// Packets as `before` that come from `from`; they are seen from `to` as the opposite of `after`.
+/// Returns the entry that turns `before` from `from` into the reverse of `after` towards `to`.
 fn direction(
     before: &Tuple,
     after: &Tuple,
@@ -151,7 +145,7 @@ fn direction(
     if to.mtu < if family { LEAST_MTU4 } else { LEAST_MTU6 } {
         return Err(InstallRefusal::Mtu);
     }
-    // ip_forward() replaces the priority that a frame came in with, ip6_forward() keeps it.
+    // ip_forward() replaces the priority of the ingress frame; ip6_forward() keeps it.
     if !family && from.classified && to.priorities != [[0; 4]; 2] {
         return Err(InstallRefusal::Priority);
     }
@@ -183,11 +177,11 @@ fn direction(
     Ok((key, entry))
 }
 
-/// Entries that drop a connection's packets for `rule`. No packet leaves, so the egress need not be
-/// known.
+/// Returns entries that drop a connection's packets for `rule`. No packet leaves, so next hop and
+/// MTU may be unknown.
 ///
 /// # Errors
-/// No entry can be for such packets.
+/// Fails as [`connect`] does, except for an unknown next hop or MTU.
 pub fn reject(
     orig: &Tuple,
     reply: &Tuple,
@@ -219,7 +213,7 @@ fn key(tuple: &Tuple, from: &EntrySide) -> Key {
     }
 }
 
-/// The change of a ones' complement sum for a changed 16-bit value (RFC 1624, equation 3).
+/// Returns the change of a ones' complement sum for a changed 16-bit word (RFC 1624, equation 3).
 fn step(old: [u8; 2], new: [u8; 2]) -> u32 {
     u32::from(!u16::from_ne_bytes(old)) + u32::from(u16::from_ne_bytes(new))
 }
@@ -237,12 +231,12 @@ fn words(old: &[u8], new: &[u8]) -> u32 {
     pairs.map(|(old, new)| step(*old, *new)).sum()
 }
 
-/// TTL is the first byte of its 16-bit value, and is decremented.
+/// Returns the change for a decremented TTL, which is the first byte of its 16-bit word.
 fn one_hop() -> u32 {
     step([1, 0], [0, 0])
 }
 
-/// The sum in 16 bits. Both 0 and 0xffff mean nothing; it is written as 0.
+/// Folds a sum into 16 bits. Both 0 and 0xffff mean "no change"; the result is 0 then.
 fn folded(sum: u32) -> u16 {
     (sum % 0xffff) as u16
 }

@@ -35,7 +35,7 @@ fn tuple(src: &str, dst: &str, proto: u8) -> Tuple {
     Tuple { src, dst, proto, sport, dport }
 }
 
-/// A host in VLAN 20 behind lan2 (3), the Internet over PPPoE in VLAN 35 on wan (5), masqueraded.
+/// Masqueraded connection from a host in VLAN 20 (device 3) over PPPoE in VLAN 35 (device 5).
 fn masqueraded() -> (Tuple, Tuple, EntrySide, EntrySide) {
     let orig = tuple("10.0.20.2:40000", "203.0.113.9:443", TCP);
     let reply = tuple("203.0.113.9:443", "198.51.100.7:40001", TCP);
@@ -45,7 +45,7 @@ fn masqueraded() -> (Tuple, Tuple, EntrySide, EntrySide) {
 }
 
 #[test]
-fn a_masqueraded_connection_over_pppoe() {
+fn translates_a_masqueraded_connection_over_pppoe() {
     let (orig, reply, host, wan) = masqueraded();
     let [(out, there), (back, here)] = connect(&orig, &reply, &host, &wan).unwrap();
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_masqueraded_connection_over_pppoe() {
     assert_eq!((here.dst, here.dport), (orig.src, 40000));
 }
 
-/// Both families over a WAN with two tags.
+/// Connection of either family over a WAN with two tags.
 fn prioritised(v6: bool, priorities: [[u8; 4]; 2]) -> (Tuple, Tuple, EntrySide, EntrySide) {
     let (mut orig, mut reply, host, mut wan) = masqueraded();
     if v6 {
@@ -102,7 +102,7 @@ fn tags_have_the_priorities_of_their_devices() {
     }
 }
 
-/// `ip6_forward` keeps the priority that the frame came in with.
+/// `ip6_forward` keeps the priority of the ingress frame.
 #[test]
 fn priorities_that_depend_on_the_ingress_frame_are_refused() {
     for (v6, priorities, refused) in [
@@ -135,7 +135,7 @@ fn tc_keeps_tags_in_the_metadata() {
 #[test]
 fn xdp_writes_tags_into_the_frame() {
     let (orig, reply, mut host, mut wan) = masqueraded();
-    // The program that writes is the one where packets come in.
+    // The hook at ingress writes the header.
     host.hook = Hook::Xdp;
     wan.encapsulation.inner = Some(Tag { vid: 36, service: false });
     wan.encapsulation.outer = Some(Tag { vid: 35, service: true });
@@ -148,7 +148,7 @@ fn xdp_writes_tags_into_the_frame() {
 }
 
 #[test]
-fn ipv6_has_no_header_sum() {
+fn ipv6_has_no_header_checksum_delta() {
     let orig = tuple("[2001:db8::2]:40000", "[2001:db8:1::9]:53", UDP);
     let reply = tuple("[2001:db8:1::9]:53", "[2001:db8::2]:40000", UDP);
     let (a, b) = (side(1, Encapsulation::default()), side(2, Encapsulation::default()));
@@ -159,7 +159,7 @@ fn ipv6_has_no_header_sum() {
 }
 
 #[test]
-fn what_cannot_be_carried() {
+fn refuses_connections_that_cannot_be_offloaded() {
     let (orig, reply, host, wan) = masqueraded();
     let refused = |orig: &Tuple, reply: &Tuple, host: &EntrySide, wan: &EntrySide| {
         connect(orig, reply, host, wan).unwrap_err()
@@ -178,7 +178,7 @@ fn what_cannot_be_carried() {
     assert_eq!(refused(&orig, &reply, &narrow, &wan), InstallRefusal::Mtu);
 }
 
-/// The checksum of some bytes, whole.
+/// Computes a full checksum.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for pair in parts.concat().chunks(2) {
@@ -190,7 +190,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
     !u16::try_from(sum).unwrap()
 }
 
-/// Corrects a checksum as it lies in memory, like `moved` of `rewrite.h`.
+/// Updates a checksum in memory order, like `moved` of `rewrite.h`.
 fn corrected(check: u16, deltas: &[u16]) -> u16 {
     let check = u16::from_ne_bytes(check.to_be_bytes());
     let mut sum = u32::from(!check) + deltas.iter().map(|delta| u32::from(*delta)).sum::<u32>();
@@ -216,7 +216,7 @@ fn header4(src: IpAddr, dst: IpAddr, ttl: u8, length: u16, id: u16) -> Vec<u8> {
     bytes
 }
 
-/// Pseudo header, ports and the rest.
+/// Computes the transport checksum over pseudo header, ports and `rest`.
 fn segment(src: IpAddr, dst: IpAddr, ports: [u16; 2], rest: &[u8]) -> u16 {
     let length = u32::try_from(rest.len()).unwrap() + 4;
     let ports = ports.map(u16::to_be_bytes).concat();
@@ -224,7 +224,7 @@ fn segment(src: IpAddr, dst: IpAddr, ports: [u16; 2], rest: &[u8]) -> u16 {
 }
 
 fn tuples() -> impl Strategy<Value = (Tuple, Tuple)> {
-    // Few values, so that some parts stay as they are.
+    // Few values, so that parts of the addresses often stay the same.
     let byte = prop_oneof![Just(0_u8), Just(255), any::<u8>()];
     let v4 = [byte.clone(), byte.clone(), byte.clone(), byte];
     let v4 = v4.prop_map(|octets| IpAddr::V4(Ipv4Addr::from(octets)));
@@ -255,7 +255,7 @@ fn tuples() -> impl Strategy<Value = (Tuple, Tuple)> {
 
 proptest! {
     #[test]
-    fn deltas_are_what_a_whole_sum_says(
+    fn deltas_match_fully_computed_checksums(
         (orig, reply) in tuples(),
         ttl in 2_u8..,
         length: u16,
@@ -273,7 +273,7 @@ proptest! {
             let after = segment(entry.src, entry.dst, [entry.sport, entry.dport], &rest);
             prop_assert_eq!(corrected(before, &[entry.address_delta, entry.port_delta]), after);
             prop_assert_eq!(corrected(before, &[entry.l4_delta]), after);
-            // The addresses alone: a partial checksum holds their sum.
+            // A partial checksum is the sum of the pseudo header, so only addresses count.
             let pseudo = |src, dst| !segment(src, dst, [0, 0], &[]);
             let moved = corrected(!pseudo(key.src, key.dst), &[entry.address_delta]);
             prop_assert_eq!(!moved, pseudo(entry.src, entry.dst));
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_changes_without_nat((orig, reply) in tuples()) {
+    fn deltas_are_zero_without_nat((orig, reply) in tuples()) {
         let (a, b) = (side(1, Encapsulation::default()), side(2, Encapsulation::default()));
         for (key, entry) in connect(&orig, &reply, &a, &b).unwrap() {
             let same = (key.src, key.dst, key.sport, key.dport)
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn each_direction_finds_the_other((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
+    fn back_key_is_the_key_of_the_other_direction((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
         let encapsulation = Encapsulation { outer: tag(vid), inner: None, session: Some(id) };
         let (a, b) = (side(1, Encapsulation::default()), side(2, encapsulation));
         let [(out, there), (back, here)] = connect(&orig, &reply, &a, &b).unwrap();
@@ -303,7 +303,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_fit(
+    fn headers_are_even_and_fit_the_layout(
         hook in prop_oneof![Just(Hook::Tc), Just(Hook::Xdp)],
         tags in any::<[Option<(u16, bool)>; 2]>(),
         session: Option<u16>,

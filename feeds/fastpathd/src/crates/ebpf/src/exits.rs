@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exit counters of the programs by port: how packets that came in there have left the programs,
-//! summed over all CPUs. Ports with an ifindex from 64 on share one element.
+//! Counts how packets left the programs, by ingress port and summed over all CPUs. Ports with an
+//! ifindex of 64 or more share one element.
 
 use std::collections::BTreeMap;
 
 use crate::layout::{EXIT_PORTS, Exits};
 
-/// Counters by ifindex of the port; 0: all with a higher one than the map has.
+/// Counters by ifindex of the port; 0 stands for all ports with a higher one than the map has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortExits(BTreeMap<u32, Exits>);
 
 impl PortExits {
-    /// Adds packets that came in at a port.
+    /// Adds the counters of a port.
     pub fn add(&mut self, ifindex: u32, exits: &Exits) {
         if exits.seen > 0 {
             let port = if ifindex < EXIT_PORTS { ifindex } else { 0 };
@@ -19,7 +19,7 @@ impl PortExits {
         }
     }
 
-    /// Those of all ports.
+    /// Returns the sum over all ports.
     #[must_use]
     pub fn total(&self) -> Exits {
         let mut total = Exits::default();
@@ -27,7 +27,7 @@ impl PortExits {
         total
     }
 
-    /// Each port with packets, by ifindex.
+    /// Iterates over the ports with packets, ordered by ifindex.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Exits)> {
         self.0.iter().map(|(ifindex, exits)| (*ifindex, exits))
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_counted_apart_and_high_ones_together() {
+    fn counts_low_ports_separately_and_high_ports_together() {
         let mut exits = PortExits::default();
         let mut one = Exits { seen: 3, ..Exits::default() };
         (one.out[0], one.out[3]) = (1, 2);

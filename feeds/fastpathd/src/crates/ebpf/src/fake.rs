@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Maps without a kernel.
+//! In-memory maps for tests.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,27 +17,26 @@ use crate::exits::PortExits;
 pub struct Inside {
     /// Entries and their counters.
     pub flows: HashMap<Key, (Entry, EntryReading)>,
-    /// How many beats there were.
+    /// Number of heartbeats.
     pub beats: usize,
-    /// The kernel refuses entries for this destination port.
+    /// Destination port for which `put` fails.
     pub refused: Option<u16>,
-    /// Counters of the programs.
     pub exits: PortExits,
-    /// Entries that fit; 0: any number.
+    /// Number of entries that fit; 0 means any number.
     pub room: usize,
 }
 
-/// Maps that a test can read and change; clones are the same maps.
+/// Maps that a test can read and change. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct Fake(Rc<RefCell<Inside>>);
 
 impl Fake {
-    /// Reads its state.
+    /// Passes the contents to `access`.
     pub fn with<T>(&self, access: impl FnOnce(&mut Inside) -> T) -> T {
         access(&mut self.0.borrow_mut())
     }
 
-    /// Packets of 100 bytes for the entries that `which` holds for; how many entries these are.
+    /// Counts packets of 100 bytes for matching entries. Returns the number of these entries.
     pub fn pass(&self, packets: u64, which: impl Fn(&Key) -> bool) -> usize {
         self.with(|inside| {
             let found = inside.flows.iter_mut().filter(|(key, _)| which(key));

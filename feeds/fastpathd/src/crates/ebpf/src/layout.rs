@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keys, entries, flags, verdicts and control values of the maps, as the programs have them: a
-//! mirror of `bpf/layout.h`, where each field is explained, and its version. Numbers of packets are
-//! bytes in network order, others the machine's.
-//!
-//! No type has padding: all of its bytes are given to the kernel.
+//! Keys, entries, verdicts and control values of the maps: a mirror of `bpf/layout.h`, which
+//! explains each field. Numbers of packets are in network order, all others in native order. No
+//! type has padding, because all of its bytes are passed to the kernel.
 #![expect(unsafe_code, reason = "the types are those of the kernel program")]
 
 use aya::Pod;
 
-/// Version of everything here: `control.layout` of maps that may be adopted.
+/// Version of the layout; maps with another `control.layout` are not adopted.
 pub const LAYOUT: u64 = 6;
 
-/// Bit of a tag in a [`Encap`]: present. The low 12 bits are its VID.
+/// Bit of a tag in [`Encap`]: present. The low 12 bits are the VLAN ID.
 pub const TAG_THERE: u16 = 0x1000;
-/// Bit of a tag in a [`Encap`]: 802.1ad.
+/// Bit of a tag in [`Encap`]: 802.1ad.
 pub const TAG_8021AD: u16 = 0x2000;
 
-/// Longest new header in bytes.
+/// Maximum length of a new header in bytes.
 pub const HEADER_MAX: usize = 40;
 
-/// Addresses and ports change.
+/// Addresses or ports change.
 pub const FLOW_NAT: u8 = 0x01;
-/// The new header ends with one of PPPoE.
+/// The new header ends with PPPoE.
 pub const FLOW_PPPOE: u8 = 0x02;
-/// Packets are dropped, for [`Entry::rule`].
+/// Packets are dropped.
 pub const FLOW_DROP: u8 = 0x04;
-/// The new header is Ethernet's only, and TC pushes no tag.
+/// The new header is Ethernet only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
-/// IPv4: the tags have the 802.1p priority of packets without the service bits 0x18.
+/// IPv4: the tags' 802.1p priorities are those of packets without the service bits 0x18.
 pub const FLOW_BEST_EFFORT: u8 = 0x10;
 
-/// Bit of [`Entry::ended`]: one of the ends has sent a FIN or RST.
+/// Bit of [`Entry::ended`]: either end has sent a FIN or RST.
 pub const ENDED_CLOSING: u16 = 1;
-/// Bit of [`Entry::ended`]: one of the ends has sent a SYN, or any of them before the start.
+/// Bit of [`Entry::ended`]: either end has sent a SYN, or a FIN or RST before the start.
 pub const ENDED_RESTARTED: u16 = 2;
 
 /// Encapsulation of an ingress packet.
@@ -53,17 +51,12 @@ macro_rules! key {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// Source address.
             pub src: $address,
-            /// Destination address.
             pub dst: $address,
-            /// Source port.
             pub sport: [u8; 2],
-            /// Destination port.
             pub dport: [u8; 2],
-            /// Device.
+            /// Lowest ingress device.
             pub ifindex: u32,
-            /// Tags and session.
             pub encap: Encap,
             /// TCP or UDP.
             pub proto: u8,
@@ -80,7 +73,7 @@ key!(Key6, [u8; 16], "IPv6");
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Jiffies of the last packet, 0 before; written by the programs, as the next three.
+    /// Jiffies of the last packet, 0 before. The programs write all fields up to `ended`.
     pub used: u64,
     /// Packets on the wire.
     pub packets: u64,
@@ -92,23 +85,23 @@ pub struct Entry {
     pub ended: u16,
     /// Lowest egress device.
     pub ifindex: u32,
-    /// The largest IP packet.
+    /// Largest IP packet in bytes.
     pub mtu: u16,
     /// Bits `FLOW_…`.
     pub flags: u8,
-    /// Of `header`.
+    /// Bytes of `header` in use.
     pub header_len: u8,
     /// New source port.
     pub sport: [u8; 2],
     /// New destination port.
     pub dport: [u8; 2],
-    /// TCI of a tag that TC pushes last.
+    /// TCI of the tag that TC pushes last.
     pub outer_tci: u16,
-    /// Its protocol, 0 for no tag.
+    /// Protocol of the outer tag, 0 if there is none.
     pub outer_proto: [u8; 2],
-    /// TCI of a tag that TC pushes first.
+    /// TCI of the tag that TC pushes first.
     pub inner_tci: u16,
-    /// Its protocol, 0 for no tag.
+    /// Protocol of the inner tag, 0 if there is none.
     pub inner_proto: [u8; 2],
     /// Added to the checksum of the IPv4 header.
     pub l3_delta: u16,
@@ -116,40 +109,39 @@ pub struct Entry {
     pub address_delta: u16,
     /// Added to the transport checksum for new ports.
     pub port_delta: u16,
-    /// Encapsulation of the other direction at ingress.
+    /// Ingress encapsulation of the other direction.
     pub back: Encap,
-    /// Its device.
+    /// Ingress device of the other direction.
     pub back_ifindex: u32,
-    /// Its port of a switch.
+    /// Ingress switch port of the other direction.
     pub back_port: u8,
-    /// Zero.
+    /// Padding.
     pub zero: u8,
-    /// Sum of both.
+    /// Sum of `address_delta` and `port_delta`.
     pub l4_delta: u16,
-    /// The gateway's MAC at ingress: its last four bytes, its first two.
+    /// Last four bytes of the gateway's MAC at ingress.
     pub own_end: [u8; 4],
-    /// See `own_end`. The header begins two bytes after a multiple of four, as frames do.
+    /// First two bytes of the MAC, here so that `header` begins two bytes after a multiple of four.
     pub own_begin: [u8; 2],
     /// The header before the IP header.
     pub header: [u8; HEADER_MAX],
-    /// TCP: upper half of the last packet's sequence number; written by the programs, as the next.
+    /// TCP: upper half of the last packet's sequence number, written by the programs.
     pub seq_high: [u8; 2],
-    /// Its acknowledgement.
+    /// TCP: the last packet's acknowledgement number, written by the programs.
     pub ack: [u8; 4],
 }
 
 impl Default for Entry {
     fn default() -> Self {
-        // SAFETY: every field is a number or an array of them, for which zeros are a value.
+        // SAFETY: every field is a number or an array of them, for which zero is a valid value.
         unsafe { std::mem::zeroed() }
     }
 }
 
-/// Entry of an IPv4 flow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry4 {
-    /// Fields of both versions.
+    /// Common prefix of `Entry4` and `Entry6`.
     pub e: Entry,
     /// New source address.
     pub src: [u8; 4],
@@ -157,11 +149,10 @@ pub struct Entry4 {
     pub dst: [u8; 4],
 }
 
-/// Entry of an IPv6 flow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry6 {
-    /// Fields of both versions.
+    /// Common prefix of `Entry4` and `Entry6`.
     pub e: Entry,
     /// New source address.
     pub src: [u8; 16],
@@ -170,32 +161,30 @@ pub struct Entry6 {
 }
 
 config::named! {
-    /// Exits of the programs: `enum verdict`, in its order.
+    /// How a packet leaves a program, in the order of `enum verdict`.
     #[derive(PartialOrd, Ord)]
     pub enum Out {
-        /// Forwarded.
         Forwarded = "forwarded",
-        /// Entry with [`FLOW_DROP`].
+        /// Dropped by an entry with [`FLOW_DROP`].
         Dropped = "dropped",
-        /// The daemon has been silent for too long.
+        /// The daemon has sent no heartbeat for too long.
         Stale = "stale",
-        /// No entry, one that waits, or one for another MAC or priority.
+        /// No entry, a waiting entry, or an entry for another MAC or priority.
         Unknown = "unknown",
         /// Neither IPv4 nor IPv6, or more than two tags.
         NotIp = "not-ip",
-        /// Group address of the link layer.
+        /// The destination is a link-layer group address.
         Multicast = "multicast",
         /// Truncated, contradictory lengths, or a wrong checksum of the IPv4 header.
         Malformed = "malformed",
         /// IPv4 with options, IPv6 with an extension header.
         Options = "options",
-        /// Fragment.
         Fragment = "fragment",
         /// Neither TCP nor UDP.
         Protocol = "protocol",
         /// TTL or hop limit expired.
         Ttl = "ttl",
-        /// Larger than the MTU of the egress.
+        /// Packet exceeds the egress MTU.
         Mtu = "mtu",
         /// Merged by GRO, and the egress cannot segment it.
         Gso = "gso",
@@ -208,35 +197,33 @@ config::named! {
     }
 }
 
-/// Ports whose packets are counted apart: those with a lower ifindex.
+/// Ports with an ifindex below this limit have their own counters.
 pub const EXIT_PORTS: u32 = 64;
-/// Number of exits.
 pub const OUT_NUMBER: usize = 16;
 
-/// Packets seen by one CPU, and how they left.
+/// Packets seen by one CPU, and how they left the program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// All.
     pub seen: u64,
-    /// By [`Out`].
+    /// Packets by [`Out`].
     pub out: [u64; OUT_NUMBER],
 }
 
-/// Variables of the programs, which the daemon writes.
+/// Variables of the programs, set by each heartbeat.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Control {
-    /// Jiffies until which entries are used.
+    /// Jiffies until which the programs use entries.
     pub alive_until: u64,
     /// Jiffies at the last heartbeat.
     pub now: u64,
-    /// [`LAYOUT`] of the programs.
+    /// [`LAYOUT`] of the programs that received the heartbeat.
     pub layout: u64,
 }
 
 impl Control {
-    /// Whether programs of another layout have written it.
+    /// Reports whether programs of another layout wrote the values.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         ![0, LAYOUT].contains(&self.layout)
@@ -262,7 +249,7 @@ const _: () = {
     assert!(size_of::<Encap>() == 6);
     assert!(size_of::<Key4>() == 24);
     assert!(size_of::<Key6>() == 48);
-    // The last field ends where the entry does.
+    // No padding follows the last field.
     assert!(std::mem::offset_of!(Entry, ack) + 4 == size_of::<Entry>());
     assert!(size_of::<Entry4>() == size_of::<Entry>() + 8);
     assert!(size_of::<Entry6>() == size_of::<Entry>() + 32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows that programs in the kernel forward: their entries, their maps, their hooks.
+//! Offloads flows to BPF programs in the kernel: their entries, maps and hooks.
 
 pub mod ability;
 pub mod attach;

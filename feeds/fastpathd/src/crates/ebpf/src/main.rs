@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpath-bpf alone, for this crate's tests. Routers have it in the program of crate
-//! `fastpath`.
+//! Stand-alone `fastpath-bpf` for this crate's tests. Routers run it from the binary `fastpath`.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Option `--owner`: gives the folder with everything in it to the user of the daemon. Its present
-//! owner may change it meanwhile, so folders are walked by descriptors and links are not followed.
+//! Option `--owner`: gives the folder and its contents to the daemon's user. The current owner may
+//! change it meanwhile, so folders are walked by descriptor and links are not followed.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,10 +9,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, Gid, Mode, OFlags, Uid, chownat, openat};
 use rustix::io::Errno;
 
-/// Folders below the folder; the programs have two.
+/// Maximum nesting below the folder; the programs use two levels.
 const DEEPEST: usize = 4;
 
-/// User and group, by number.
+/// Numeric user and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     uid: u32,
@@ -20,14 +20,14 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// From `UID:GID`.
+    /// Parses `UID:GID`.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (uid, gid) = text.split_once(':')?;
         let number = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
         Some(Self { uid: number(uid)?, gid: number(gid)? })
     }
 
-    /// Gives it the folder.
+    /// Gives the folder and its contents to this owner.
     pub(crate) fn take(self, folder: &Path) -> io::Result<()> {
         let opened = open(CWD, folder)?;
         self.own(CWD, folder)?;
@@ -45,7 +45,7 @@ impl Owner {
             self.own(folder, name)?;
             match open(folder, name) {
                 Ok(below) if depth > 0 => self.take_below(&below, depth - 1)?,
-                // A file, a link, or gone meanwhile.
+                // A file, a link, removed meanwhile, or nested too deep.
                 Ok(_) | Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => {}
                 Err(error) => return Err(error),
             }
@@ -66,7 +66,7 @@ impl Owner {
     }
 }
 
-/// Opens a folder; not through a link.
+/// Opens a folder, but not through a link.
 fn open(at: impl rustix::fd::AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_two_numbers() {
+    fn parses_an_owner_of_two_numbers() {
         assert_eq!(Owner::read("453:454"), Some(Owner { uid: 453, gid: 454 }));
         for text in ["", "453", "453:", "fastpath:fastpath", "-1:-1", "4294967295:1", "1:2:3"] {
             assert_eq!(Owner::read(text), None, "{text}");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_behind_a_link_is_given_away() {
+    fn does_not_change_owners_behind_a_link() {
         let folder = std::env::temp_dir().join(format!("ebpf-owner-{}", std::process::id()));
         let (ours, other) = (folder.join("ours"), folder.join("other"));
         fs::create_dir_all(ours.join("none/loaded")).unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The pinned maps of loaded programs, as the engine uses them: checks their sizes and layout
-//! version, reads, writes and removes entries, and sums the verdict counters of all CPUs.
+//! The pinned maps of loaded programs: checks their sizes and layout version, reads, writes and
+//! removes entries, and sums the exit counters of all CPUs.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,16 +21,14 @@ use crate::layout::{
 use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second, start};
 use crate::sys;
 
-/// Why the maps of loaded programs cannot be used.
+/// Reasons why pinned maps cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It is missing or cannot be opened.
+    /// A map or program is missing or cannot be opened.
     #[error("opening {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// It belongs to another version.
     #[error("{0} is of another version than the daemon")]
     Layout(PathBuf),
-    /// The number of possible CPUs is not known.
     #[error("reading {CPUS}")]
     Cpus(#[source] io::Error),
 }
@@ -51,10 +49,10 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Opens the maps of programs that remove the tags of this switch.
+    /// Opens the maps of the programs for this switch.
     ///
     /// # Errors
-    /// One is missing, or has another layout.
+    /// Fails if a map or the heartbeat program is missing or has another layout.
     pub fn open(folder: &Folder, dsa: Dsa) -> Result<Self, OpenError> {
         let (flows4, of4) = open(folder, "flows4", [size_of::<Key4>(), size_of::<Entry4>()])?;
         let (flows6, _) = open(folder, "flows6", [size_of::<Key6>(), size_of::<Entry6>()])?;
@@ -71,7 +69,7 @@ impl Pinned {
         let jiffies_a_second = jiffies_a_second();
         let opened =
             Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
-        // Sizes are not enough: the programs may come from another package version than the daemon.
+        // Equal sizes are not enough: the programs may come from another package version.
         match opened.beat_for(PATIENCE) {
             Ok(LAYOUT) => Ok(opened),
             Ok(_) => Err(OpenError::Layout(program)),
@@ -84,20 +82,20 @@ impl Pinned {
         heartbeat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
     }
 
-    /// Capacity of each of the two maps of flows.
+    /// Returns the capacity of each of the two maps of flows.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Changes whenever the maps are replaced.
+    /// Returns an ID that changes whenever the maps are replaced.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 }
 
-/// The map of this name, if its keys and values have these sizes.
+/// Opens a map if its keys and values have these sizes.
 #[inline(never)]
 fn open(
     folder: &Folder,
@@ -115,7 +113,7 @@ fn open(
     }
 }
 
-/// The number of CPUs in a list such as `0-3` or `0,2-3`: the last one plus one.
+/// Counts the CPUs of a list such as `0-3` or `0,2-3`: the last number plus one.
 fn possible(text: &str) -> usize {
     let last = text.trim().rsplit([',', '-']).next();
     last.and_then(|last| last.parse::<usize>().ok()).map_or(1, |last| last + 1)
@@ -141,7 +139,7 @@ fn reading(entry: &layout::Entry) -> EntryReading {
     }
 }
 
-/// An entry goes on from there.
+/// Makes an entry resume at `from`.
 fn resume(entry: &mut layout::Entry, from: EntryReading) {
     let EntryReading { counters, stage: _, position } = from;
     (entry.packets, entry.bytes) = (counters.packets, counters.bytes);
@@ -205,7 +203,7 @@ impl Maps for Pinned {
             } else {
                 elements::value::<Key6>(key).map(|key| key.key())
             };
-            // Both kinds of entries begin with it.
+            // Common prefix of `Entry4` and `Entry6`.
             if let (Some(key), Some(entry)) = (key, elements::value::<Entry4>(value)) {
                 each(&key, reading(&entry.e));
             }
@@ -237,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpus_are_counted_to_the_last() {
+    fn counts_cpus_up_to_the_last_number() {
         for (list, count) in [("0\n", 1), ("0-3\n", 4), ("0,2-7\n", 8), ("0-1,5\n", 6), ("", 1)] {
             assert_eq!(possible(list), count, "{list}");
         }

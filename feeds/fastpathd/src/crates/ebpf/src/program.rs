@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-bpf`: its commands (`load`, `attach`, `set`, `detach`, `show`, `unload`),
-//! options and JSON answers, path of the object, default capacity of the maps. Needed rarely, so
-//! the daemon contains no loader.
+//! The program `fastpath-bpf`: parses its commands and options, carries them out, and answers in
+//! JSON.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -51,7 +50,7 @@ struct Arguments {
     rest: Vec<String>,
 }
 
-/// The whole program. The first of `args` is the name it was started by.
+/// Runs `fastpath-bpf`. The first of `args` is the name of the program.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(args.into_iter().skip(1)).and_then(|arguments| carry_out(&arguments)) {
@@ -107,7 +106,7 @@ fn carry_out(arguments: &Arguments) -> Answer {
             for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
                 detach(&folder, other.ifindex)?;
             }
-            // Without devices, the programs need not have been loaded.
+            // Without devices, the programs need not be loaded.
             if found.is_empty() {
                 return Ok(json!([]));
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Loads the object that `bpf/build` makes into the kernel and pins its programs and maps: when it
-//! is loaded again, and which maps are adopted or replaced. Also the call of the heartbeat program.
+//! Loads the object that `bpf/build` makes into the kernel, pins its programs and maps, and decides
+//! which maps are adopted or replaced. Also runs the heartbeat program.
 #![expect(unsafe_code, reason = "the resolution of this clock has no safe form")]
 
 use std::io;
@@ -18,10 +18,10 @@ use crate::sys;
 
 pub use crate::role::{Dsa, LoadOptions, ProgramRole};
 
-/// The map of the object that holds the variables of the programs, which the daemon writes.
+/// Map of the object that holds the programs' variables.
 pub const CONTROL: &str = ".bss";
 
-/// A map: its name in the folder and in the object, the sizes of key and value.
+/// A map: its names in the folder and in the object, and the sizes of key and value.
 struct Shape {
     name: &'static str,
     object: &'static str,
@@ -30,7 +30,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Whether the kernel's map is of this shape, with so many flows.
+    /// Reports whether a kernel map has this shape and, if it holds flows, this capacity.
     fn fits(&self, map: &MapData, flows: u32) -> bool {
         map.info().is_ok_and(|info| {
             let sized = self.name.starts_with("flows");
@@ -45,7 +45,7 @@ const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
-/// Maps that stay when the programs are reloaded. A devmap's value is the kernel's own.
+/// Maps that stay when the programs are reloaded. The value of a devmap may have another size.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),
@@ -54,44 +54,39 @@ const PINNED: [Shape; 5] = [
     shape::<u32, u64>("devices"),
 ];
 
-/// Why the programs were not loaded.
+/// Reasons why the programs were not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The folder cannot be made.
     #[error("making the folder {0}")]
     Folder(PathBuf, #[source] io::Error),
-    /// A map of another layout cannot be removed.
     #[error("removing {0}, which has another layout")]
     Remove(PathBuf, #[source] io::Error),
-    /// The digest of the object cannot be recorded.
     #[error("recording the digest of the loaded object in {0}")]
     Mark(PathBuf, #[source] io::Error),
-    /// The object or a map of it is refused.
+    /// The kernel refused the object or one of its maps.
     #[error("loading the object")]
     Object(#[source] Box<EbpfError>),
-    /// The object lacks a program, or it is of another kind.
+    /// The object lacks the program, or has it with another type.
     #[error("the object has no program {0}")]
     Missing(&'static str),
-    /// The kernel refuses a program.
     #[error("loading the program {0}")]
     Refused(&'static str, #[source] Box<ProgramError>),
-    /// A program cannot be pinned.
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
 }
 
-/// Programs that this process has loaded. Unless they are pinned, they are unloaded with it.
+/// Programs loaded by this process. Unless they are pinned, they are unloaded when it ends.
 pub struct Programs {
     object: Ebpf,
 }
 
 impl Programs {
-    /// Loads `object`. With a folder, maps of this layout there are adopted and others created, and
-    /// the programs are pinned in place of older ones.
+    /// Loads `object`. With a folder, adopts its maps of this layout, creates the others, and pins
+    /// the programs in place of older ones.
     ///
     /// # Errors
     ///
-    /// [`LoadError`]; programs loaded until then are unloaded, but maps may have been pinned.
+    /// Returns a [`LoadError`]. The programs are unloaded then, but maps may stay pinned.
     pub fn load(
         object: &[u8],
         folder: Option<&Folder>,
@@ -116,7 +111,7 @@ impl Programs {
             }
             control = found.filter(|_| !foreign).unwrap_or_default();
         }
-        // Variables are written as they are loaded, and the daemon may be there.
+        // Loading overwrites the variables, so keep the heartbeat of a running daemon.
         loader.override_global("control", &control, true);
         let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
         let mut programs = Self { object };
@@ -129,13 +124,13 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Loads `object` into `folder`, unless the programs there were loaded from the same one: the
-    /// verifier takes a second or more on a small router, and every reload of the service calls
-    /// this. Returns whether it loaded.
+    /// Loads `object` into `folder`, unless its programs are loaded already: the verifier takes a
+    /// second or more on a small router, and every reload of the service calls this. Returns
+    /// whether it loaded.
     ///
     /// # Errors
     ///
-    /// [`LoadError`], as of [`Self::load`].
+    /// Returns a [`LoadError`], as [`Self::load`] does.
     pub fn ensure(
         object: &[u8],
         folder: &Folder,
@@ -147,7 +142,7 @@ impl Programs {
         if stays && mark.exists() && roles.all(|role| folder.program(settings.dsa, role).exists()) {
             return Ok(false);
         }
-        // With other maps, programs for other switches have to be loaded again as well.
+        // New maps also require the programs for other switches to be loaded again.
         for dsa in Dsa::ALL.into_iter().filter(|dsa| !stays || *dsa == settings.dsa) {
             let marks = folder.marks(dsa);
             match std::fs::remove_dir_all(&marks) {
@@ -161,12 +156,12 @@ impl Programs {
         Ok(true)
     }
 
-    /// Records that `object` is loaded and attached to every port that had programs. Earlier, a
-    /// port that failed would keep its old ones forever.
+    /// Records that `object` is loaded and attached to every port with programs. Called last,
+    /// because a port that failed would otherwise keep its old programs forever.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Mark`].
+    /// Returns [`LoadError::Mark`].
     pub fn note(object: &[u8], folder: &Folder, settings: LoadOptions) -> Result<(), LoadError> {
         let mark = folder.mark(object, settings);
         std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))
@@ -193,11 +188,11 @@ impl Programs {
         sys::pin(self.fd(role)?, path).map_err(failed)
     }
 
-    /// The descriptor of a program.
+    /// Returns the descriptor of a program.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Missing`] if it is not loaded.
+    /// Returns [`LoadError::Missing`] if the program is not loaded.
     pub fn fd(&mut self, role: ProgramRole) -> Result<BorrowedFd<'_>, LoadError> {
         let fd = match role {
             ProgramRole::Tc | ProgramRole::Beat => self.tc(role)?.fd(),
@@ -206,29 +201,29 @@ impl Programs {
         fd.map(AsFd::as_fd).map_err(|_| LoadError::Missing(role.name()))
     }
 
-    /// A program of TC: [`ProgramRole::Tc`] or [`ProgramRole::Beat`].
+    /// Returns a program of TC: [`ProgramRole::Tc`] or [`ProgramRole::Beat`].
     ///
     /// # Errors
     ///
-    /// [`LoadError::Missing`] for another.
+    /// Returns [`LoadError::Missing`] for another role.
     pub fn tc(&mut self, role: ProgramRole) -> Result<&mut SchedClassifier, LoadError> {
         let missing = LoadError::Missing(role.name());
         let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
         program.try_into().map_err(|_| missing)
     }
 
-    /// A program of XDP: [`ProgramRole::Xdp`] or [`ProgramRole::Pass`].
+    /// Returns a program of XDP: [`ProgramRole::Xdp`] or [`ProgramRole::Pass`].
     ///
     /// # Errors
     ///
-    /// [`LoadError::Missing`] for another.
+    /// Returns [`LoadError::Missing`] for another role.
     pub fn xdp(&mut self, role: ProgramRole) -> Result<&mut Xdp, LoadError> {
         let missing = LoadError::Missing(role.name());
         let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
         program.try_into().map_err(|_| missing)
     }
 
-    /// Takes a map, which outlives the programs.
+    /// Moves a map out of the object, so that it outlives the programs.
     #[must_use]
     pub fn take_map(&mut self, name: &str) -> Option<Map> {
         self.object.take_map(name)
@@ -239,14 +234,14 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// The last heartbeat, also that of programs of another layout. Before the first heartbeat, the
-/// sizes of maps decide.
+/// Reads the values of the last heartbeat, also from programs of another layout. Before the first
+/// heartbeat the layout is 0, and only the sizes of maps count.
 fn read_control(path: &Path) -> Option<Control> {
     let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
-/// Whether all maps exist and fit this object.
+/// Reports whether all maps exist and fit this object.
 fn maps_stay(folder: &Folder, flows: u32) -> bool {
     let fits = |shape: &Shape| {
         MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
@@ -264,36 +259,36 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
 }
 
-/// The heartbeat failed: the kernel did not run its program.
+/// The kernel did not run the heartbeat program.
 #[derive(Debug, Error)]
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Heartbeat: runs `program`, which is [`ProgramRole::Beat`]. Entries are used for
+/// Sends a heartbeat by running `program`, which is [`ProgramRole::Beat`]: entries are used for
 /// `jiffies` from now on. Returns the layout of the programs.
 ///
 /// # Errors
 ///
-/// [`BeatError`] when the kernel does not run it.
+/// Returns a [`BeatError`] if the kernel does not run the program.
 pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
-    // The kernel wants a frame; a context of the programs begins with length, type and mark.
+    // The kernel requires a frame. The context begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
-/// Starts waiting entries: runs `program`, which is [`ProgramRole::Beat`], on the keys of both
-/// directions. False if one of them has ended.
+/// Starts waiting entries by running `program`, which is [`ProgramRole::Beat`], on the keys of both
+/// directions. Returns false if one is missing or has ended.
 ///
 /// # Errors
 ///
-/// [`BeatError`] when the kernel does not run it.
+/// Returns a [`BeatError`] if the kernel does not run the program.
 pub fn start(program: BorrowedFd<'_>, keys: &[u8]) -> Result<bool, BeatError> {
     sys::run(program, keys, &[0; 12]).map(|started| started == 1).map_err(BeatError)
 }
 
-/// Jiffies a second, which user space cannot read directly.
+/// Returns jiffies per second, from the resolution of a clock: user space cannot read them.
 #[must_use]
 pub fn jiffies_a_second() -> u32 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs of the object by role (TC, XDP, pass, heartbeat), and the variants that are loaded
-//! of them: by the switch whose DSA tags they remove, and the capacity of the maps.
+//! The programs of the object by role, and their load options: the switch that adds DSA tags, and
+//! the capacity of the maps.
 
 config::named! {
-    /// The switch whose DSA tags a device carries.
+    /// Kind of switch that adds DSA tags to the frames of a device.
     #[derive(Default, PartialOrd, Ord)]
     #[repr(u8)]
     pub enum Dsa {
-        /// None: any device except the conduit of a switch.
+        /// No tags: any device except the conduit of a switch.
         #[default]
         None = "none",
         /// `MediaTek`.
@@ -19,12 +19,11 @@ config::named! {
     }
 }
 
-/// How the programs are loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
     /// Capacity of each of the two maps of flows.
     pub flows: u32,
-    /// The tags that they remove.
+    /// DSA tags that the programs remove.
     pub dsa: Dsa,
 }
 
@@ -35,9 +34,9 @@ config::named! {
         Tc = "fastpath_tc",
         /// Forwards at XDP.
         Xdp = "fastpath_xdp",
-        /// Passes all, for devices that send only if they have a program.
+        /// Passes all packets, for drivers that send only while they have a program.
         Pass = "fastpath_pass",
-        /// Heartbeat of the daemon.
+        /// Receives the heartbeat of the daemon and starts entries.
         Beat = "fastpath_beat",
     }
 }

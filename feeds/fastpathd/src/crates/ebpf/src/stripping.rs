@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Devices that strip VLAN tags on receive (`rxvlan` of ethtool): TC finds the tag in the metadata
-//! of the packet, XDP does not see it.
+//! Reads and sets VLAN stripping on receive (`rxvlan` of ethtool). TC finds a stripped tag in the
+//! packet's metadata, XDP does not see it.
 #![expect(unsafe_code, reason = "the ioctl has no safe form")]
 
 use std::io;
@@ -19,11 +19,11 @@ struct Value {
     data: u32,
 }
 
-/// Whether the device strips tags.
+/// Reports whether the device strips tags.
 ///
 /// # Errors
 ///
-/// The kernel's, such as for a device that is gone.
+/// Fails if the kernel refuses, for example because the device is gone.
 pub fn strips(device: &str) -> io::Result<bool> {
     Ok(ask(device, GET_FLAGS, 0)? & RXVLAN != 0)
 }
@@ -32,7 +32,7 @@ pub fn strips(device: &str) -> io::Result<bool> {
 ///
 /// # Errors
 ///
-/// The kernel's; also when the setting is fixed.
+/// Fails if the kernel refuses or the setting is fixed.
 pub fn strip(device: &str, on: bool) -> io::Result<()> {
     let flags = ask(device, GET_FLAGS, 0)?;
     let wanted = if on { flags | RXVLAN } else { flags & !RXVLAN };
@@ -47,7 +47,7 @@ fn ask(device: &str, command: u32, data: u32) -> io::Result<u32> {
     let kind = SocketFlags::CLOEXEC;
     let socket: OwnedFd = socket_with(AddressFamily::INET, SocketType::DGRAM, kind, None)?;
     let mut value = Value { command, data };
-    // SAFETY: all zeros are a request.
+    // SAFETY: all zeros are a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if device.len() >= libc::IF_NAMESIZE {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The calls of bpf(2) for pinned programs and links: open, pin, attach, replace, detach, run.
-//! Those for entries of maps are in `elements.rs`.
+//! The bpf(2) commands for pinned programs and links: open, pin, attach, replace, detach, run.
+//! `elements.rs` has the commands for map entries.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::ffi::CString;
@@ -86,7 +86,7 @@ pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     call(OBJ_PIN, &mut object).map(drop)
 }
 
-/// Attaches a program to a device, until the link is closed and not pinned.
+/// Attaches a program to a device. Closing the link detaches it, unless the link is pinned.
 pub(crate) fn link(
     program: BorrowedFd<'_>,
     ifindex: u32,
@@ -106,7 +106,7 @@ pub(crate) fn update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Resul
     call(LINK_UPDATE, &mut update).map(drop)
 }
 
-/// Detaches the program from the device at once; after closing the link it would take a while.
+/// Detaches the program at once; closing the link would take a while.
 pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     let mut link = number(link);
     call(LINK_DETACH, &mut link).map(drop)
@@ -132,10 +132,10 @@ pub(crate) fn number(fd: BorrowedFd<'_>) -> u32 {
     fd.as_raw_fd().cast_unsigned()
 }
 
-/// Pointers in `attributes` must be valid during the call.
+/// Calls bpf(2). Pointers in `attributes` must be valid during the call.
 pub(crate) fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
-    // SAFETY: the attributes are a structure of the kernel's for this command, of this size.
+    // SAFETY: the attributes are the kernel's structure for this command, and have this size.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
     if result < 0 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which connections are in the maps: which one is evicted when they are full (idle times,
-//! packets), how many may be dropped ones, growth of counters, and when conntrack's timeout has to
-//! be extended.
+//! Keeps the connections that are in the maps: chooses which one to evict, limits dropped ones,
+//! computes the growth of counters, and decides when to extend conntrack's timeouts.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -15,17 +14,17 @@ use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left
 use crate::dependency::{DependencyChange, Endpoint, Place};
 use crate::entry::{Entry, InstallRefusal, Key, connect, reject};
 
-/// A connection with fewer packets is new …
+/// A connection with fewer packets counts as new.
 const SLIGHT: u64 = 16;
-/// … and may be evicted after this idle time.
+/// Idle time after which a new connection may be evicted.
 const SLIGHT_IDLE: Duration = Duration::from_secs(1);
-/// Others may be evicted after this idle time, the timeout of a flowtable.
+/// Idle time after which other connections may be evicted; the timeout of a flowtable.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Connections that are dropped may use this fraction of the maps.
+/// The capacity of a map divided by this limits the number of dropped connections.
 const DROPPED_PART: usize = 16;
 
-/// The treatment of the packets of a connection.
+/// Treatment of a connection's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Carried,
@@ -36,22 +35,22 @@ enum Fate {
 #[derive(Debug, Clone)]
 struct Held {
     connection: Connection,
-    /// Distinguishes it from earlier and later installations of the connection.
+    /// Distinguishes installations of the same connection.
     installation: u64,
     keys: [Key; 2],
-    /// The ends that its packets are sent to.
+    /// The ends that packets are sent to: initiator, responder.
     places: [Place; 2],
     fate: Fate,
-    /// Counters of its entries at the last reading.
+    /// Sum of packets of both entries up to the last reading.
     packets: u64,
     /// Time of the last reading with growth.
     active: Duration,
-    /// When it expires in conntrack, as far as we set its timeout.
+    /// Expiry in conntrack by the last timeout that we set.
     expires: Duration,
 }
 
 impl Held {
-    /// The timeout that conntrack has to be updated with; none if its own is longer.
+    /// Returns the timeout to set in conntrack; `None` if its own is long enough.
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
         let Connection { id, zone, orig, .. } = self.connection;
@@ -60,17 +59,16 @@ impl Held {
     }
 }
 
-/// Connections by the end that they lead to.
+/// Endpoint of a place, with the connections to it.
 #[derive(Debug)]
 struct Station {
     endpoint: Endpoint,
     connections: HashSet<u64>,
 }
 
-/// An entry of the maps.
+/// Position and counters of a map entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot {
-    /// The connection.
     id: u64,
     /// 0: from the initiator, 1: to the initiator.
     direction: usize,
@@ -79,7 +77,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// An entry that was found in a map and belongs to no connection yet.
+    /// Returns a slot for an entry that was found in a map and belongs to no connection yet.
     pub(crate) fn found(counted: Counters) -> Self {
         Self { counted, ..Self::default() }
     }
@@ -98,60 +96,59 @@ pub struct ConnectionTable {
     /// Connections whose packets are dropped.
     rejected: usize,
     stations: HashMap<Place, Station>,
-    /// Candidates for eviction, the first one last.
+    /// Candidates for eviction; the best one comes last.
     victims: Vec<u64>,
     evicted: u64,
     dropped: Vec<(u32, Counters)>,
 }
 
 impl ConnectionTable {
-    /// An empty table; `capacity`: of the map of each family.
+    /// Creates an empty table. `capacity` is the size of the map of each family.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { capacity, ..Self::default() }
     }
 
-    /// Capacity of the map of each family.
+    /// Returns the capacity of the map of each family.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Number of connections that are offloaded or dropped.
+    /// Returns the number of connections that are offloaded or dropped.
     #[must_use]
     pub fn len(&self) -> usize {
         self.connections.len()
     }
 
-    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
-    /// Whether this connection is offloaded or dropped.
+    /// Reports whether this connection is offloaded or dropped.
     #[must_use]
     pub fn has(&self, id: u64) -> bool {
         self.connections.contains_key(&id)
     }
 
-    /// Connections that were evicted because the table was full.
+    /// Returns the number of connections evicted from the full table.
     #[must_use]
     pub fn evicted(&self) -> u64 {
         self.evicted
     }
 
-    /// Dropped packets, by rule.
+    /// Returns the dropped packets by rule.
     #[must_use]
     pub fn dropped(&self) -> &[(u32, Counters)] {
         &self.dropped
     }
 
-    /// Adds a connection, whose number must not be in use. `ends`: the endpoints of the initiator
-    /// and the responder.
+    /// Adds a connection with an unused ID. `ends` are the endpoints of the initiator and the
+    /// responder.
     ///
     /// # Errors
-    /// It cannot be carried; nothing has changed then.
+    /// Fails if the connection cannot be offloaded; the table is unchanged then.
     pub fn install(
         &mut self,
         connection: Connection,
@@ -163,10 +160,10 @@ impl ConnectionTable {
         self.add(connection, ends, entries, Fate::Carried, now)
     }
 
-    /// Adds a connection whose packets are dropped for `rule` until then.
+    /// Adds a connection and drops its packets for `rule` until `until`.
     ///
     /// # Errors
-    /// As [`ConnectionTable::install`].
+    /// Fails as [`ConnectionTable::install`] does.
     pub fn reject(
         &mut self,
         connection: Connection,
@@ -228,7 +225,7 @@ impl ConnectionTable {
         Ok(Installation { entries, evicted })
     }
 
-    /// The connection to evict for another one of its family.
+    /// Chooses a connection of the family `of` to evict.
     fn victim(&mut self, of: usize, now: Duration) -> Option<u64> {
         let connections = &self.connections;
         let at = self.victims.iter().rposition(|id| {
@@ -239,7 +236,7 @@ impl ConnectionTable {
         Some(self.victims.remove(at))
     }
 
-    /// Removes a connection; none if it does not exist.
+    /// Removes a connection; returns `None` if it does not exist.
     pub fn leave(&mut self, id: u64) -> Option<Left> {
         let held = self.connections.remove(&id)?;
         for key in &held.keys {
@@ -258,31 +255,31 @@ impl ConnectionTable {
         Some(Left { connection: held.connection, keys: held.keys })
     }
 
-    /// The keys of a connection, in the order of [`Installation::entries`].
+    /// Returns the keys of a connection, in the order of [`Installation::entries`].
     #[must_use]
     pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
         Some(self.connections.get(&id)?.keys)
     }
 
-    /// A connection, if it is offloaded or dropped.
+    /// Returns a connection, if it is offloaded or dropped.
     #[must_use]
     pub fn connection(&self, id: u64) -> Option<Connection> {
         self.connections.get(&id).map(|held| held.connection)
     }
 
-    /// Which installation of a connection is in the maps.
+    /// Returns the number of the connection's current installation.
     #[must_use]
     pub fn installation(&self, id: u64) -> Option<u64> {
         self.connections.get(&id).map(|held| held.installation)
     }
 
-    /// All connections.
+    /// Returns the IDs of all connections.
     #[must_use]
     pub fn all(&self) -> Vec<u64> {
         self.connections.keys().copied().collect()
     }
 
-    /// Ends whose endpoint may differ after these changes.
+    /// Returns the ends with an endpoint that may differ after these changes.
     #[must_use]
     pub fn touched(&self, changes: &[DependencyChange]) -> Vec<Place> {
         let stations = self.stations.iter();
@@ -292,7 +289,7 @@ impl ConnectionTable {
             .collect()
     }
 
-    /// Where somebody is now; none if nobody knows. Connections whose entries are wrong then.
+    /// Updates the endpoint of a place (`None` if unknown). Returns connections with wrong entries.
     pub fn moved(&mut self, place: Place, endpoint: Option<Endpoint>) -> Vec<u64> {
         let Some(station) = self.stations.get_mut(&place) else { return Vec::new() };
         match endpoint {
@@ -304,7 +301,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Growth of the entry of `key`. None if it is not ours or has not grown.
+    /// Returns the growth of a connection's entry; `None` if it is unknown, dropped or unchanged.
     pub fn read(&mut self, key: &Key, reading: EntryReading, now: Duration) -> Option<EntryGrowth> {
         let slot = self.keys.get_mut(key)?;
         let (id, direction) = (slot.id, slot.direction);
@@ -342,19 +339,19 @@ impl ConnectionTable {
         }
     }
 
-    /// Counters of an entry when it was found. None if it is not ours, or they were zero.
+    /// Returns the counters that an adopted entry had; `None` if it is unknown or they are zero.
     pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<EntryGrowth> {
         let growth = self.read(key, EntryReading { counters, ..EntryReading::default() }, now)?;
         Some(EntryGrowth { inherited: true, ..growth })
     }
 
-    /// Whether the entry of `key` is ours.
+    /// Reports whether the entry of `key` belongs to a connection.
     #[must_use]
     pub fn knows(&self, key: &Key) -> bool {
         self.keys.contains_key(key)
     }
 
-    /// After all entries were read: orders the candidates for eviction.
+    /// Orders the candidates for eviction. Called after all entries were read.
     pub fn rank(&mut self, now: Duration) {
         self.victims.clear();
         // New connections fit without eviction while a sixteenth is free.
@@ -368,8 +365,8 @@ impl ConnectionTable {
         self.victims = idle.into_iter().map(|(_, id)| id).collect();
     }
 
-    /// Timeouts of conntrack entries that would expire too early, among those with less than half
-    /// of their time left. Called once a second.
+    /// Returns timeouts to set in conntrack for connections with less than half of their time left.
+    /// Called once a second.
     pub fn extensions(&mut self, now: Duration, timeouts: &Timeouts) -> Vec<Extension> {
         let mut found = Vec::new();
         for held in self.connections.values_mut() {
@@ -384,13 +381,13 @@ impl ConnectionTable {
         found
     }
 
-    /// The last timeout of a connection that is about to be removed.
+    /// Returns the last timeout of a connection that is about to be removed.
     #[must_use]
     pub fn last_extension(&self, id: u64, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         self.connections.get(&id)?.extension(now, timeouts)
     }
 
-    /// Dropped connections of a network.
+    /// Returns the dropped connections with an end in `network`.
     #[must_use]
     pub fn rejected(&self, network: Network) -> Vec<u64> {
         let of = |held: &Held| {
@@ -399,7 +396,7 @@ impl ConnectionTable {
         self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
     }
 
-    /// Connections whose drop has expired.
+    /// Returns the dropped connections that have reached their time limit.
     #[must_use]
     pub fn expired(&self, now: Duration) -> Vec<u64> {
         let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
@@ -407,7 +404,7 @@ impl ConnectionTable {
     }
 }
 
-/// The ends of a connection with these endpoints.
+/// Returns both ends of a connection with these endpoints.
 fn places(connection: &Connection, ends: &[Endpoint; 2]) -> [Place; 2] {
     let [initiator, responder] = ends;
     [
@@ -420,9 +417,8 @@ fn family(key: &Key) -> usize {
     usize::from(key.src.is_ipv6())
 }
 
-/// Rank for eviction: the lowest first, none is not evicted. New connections come before those with
-/// many packets, however long these have been idle: a host that opens many connections evicts its
-/// own.
+/// Returns the rank for eviction, lowest first; `None` protects the connection. New connections
+/// come before those with many packets, so that a host with many new connections evicts its own.
 fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
     if matches!(held.fate, Fate::Dropped { .. }) {
         return None;

@@ -40,7 +40,7 @@ fn host(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
 }
 
-/// A host that its address alone leads to.
+/// Returns a host that is reached by its address alone.
 fn place(last: u8) -> Place {
     Place { address: host(last), route: None }
 }
@@ -53,7 +53,7 @@ fn connection(id: u64, from: u8, to: u8, proto: u8) -> Connection {
     Connection { id, zone: 0, orig, reply }
 }
 
-/// The maps, as the engine would fill them.
+/// A table and the maps as the engine would fill them.
 struct World {
     table: ConnectionTable,
     maps: HashMap<Key, Counters>,
@@ -127,7 +127,7 @@ fn counters_are_reported_by_their_growth() {
 }
 
 #[test]
-fn a_change_flushes_what_stands_on_it_and_nothing_else() {
+fn a_change_removes_only_connections_that_depend_on_it() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     world.install(connection(2, 1, 3, 6), 0).unwrap();
@@ -145,7 +145,7 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     assert_eq!(touched(&world, DependencyChange::Route(host(8), 31)), [host(8), host(9)]);
     assert!(touched(&world, DependencyChange::Vlans).is_empty());
     assert_eq!(touched(&world, DependencyChange::All).len(), 5);
-    // It is where it was, though known otherwise.
+    // The endpoint is the same, but depends on other objects.
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
     assert!(world.table.moved(place(2), Some(same)).is_empty());
     assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
@@ -180,7 +180,7 @@ fn an_address_may_have_several_next_hops() {
 }
 
 #[test]
-fn of_two_equal_flows_only_one_is_carried() {
+fn refuses_a_second_flow_with_the_same_tuple() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     let twin = Connection { zone: 5, id: 2, ..connection(1, 1, 2, 6) };
@@ -189,7 +189,7 @@ fn of_two_equal_flows_only_one_is_carried() {
 }
 
 #[test]
-fn the_oldest_idle_connection_leaves() {
+fn evicts_the_connection_that_has_been_idle_longest() {
     let mut world = World::new(4);
     let [first, _] = world.install(connection(1, 1, 2, 6), 0).unwrap();
     let [second, _] = world.install(connection(2, 1, 2, 6), 0).unwrap();
@@ -206,7 +206,7 @@ fn the_oldest_idle_connection_leaves() {
 }
 
 #[test]
-fn a_scan_only_pushes_itself_out() {
+fn a_scan_evicts_only_its_own_connections() {
     let mut world = World::new(40);
     let mut real = Vec::new();
     for id in 0..10 {
@@ -231,7 +231,7 @@ fn a_scan_only_pushes_itself_out() {
 }
 
 #[test]
-fn conntrack_lives_as_long_as_packets_come() {
+fn extends_the_conntrack_timeout_while_packets_arrive() {
     let mut world = World::new(64);
     let [udp, _] = world.install(connection(1, 1, 2, 17), 0).unwrap();
     let extensions = |world: &mut World, now: u64| -> Vec<Duration> {
@@ -249,7 +249,7 @@ fn conntrack_lives_as_long_as_packets_come() {
         }
         assert!(until >= now + 60, "at {now} it lives until {until}");
     }
-    // Silent since 399: forgotten at 519, whenever conntrack was updated.
+    // Idle since 399, so it expires at 519, whenever conntrack was updated.
     for now in 400..520 {
         world.read(now);
         until = extensions(&mut world, now).first().map_or(until, |left| now + left.as_secs());
@@ -258,7 +258,7 @@ fn conntrack_lives_as_long_as_packets_come() {
 }
 
 #[test]
-fn a_connection_that_leaves_is_extended_once_more() {
+fn extends_the_timeout_of_a_removed_connection() {
     let mut world = World::new(64);
     let [there, _] = world.install(connection(1, 1, 2, 6), 0).unwrap();
     assert_eq!(world.table.last_extension(1, s(5), &TIMEOUTS), None);
@@ -269,7 +269,7 @@ fn a_connection_that_leaves_is_extended_once_more() {
 }
 
 #[test]
-fn what_is_dropped_is_counted_by_its_rule_and_ends() {
+fn counts_dropped_packets_by_rule_until_they_expire() {
     let mut world = World::new(64);
     let places = [endpoint(1, 1), endpoint(2, 2)];
     let taken = world.table.reject(connection(1, 1, 2, 6), places, 2_100_498, s(60), s(0)).unwrap();
@@ -284,7 +284,7 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 }
 
 #[test]
-fn drops_leave_room() {
+fn limits_the_number_of_dropped_connections() {
     let mut table = ConnectionTable::new(64);
     let reject = |table: &mut ConnectionTable, id: u64| {
         let places = [endpoint(1, 1), endpoint(2, 2)];
@@ -319,7 +319,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn the_table_is_what_the_maps_are(steps in proptest::collection::vec(step(), 1..200)) {
+    fn the_table_matches_the_maps(steps in proptest::collection::vec(step(), 1..200)) {
         let mut world = World::new(24);
         let mut now = 0;
         let mut sums: HashMap<u64, u64> = HashMap::new();

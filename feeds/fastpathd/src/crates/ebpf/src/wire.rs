@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Converts keys and entries to and from the form of the maps in `layout.rs`: bits of tags, flags.
+//! Converts keys and entries to and from the form of the maps in `layout.rs`.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ fn encap(encap: &Encapsulation) -> layout::Encap {
     }
 }
 
-/// Session 0 is reserved: PPPoE uses it during discovery (RFC 2516).
+/// Converts an encapsulation. Session 0 means none: PPPoE reserves it for discovery (RFC 2516).
 fn encapsulation(encap: layout::Encap) -> Encapsulation {
     let session = Some(u16::from_be_bytes(encap.session)).filter(|session| *session != 0);
     Encapsulation { outer: tag_of(encap.outer), inner: tag_of(encap.inner), session }
@@ -38,7 +38,7 @@ fn encapsulation(encap: layout::Encap) -> Encapsulation {
 macro_rules! wire {
     ($key:ident, $entry:ident, $version:ident) => {
         impl $key {
-            /// None for the other family.
+            /// Returns `None` for the other family.
             pub(crate) fn of(from: &Key) -> Option<Self> {
                 let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
                     return None;
@@ -69,7 +69,7 @@ macro_rules! wire {
         }
 
         impl $entry {
-            /// None for the other family, and if the header is too long.
+            /// Returns `None` for the other family or a header that is too long.
             pub(crate) fn of(from: &Entry) -> Option<Self> {
                 let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
                     return None;
@@ -83,7 +83,7 @@ macro_rules! wire {
 wire!(Key4, Entry4, V4);
 wire!(Key6, Entry6, V6);
 
-/// None if the header is too long.
+/// Returns `None` if the header is too long.
 fn entry(from: &Entry) -> Option<layout::Entry> {
     let mut header = [0; HEADER_MAX];
     header.get_mut(..from.header.bytes.len())?.copy_from_slice(&from.header.bytes);
@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_are_read_as_they_were_written(key in any_key()) {
+        fn keys_round_trip(key in any_key()) {
             let four = Key4::of(&key).map(|wire| wire.key());
             let six = Key6::of(&key).map(|wire| wire.key());
             prop_assert_eq!(four.is_some(), key.src.is_ipv4());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_lies_as_the_programs_read_it() {
+    fn writes_entries_in_the_layout_of_the_programs() {
         let tag = |vid| Some(Tag { vid, service: vid == 35 });
         let header = Header {
             bytes: vec![7; 22],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes at all: a packet is passed unchanged, dropped, or rewritten in the entry's fields
-//! alone, and every checksum is as right or wrong as before.
+//! Arbitrary bytes: a packet is passed unchanged, dropped, or rewritten only in the entry's fields,
+//! and every checksum stays as right or wrong as before.
 
 use ebpf::layout::{FLOW_DROP, Out};
 use ebpf::programs::Dsa;
@@ -26,7 +26,7 @@ enum Damage {
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    // Headers matter more than payloads.
+    // Damage the headers more often than the payload.
     prop_oneof![
         4 => (any::<Index>(), any::<u8>()).prop_map(|(at, to)| Damage::Byte(at, to)),
         4 => (any::<Index>(), 0..8_u8).prop_map(|(at, bit)| Damage::Bit(at, bit)),
@@ -55,7 +55,7 @@ fn damaged(mut frame: Vec<u8>, all: &[Damage]) -> Vec<u8> {
             }
             Damage::Grow(bytes) => frame.extend(bytes),
         }
-        // As long as any Ethernet frame with an IP header: the kernel takes no shorter ones here.
+        // BPF_PROG_TEST_RUN refuses frames that are too short for Ethernet and an IP header.
         if frame.len() < 62 {
             frame.resize(62, 0);
         }
@@ -69,7 +69,7 @@ struct Case {
     hook: Hook,
     v6: bool,
     tcp: bool,
-    /// Of TCP, instead of ACK alone.
+    /// TCP flags, if not only ACK.
     flags: Option<u8>,
     unchecked: bool,
     nat: Index,
@@ -83,7 +83,7 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let kind = (prop::sample::select(&HOOKS[..]), any::<(bool, bool, bool)>());
-    // Damage alone seldom leaves a frame whole but for its flags.
+    // Random damage seldom changes nothing but the flags.
     let flags = prop::option::weighted(0.02, any::<u8>());
     let ends = (any::<(Index, Index, Index)>(), (any::<bool>(), 0..4_u8));
     let bytes = (vec(any::<u8>(), 0..300), vec(damage(), 0..4), prop::bool::weighted(0.05));
@@ -115,13 +115,13 @@ impl Case {
     }
 }
 
-/// The sum of all 16-bit words, independent of their order: 0 for nothing and all bits alike.
+/// Sums all 16-bit words in any order, modulo 0xffff.
 fn residue(bytes: &[u8]) -> u64 {
     let pairs = bytes.chunks(2).map(|p| u64::from(p[0]) << 8 | u64::from(*p.get(1).unwrap_or(&0)));
     pairs.sum::<u64>() % 0xffff
 }
 
-/// Where IP begins in a frame that was forwarded, by the link that it came by or left by.
+/// Splits a packet that begins with its IP header into IP, transport header and payload.
 fn parts(bytes: &[u8], v6: bool, tcp: bool) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let ip = if v6 { 40 } else { 20 };
     let l4 = ip + if tcp { 20 } else { 8 };
@@ -136,7 +136,7 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
             return Ok(());
         }
         Action::Drop => {
-            // The kernel has had room in every one of these.
+            // The kernel always has room for the header here.
             prop_assert_eq!(ran.out, Out::Dropped);
             prop_assert!(case.drop);
             return Ok(());
@@ -144,8 +144,8 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
         Action::Redirect => prop_assert_eq!(ran.out, Out::Forwarded),
     }
     prop_assert!(!case.drop);
-    // Only a frame that is the flow's in all that the key has is forwarded, so that the links are
-    // known; PPPoE's length field is checked, the priority of a tag does not count.
+    // A forwarded frame matches the flow's key, so its link header is known. The key includes the
+    // length field of PPPoE, but not the priority of a tag.
     let before = flow.from.bytes(case.v6, 0).len();
     let link = flow.to.bytes(case.v6, 0).len();
     let length = usize::from(if case.v6 {
@@ -200,16 +200,16 @@ fn run(kernel: &mut Kernel, case: &Case) -> Result<Out, TestCaseError> {
     Ok(ran.out)
 }
 
-/// The number of damaged frames in an ordinary run of the tests.
+/// Number of damaged frames in an ordinary run of the tests.
 const FRAMES: u32 = 20_000;
 
-/// As many frames as `DAMAGED_FRAMES` says, for long runs.
+/// Returns the number of frames, which `DAMAGED_FRAMES` sets for long runs.
 fn frames() -> u32 {
     std::env::var("DAMAGED_FRAMES").map_or(FRAMES, |text| text.parse().expect("a number"))
 }
 
 #[test]
-fn damaged_frames() {
+fn damaged_frames_are_passed_dropped_or_rewritten_correctly() {
     if !allowed() {
         return;
     }
@@ -229,14 +229,14 @@ fn damaged_frames() {
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
     assert!(exits.seen >= u64::from(cases), "{} of {cases}", exits.seen);
     println!("{seen:?}");
-    // The damage must not be such that nothing is reached.
+    // The damage must leave enough frames for each of these exits.
     for out in [Out::Forwarded, Out::Unknown, Out::NotIp, Out::Malformed, Out::Dropped, Out::Tcp] {
         assert!(seen.get(&out).is_some_and(|n| *n > 20), "{out:?}: {seen:?}");
     }
 }
 
 #[test]
-fn any_bytes() {
+fn arbitrary_bytes_are_passed_unchanged() {
     if !allowed() {
         return;
     }

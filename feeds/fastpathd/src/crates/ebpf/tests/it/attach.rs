@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath-bpf` on devices in a separate namespace: the programs it attaches, replaces, keeps.
+//! `fastpath-bpf` attaches, replaces and keeps programs on devices in a separate namespace.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn shell(command: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A gateway of two devices, and the folder of its programs.
+/// A gateway with two pairs of devices, and the folder of its programs.
 struct Gateway {
     folder: String,
     object: PathBuf,
@@ -31,7 +31,7 @@ struct Gateway {
 
 impl Gateway {
     fn new() -> Self {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         let thread = unsafe { libc::gettid() };
         let name = format!("attach.{thread}.o");
         let object = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -62,7 +62,7 @@ impl Gateway {
         self.run(&["load", "--object", object, "--flows", &flows.to_string()]).expect("loads")
     }
 
-    /// Bytes behind the sections of an object are never read, but it is another file.
+    /// Appends a byte to the object. Nothing reads it, but the digest of the object changes.
     fn alter_object(&self) {
         let mut object = std::fs::read(&self.object).expect("read");
         object.push(0);
@@ -92,7 +92,7 @@ fn on_gateway(test: impl FnOnce(&Gateway) + Send + 'static) {
         return;
     }
     let run = move || {
-        // SAFETY: the namespace is that of this thread, which runs only this test.
+        // SAFETY: only this thread enters the namespace, and it runs only this test.
         unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
             .expect("a network namespace");
         test(&Gateway::new());
@@ -100,7 +100,7 @@ fn on_gateway(test: impl FnOnce(&Gateway) + Send + 'static) {
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-/// The programs at a device as the kernel reports them, as text.
+/// Returns the programs that the kernel reports at a device, as text.
 fn at(device: &str) -> Vec<String> {
     let mut found = Vec::new();
     let link = shell(&format!("ip -d link show {device}"));
@@ -122,7 +122,7 @@ fn at(device: &str) -> Vec<String> {
     found
 }
 
-/// Linux 6.6 and later.
+/// Reports whether the kernel has TCX (Linux 6.6 and later).
 fn has_tcx() -> bool {
     let there = SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok();
     if !there {
@@ -138,7 +138,7 @@ fn program_at(device: &str) -> u32 {
 }
 
 #[test]
-fn every_hook_and_nothing_left_behind() {
+fn attaches_at_every_hook_and_detaches_without_traces() {
     on_gateway(|gateway| {
         gateway.load(16);
         let clean = at("a1");
@@ -167,10 +167,10 @@ fn every_hook_and_nothing_left_behind() {
             assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
             assert_eq!(at("a1"), clean, "{hook}");
             assert!(strips("a1").expect("reported"), "{hook}: as before");
-            // The other one stays, and is replaced by the next hook.
+            // The program at the other device stays until the next hook replaces it.
             assert_eq!(at("b1"), wanted, "{hook}");
         }
-        // A device that did not stays so.
+        // Stripping that was disabled before stays disabled.
         strip("a1", false).expect("virtual Ethernet can");
         gateway.run(&["attach", "--hook", "xdp", "a1"]).expect("attached");
         gateway.run(&["unload"]).expect("unloaded");
@@ -184,7 +184,7 @@ fn every_hook_and_nothing_left_behind() {
 }
 
 #[test]
-fn virtual_devices_get_tc_and_the_reason() {
+fn virtual_devices_use_tc_and_report_the_reason() {
     on_gateway(|gateway| {
         gateway.load(16);
         let report = gateway.run(&["attach", "a1", "b1"]).expect("attached");
@@ -196,7 +196,7 @@ fn virtual_devices_get_tc_and_the_reason() {
 }
 
 #[test]
-fn devices_that_fail_or_are_not_there() {
+fn reports_devices_that_fail_or_do_not_exist() {
     on_gateway(|gateway| {
         let before = gateway.run(&["attach", "a1"]).expect_err("no programs");
         assert!(before.contains("programs are not in the kernel"), "{before}");
@@ -209,7 +209,7 @@ fn devices_that_fail_or_are_not_there() {
         assert_eq!(report[0]["hook"], Value::Null);
         assert!(report[0]["error"].as_str().is_some_and(|e| e.contains("at xdp")), "{report}");
         assert_eq!(report[1]["hook"], "xdp");
-        // A device that goes takes its program with it; the note of it is cleared up.
+        // Removing a device detaches its program; the next load removes the stale record.
         shell("ip link del a1");
         let shown = gateway.run(&["show"]).expect("shown");
         assert_eq!(shown[0]["device"], Value::Null);
@@ -219,7 +219,7 @@ fn devices_that_fail_or_are_not_there() {
 }
 
 #[test]
-fn another_user_of_clsact_keeps_it() {
+fn keeps_a_clsact_with_filters_of_another_program() {
     on_gateway(|gateway| {
         gateway.load(16);
         let pinned = format!("{}/none/fastpath_tc", gateway.folder);
@@ -234,9 +234,9 @@ fn another_user_of_clsact_keeps_it() {
     });
 }
 
-/// On a kernel without tracing aya loads programs without names, and gave filters none, either.
+/// On a kernel without tracing, aya loads programs without names, and old filters have none either.
 #[test]
-fn our_filter_is_removed_whatever_its_name() {
+fn removes_our_filter_even_without_its_name() {
     on_gateway(|gateway| {
         gateway.load(16);
         gateway.run(&["attach", "--hook", "clsact", "a1", "b1"]).expect("attached");
@@ -248,7 +248,7 @@ fn our_filter_is_removed_whatever_its_name() {
              done
              tc filter add dev b1 ingress pref 9 bpf bytecode '1,6 0 0 0'",
         ));
-        // A later object has replaced the pinned program, not the one at the port.
+        // Unpin the program, as if a later object had replaced it.
         shell(&format!("rm {pinned}"));
         gateway.run(&["detach", "a1", "b1"]).expect("detached");
         assert_eq!(at("a1"), [""; 0]);
@@ -277,7 +277,7 @@ fn a_filter_that_was_removed_is_attached_again() {
         attach();
         assert_eq!(at("a1"), ["clsact", "filter"]);
         assert!(filters("a1").contains("pref 9 "), "{}", filters("a1"));
-        // The kernel would choose another priority for a new one.
+        // The kernel would choose another priority for a new filter.
         assert_eq!(filters("b1"), before);
         gateway.run(&["detach", "a1"]).expect("detached");
         assert_eq!(at("a1"), ["clsact"]);
@@ -285,7 +285,7 @@ fn a_filter_that_was_removed_is_attached_again() {
 }
 
 #[test]
-fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
+fn maps_have_the_requested_capacity() {
     on_gateway(|gateway| {
         for flows in [262_144, 16] {
             gateway.load(flows);
@@ -296,7 +296,7 @@ fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
 }
 
 #[test]
-fn programs_for_another_switch_get_the_new_maps() {
+fn reloads_the_programs_of_other_switches_with_new_maps() {
     on_gateway(|gateway| {
         let object = gateway.object.to_str().expect("a path");
         let load = |dsa: &str, flows: &str| {
@@ -334,7 +334,7 @@ fn flows_stay_when_programs_are_replaced() {
         assert_ne!(program_at("a1"), old, "a new program");
         assert_eq!(at("b1"), ["clsact", "filter"]);
         assert!(gateway.flows4().get(&key, 0).is_ok(), "the flow is still there");
-        // Of another size, or another layout: they start empty.
+        // Maps of another size or layout start empty.
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_err());
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
@@ -363,7 +363,7 @@ fn flows_stay_when_programs_are_replaced() {
 }
 
 #[test]
-fn a_port_that_failed_is_tried_again() {
+fn retries_a_port_where_replacing_the_program_failed() {
     on_gateway(|gateway| {
         if !has_tcx() {
             return;
@@ -372,7 +372,7 @@ fn a_port_that_failed_is_tried_again() {
         gateway.run(&["attach", "--hook", "tcx", "a1"]).expect("attached");
         let old = program_at("a1");
         gateway.alter_object();
-        // Where the link was is something that takes no programs.
+        // In place of the link, put a map, which takes no programs.
         let links = format!("{}/links", gateway.folder);
         let link = shell(&format!("ls {links}"));
         let link = format!("{links}/{}", link.trim());

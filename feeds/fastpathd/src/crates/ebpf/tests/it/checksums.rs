@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transport checksums in every state that they can be in.
+//! Transport checksums in every state that the kernel knows.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -20,8 +20,8 @@ fn goes(
 ) {
     let same = (flow.old.src, flow.old.dst) == (flow.new.src, flow.new.dst);
     if metadata.complete && same && flow.to.session.is_some() {
-        // Its protocol is named by moving tags, for which the kernel keeps its sum right at a real
-        // ingress only.
+        // Naming PPPoE moves tags. Unlike a real ingress, a test run then leaves a wrong sum of the
+        // packet.
         return;
     }
     let pair = flow.pair(hook);
@@ -32,7 +32,7 @@ fn goes(
     kernel.remove(&pair);
 }
 
-/// The states of a checksum at TC that need no device; XDP knows one.
+/// Returns the states of a checksum that need no device: several at TC, one at XDP.
 fn states(hook: Hook) -> Vec<Metadata> {
     let none = Metadata::default();
     match hook {
@@ -43,7 +43,7 @@ fn states(hook: Hook) -> Vec<Metadata> {
     }
 }
 
-/// Flows of all versions, protocols and translations, by the two headers.
+/// Returns flows of all versions, protocols and translations between two encapsulations.
 fn flows(ingress: usize, egress: usize) -> Vec<(String, Flow)> {
     let (from_name, from) = links_in().swap_remove(ingress);
     let (to_name, to) = links_out().swap_remove(egress);
@@ -57,7 +57,7 @@ fn flows(ingress: usize, egress: usize) -> Vec<(String, Flow)> {
     flows
 }
 
-/// A packet whose checksum comes out as `raw` for `tuple`, before UDP makes something else of 0.
+/// Builds a packet with checksum `raw` for the old or new tuple, before UDP replaces 0.
 fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
     let tuple = if new { flow.new } else { flow.old };
     let mut packet = Packet::new(tuple, flow.tcp, b"??of a known sum".to_vec());
@@ -65,7 +65,7 @@ fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
     let zero = packet.bytes();
     let at = packet.check_at();
     let without = u16::from_be_bytes([zero[at], zero[at + 1]]);
-    // The sum of the rest is ~without; the word makes it ~raw.
+    // The sum of the rest is ~without, so this word makes it ~raw.
     let word = (u32::from(!raw) + u32::from(without)) % 0xffff;
     packet.payload[..2].copy_from_slice(&u16::try_from(word).expect("a rest").to_be_bytes());
     packet.tuple = flow.old;
@@ -73,7 +73,7 @@ fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
 }
 
 #[test]
-fn verified_by_the_device() {
+fn updates_checksums_verified_by_the_device() {
     if !allowed() {
         return;
     }
@@ -87,15 +87,15 @@ fn verified_by_the_device() {
     }
 }
 
-/// The kernel refuses the run if its sum does not fit the packet afterwards.
+/// The kernel fails the test run if its sum does not match the packet afterwards.
 #[test]
-fn summed_by_the_device() {
+fn keeps_the_sum_of_the_device_right() {
     if !allowed() {
         return;
     }
     let mut kernel = Kernel::new(Dsa::None);
     let complete = Metadata { complete: true, ..Metadata::default() };
-    // The rest moves tags into or out of the packet.
+    // Only egress headers that move no tags into or out of the packet.
     let untagged = [0, 1, 2, 5, 6];
     let pairs = [0, 1, 2].into_iter().flat_map(|i| untagged.map(|o| (i, o)));
     for (ingress, egress) in pairs {
@@ -106,9 +106,8 @@ fn summed_by_the_device() {
     }
 }
 
-/// UDP over IPv4 without a checksum stays without one.
 #[test]
-fn none() {
+fn udp_without_a_checksum_stays_without_one() {
     if !allowed() {
         return;
     }
@@ -130,9 +129,9 @@ fn none() {
     check(&frames);
 }
 
-/// A sum of 0 would say that there is none: UDP sends 0xffff, TCP has no such rule.
+/// A UDP checksum of 0 would mean "none", so UDP sends 0xffff; TCP has no such rule.
 #[test]
-fn that_come_out_as_zero_or_nearly() {
+fn udp_checksums_of_zero_are_sent_as_0xffff() {
     if !allowed() {
         return;
     }
@@ -161,9 +160,9 @@ fn that_come_out_as_zero_or_nearly() {
     check(&frames);
 }
 
-/// A wrong one stays wrong by as much, so that the receiver notices it.
+/// A wrong checksum stays wrong by the same amount, so that the receiver notices it.
 #[test]
-fn wrong_ones() {
+fn wrong_checksums_stay_wrong() {
     if !allowed() {
         return;
     }
@@ -183,9 +182,9 @@ fn wrong_ones() {
     }
 }
 
-/// Sums whose carry brings forth another carry, once in 65,536 packets.
+/// Folding the sum carries twice in one of 65,536 packets.
 #[test]
-fn carries_of_carries() {
+fn folds_sums_that_carry_twice() {
     if !allowed() {
         return;
     }

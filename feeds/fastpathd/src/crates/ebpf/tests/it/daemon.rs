@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon writes the same map entries as the other tests here.
+//! Checks that the daemon writes the same map entries as the other tests.
 
 use aya::maps::HashMap;
 use ctnetlink::Tuple as Tracked;
@@ -46,7 +46,7 @@ fn tracked(tuple: &Tuple, tcp: bool) -> Tracked {
     Tracked { src, dst, proto: if tcp { 6 } else { 17 }, sport, dport }
 }
 
-/// Entries of both directions as the daemon makes them of a connection.
+/// Builds the entries of both directions as the daemon does.
 fn made(flow: &Flow, hook: Hook) -> [(entry::Key, entry::Entry); 2] {
     let initiator = side(flow.devices.0, hook, flow.from.dst, flow.from.src, &flow.from);
     let responder = side(flow.devices.1, hook, flow.to.src, flow.to.dst, &flow.to);
@@ -55,7 +55,7 @@ fn made(flow: &Flow, hook: Hook) -> [(entry::Key, entry::Entry); 2] {
 }
 
 #[test]
-fn writes_the_same_entries() {
+fn the_daemon_writes_the_expected_entries() {
     if !allowed() {
         return;
     }

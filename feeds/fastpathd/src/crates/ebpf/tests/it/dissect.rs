@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames as tshark reads them, independent of our own parser.
+//! Reads frames with tshark, independently of our own parser.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,11 +29,11 @@ const FIELDS: [&str; 19] = [
     "udp.checksum.status",
 ];
 
-/// Layers that may be seen in a frame. Payloads are ours and mean nothing.
+/// Layers that may occur in a frame. Payloads are our own text, so tshark must not dissect them.
 const LAYERS: [&str; 10] =
     ["eth", "ethertype", "vlan", "ieee8021ad", "pppoes", "ppp", "ip", "ipv6", "tcp", "udp"];
 
-/// The fields that tshark should read in a frame.
+/// Field values that tshark should report for a frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) name: String,
@@ -77,14 +77,14 @@ impl Expected {
         let empty = [none(), none()];
         row.extend(if self.tcp { ports.clone() } else { empty.clone() });
         row.extend(if self.tcp { empty } else { ports });
-        // 1 is good, 3 none there.
+        // Checksum status of tshark: 1 is good, 3 is not present.
         let good = if self.unchecked { "3" } else { "1" }.to_owned();
         row.extend(if self.tcp { [good, none()] } else { [none(), good] });
         row
     }
 }
 
-/// Has tshark read all frames, once, and compares.
+/// Compares all frames with the output of a single tshark run.
 pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
         "forwarded.{}.{:p}.pcap",
@@ -97,7 +97,7 @@ pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     for layer in ["ip", "tcp", "udp"] {
         tshark.args(["-o", &format!("{layer}.check_checksum:TRUE")]);
     }
-    // Frames of one flow are of many cases: as a stream they make no sense.
+    // Frames with the same tuple come from many cases and do not form a TCP stream.
     tshark.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
     for layer in other_layers() {
         tshark.args(["--disable-protocol", &layer]);
@@ -121,7 +121,7 @@ pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
     std::fs::remove_file(path).expect("removed");
 }
 
-/// All that tshark knows and that has no part here: it guesses from ports and from payloads.
+/// Returns protocols of tshark to disable, because it guesses them from ports and payloads.
 fn other_layers() -> Vec<String> {
     let listed = Command::new("tshark").args(["-G", "protocols"]).output().expect("tshark runs");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -135,7 +135,7 @@ fn write_pcap<'a>(path: &std::path::Path, frames: impl Iterator<Item = &'a [u8]>
     let mut put = |bytes: &[u8]| file.write_all(bytes).expect("written");
     put(&0xa1b2_c3d4_u32.to_ne_bytes());
     put(&[2_u16.to_ne_bytes(), 4_u16.to_ne_bytes()].concat());
-    // Zone, accuracy, longest frame, Ethernet.
+    // Time zone, accuracy, snapshot length, link type Ethernet.
     for word in [0_u32, 0, 0x4_0000, 1] {
         put(&word.to_ne_bytes());
     }

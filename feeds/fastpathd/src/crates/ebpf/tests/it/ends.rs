@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which FIN and RST end a flow: those of its ends, not those of others who know addresses and
-//! ports.
+//! A FIN or RST ends a flow only if it comes from one of its ends, not from someone who merely
+//! knows addresses and ports.
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 
@@ -10,20 +10,20 @@ use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::{Action, Kernel, Metadata};
 use crate::table::forwarded;
 
-/// The numbers of the other direction, shortly before they wrap around.
+// Sequence and acknowledgement numbers of the other direction, shortly before they wrap around.
 const SENT: u32 = 0xffff_fc00;
 const ACKED: u32 = 0xffff_ff00;
 const FAR: u32 = 1 << 30;
 
-/// Flags, and the distance of both numbers from those of the other direction.
+/// Flags, and the distances of sequence and acknowledgement number from the other direction's.
 type End = (u8, u32, u32);
 
-/// Of the end itself.
+/// Sent by the end itself.
 const GENUINE: [End; 11] = [
-    // The answer to a packet for a connection that does not exist any more.
+    // Answers to a packet for a connection that no longer exists.
     (RST, 0, FAR),
     (RST | ACK, 0, FAR),
-    // With data in flight, in either direction.
+    // Sent with data in flight, in either direction.
     (RST | ACK, 1000, 0),
     (RST | ACK, (1 << 20) - 1, 0),
     (RST | ACK, 1000, 500_000),
@@ -31,12 +31,12 @@ const GENUINE: [End; 11] = [
     (FIN | ACK, 0, 0),
     (FIN | ACK, 1000, 0),
     (FIN | ACK, 10_000_000, 10_000_000_u32.wrapping_neg()),
-    // Behind data that is sent a second time, or that GRO has merged.
+    // Preceded by data that is retransmitted or merged by GRO.
     (FIN | ACK, 60_000_u32.wrapping_neg(), 0),
     (FIN | ACK, 0, 10_000_000),
 ];
 
-/// Of anyone who guesses.
+/// Sent by someone who guesses the numbers.
 const FORGED: [End; 13] = [
     (RST, 1, 0),
     (RST, 1_u32.wrapping_neg(), 0),
@@ -53,7 +53,7 @@ const FORGED: [End; 13] = [
     (FIN | ACK, 0, FAR),
 ];
 
-/// The other direction's entry, of which a packet is forwarded.
+/// Installs the other direction's entry and forwards a packet of it.
 fn opposite(kernel: &mut Kernel, c: &Carried) -> Pair {
     let back = c.flow.back();
     let pair = back.pair(c.hook);
@@ -70,13 +70,13 @@ fn ending(c: &Carried, (flags, ahead, apart): End) -> Packet {
     Packet { flags, seq, ack, ..c.packet.clone() }
 }
 
-/// The states of both entries.
+/// Returns the `ended` bits of both entries.
 fn states(kernel: &Kernel, c: &Carried, back: &Pair) -> [u16; 2] {
     [&c.pair, back].map(|pair| kernel.get(pair).entry().ended)
 }
 
 #[test]
-fn the_ends_themselves() {
+fn genuine_fin_and_rst_end_the_flow() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -94,9 +94,9 @@ fn the_ends_themselves() {
     });
 }
 
-/// The flow stays, and the host that they are for judges them (RFC 9293, 3.10.7.4, and RFC 5961).
+/// The flow stays; the destination host judges the packet (RFC 9293, 3.10.7.4, and RFC 5961).
 #[test]
-fn guessed_by_others() {
+fn forged_fin_and_rst_do_not_end_the_flow() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -109,14 +109,14 @@ fn guessed_by_others() {
             assert_eq!(ran.frame, forwarded(&packet, &c.flow), "{}: {end:x?}", c.name);
             assert_eq!(states(kernel, c, &back), [0; 2], "{}: {end:x?}", c.name);
         }
-        // No packet of any connection: conntrack refuses it.
+        // These flags are invalid in any connection, and conntrack rejects them.
         for flags in [SYN | RST, SYN | FIN, SYN | RST | ACK] {
             let frame = ending(c, (flags, FAR, FAR)).frame(&c.flow.from);
             let ran = kernel.run(c.hook, &frame, Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{}", c.name);
             assert_eq!(states(kernel, c, &back), [0; 2], "{}: {flags}", c.name);
         }
-        // Those of the end are recognised still.
+        // A genuine RST still ends the flow.
         let frame = ending(c, (RST, 0, 0)).frame(&c.flow.from);
         kernel.run(c.hook, &frame, Metadata::default());
         assert_eq!(states(kernel, c, &back), [ENDED_CLOSING; 2], "{}", c.name);
@@ -125,9 +125,9 @@ fn guessed_by_others() {
     });
 }
 
-/// Too long for the path, forged ones are left to the kernel as other packets are.
+/// The kernel also handles forged packets that exceed the MTU.
 #[test]
-fn too_long() {
+fn leaves_forged_packets_above_the_mtu_to_the_kernel() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -137,7 +137,7 @@ fn too_long() {
         let ran = kernel.run(c.hook, &long.frame(&c.flow.from), Metadata::default());
         assert_eq!((ran.action, ran.out), (Action::Pass, Out::Mtu), "{}", c.name);
         assert_eq!(states(kernel, c, &back), [0; 2], "{}", c.name);
-        // Packets that the kernel forwards show how far the other end is, too.
+        // Packets that the kernel forwards update the position, too.
         let tuple = c.flow.back().old;
         let packet = Packet::new(tuple, true, vec![0x5a; 1500]);
         let packet = Packet { seq: SENT + 10, ack: ACKED + 10, ..packet };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every other verdict: a packet that is not forwarded stays unmodified, and is counted.
+//! Exits other than "forwarded": the packet stays unchanged and is counted.
 
 use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, FLOW_DROP, Out};
 use ebpf::programs::Dsa;
@@ -9,7 +9,7 @@ use crate::frame::{ACK, FIN, Link, Packet, RST, SYN, Tuple};
 use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
-/// A flow that is carried, and a packet of it.
+/// An offloaded flow and one of its packets.
 pub(crate) struct Carried {
     pub(crate) hook: Hook,
     pub(crate) flow: Flow,
@@ -23,7 +23,7 @@ impl Carried {
         self.packet.frame(&self.flow.from)
     }
 
-    /// Where the IP header lies in a frame of it.
+    /// Returns the offset of the IP header in the flow's frames.
     pub(crate) fn ip(&self) -> usize {
         self.flow.from.bytes(false, 0).len()
     }
@@ -37,7 +37,7 @@ impl Carried {
     }
 }
 
-/// Runs `test` for flows of both hooks, versions and protocols, in by every header.
+/// Runs `test` for flows of both hooks, versions and protocols, and all ingress encapsulations.
 pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     if !allowed() {
         return;
@@ -62,12 +62,11 @@ pub(crate) fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     let exits = kernel.exits();
     assert!(exits.seen > 0);
     assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
-    // The kernel runs them as if the packets had come in at this device.
+    // BPF_PROG_TEST_RUN reports the loopback device as ingress.
     let ports: Vec<_> = kernel.port_exits().ports().map(|(port, _)| port).collect();
     assert_eq!(ports, [LOOPBACK], "counted by the port they came in at");
 }
 
-/// Ifindex of the device `lo`.
 const LOOPBACK: u32 = 1;
 
 pub(crate) fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {
@@ -85,7 +84,7 @@ pub(crate) fn goes(kernel: &mut Kernel, c: &Carried, packet: &Packet) {
 }
 
 #[test]
-fn end_of_life() {
+fn passes_packets_with_an_expired_ttl() {
     for_all(|kernel, c| {
         for ttl in [0, 1] {
             let packet = Packet { ttl, ..c.packet.clone() };
@@ -98,7 +97,7 @@ fn end_of_life() {
 }
 
 #[test]
-fn too_long() {
+fn passes_packets_larger_than_the_egress_mtu() {
     for_all(|kernel, c| {
         let headers = c.l4() - c.ip() + if c.flow.tcp { 20 } else { 8 };
         let sized = |n: usize| Packet { payload: vec![0x5a; n - headers], ..c.packet.clone() };
@@ -106,7 +105,7 @@ fn too_long() {
         goes(kernel, c, &sized(1500));
         passes(kernel, c, &sized(1501).frame(&c.flow.from), Out::Mtu, "MTU");
         if c.hook == Hook::Xdp {
-            // In several pieces.
+            // A frame in several fragments.
             passes(kernel, c, &sized(9000).frame(&c.flow.from), Out::Mtu, "MTU");
             let mut wide = c.pair;
             wide.entry().mtu = 9000;
@@ -117,7 +116,7 @@ fn too_long() {
 }
 
 #[test]
-fn silence_of_the_daemon() {
+fn passes_packets_without_a_heartbeat() {
     for_all(|kernel, c| {
         kernel.control.set(0, Control::default(), 0).expect("set");
         passes(kernel, c, &c.frame(), Out::Stale, "silence");
@@ -127,7 +126,7 @@ fn silence_of_the_daemon() {
 }
 
 #[test]
-fn drop_entries() {
+fn drop_entries_drop_and_count_packets() {
     for_all(|kernel, c| {
         let mut drop = c.pair;
         drop.entry().flags |= FLOW_DROP;
@@ -140,7 +139,7 @@ fn drop_entries() {
 }
 
 #[test]
-fn no_entry_when_anything_of_the_key_differs() {
+fn passes_packets_that_differ_from_the_key() {
     for_all(|kernel, c| {
         let unknown = |kernel: &mut Kernel, packet: &Packet, link: &Link, why| {
             passes(kernel, c, &packet.frame(link), Out::Unknown, why);
@@ -169,7 +168,7 @@ fn no_entry_when_anything_of_the_key_differs() {
             link.tags[n].proto ^= 0x8100 ^ 0x88a8;
             unknown(kernel, &c.packet, &link, "protocol of a tag");
             link = c.flow.from.clone();
-            // A priority does not belong to it.
+            // The priority is not part of the key.
             link.tags[n].tci |= 0xe000;
             let frame = c.packet.frame(&link);
             let ran = kernel.run(c.hook, &frame, Metadata::default());
@@ -195,15 +194,15 @@ fn no_entry_when_anything_of_the_key_differs() {
 }
 
 #[test]
-fn not_of_ip() {
+fn passes_frames_that_are_not_ip() {
     for_all(|kernel, c| {
         let mut frame = c.frame();
         let kind = c.ip() - 2;
         let kinds: &[[u8; 2]] = if c.flow.from.session.is_some() {
-            // LCP, IPCP, compressed.
+            // LCP, IPCP, compressed data.
             &[[0xc0, 0x21], [0x80, 0x21], [0, 0x2d]]
         } else {
-            // ARP, LLDP, PPPoE discovery, a length.
+            // ARP, LLDP, PPPoE discovery, an 802.3 length.
             &[[8, 6], [0x88, 0xcc], [0x88, 0x63], [0, 60]]
         };
         for other in kinds {
@@ -227,7 +226,7 @@ fn not_of_ip() {
 }
 
 #[test]
-fn to_a_group() {
+fn passes_frames_to_group_addresses() {
     for_all(|kernel, c| {
         for dst in [[0xff; 6], [1, 0, 0x5e, 1, 2, 3], [0x33, 0x33, 0, 0, 0, 1]] {
             let link = Link { dst, ..c.flow.from.clone() };
@@ -237,7 +236,7 @@ fn to_a_group() {
 }
 
 #[test]
-fn cut_off() {
+fn passes_truncated_frames() {
     for_all(|kernel, c| {
         let frame = c.frame();
         for length in 14..frame.len() {
@@ -250,14 +249,14 @@ fn cut_off() {
             let ran = kernel.run(c.hook, &frame[..length], Metadata::default());
             assert_eq!(ran.action, Action::Pass, "{}: cut at {length}", c.name);
             assert_eq!(ran.frame, frame[..length], "{}: cut at {length}", c.name);
-            // A tag that was cut is one in the packet, and no longer IP's.
+            // A truncated tag stays in the packet, and the frame is malformed all the same.
             assert_eq!(ran.out, Out::Malformed, "{}: cut at {length}", c.name);
         }
     });
 }
 
 #[test]
-fn lengths_that_contradict() {
+fn passes_packets_with_contradictory_lengths() {
     for_all(|kernel, c| {
         let at = c.ip() + if c.v6() { 4 } else { 2 };
         let right = c.frame();
@@ -288,13 +287,13 @@ fn lengths_that_contradict() {
     });
 }
 
-/// Ethernet pads short frames: the padding is forwarded and ignored.
+/// Ethernet pads short frames. Padding is forwarded and not counted.
 #[test]
-fn padding() {
+fn forwards_the_padding_of_short_frames() {
     for_all(|kernel, c| {
         let packet = Packet { payload: b"ab".to_vec(), ..c.packet.clone() };
         let length = packet.bytes().len();
-        // IPv6 and UDP fill the shortest frame.
+        // IPv6 with UDP already has the minimum length.
         for behind in (length + 1..=46).map(|padded| vec![0xaa; padded - length]) {
             let frame = [packet.frame(&c.flow.from), behind.clone()].concat();
             let wanted = [forwarded(&packet, &c.flow), behind].concat();
@@ -307,10 +306,10 @@ fn padding() {
     });
 }
 
-/// No IP stack sees them, so they are not forwarded; the kernel cuts them off. Nor do they make a
-/// frame longer than the MTU.
+/// No IP stack inspects trailing bytes, so the kernel gets the packet and trims them. They do not
+/// count towards the MTU.
 #[test]
-fn bytes_behind_the_packet() {
+fn passes_packets_with_trailing_bytes() {
     for_all(|kernel, c| {
         for payload in [2, 21, 1400] {
             let packet = Packet { payload: vec![0x5a; payload], ..c.packet.clone() };
@@ -325,7 +324,7 @@ fn bytes_behind_the_packet() {
 }
 
 #[test]
-fn options_fragments_and_protocols() {
+fn passes_options_fragments_and_other_protocols() {
     for_all(|kernel, c| {
         let with = |at: usize, bytes: &[u8]| {
             let mut frame = c.frame();
@@ -344,7 +343,7 @@ fn options_fragments_and_protocols() {
             for first in [0x46, 0x4f] {
                 passes(kernel, c, &with(0, &[first]), Out::Options, "options");
             }
-            // The first, one between, the last.
+            // First, middle and last fragments.
             for fragment in [[0x20, 0], [0x20, 1], [0, 1], [0x1f, 0xff]] {
                 passes(kernel, c, &with(6, &fragment), Out::Fragment, "fragment");
             }
@@ -358,7 +357,7 @@ fn options_fragments_and_protocols() {
 }
 
 #[test]
-fn beginning_and_end_of_connections() {
+fn syn_fin_and_rst_end_both_directions() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -375,7 +374,7 @@ fn beginning_and_end_of_connections() {
             (FIN | SYN, ENDED_CLOSING),
         ] {
             passes(kernel, c, &flagged(flags), Out::Tcp, "begin or end");
-            // Both directions end, and stay with the stack.
+            // Both directions end, and their packets go to the stack.
             assert_eq!(kernel.get(&c.pair).entry().ended, ended);
             assert_eq!(kernel.get(&back).entry().ended, ended, "{}", c.name);
             passes(kernel, c, &flagged(ACK), Out::Tcp, "after the end");
@@ -388,7 +387,7 @@ fn beginning_and_end_of_connections() {
 }
 
 #[test]
-fn devices_that_xdp_may_not_send_to() {
+fn passes_packets_to_devices_without_xdp_sending() {
     for_all(|kernel, c| {
         if c.hook == Hook::Xdp {
             let mut elsewhere = c.pair;
@@ -399,9 +398,9 @@ fn devices_that_xdp_may_not_send_to() {
     });
 }
 
-/// A header of an impossible length: a half-written packet is not forwarded.
+/// A half-written packet must not be forwarded, so an impossible header length drops it.
 #[test]
-fn headers_that_cannot_be() {
+fn drops_packets_for_headers_of_impossible_length() {
     for_all(|kernel, c| {
         for length in [0, 12, 13, 15, 41, 44, 255] {
             let mut wrong = c.pair;
@@ -413,9 +412,9 @@ fn headers_that_cannot_be() {
     });
 }
 
-/// The same program without the harness' own before it.
+/// Runs the TC program without the harness.
 #[test]
-fn what_tc_returns() {
+fn tc_returns_the_action_of_the_verdict() {
     if !allowed() {
         return;
     }

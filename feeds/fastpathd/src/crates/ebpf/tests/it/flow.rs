@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keys and entries as a daemon would make them, by arithmetic of their own.
+//! Computes keys and entries independently of the daemon's code.
 
 use ebpf::layout::{
     Encap, Entry, Entry4, Entry6, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
@@ -18,9 +18,9 @@ pub(crate) struct Flow {
     pub(crate) new: Tuple,
     pub(crate) tcp: bool,
     pub(crate) mtu: u16,
-    /// Ingress and egress.
+    /// Ingress and egress device.
     pub(crate) devices: (u32, u32),
-    /// Ports of a switch that packets come in and go out at.
+    /// Switch ports of ingress and egress.
     pub(crate) ports: (u8, u8),
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn encap(link: &Link) -> Encap {
     Encap { outer: tag(0), inner: tag(1), session }
 }
 
-/// The ones' complement sum of ~old and new, of 16-bit words in memory order.
+/// Returns the ones' complement sum of ~old and new 16-bit words in memory order.
 fn delta(old: &[u8], new: &[u8]) -> u16 {
     let mut sum = 0_u64;
     for (old, new) in old.chunks(2).zip(new.chunks(2)) {
@@ -93,7 +93,7 @@ impl Flow {
         }
         let mut header = within.bytes(self.old.is_v6(), 0);
         if self.to.session.is_some() {
-            // The length comes with the packet.
+            // Each packet's length is filled in.
             let end = header.len();
             header[end - 4..end - 2].fill(0);
         }
@@ -108,7 +108,7 @@ impl Flow {
         if header_len == 14 && e.outer_proto == [0; 2] {
             e.flags |= FLOW_PLAIN;
         }
-        // A TTL of one less: that of the word that it is the first byte of.
+        // The TTL is the first byte of its word, and is decremented.
         let ttl = delta(&[64, 0], &[63, 0]);
         if !self.old.is_v6() {
             let sum = u32::from(e.address_delta) + u32::from(ttl);
@@ -142,7 +142,7 @@ impl Flow {
         }
     }
 
-    /// The other direction, as its packets come.
+    /// Returns the other direction, as its packets arrive.
     pub(crate) fn back(&self) -> Self {
         Self {
             from: self.to.opposite(),

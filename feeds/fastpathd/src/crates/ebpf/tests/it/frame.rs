@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames, built byte by byte with every checksum computed over all it covers.
+//! Builds frames byte by byte and computes each checksum in full.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ pub(crate) const SYN: u8 = 0x02;
 pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
 
-/// Options that TCP has as good as always: two fillers, timestamps.
+/// Usual TCP options: two fillers and timestamps.
 pub(crate) const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
 
 /// A VLAN tag: protocol and TCI.
@@ -23,12 +23,12 @@ pub(crate) struct Tag {
 pub(crate) struct Link {
     pub(crate) dst: [u8; 6],
     pub(crate) src: [u8; 6],
-    /// Outer first.
+    /// VLAN tags, the outer one first.
     pub(crate) tags: Vec<Tag>,
     pub(crate) session: Option<u16>,
-    /// A switch's tag before everything.
+    /// Switch tag in front of the frame.
     pub(crate) before: Vec<u8>,
-    /// A switch's tag where the type is otherwise.
+    /// Switch tag in front of the EtherType.
     pub(crate) instead: Vec<u8>,
 }
 
@@ -48,12 +48,12 @@ impl Link {
         self
     }
 
-    /// The same for frames of the other direction.
+    /// Returns the headers of frames in the other direction.
     pub(crate) fn opposite(&self) -> Self {
         Self { dst: self.src, src: self.dst, ..self.clone() }
     }
 
-    /// The headers in front of an IP packet of `length` bytes.
+    /// Returns the headers in front of an IP packet of `length` bytes.
     pub(crate) fn bytes(&self, v6: bool, length: usize) -> Vec<u8> {
         let mut bytes = self.before.clone();
         bytes.extend(self.dst);
@@ -109,14 +109,14 @@ pub(crate) struct Packet {
     pub(crate) tuple: Tuple,
     pub(crate) tcp: bool,
     pub(crate) flags: u8,
-    /// Of TCP.
+    /// TCP sequence number.
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) ttl: u8,
     pub(crate) payload: Vec<u8>,
     /// UDP over IPv4 without a checksum.
     pub(crate) unchecked: bool,
-    /// Of TCP; a multiple of four.
+    /// TCP options; the length is a multiple of four.
     pub(crate) options: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ impl Packet {
         if self.tcp { 6 } else { 17 }
     }
 
-    /// Header and payload of TCP or UDP, without its checksum; and where that belongs.
+    /// Returns the TCP or UDP segment without its checksum, and the checksum's offset.
     fn transport(&self) -> (Vec<u8>, usize) {
         let mut bytes = self.tuple.sport.to_be_bytes().to_vec();
         bytes.extend(self.tuple.dport.to_be_bytes());
@@ -158,13 +158,13 @@ impl Packet {
         bytes
     }
 
-    /// The sum of the pseudo header alone, as it lies in a packet whose checksum a device finishes.
+    /// Returns the sum of the pseudo header, as in a packet with `CHECKSUM_PARTIAL`.
     pub(crate) fn partial(&self) -> [u8; 2] {
         let (l4, _) = self.transport();
         (!checksum(&[&self.pseudo(l4.len())])).to_be_bytes()
     }
 
-    /// Where the transport checksum lies in [`Packet::bytes`].
+    /// Returns the offset of the transport checksum in [`Packet::bytes`].
     pub(crate) fn check_at(&self) -> usize {
         let ip = if self.tuple.is_v6() { 40 } else { 20 };
         ip + if self.tcp { 16 } else { 6 }
@@ -213,7 +213,7 @@ pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// RFC 1071 over the parts, each of which but the last has an even length.
+/// Computes the checksum of RFC 1071. All parts but the last must have an even length.
 pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {

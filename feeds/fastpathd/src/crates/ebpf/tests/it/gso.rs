@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets that GRO has put together, as TC sees them.
+//! Packets that GRO has merged, as TC receives them.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -10,13 +10,13 @@ use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const PIECES: u32 = 2;
 
-/// Headers of IP and transport.
+/// Returns the length of the IP and transport headers.
 fn headers(v6: bool, tcp: bool, options: &[u8]) -> usize {
     (if v6 { 40 } else { 20 }) + if tcp { 20 + options.len() } else { 8 }
 }
 
 #[test]
-fn counted_and_measured_by_what_is_on_the_wire() {
+fn merged_packets_are_counted_as_on_the_wire() {
     if !allowed() {
         return;
     }
@@ -29,7 +29,7 @@ fn counted_and_measured_by_what_is_on_the_wire() {
         for (ingress, from) in links_in() {
             for (egress, to) in links_out() {
                 if from.session.is_some() {
-                    // Without a kind, which a test run cannot give it, it cannot shrink.
+                    // Removing PPPoE needs an skb type that a test run cannot set.
                     continue;
                 }
                 let name = format!("IPv6 {v6}, TCP {tcp}, from {ingress} to {egress}");
@@ -50,7 +50,7 @@ fn counted_and_measured_by_what_is_on_the_wire() {
                 assert_eq!(ran.frame, frame, "{name}");
                 let ran = kernel.run(Hook::Tc, &frame, metadata(size));
                 if to.session.is_some() {
-                    // Nothing takes packets apart behind PPPoE.
+                    // The kernel cannot segment packets behind PPPoE.
                     assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{name}");
                     assert_eq!(ran.frame, frame, "{name}");
                 } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs, loaded into this machine's kernel and run there on single packets.
+//! Loads the programs into the running kernel and runs them there on single packets.
 #![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -17,7 +17,6 @@ use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat
 
 use crate::flow::Pair;
 
-/// Which program of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
     Tc,
@@ -34,29 +33,29 @@ pub(crate) enum Action {
     Redirect,
 }
 
-/// The metadata of a packet in TC.
+/// Metadata of a packet in TC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Metadata {
     /// The device has verified the checksum.
     pub(crate) verified: bool,
-    /// The device has given the sum of all of it; the kernel checks the sum afterwards.
+    /// The device has summed up the whole packet; the kernel checks this sum after the run.
     pub(crate) complete: bool,
     pub(crate) gso_size: u32,
     pub(crate) gso_segs: u32,
-    /// 0 for the loopback device.
+    /// Ingress device; 0 stands for the loopback device.
     pub(crate) ifindex: u32,
 }
 
-/// How a packet came out.
+/// Result of a program for one packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) action: Action,
     pub(crate) out: Out,
-    /// As it would go over the wire.
+    /// The frame as it would go over the wire.
     pub(crate) frame: Vec<u8>,
 }
 
-/// The object, compiled from the sources as they are now.
+/// Returns the object, compiled from the current sources.
 pub(crate) fn object() -> &'static [u8] {
     static OBJECT: OnceLock<Vec<u8>> = OnceLock::new();
     OBJECT.get_or_init(|| compile(None))
@@ -82,7 +81,7 @@ fn harness_object() -> &'static [u8] {
     OBJECT.get_or_init(|| compile(Some(Path::new("tests/it/harness.c"))))
 }
 
-/// True if this process may load programs.
+/// Reports whether this process may load programs.
 pub(crate) fn allowed() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -98,7 +97,7 @@ pub(crate) struct Kernel {
     pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
     pub(crate) control: Array<MapData, Control>,
     exits: PerCpuArray<MapData, Exits>,
-    /// The counters after the last packet: reading them takes longer than running a program.
+    /// Counters after the last packet, kept because reading them takes longer than a run.
     counted: Exits,
     hides_tags: bool,
 }
@@ -113,7 +112,7 @@ impl Kernel {
         let control = map(CONTROL).try_into().expect("an array");
         let exits = map("exits").try_into().expect("an array");
         let mut devices: DevMapHash<MapData> = map("devices").try_into().expect("a devmap");
-        // The loopback device is the only one that is always there.
+        // The loopback device is the only one that always exists.
         devices.insert(1, 1, None, 0).expect("a device");
         let mut harness = Ebpf::load(harness_object()).expect("loads");
         let first: &mut SchedClassifier =
@@ -123,7 +122,7 @@ impl Kernel {
             harness.take_map("subject").expect("there").try_into().expect("of programs");
         let tc = programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         subject.set(0, tc, 0).expect("set");
-        // A program array that only the kernel holds is emptied.
+        // The kernel empties a program array when its last user-space descriptor is closed.
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
         let counted = Exits::default();
@@ -137,7 +136,7 @@ impl Kernel {
         heartbeat(self.programs.fd(ProgramRole::Beat).expect("there"), jiffies).expect("beats");
     }
 
-    /// Starts waiting entries; false if one of them is missing or has ended.
+    /// Starts waiting entries; returns false if one is missing or has ended.
     pub(crate) fn start(&mut self, one: &Pair, other: &Pair) -> bool {
         let keys = match (one, other) {
             (Pair::V4(one, _), Pair::V4(other, _)) => [bytes(one), bytes(other)].concat(),
@@ -154,7 +153,7 @@ impl Kernel {
         }
     }
 
-    /// The entry as it is now.
+    /// Returns the current entry.
     pub(crate) fn get(&self, pair: &Pair) -> Pair {
         match pair {
             Pair::V4(key, _) => Pair::V4(*key, self.flows4.get(key, 0).expect("there")),
@@ -169,7 +168,7 @@ impl Kernel {
         }
     }
 
-    /// The sum over all CPUs and ports.
+    /// Returns the sum over all CPUs and ports.
     pub(crate) fn exits(&self) -> Exits {
         self.port_exits().total()
     }
@@ -195,7 +194,7 @@ impl Kernel {
         Ran { action: action.unwrap_or_else(|| of_tc(out)), out, frame }
     }
 
-    /// The only counter that has grown, by one.
+    /// Returns the exit of the last packet: the only counter that has grown, by one.
     fn verdict(&mut self) -> Out {
         let after = self.exits();
         let before = std::mem::replace(&mut self.counted, after);
@@ -227,8 +226,8 @@ impl Kernel {
         mark |= if metadata.verified { 0x40000 } else { 0 };
         let flags = if metadata.complete { 1 << 2 } else { 0 };
         let context = Context { mark, ..Context::of(metadata) };
-        // Twice over the same packet: the second run reports the metadata, and its result is the
-        // harness' own.
+        // Run twice on the same packet: the second run executes only the harness, which reports the
+        // metadata.
         let mut bytes = context.bytes();
         let (last, data) = test_run(program, &frame, &mut bytes, 2, flags)
             .unwrap_or_else(|e| panic!("{e}: {frame:02x?}"));
@@ -240,7 +239,7 @@ impl Kernel {
         wire
     }
 
-    /// The return value of the TC program for a frame; entries count it.
+    /// Runs the TC program alone and returns its value. Entries count the packet.
     pub(crate) fn tc_returns(&mut self, frame: &[u8]) -> u32 {
         let program = self.programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         let fd = program.as_fd().as_raw_fd();
@@ -248,7 +247,7 @@ impl Kernel {
     }
 }
 
-/// The action that TC returned, which the harness hides.
+/// Returns the action of TC for an exit, because the harness hides the program's return value.
 fn of_tc(out: Out) -> Action {
     if out == Out::Forwarded {
         Action::Redirect
@@ -264,7 +263,7 @@ fn bytes<K: aya::Pod>(key: &K) -> &[u8] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of::<K>()) }
 }
 
-/// TC gets the outer tag in the metadata of a packet: the mark passes it to the harness.
+/// Moves the outer tag from the frame to the mark, from which the harness sets the metadata.
 fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     let tag = match frame {
         [_, _, _, _, _, _, _, _, _, _, _, _, 0x81, 0, a, b, _, _, ..] => (*a, *b, 0x10000),
@@ -276,7 +275,7 @@ fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     (rest, u32::from(u16::from_be_bytes([tag.0, tag.1])) | tag.2)
 }
 
-/// The fields of `struct __sk_buff` that user space may set.
+/// Fields of `struct __sk_buff` that user space may set.
 #[derive(Clone, Copy, Default)]
 struct Context {
     mark: u32,
@@ -301,7 +300,7 @@ impl Context {
         bytes
     }
 
-    /// TCI and protocol, from the control buffer as `harness.c` fills it.
+    /// Reads TCI and protocol from the control buffer that `harness.c` fills.
     fn tag(bytes: &[u8]) -> Option<(u16, u16)> {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));
         let short = |at| u16::try_from(word(at)).expect("16 bits");
@@ -331,7 +330,7 @@ struct Test {
     end: u32,
 }
 
-/// Returns the program's return value and the packet that it left.
+/// Returns the program's return value and the resulting packet.
 pub(crate) fn test_run(
     program: i32,
     frame: &[u8],
@@ -358,7 +357,7 @@ pub(crate) fn test_run(
         test.context_in = context.as_ptr() as u64;
         test.context_out = context.as_mut_ptr() as u64;
     }
-    // SAFETY: the structure is the kernel's and its pointers are to buffers of the sizes given.
+    // SAFETY: this is the kernel's structure, and its pointers are to buffers of the given sizes.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, BPF_PROG_TEST_RUN, &raw mut test, size_of::<Test>())
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs, run in this machine's kernel on packets that are built here and checked by other
-//! means than theirs.
+//! Runs the programs in the running kernel on packets built here, and checks the results with code
+//! that is independent of the programs.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

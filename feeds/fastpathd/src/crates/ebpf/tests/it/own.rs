@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames that the kernel's stack would not route: those to other stations, and those with a wrong
-//! checksum of the IPv4 header. Also packets whose frames would have another priority.
+//! Frames that the kernel's stack would not route: frames to other stations, or with a wrong IPv4
+//! header checksum. Also packets whose frames need another priority.
 
 use ebpf::layout::{FLOW_BEST_EFFORT, Out};
 use ebpf::programs::Dsa;
@@ -11,7 +11,7 @@ use crate::frame::{FIN, Packet, RST, SYN};
 use crate::kernel::{HOOKS, Kernel, Metadata, allowed};
 use crate::table::{flow, links_in, links_out, translations};
 
-/// Another router in the network, a router's virtual address (VRRP), a port of the same bridge.
+/// The address of another router, a virtual router (VRRP), or another port of the bridge.
 #[test]
 fn frames_to_another_address_are_left_to_the_stack() {
     for_all(|kernel, c| {
@@ -36,9 +36,9 @@ fn frames_to_another_address_are_left_to_the_stack() {
     });
 }
 
-/// Behind the tag of a switch, which may come before the address.
+/// The tag of a switch may precede the address.
 #[test]
-fn frames_through_a_switch_to_another_address_are_left_to_the_stack() {
+fn switch_frames_to_another_address_are_left_to_the_stack() {
     if !allowed() {
         return;
     }
@@ -66,7 +66,7 @@ fn frames_through_a_switch_to_another_address_are_left_to_the_stack() {
     }
 }
 
-/// The kernel's priority of a packet follows from its service field, and so does that of its frame.
+/// The service field determines the kernel's priority of a packet, and so that of its frame.
 #[test]
 fn packets_of_another_priority_than_the_tag_are_left_to_the_stack() {
     for_all(|kernel, c| {
@@ -99,7 +99,7 @@ fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
         if c.v6() {
             return;
         }
-        // The fields that no other verdict looks at: service, length and identification stay.
+        // Fields that no other check covers: service, identification and the checksum itself.
         for (at, bit) in [1, 4, 5, 10, 11].into_iter().flat_map(|at| (0..8).map(move |b| (at, b))) {
             let mut frame = c.frame();
             frame[c.ip() + at] ^= 1 << bit;
@@ -117,7 +117,7 @@ fn a_wrong_checksum_of_the_header_is_left_to_the_stack() {
     });
 }
 
-/// The ones' complement sum of RFC 1071, one word after the other.
+/// Computes the ones' complement sum of RFC 1071 word by word.
 fn sum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
     let sum = words.fold(0, |sum, word| (sum + word) % 0x1_0000 + (sum + word) / 0x1_0000);
@@ -125,7 +125,7 @@ fn sum(header: &[u8]) -> u16 {
 }
 
 #[test]
-fn headers_with_any_service_and_identification() {
+fn forwards_exactly_the_headers_with_a_right_checksum() {
     if !allowed() {
         return;
     }

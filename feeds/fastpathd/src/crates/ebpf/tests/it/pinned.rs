@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engine's maps in the kernel of this machine. Skipped, with the reason, without root or a
+//! The engine's maps in the running kernel. The tests are skipped, with a reason, without root or a
 //! BPF file system.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use model::Connection;
 
 use crate::kernel::object;
 
-/// A folder of a test's own, with programs loaded; gone when the test ends.
+/// The folder of one test with loaded programs; removed when the test ends.
 struct Loaded(Folder);
 
 impl Loaded {
@@ -76,7 +76,7 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
     connect(&orig, &reply, &side(1), &side(2)).expect("entries")
 }
 
-/// The values of the entry for that port.
+/// Returns the written values of the entry for this port.
 fn written(port: u16) -> EntryReading {
     let counters = Counters { packets: u64::from(port), bytes: 100 };
     let position = Position { used: 7, seq_high: port.to_be_bytes(), ack: [1, 2, 3, 4] };
@@ -96,7 +96,7 @@ fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
 }
 
 #[test]
-fn entries_are_kept_read_and_removed() {
+fn writes_reads_and_removes_entries() {
     let Some(loaded) = Loaded::new("entries", 8192) else { return };
     let mut maps = loaded.open();
     assert_eq!(maps.capacity(), 8192);
@@ -121,7 +121,7 @@ fn entries_are_kept_read_and_removed() {
 }
 
 #[test]
-fn a_full_map_says_so() {
+fn reports_a_full_map() {
     let Some(loaded) = Loaded::new("full", 4) else { return };
     let mut maps = loaded.open();
     let counted = EntryReading::default();
@@ -140,7 +140,7 @@ fn a_full_map_says_so() {
 }
 
 #[test]
-fn the_programs_hear_of_the_daemon() {
+fn heartbeat_runs_in_the_kernel() {
     let Some(loaded) = Loaded::new("beat", 64) else { return };
     let mut maps = loaded.open();
     maps.heartbeat(Duration::from_secs(5)).expect("beats");
@@ -148,7 +148,7 @@ fn the_programs_hear_of_the_daemon() {
 }
 
 #[test]
-fn the_engine_works_on_them_and_the_next_one_adopts() {
+fn the_next_engine_adopts_entries_of_the_first() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
     let place = |device| Endpoint { side: side(device), route: None, dependencies: Vec::new() };
     let (orig, reply) = tuples(1000, false);
@@ -173,7 +173,7 @@ fn the_engine_works_on_them_and_the_next_one_adopts() {
 }
 
 #[test]
-fn maps_that_are_not_there_are_named() {
+fn reports_a_missing_map_by_its_path() {
     let Some(loaded) = Loaded::new("gone", 64) else { return };
     std::fs::remove_file(loaded.0.map("flows6")).expect("unpinned");
     let error = Pinned::open(&loaded.0, Dsa::None).expect_err("gone");
@@ -181,7 +181,7 @@ fn maps_that_are_not_there_are_named() {
 }
 
 #[test]
-fn programs_of_another_version_are_named() {
+fn reports_programs_of_another_layout() {
     let Some(loaded) = Loaded::new("version", 64) else { return };
     drop(loaded.open());
     // Any other program in its place answers something else.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Entries that meet packets of another connection with the same tuple: before their start, after a
-//! SYN, and while the daemon is silent.
+//! Packets of another connection with the same tuple: before the entries are started, after a SYN,
+//! and while the daemon is silent.
 
 use ebpf::layout::{Control, ENDED_CLOSING, ENDED_RESTARTED, Out};
 
@@ -9,7 +9,7 @@ use crate::flow::Pair;
 use crate::frame::{ACK, FIN, Packet, RST, SYN};
 use crate::kernel::Kernel;
 
-/// Both entries as the daemon writes them.
+/// Writes both entries as the daemon does.
 fn waiting(kernel: &mut Kernel, c: &Carried) -> [Pair; 2] {
     let mut pairs = [c.pair, c.flow.back().pair(c.hook)];
     for pair in &mut pairs {
@@ -24,7 +24,7 @@ fn flagged(c: &Carried, flags: u8) -> Vec<u8> {
 }
 
 #[test]
-fn entries_carry_nothing_before_they_are_started() {
+fn entries_forward_nothing_before_they_are_started() {
     for_all(|kernel, c| {
         let [there, back] = waiting(kernel, c);
         passes(kernel, c, &c.frame(), Out::Unknown, "waiting");
@@ -36,9 +36,9 @@ fn entries_carry_nothing_before_they_are_started() {
     });
 }
 
-/// Whatever the daemon knew of the connection is older.
+/// Whatever the daemon knew of the connection is outdated.
 #[test]
-fn entries_that_have_met_an_end_are_not_started() {
+fn entries_that_saw_a_syn_fin_or_rst_are_not_started() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -51,7 +51,7 @@ fn entries_that_have_met_an_end_are_not_started() {
             }
             assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
             passes(kernel, c, &flagged(c, ACK), Out::Tcp, "the next connection");
-            // Only one direction was there.
+            // Only one direction was installed.
             kernel.put(&back);
             assert!(!kernel.start(&there, &back) && !kernel.start(&back, &there), "{}", c.name);
             kernel.remove(&back);
@@ -59,9 +59,9 @@ fn entries_that_have_met_an_end_are_not_started() {
     });
 }
 
-/// The handshake of the next connection has to reach conntrack, whoever begins it.
+/// The handshake of the next connection must reach conntrack, whichever end begins it.
 #[test]
-fn a_started_entry_carries_nothing_after_a_syn() {
+fn a_started_entry_forwards_nothing_after_a_syn() {
     for_all(|kernel, c| {
         if !c.flow.tcp {
             return;
@@ -81,7 +81,7 @@ fn a_started_entry_carries_nothing_after_a_syn() {
     });
 }
 
-/// The daemon may be back before the next connection has sent anything else.
+/// The daemon may be back before the next connection sends anything else.
 #[test]
 fn ends_count_while_the_daemon_is_silent() {
     for_all(|kernel, c| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tags of DSA switches, as the drivers net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
+//! Tags of DSA switches, as net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
 
 use ebpf::layout::{ENDED_CLOSING, Out};
 use ebpf::programs::Dsa;
@@ -11,19 +11,19 @@ use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
 
-/// `link` with the tag that a switch adds to frames from `port`.
+/// Adds the tag that a switch puts on frames received at `port`.
 pub(crate) fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}
         Dsa::Mtk => link.instead = vec![0, port, 0, 0],
         Dsa::Gswip => link.before = vec![0x01, 0x02, 0, 0, 0, 0, 0, 0x80 | port << 4],
-        // Version 2, no answer of the switch's own, and the port.
+        // Version 2, type "frame" instead of an answer of the switch, and the port.
         Dsa::Qca => link.instead = vec![0x80, 0x18 & 0x3f & !7 | port],
     }
     link
 }
 
-/// With the tag that makes it leave by `port`.
+/// Adds the tag that sends a frame out of `port`.
 fn sent(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}
@@ -53,7 +53,7 @@ fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
     }
 }
 
-/// The key of the other direction has the port, too.
+/// Checks that a FIN ends both directions: the key of the other direction includes the port.
 fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
     if !flow.tcp {
         return;
@@ -69,7 +69,7 @@ fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
 }
 
 #[test]
-fn from_port_to_port() {
+fn forwards_between_switch_ports() {
     if !allowed() {
         return;
     }
@@ -90,9 +90,9 @@ fn from_port_to_port() {
     }
 }
 
-/// Out of the conduit into another device and back in.
+/// The flow leaves the conduit's switch for another device.
 #[test]
-fn from_and_to_other_devices() {
+fn forwards_from_a_switch_port_to_another_device() {
     if !allowed() {
         return;
     }
@@ -115,7 +115,7 @@ fn from_and_to_other_devices() {
 }
 
 #[test]
-fn another_port_is_another_flow() {
+fn the_switch_port_is_part_of_the_key() {
     if !allowed() {
         return;
     }
@@ -139,9 +139,9 @@ fn another_port_is_another_flow() {
     }
 }
 
-/// Answers of the switch itself, and versions of the tag that nobody knows.
+/// Answers of the switch itself, and unknown versions of the tag.
 #[test]
-fn not_a_frame_of_a_port() {
+fn passes_switch_answers_and_unknown_tag_versions() {
     if !allowed() {
         return;
     }
@@ -161,7 +161,7 @@ fn not_a_frame_of_a_port() {
 }
 
 #[test]
-fn groups_and_frames_that_are_cut() {
+fn passes_switch_frames_to_groups_and_truncated_ones() {
     if !allowed() {
         return;
     }
@@ -184,9 +184,9 @@ fn groups_and_frames_that_are_cut() {
     }
 }
 
-/// Nothing takes packets that GRO put together apart behind a switch's tag.
+/// The kernel cannot segment packets behind a switch tag.
 #[test]
-fn long_packets_are_left_to_the_kernel() {
+fn merged_packets_of_a_switch_are_left_to_the_kernel() {
     if !allowed() {
         return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The effort of the kernel's verifier, and the mirror of the layout.
+//! Checks the verifier's instruction counts, alignment, and the Rust mirror of the layout.
 
 use std::process::Command;
 
@@ -10,11 +10,11 @@ use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 
 use crate::kernel::{allowed, object};
 
-/// Kernels verify a million instructions at most, and older ones need more of them.
+/// Kernels verify at most a million instructions, and older ones count more for the same program.
 const LIMIT: u32 = 100_000;
 
 #[test]
-fn programs_are_far_from_the_limit() {
+fn programs_stay_far_below_the_verifier_limit() {
     if !allowed() {
         return;
     }
@@ -35,7 +35,7 @@ fn programs_are_far_from_the_limit() {
     }
 }
 
-/// Without this, programs do not load on MIPS and older ARM.
+/// Programs with unaligned accesses do not load on MIPS and older ARM.
 #[test]
 fn accesses_are_aligned() {
     if !allowed() {
@@ -67,9 +67,9 @@ macro_rules! offsets {
     };
 }
 
-/// The C compiler has the same sizes and offsets.
+/// Sizes and offsets of the Rust types equal those of the C compiler.
 #[test]
-fn layouts_agree() {
+fn rust_and_c_layouts_agree() {
     let mut expected = [
         offsets!(Encap "encap": outer inner session),
         offsets!(Key4 "key4": src dst sport dport ifindex encap proto port),

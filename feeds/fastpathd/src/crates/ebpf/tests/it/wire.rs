@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames through virtual Ethernet, with the object attached at TC as the product does it. A packet
-//! socket makes frames that a test run cannot: checksums left to the hardware, packets to be
-//! segmented. The kernel itself finds the outer tag, redirects, and reports what came out.
+//! Frames over virtual Ethernet, with the object attached as on a router. A packet socket sends
+//! what a test run cannot: checksums left to hardware and packets to be segmented. The kernel
+//! itself strips the outer tag, redirects, and reports the result.
 #![expect(unsafe_code, reason = "packet sockets with auxiliary data have no safe form")]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -25,16 +25,16 @@ const PACKET_AUXDATA: i32 = 8;
 const PACKET_VNET_HDR: i32 = 15;
 const ETH_P_ALL: u16 = 3;
 
-/// `struct virtio_net_hdr`, in the machine's order.
+/// Size of `struct virtio_net_hdr`, which is in native byte order.
 const VNET: usize = 10;
 const NEEDS_CSUM: u8 = 1;
 
-/// Work on a frame that is left to the hardware.
+/// Offloads that a frame leaves to hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Left {
-    /// Where the checksummed begins, and where in it the checksum lies.
+    /// Start of the checksummed bytes, and the offset of the checksum in them.
     check: Option<(u16, u16)>,
-    /// Kind of virtio, and bytes of payload in each piece.
+    /// GSO type of virtio, and payload bytes per segment.
     cut: Option<(u8, u16)>,
 }
 
@@ -44,20 +44,20 @@ impl Socket {
     fn open(ifindex: u32) -> Self {
         let protocol = ETH_P_ALL.to_be();
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(protocol)) };
         assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: the descriptor is new.
+        // SAFETY: the descriptor is new and owned by nobody else.
         let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
         socket.set(PACKET_VNET_HDR);
         socket.set(PACKET_AUXDATA);
-        // SAFETY: all zeros are an address.
+        // SAFETY: all zeros are a valid address.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = u16::try_from(libc::AF_PACKET).expect("small");
         address.sll_protocol = protocol;
         address.sll_ifindex = ifindex.cast_signed();
         let size = u32::try_from(size_of_val(&address)).expect("small");
-        // SAFETY: the address lives, and its size is given.
+        // SAFETY: the address outlives the call, and its size is given.
         let bound = unsafe { libc::bind(fd, (&raw const address).cast(), size) };
         assert_eq!(bound, 0, "{}", std::io::Error::last_os_error());
         socket
@@ -86,47 +86,47 @@ impl Socket {
         }
         bytes.extend(frame);
         let (fd, data) = (self.0.as_raw_fd(), bytes.as_ptr().cast());
-        // SAFETY: the buffer lives, and its size is given.
+        // SAFETY: the buffer outlives the call, and its size is given.
         let sent = unsafe { libc::send(fd, data, bytes.len(), 0) };
         let error = std::io::Error::last_os_error();
         assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
     }
 
-    /// The protocol of a packet for the kernel, if there is one.
+    /// Returns the kernel's protocol of the next packet, if there is one.
     fn protocol(&self) -> Option<u16> {
         let mut bytes = [0_u8; 64];
-        // SAFETY: all zeros are an address.
+        // SAFETY: all zeros are a valid address.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         let mut size = u32::try_from(size_of_val(&address)).expect("small");
         let (fd, data) = (self.0.as_raw_fd(), bytes.as_mut_ptr().cast());
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         let from = (&raw mut address).cast();
-        // SAFETY: buffer and address live, and their sizes are given.
+        // SAFETY: buffer and address outlive the call, and their sizes are given.
         let got = unsafe { libc::recvfrom(fd, data, bytes.len(), flags, from, &raw mut size) };
         (got > 0).then(|| u16::from_be(address.sll_protocol))
     }
 
-    /// A frame as it went over the wire, if there is one.
+    /// Receives a frame as it went over the wire, if there is one.
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
         let mut bytes = vec![0_u8; 80_000];
         let mut control = [0_u64; 16];
         let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-        // SAFETY: all zeros are a message without anything.
+        // SAFETY: all zeros are an empty message.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = control.as_mut_ptr().cast();
         message.msg_controllen = size_of_val(&control);
         let fd = self.0.as_raw_fd();
-        // SAFETY: the message points to buffers that live and whose sizes are given.
+        // SAFETY: the message points to buffers that outlive the call, with their sizes.
         let filled = unsafe { libc::recvmsg(fd, &raw mut message, libc::MSG_DONTWAIT) };
         let filled = usize::try_from(filled).ok()?;
         bytes.truncate(filled);
         let short = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let check = (bytes[0] & NEEDS_CSUM != 0).then(|| (short(6), short(8)));
         let cut = (bytes[1] != 0).then(|| (bytes[1], short(4)));
-        // One message of auxiliary data behind its header of 16 bytes: status, two lengths, two
-        // offsets, TCI, protocol.
+        // `struct tpacket_auxdata` follows a header of 16 bytes: status, two lengths, two offsets,
+        // TCI, protocol.
         let aux: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let status = u32::from_ne_bytes(aux[16..20].try_into().expect("four"));
         let tag = |at: usize| u16::from_ne_bytes([aux[at], aux[at + 1]]).to_be_bytes();
@@ -145,12 +145,12 @@ impl Socket {
     }
 }
 
-/// Two pairs of devices in a namespace of this thread; the programs are at `inside.0`.
+/// Two pairs of devices in this thread's namespace; the programs are at `inside.0`.
 struct Wire {
     folder: Folder,
     programs: Programs,
     outside: (Socket, Socket),
-    /// Frames that the kernel sends by the egress, as they are then.
+    /// Captures frames as the kernel sends them at the egress.
     egress: Socket,
     inside: (u32, u32),
     hook: Hook,
@@ -185,7 +185,7 @@ impl Wire {
                  n=$((n + 1)); [ $n -lt 200 ]; sleep 0.02
              done",
         );
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         let thread = unsafe { libc::gettid() };
         let path = format!("/sys/fs/bpf/fastpath-wire-{thread}");
         let folder = Folder::new(path);
@@ -198,7 +198,7 @@ impl Wire {
         let hook = match point {
             Point::Tcx | Point::Clsact => Hook::Tc,
             Point::Native | Point::Generic => {
-                // Virtual Ethernet accepts redirected packets while its peer has a program.
+                // A veth device accepts redirected packets only while its peer has a program.
                 let other = Attached { ifindex: index("b1"), ..wanted };
                 attach(&folder, other).expect("attached");
                 Sendable::open(&folder).expect("pinned").add(inside.1).expect("a device");
@@ -226,7 +226,7 @@ impl Wire {
         each.map(|each| each.iter().map(|one| one.out[out as usize]).sum::<u64>()).sum()
     }
 
-    /// The verdicts of packets, as text.
+    /// Returns all exit counters as text.
     fn exits(&self) -> String {
         let each = Out::ALL.iter().map(|out| format!("{} {} ", out.name(), self.count(*out)));
         each.collect()
@@ -240,7 +240,7 @@ impl Wire {
     }
 
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
-        // The sending thread does all of it, unless another CPU was just at it.
+        // Forwarding ends within the send call, unless another CPU is processing the queue.
         for _ in 0..200 {
             let received = self.outside.1.receive();
             if received.is_some() {
@@ -262,7 +262,7 @@ impl Drop for Wire {
     }
 }
 
-/// Runs `test` in a namespace of its own.
+/// Runs `test` in a separate network namespace.
 fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
     if !allowed() {
         return;
@@ -273,7 +273,7 @@ fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
         return;
     }
     let run = move || {
-        // SAFETY: the namespace is that of this thread, which runs only this test.
+        // SAFETY: only this thread enters the namespace, and it runs only this test.
         unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
             .expect("a network namespace");
         test(&mut Wire::new(point));
@@ -281,7 +281,7 @@ fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-/// Where a device would finish the checksum of a packet with this header before it.
+/// Describes the checksum that a device would finish behind a header of this length.
 fn unfinished(packet: &Packet, header: usize) -> Left {
     let offset = if packet.tcp { 16 } else { 6 };
     let short = |n: usize| u16::try_from(n).expect("short");
@@ -289,7 +289,7 @@ fn unfinished(packet: &Packet, header: usize) -> Left {
     Left { check: Some((short(start), short(offset))), cut: None }
 }
 
-/// The frame with no more of the checksum than the sum of the pseudo header.
+/// Builds the frame with `CHECKSUM_PARTIAL`: only the pseudo-header sum is filled in.
 fn with_partial(packet: &Packet, flow: &Flow) -> (Vec<u8>, usize) {
     let mut frame = packet.frame(&flow.from);
     let header = frame.len() - packet.bytes().len();
@@ -339,33 +339,33 @@ fn table(wire: &mut Wire, partial: bool) {
 }
 
 #[test]
-fn complete_checksums_through_tcx() {
+fn tcx_forwards_complete_checksums() {
     on_wire(Point::Tcx, |wire| table(wire, false));
 }
 
 #[test]
-fn unfinished_checksums_through_tcx() {
+fn tcx_forwards_partial_checksums() {
     on_wire(Point::Tcx, |wire| table(wire, true));
 }
 
 #[test]
-fn through_native_xdp() {
+fn native_xdp_forwards_every_combination() {
     on_wire(Point::Native, |wire| table(wire, false));
 }
 
 #[test]
-fn through_generic_xdp() {
+fn generic_xdp_forwards_every_combination() {
     on_wire(Point::Generic, |wire| table(wire, false));
 }
 
 #[test]
-fn through_clsact() {
+fn clsact_forwards_partial_checksums() {
     on_wire(Point::Clsact, |wire| table(wire, true));
 }
 
-/// Packets that are to be cut into pieces later: the egress, or the kernel before it, cuts them.
+/// Packets that are segmented later, by the egress device or by the kernel in front of it.
 #[test]
-fn long_packets_through_tcx() {
+fn tcx_forwards_packets_to_be_segmented() {
     const TCP4: u8 = 1;
     const TCP6: u8 = 4;
     const UDP: u8 = 5;
@@ -373,7 +373,7 @@ fn long_packets_through_tcx() {
         let mut frames = Vec::new();
         each(|name, flow, packet| {
             if flow.from.session.is_some() {
-                // The kernel itself neither puts together nor cuts behind PPPoE.
+                // The kernel itself neither merges nor segments packets behind PPPoE.
                 return;
             }
             let kind = match (flow.tcp, flow.old.is_v6()) {
@@ -401,9 +401,9 @@ fn long_packets_through_tcx() {
     });
 }
 
-/// Of a long frame a packet socket leaves but the Ethernet header in one piece, as some drivers do.
+/// Like some drivers, a packet socket keeps only the Ethernet header of a long frame linear.
 #[test]
-fn headers_in_pages_through_tcx() {
+fn tcx_forwards_packets_with_headers_in_pages() {
     on_wire(Point::Tcx, |wire| {
         let mut frames = Vec::new();
         each(|name, flow, packet| {
