@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program that the daemon runs (BPF_PROG_TEST_RUN): the heartbeat, which says until when
- * entries are used, in jiffies, which are known to programs only; and the start of waiting entries. */
+/* The program that the daemon runs with BPF_PROG_TEST_RUN. It receives the heartbeat, because only
+ * programs can read jiffies, and starts waiting entries. */
 #ifndef FASTPATH_BEAT_H
 #define FASTPATH_BEAT_H
 
 #include "maps.h"
 
 /*
- * start: both directions are carried from now on, unless one of them has ended. User space could
- * only replace an entry, and lose an end that is noted meanwhile.
+ * Starts both directions, unless one has ended. User space could only replace an entry, and would
+ * lose an end that is recorded meanwhile.
  */
 always int start(struct entry *one, struct entry *other)
 {
@@ -44,9 +44,9 @@ always int start6(struct __sk_buff *skb)
 }
 
 /*
- * With a mark: for how many jiffies from now on entries are used. Returns the layout of entries
- * that the other programs expect. Without: the packet is the keys of both directions of a connection
- * to be started. Returns whether it is.
+ * Receives a heartbeat if the mark is set: entries are used for `mark` jiffies from now on. Returns
+ * LAYOUT. Without a mark, the packet holds the keys of both directions of a connection to start.
+ * Returns whether it was started.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)

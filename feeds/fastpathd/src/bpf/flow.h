@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For both hooks: whether an entry may carry a packet (address, waiting, stale, ended, to be
- * dropped, MTU), which SYN, FIN and RST end a flow, and the counters of flows and exits. */
+/* For both hooks: decides whether an entry may forward a packet and whether a SYN, FIN or RST ends
+ * its flow, and counts packets of flows and exits. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 
 #include "maps.h"
 #include "rewrite.h"
 
-/* `ifindex`: of the port that the packet came in at. */
+/* Counts the exit of a packet for its ingress device. */
 always void count_out(int out, __u32 ifindex)
 {
 	__u32 port = likely(ifindex < EXIT_PORTS) ? ifindex : 0;
@@ -20,23 +20,23 @@ always void count_out(int out, __u32 ifindex)
 		n->out[out]++;
 }
 
-/* Entries of a daemon that is gone grow old: routes change, and nobody follows. */
+/* Without a heartbeat, entries are stale: nothing updates them when routes change. */
 always int is_stale(__u64 now)
 {
 	return (__s64)(control.alive_until - now) < 0;
 }
 
 /*
- * The distance of a FIN or RST from the other end's acknowledgement and sequence number, at most.
- * A RST that is further ahead, with more bytes in flight, is followed by one with the exact
- * number: the other end acknowledges those bytes, and is answered. Nothing follows a FIN.
+ * Maximum distance of a FIN or RST from the other end's acknowledgement and sequence number. A RST
+ * further ahead, with more bytes in flight, is followed by one with the exact number after the
+ * other end has acknowledged those bytes. Nothing follows a FIN.
  */
 #define RST_WINDOW (1 << 20)
 #define FIN_WINDOW (1 << 24)
-/* Data before a FIN in its packet, as GRO merges them, or sent a second time. */
+/* Data that may precede a FIN in its packet, merged by GRO or retransmitted. */
 #define FIN_BEFORE (1 << 18)
 
-/* note_position: how far this direction is, by which FIN and RST of the other one are judged. */
+/* Records the position of this direction, which validates FIN and RST of the other one. */
 always void note_position(struct entry *to, const struct packet *p, const void *l4)
 {
 	/* Not by the protocol, which the verifier of 6.1 does not connect with the length. */
@@ -47,9 +47,9 @@ always void note_position(struct entry *to, const struct packet *p, const void *
 }
 
 /*
- * is_genuine: whether a FIN or RST may come from the end itself. Conntrack does not know: it has
- * not seen the numbers advance. `other` is the entry of the opposite direction, whose packets nobody
- * sends who only forges the source of this one. Without any of them it cannot be known.
+ * Returns whether a FIN or RST may come from the end itself. Conntrack does not know, because it
+ * has not seen the numbers advance. A sender who only forges this direction's source cannot send
+ * packets of the other direction, which set `other`. Without such packets, every end is genuine.
  */
 always int is_genuine(const struct packet *p, const void *l4, const struct entry *other)
 {
@@ -60,7 +60,7 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 		return 1;
 	ahead = bpf_ntohl(*(__be32 *)(l4 + TCP_SEQ_AT)) - bpf_ntohl(other->ack);
 	if (p->tcp_flags & TCP_RST) {
-		/* Alone, it answers a packet, with the number that this acknowledged. */
+		/* The answer to a packet has exactly the number that it acknowledged. */
 		if (!ahead)
 			return 1;
 		window = RST_WINDOW;
@@ -76,8 +76,8 @@ always int is_genuine(const struct packet *p, const void *l4, const struct entry
 }
 
 /*
- * end: a SYN, FIN or RST. Neither direction is carried from here on, unless a FIN or RST is forged;
- * false then. Entries that carry nothing now have no positions to judge by.
+ * Ends both directions for a SYN, FIN or RST. Returns 0 and ends nothing if a FIN or RST is forged.
+ * Entries that do not forward have no position to compare with, so they end in any case.
  */
 always int end(struct entry *to, struct entry *other, const struct packet *p, const void *l4,
 	       __u64 now)
@@ -133,7 +133,7 @@ always int end6(const struct key6 *key, struct entry6 *to, const struct packet *
 	return end(&to->e, other ? &other->e : 0, p, l4, now);
 }
 
-/* is_own: a frame to the gateway's address where the flow comes in. */
+/* Returns whether a frame has the gateway's MAC at the flow's ingress as its destination. */
 always int is_own(const void *data, const struct packet *p, const struct entry *to)
 {
 	const void *at = data + (!p->known && dsa == DSA_GSWIP ? 8 : 0);
@@ -142,14 +142,14 @@ always int is_own(const void *data, const struct packet *p, const struct entry *
 }
 
 /*
- * special: the exit of a packet that has to be looked at: the entry drops, waits, has ended or is
- * for one priority, or the packet may end it. `at`: the IP header.
+ * Returns the exit of a packet that needs a closer check: the entry drops, waits, has ended or is
+ * for one priority, or the packet has SYN, FIN or RST. `at` is the IP header.
  */
 always int special(const struct entry *to, const struct packet *p, const __u8 *at, __u64 now)
 {
 	if (to->flags & FLOW_DROP)
 		return is_stale(now) ? OUT_STALE : OUT_DROPPED;
-	/* The ends also count while the daemon is silent: it may be back before the next SYN. */
+	/* Ends also count while the daemon is silent: it may be back before the next SYN. */
 	if (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST) || to->ended)
 		return OUT_TCP;
 	if (to->state || at[1] & SERVICE_BITS)
@@ -157,9 +157,7 @@ always int special(const struct entry *to, const struct packet *p, const __u8 *a
 	return IS_FLOW;
 }
 
-/*
- * may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire.
- */
+/* Returns IS_FLOW or the packet's exit. `largest` is its largest IP packet on the wire. */
 always int may_go(const struct entry *to, const struct packet *p, const __u8 *at, __u32 largest,
 		  __u64 now)
 {
@@ -178,13 +176,13 @@ always int may_go(const struct entry *to, const struct packet *p, const __u8 *at
 	return IS_FLOW;
 }
 
-/* is_end: may_go's OUT_TCP is due to a SYN, FIN or RST. */
+/* Returns whether may_go() returned OUT_TCP because of a SYN, FIN or RST. */
 always int is_end(int out, const struct packet *p)
 {
 	return out == OUT_TCP && p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST);
 }
 
-/* forged: the exit of a FIN or RST that does not end the flow: the host judges it as any packet. */
+/* Returns the exit of a forged FIN or RST. It is forwarded, and the destination judges it. */
 always int forged(const struct entry *to, const struct packet *p, __u32 largest)
 {
 	if (p->tcp_flags & TCP_SYN)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The contract of programs and daemon: version, keys and entries of the maps, flags, verdicts,
- * control. The crate `ebpf` mirrors it in `layout.rs`; a test there compares sizes and offsets.
- * Numbers that packets carry are in network order, all others in the machine's. */
+/* Layout shared by the programs and the daemon: keys and entries of the maps, flags, verdicts and
+ * control values. The crate `ebpf` mirrors it in `layout.rs`; a test there compares sizes and
+ * offsets. Numbers of packets are in network order, all others in native order. */
 #ifndef FASTPATH_LAYOUT_H
 #define FASTPATH_LAYOUT_H
 
 #include <linux/types.h>
 
-/* Grows when anything below changes its place or its meaning. */
+/* Version: incremented when anything below changes its place or its meaning. */
 #define LAYOUT 6
 
-/* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
+/* Bits of a VLAN tag in a key: present (VID 0 is a tag, too), 802.1ad. The rest is the VID. */
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
 
-/* Encapsulation at ingress: VLAN tags and PPPoE session; 0 without. */
+/* Encapsulation at ingress: VLAN tags and PPPoE session, each 0 if absent. */
 struct encap {
 	__u16 outer;
 	__u16 inner;
@@ -22,8 +22,8 @@ struct encap {
 };
 
 /*
- * 24 bytes: jhash2 takes 13 to 24 in one round and its end, so that no field of it could be spared
- * to any gain but the last word.
+ * 24 bytes: jhash2 hashes 13 to 24 bytes in one round plus the final one, so leaving out a field
+ * would save next to nothing.
  */
 struct key4 {
 	__be32 src;
@@ -33,7 +33,7 @@ struct key4 {
 	__u32 ifindex;
 	struct encap encap;
 	__u8 proto;
-	/* Of a DSA switch, from 1 on; 0 without one. */
+	/* Port of a DSA switch, counted from 1; 0 without a switch. */
 	__u8 port;
 };
 
@@ -45,88 +45,88 @@ struct key6 {
 	__u32 ifindex;
 	struct encap encap;
 	__u8 proto;
-	/* Of a DSA switch, from 1 on; 0 without one. */
+	/* Port of a DSA switch, counted from 1; 0 without a switch. */
 	__u8 port;
 };
 
-/* Longest new header: Ethernet, DSA (8), two tags, PPPoE. */
+/* Maximum length of a new header: Ethernet, DSA (8), two tags, PPPoE. */
 #define HEADER_MAX 40
 
 #define FLOW_NAT 0x01
 #define FLOW_PPPOE 0x02
-/* Its packets are dropped here, for `rule`. */
+/* The entry drops its packets. */
 #define FLOW_DROP 0x04
-/* `header` is Ethernet's only, and TC pushes no tag. */
+/* `header` is Ethernet only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
-/* IPv4: the tags have the 802.1p priority of packets without SERVICE_BITS. */
+/* IPv4: the 802.1p priorities of the tags are those of packets without SERVICE_BITS. */
 #define FLOW_BEST_EFFORT 0x10
 
-/* The bits by which ip_forward() chooses the priority of a packet. */
+/* Bits from which ip_forward() derives the priority of a packet. */
 #define SERVICE_BITS 0x18
 
 /*
- * Bits of `ended`, which programs set and nobody clears: one of the ends has sent a FIN or RST.
- * Those that only carry the right addresses and ports do not count (flow.h).
+ * Bits of `ended`, which programs set and nobody clears. CLOSING: either end has sent a FIN or RST.
+ * Packets with only the right addresses and ports do not count (flow.h).
  */
 #define ENDED_CLOSING 1
-/* A SYN, or any of them before the start: conntrack knows which connection is there now. */
+/* Either end has sent a SYN, or a FIN or RST before the start: the tuple may have been reused. */
 #define ENDED_RESTARTED 2
 
 struct entry {
-	/* Written by the programs. Jiffies of the last packet; 0: none yet. */
+	/* Programs write the fields up to `ended`. Jiffies of the last packet; 0 before. */
 	__u64 used;
 	__u64 packets;
-	/* From the IP header on; of a packet merged by GRO, those that came over the wire. */
+	/* From the IP header on; a packet merged by GRO counts as the packets on the wire. */
 	__u64 bytes;
-	/* 0: packets may be forwarded. */
+	/* Packets may be forwarded while this is 0. */
 	union {
 		__u32 state;
 		struct {
-			/* 1 in a new entry, which notes the end only, until the daemon starts it. */
+			/* 1 until the daemon starts the entry; only its end is recorded. */
 			__u16 waiting;
 			__u16 ended;
 		};
 	};
 
-	/* The action. Lowest egress device. */
+	/* The action begins here. Lowest egress device. */
 	__u32 ifindex;
-	/* The largest IP packet. */
+	/* Largest IP packet in bytes. */
 	__u16 mtu;
 	__u8 flags;
-	/* Of `header`. */
+	/* Bytes of `header` in use. */
 	__u8 header_len;
 	__be16 sport;
 	__be16 dport;
-	/* Tags that a TC program pushes: TCI, and protocol or 0 for none. */
+	/* Tags that a TC program pushes: TCI, and protocol or 0 for no tag. */
 	__u16 outer_tci;
 	__be16 outer_proto;
 	__u16 inner_tci;
 	__be16 inner_proto;
 	/*
-	 * Differences of the ones' complement sums of the new bytes and the old ones, folded, 0 for
-	 * none: of the IPv4 header (addresses, and a TTL of one less), of the pseudo header, of the
-	 * ports; `l4_delta`: of the last two.
+	 * Folded ones' complement sums of the changes, 0 for none: of the IPv4 header (addresses
+	 * and the decremented TTL), of the pseudo header, and of the ports. `l4_delta` is the sum
+	 * of the last two.
 	 */
 	__u16 l3_delta;
 	__u16 address_delta;
 	__u16 port_delta;
-	/* How the other direction comes in: with the new addresses, its key. */
+	/* Ingress of the other direction. With the new addresses, it forms the key. */
 	struct encap back;
 	__u32 back_ifindex;
 	__u8 back_port;
 	__u8 zero;
 	__u16 l4_delta;
-	/* The address of the gateway where packets come in: its last four bytes, its first two. */
+	/* The gateway's MAC at ingress: its last four bytes, then its first two. */
 	__be32 own_end;
 	__be16 own_begin;
 	/*
-	 * The bytes before the IP header; PPPoE's length is filled in. They begin two bytes after a
-	 * 32-bit boundary, as frames do, so that IP headers are aligned.
+	 * The bytes before the IP header; each packet's PPPoE length is filled in. They begin two
+	 * bytes after a 32-bit boundary, as frames do, so that IP headers are aligned.
 	 */
 	__u8 header[HEADER_MAX];
 	/*
-	 * Written by the programs. TCP: the upper half of the sequence number, and the
-	 * acknowledgement, of the last packet.
+	 * Written by the programs for TCP: the upper half of the last packet's sequence number, and
+	 * its acknowledgement number.
 	 */
 	__be16 seq_high;
 	__be32 ack;
@@ -144,20 +144,20 @@ struct entry6 {
 	__be32 dst[4];
 };
 
-/* The outcome of a program for a packet. */
+/* How a packet leaves a program. */
 enum verdict {
 	OUT_FORWARDED,
-	/* Entry with FLOW_DROP. */
+	/* Dropped by an entry with FLOW_DROP. */
 	OUT_DROPPED,
-	/* The daemon has been silent for too long. */
+	/* The daemon has sent no heartbeat for too long. */
 	OUT_STALE,
-	/* No entry, one that waits, or one for frames to another address, or of another priority. */
+	/* No entry, a waiting entry, or an entry for another MAC or priority. */
 	OUT_UNKNOWN,
 	/* Neither IPv4 nor IPv6, or more than two tags. */
 	OUT_NOT_IP,
-	/* Group address of the link layer. */
+	/* The destination is a link-layer group address. */
 	OUT_MULTICAST,
-	/* Truncated, lengths that contradict each other, a wrong checksum of the IPv4 header. */
+	/* Truncated, contradictory lengths, or a wrong checksum of the IPv4 header. */
 	OUT_MALFORMED,
 	/* IPv4 with options, IPv6 with an extension header. */
 	OUT_OPTIONS,
@@ -166,18 +166,18 @@ enum verdict {
 	OUT_PROTOCOL,
 	OUT_TTL,
 	OUT_MTU,
-	/* Put together by GRO, and the egress cannot take it apart. */
+	/* Merged by GRO, and the egress cannot segment it. */
 	OUT_GSO,
 	/* SYN, FIN, RST, and packets after them. */
 	OUT_TCP,
 	/* XDP may not send to the egress device. */
 	OUT_NO_DEVICE,
-	/* The kernel had no memory for the new header: dropped. */
+	/* The new header could not be written: dropped. */
 	OUT_NO_ROOM,
 	OUT_NUMBER,
 };
 
-/* Ports whose packets are counted apart: those with a lower ifindex. Element 0 has the others. */
+/* Ports with an ifindex below this have their own element; element 0 counts all others. */
 #define EXIT_PORTS 64
 
 struct exits {
@@ -186,11 +186,11 @@ struct exits {
 };
 
 struct control {
-	/* Jiffies until which entries are used. */
+	/* Jiffies until which the programs use entries. */
 	__u64 alive_until;
-	/* Jiffies at the last beat, to compare `used` of an entry with. */
+	/* Jiffies at the last heartbeat, for comparison with `used` of an entry. */
 	__u64 now;
-	/* LAYOUT of the programs that beat: maps of another are not adopted. */
+	/* LAYOUT of the programs that received the heartbeat. Other layouts are not adopted. */
 	__u64 layout;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps: entries of IPv4 and IPv6 flows, control, exits, devices that XDP may send to (64).
- * fastpath-bpf load sets the number of entries, from fastpathd.init. */
+/* The maps: entries of IPv4 and IPv6 flows, control values, exit counters, and devices that XDP may
+ * send to. */
 #ifndef FASTPATH_MAPS_H
 #define FASTPATH_MAPS_H
 
@@ -9,7 +9,7 @@
 
 #include "layout.h"
 
-/* fastpath-bpf load sets max_entries, from fastpathd.init; memory is taken entry by entry. */
+/* `fastpath-bpf load` sets max_entries from fastpathd.init. Memory is allocated per entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -27,8 +27,8 @@ struct {
 } flows6 SEC(".maps");
 
 /*
- * The only variable of the section .bss, which is a map of one element: read without a look-up,
- * which costs 14 instructions more.
+ * The only variable in section .bss, a map of one element. Reading it as a variable saves the 14
+ * instructions of a lookup.
  */
 struct control control;
 
@@ -39,7 +39,7 @@ struct {
 	__type(value, struct exits);
 } exits SEC(".maps");
 
-/* Where native XDP may send to, by ifindex. */
+/* Devices that XDP may send to, by ifindex. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
 	__uint(max_entries, 64);

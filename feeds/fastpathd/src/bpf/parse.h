@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses a packet: tags of DSA switches, VLANs, PPPoE, IPv4, IPv6, TCP, UDP. Every function returns
- * the exit that the packet has to take, or IS_FLOW when it may be one of a flow. */
+/* Parses a packet: tags of DSA switches, VLANs, PPPoE, IPv4, IPv6, TCP, UDP. The parsers return the
+ * packet's exit, or IS_FLOW if the packet may belong to a flow. */
 #ifndef FASTPATH_PARSE_H
 #define FASTPATH_PARSE_H
 
@@ -18,7 +18,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Word by word: without the promise the compiler copies byte by byte. */
+/* Without the promised alignment, the compiler would copy byte by byte. */
 #define copy_words(to, from, len)                        \
 	__builtin_memcpy(__builtin_assume_aligned(to, 4), \
 			 __builtin_assume_aligned(from, 4), len)
@@ -26,7 +26,7 @@
 #define IS_FLOW OUT_NUMBER
 
 /*
- * leave: returns OUT, as packets seldom do. Without something in its block the compiler would set
+ * Returns OUT on a path that packets seldom take. Without the asm statement, the compiler would set
  * the result before the branch, for every packet.
  */
 #define leave(out)              \
@@ -35,14 +35,14 @@
 		return out;     \
 	} while (0)
 
-/* Which switch's tags the device carries: fixed as the program is loaded. */
+/* Kind of switch that tags the device's frames; set when the program is loaded. */
 #define DSA_NONE 0
 #define DSA_MTK 1
 #define DSA_GSWIP 2
 #define DSA_QCA 3
 volatile const __u8 dsa = DSA_NONE;
 
-/* Bits of the flags byte of TCP. */
+/* Bits of TCP's flags byte, then offsets and lengths of the TCP and UDP headers. */
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
@@ -74,33 +74,33 @@ struct pppoe_session {
 };
 
 struct packet {
-	/* The last word of both keys. */
+	/* Fields of the end of both keys, in the same order. */
 	struct encap encap;
 	__u8 l4;
 	__u8 port;
-	/* From the beginning of the frame to the IP header. */
+	/* Bytes from the beginning of the frame to the IP header. */
 	__u32 l2_len;
 	/* ETH_P_IP or ETH_P_IPV6, in network order. */
 	__be16 proto;
-	/* Bytes that PPPoE says it carries; no limit without. */
+	/* Payload length by the PPPoE header; 0xffff without PPPoE. */
 	__u16 carried;
-	/* IP length, header included. */
+	/* Length of the IP packet, with its header. */
 	__u32 length;
 	__u8 tcp_flags;
-	/* Of the transport header, and the least that its protocol has. */
+	/* Length of the transport header, and its minimum for the protocol. */
 	__u8 l4_len;
 	__u8 least;
-	/* TC: a device has verified the checksum, there is no sum of all of the packet. */
+	/* TC: a device has verified the checksum, so there is no sum of the whole packet. */
 	__u8 verified;
-	/* TC: a device may have to finish the checksum. */
+	/* TC: a device may still have to finish the checksum. */
 	__u8 unfinished;
-	/* The compiler knows l2_len, and IPv4 and UDP are there behind it. */
+	/* The compiler knows l2_len, and IPv4 and UDP headers fit behind it. */
 	__u8 known;
-	/* Of one of the packets that GRO put together, without headers; 0 otherwise. */
+	/* Payload of each packet that GRO has merged; 0 if none was. */
 	__u32 gso_size;
 };
 
-/* check_at: where the checksum is in the transport header. */
+/* Returns the offset of the checksum in the transport header. */
 always __u32 check_at(__u8 l4)
 {
 	return l4 == IPPROTO_UDP ? UDP_CHECK_AT : TCP_CHECK_AT;
@@ -118,7 +118,7 @@ always int is_tag(__be16 proto)
 	return proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD);
 }
 
-/* note_tag: false if there are more than two. */
+/* Records a VLAN tag; returns 0 for a third one. */
 always int note_tag(struct packet *p, __be16 tci, __be16 proto)
 {
 	__u16 tag = tag_of(tci, proto);
@@ -133,9 +133,9 @@ always int note_tag(struct packet *p, __be16 tci, __be16 proto)
 }
 
 /*
- * The tag of a switch: which port it came in at, and how long the tag is. net/dsa/tag_mtk.c,
- * tag_gswip.c and tag_qca.c of Linux 6.12. `len` grows by the tag; MTK's and QCA's stand where the
- * type is otherwise, GSWIP's before everything.
+ * Parses the ingress port from a switch's tag, as Linux 6.12 does in net/dsa/tag_mtk.c, tag_gswip.c
+ * and tag_qca.c, and adds the tag's length to l2_len. The tags of MTK and QCA precede the
+ * EtherType, GSWIP's precedes the frame.
  */
 always int parse_dsa(void *data, void *end, struct packet *p)
 {
@@ -154,7 +154,7 @@ always int parse_dsa(void *data, void *end, struct packet *p)
 	} else if (dsa == DSA_QCA) {
 		if (data + ETH_HLEN + 2 > end)
 			return OUT_MALFORMED;
-		/* Version 2; anything but a plain frame is an answer of the switch itself. */
+		/* Version 2, type 0 is a frame; other types are answers of the switch. */
 		if ((tag[12] >> 6) != 2 || (tag[12] & 7) || (tag[13] & 0xc0))
 			return OUT_NOT_IP;
 		p->port = 1 + (tag[13] & 7);
@@ -173,7 +173,7 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 	if (ppp->version != 0x11 || ppp->code)
 		return OUT_NOT_IP;
 	p->encap.session = ppp->session;
-	/* The length counts PPP's two bytes of type. */
+	/* The length includes PPP's two-byte protocol field. */
 	length = bpf_ntohs(ppp->length);
 	p->carried = length < 2 ? 0 : length - 2;
 	if (ppp->proto == bpf_htons(PPP_IP))
@@ -187,8 +187,8 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 }
 
 /*
- * Ethernet, tags, PPPoE. `encap` may hold the outer tag already: TC reads it from the metadata.
- * Offsets are numbers, not differences of pointers, so that the verifier knows them.
+ * Parses Ethernet, tags and PPPoE. `encap` may already hold the outer tag, which TC reads from the
+ * metadata. Offsets are numbers, not pointer differences, so that the verifier knows them.
  */
 always int parse_l2(void *data, void *end, struct packet *p)
 {
@@ -233,18 +233,18 @@ ip:
 	return IS_FLOW;
 }
 
-/* is_unsure: whether the verdict of the code for usual packets is not final. */
+/* Returns whether the exit chosen by the code for usual packets is not final. */
 always int is_unsure(int out)
 {
 	return out == OUT_MALFORMED || out == OUT_NOT_IP;
 }
 
-/* Code behind every header that has a copy of the code: IPv4 and UDP. */
+/* Minimum length behind every header that has its own copy of the code: IPv4 and UDP. */
 #define USUAL (sizeof(struct iphdr) + UDP_LEN)
 
 /*
- * is_usual: a frame of no switch, to one station, long enough. Most of them are handled by copies
- * of the code in which the compiler knows all offsets: a third fewer instructions.
+ * Returns whether the frame has no switch tag, one destination station and enough bytes. Copies of
+ * the code with constant offsets handle most such frames with a third fewer instructions.
  */
 always int is_usual(void *data, void *end)
 {
@@ -253,7 +253,7 @@ always int is_usual(void *data, void *end)
 	return data + ETH_HLEN + USUAL <= end && !(*(__u8 *)data & 1);
 }
 
-/* known_at: something of this type lies at `at`; false if IP may not have room there. */
+/* Records that IP of this type begins at `at`; returns 0 if its headers may not fit. */
 always int known_at(void *data, void *end, struct packet *p, __u32 at, __be16 type)
 {
 	p->known = 1;
@@ -267,7 +267,7 @@ always __be16 type_at(void *data, __u32 at)
 	return *(__be16 *)(data + at);
 }
 
-/* `ports` of the key, TCP's flags, the header's length. Known: that the ports are there. */
+/* Parses ports, TCP flags and header length. `known` says that the frame contains the ports. */
 always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int known)
 {
 	__u8 *bytes = l4;
@@ -290,13 +290,13 @@ always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int kn
 	return IS_FLOW;
 }
 
-/* Ethernet pads a short frame to this length behind its header and tags. */
+/* Ethernet pads shorter frames to this length behind its header and tags. */
 #define PADDED 46
 
 /*
- * right_length: `there` are the bytes from the IP header to the end of the frame. Bytes behind the
- * packet are padding, or left to the kernel, which cuts them off: nobody would inspect them, and
- * the MTU is compared with the length of the packet.
+ * Returns whether the IP length is right. `there` counts the bytes from the IP header to the end of
+ * the frame. Bytes behind the packet must be padding. The kernel gets all other frames and trims
+ * them, because nothing would inspect such bytes and the MTU check ignores them.
  */
 always int right_length(const struct packet *p, __u32 headers, __u32 there)
 {
@@ -307,9 +307,9 @@ always int right_length(const struct packet *p, __u32 headers, __u32 there)
 }
 
 /*
- * right_sum: the ones' complement sum of the IPv4 header is a multiple of 0xffff. Times the inverse
- * of 0xffff modulo 2^64, a multiple becomes its quotient, at most that of five words, and any other
- * number a greater one: a third of the instructions that folding takes.
+ * Returns whether the ones' complement sum of the IPv4 header is a multiple of 0xffff. Times the
+ * inverse of 0xffff modulo 2^64, a multiple becomes its quotient, at most that of five words, and
+ * any other number a greater one. Folding would take three times as many instructions.
  */
 #define INVERSE 0xfffefffefffeffffULL
 #define LARGEST_QUOTIENT (5 * 0x10001ULL)
@@ -321,7 +321,7 @@ always int right_sum(const void *at)
 	return sum * INVERSE <= LARGEST_QUOTIENT;
 }
 
-/* has_ethernet: the compiler and the verifier know it of a known packet. */
+/* Returns whether Ethernet fits; for a known packet, compiler and verifier know that it does. */
 always int has_ethernet(const void *data, const void *end, const struct packet *p)
 {
 	return p->known || data + ETH_HLEN + (dsa == DSA_GSWIP ? 8 : 0) <= end;
@@ -338,7 +338,7 @@ always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p
 	first = *(__u8 *)at;
 	if (unlikely(first != 0x45))
 		return first > 0x45 && first < 0x50 ? OUT_OPTIONS : OUT_MALFORMED;
-	/* "More fragments", or an offset. */
+	/* The flag "more fragments", or an offset. */
 	if (unlikely(ip->frag_off & bpf_htons(0x3fff)))
 		leave(OUT_FRAGMENT);
 	p->l4 = ip->protocol;
@@ -355,7 +355,7 @@ always int parse4(void *data, void *at, void *end, __u32 there, struct packet *p
 	return IS_FLOW;
 }
 
-/* next_header: the exit for a next header of IPv6 other than TCP and UDP. */
+/* Returns the exit for an IPv6 next header other than TCP and UDP. */
 always int next_header(__u8 type)
 {
 	switch (type) {
@@ -369,7 +369,7 @@ always int next_header(__u8 type)
 	return OUT_PROTOCOL;
 }
 
-/* short6: a frame too short for IPv6 and the least transport header. */
+/* Returns the exit of a frame that is too short for IPv6 and UDP. */
 always int short6(void *at, void *end)
 {
 	struct ipv6hdr *ip = at;
@@ -388,7 +388,7 @@ always int parse6(void *data, void *at, void *end, __u32 there, struct packet *p
 
 	if (unlikely(!has_ethernet(data, end, p)))
 		leave(OUT_MALFORMED);
-	/* One comparison for both headers. */
+	/* One comparison covers both headers. */
 	if (unlikely((void *)(ip + 1) + UDP_LEN > end))
 		return short6(at, end);
 	if (unlikely(*(__u8 *)at >> 4 != 6))

@@ -6,12 +6,12 @@
 
 #include "parse.h"
 
-/* A UDP checksum that comes out as 0 is sent as this; 0 means "none". */
+/* UDP sends a checksum of 0 as this value, because 0 means "none". */
 #define MANGLED_0 0xffff
 
 /*
- * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new 16-bit words, folded, so that
- * one round folds the result.
+ * Updates a checksum (RFC 1624, equation 3). `delta` is the folded sum of ~old and new 16-bit
+ * words, so that one round folds the result.
  */
 always __u16 moved(__u16 check, __u16 delta)
 {
@@ -41,7 +41,7 @@ always void rewrite6(void *at)
 	ip->hop_limit--;
 }
 
-/* translate: new addresses and ports; both of each lie together, there as here. */
+/* Writes new addresses and ports; each pair is contiguous in the packet and in the entry. */
 always void translate4(void *at, void *l4, const struct entry4 *to)
 {
 	struct iphdr *ip = at;
@@ -58,7 +58,7 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	copy_words(l4, &to->e.sport, 4);
 }
 
-/* The header ends at END: where PPPoE has its length is known then. */
+/* Fills in PPPoE's length, whose place is known once the header is known to end at END_AT. */
 #define HEADER_END(end_at)                                                   \
 	do {                                                                 \
 		if (to->flags & FLOW_PPPOE)           \
@@ -67,7 +67,7 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	} while (0)
 
 /*
- * put_ethernet: the first 14 bytes. Frames begin two bytes after a 32-bit boundary, there as here;
+ * Writes the first 14 bytes. Frame and `header` both begin two bytes after a 32-bit boundary:
  * kernels of machines without unaligned access refuse programs that need it.
  */
 always void put_ethernet(void *data, const __u8 *header)
@@ -76,7 +76,7 @@ always void put_ethernet(void *data, const __u8 *header)
 	copy_words(data + 2, header + 2, ETH_HLEN - 2);
 }
 
-/* Four bytes, or the last two, at I. */
+/* Copies four bytes at I, or the last two. */
 #define HEADER_STEP(i)                                                      \
 	do {                                                                \
 		if (len == (i) + 2) {                                       \
@@ -89,8 +89,8 @@ always void put_ethernet(void *data, const __u8 *header)
 	} while (0)
 
 /*
- * The new header, from the beginning of the frame on: lengths are even, 14 at least. The frame goes
- * on behind it with an IP and a transport header, so that its longest form fits before `end`.
+ * Writes the new header, an even number of at least 14 bytes, at the beginning of the frame. IP and
+ * transport header follow, so there are always HEADER_MAX bytes before `end`.
  */
 always int put_header(void *data, void *end, const struct entry *to, __u32 length)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The TC side: tags in the metadata, room for the new header, checksums that the hardware may
- * finish, packets that GRO put together, and the TC action of each verdict. */
+/* The TC side: tags in the metadata, room for the new header, checksums that hardware may finish,
+ * packets merged by GRO, and the TC action of each verdict. */
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
-/* After it, as an exit: the egress device. */
+/* Exits of forwarded packets: SENT plus the egress device. */
 #define SENT OUT_NUMBER
 
-/* The level query's answer is 0 to 3 when the device has verified the checksum. */
+/* The query returns 0 to 3 if the device has verified the checksum. */
 always int is_verified(struct __sk_buff *skb)
 {
 	return bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
 }
 
 /*
- * check_l4_tc: the transport checksum for new addresses and ports. It is complete, or only the sum
- * of the pseudo header where the device is to finish it (CHECKSUM_PARTIAL): then the ports must not
- * count. A program cannot see which, but bpf_l4_csum_replace() knows: given the addresses' delta as
- * one of the pseudo header, it subtracts it from a complete checksum and adds it to a partial one,
- * and those differ unless the delta is 0. So one call shows it and the ports are added in place: a
- * second call costs 80 instructions. All pointers are new afterwards.
+ * Updates the transport checksum for new addresses and ports. It is complete, or only the
+ * pseudo-header sum if the device is to finish it (CHECKSUM_PARTIAL); then the ports must not
+ * count. A program cannot see which, but bpf_l4_csum_replace() knows: it subtracts a pseudo-header
+ * delta from a complete checksum and adds it to a partial one. The results differ unless the delta
+ * is 0, so one call shows the kind and the ports are added in place; a second call costs 80
+ * instructions. Invalidates all packet pointers.
  */
 always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
 		       __u32 ip_len, __u16 *check)
@@ -29,7 +29,7 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
 	void *data, *end;
 	__u16 complete;
 
-	/* "None", as UDP over IPv4 may have it. A partial one is never 0. */
+	/* UDP over IPv4 may have no checksum (0). A partial checksum is never 0. */
 	if (unlikely(!*check) && udp) {
 		bpf_csum_update(skb, to->port_delta);
 		return 1;
@@ -59,9 +59,9 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
 }
 
 /*
- * sum6_moved: the device may have summed up all of the packet (CHECKSUM_COMPLETE). That sum stays
- * right where a header has a checksum of its own, as IPv4's. In that of IPv6 a hop less and the
- * addresses show, which bpf_l4_csum_replace() has taken for balanced.
+ * Corrects the sum of the whole packet, if the device has computed one (CHECKSUM_COMPLETE). The
+ * checksum of an IPv4 header keeps it right. In IPv6, the hop limit and the addresses change it,
+ * and bpf_l4_csum_replace() has assumed that the addresses are balanced.
  */
 always void sum6_moved(struct __sk_buff *skb, const struct packet *p, const struct entry *to)
 {
@@ -71,9 +71,9 @@ always void sum6_moved(struct __sk_buff *skb, const struct packet *p, const stru
 }
 
 /*
- * name_pppoe: which checksums a device can finish depends on the protocol that the packet has for
- * the kernel, and here it is IP still. Pushed and popped tags leave behind the one that its bytes
- * name, so that the kernel finishes it for devices that cannot see behind PPPoE.
+ * Sets the packet's protocol for the kernel, which is still IP here, to PPPoE. Pushing and popping
+ * tags sets it from the packet's bytes. The kernel then finishes the checksum for devices that
+ * cannot do so behind PPPoE.
  */
 always int name_pppoe(struct __sk_buff *skb)
 {
@@ -84,16 +84,15 @@ always int name_pppoe(struct __sk_buff *skb)
 }
 
 /*
- * take_off: the headers in front of the IP header shrink to Ethernet. The kernel shrinks packets
- * of IP only, and this one is PPPoE's or a switch's; a tag that is pushed and popped leaves
- * behind the protocol that its bytes name.
+ * Shrinks the headers before IP to Ethernet. The kernel shrinks only IP packets, but this one has
+ * PPPoE or a switch tag. Pushing and popping a tag sets the protocol from the packet's bytes.
  */
 always int take_off(struct __sk_buff *skb, const struct packet *p)
 {
 	void *data, *end;
 	__be16 *type;
 
-	/* The first only goes to the metadata; the second moves it in. */
+	/* The first push only sets the metadata; the second one moves that tag into the packet. */
 	if (!skb->vlan_present && bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
 		return 0;
 	if (bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
@@ -104,21 +103,21 @@ always int take_off(struct __sk_buff *skb, const struct packet *p)
 	if ((void *)(type + 1) > end)
 		return 0;
 	*type = p->proto;
-	/* Out of the packet, then from the metadata. */
+	/* The first pop moves the tag from packet to metadata; the second one removes it. */
 	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
 		return 0;
 	return !bpf_skb_adjust_room(skb, ETH_HLEN - (int)p->l2_len, BPF_ADJ_ROOM_MAC,
 				    BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET);
 }
 
-/* change_room: no tags, and as many bytes before the IP header as the new header has. */
+/* Removes tags and makes room for the new header before the IP header. */
 always int change_room(struct __sk_buff *skb, struct packet *p, const struct entry *to)
 {
 	__u32 len = to->header_len;
 
-	/* Behind a switch's tag both lie within the packet, and go with it. */
+	/* Behind a switch tag, both tags are within the packet and are removed with it. */
 	if (p->encap.inner && skb->vlan_present) {
-		/* The second pop takes the one within the packet. */
+		/* This pop moves the inner tag to the metadata; the code below removes it. */
 		if (bpf_skb_vlan_pop(skb))
 			return 0;
 		p->l2_len -= sizeof(struct vlan_tag);
@@ -138,7 +137,7 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 
 always int push_tags(struct __sk_buff *skb, const struct entry *to)
 {
-	/* There is no inner one without it. */
+	/* Without an outer tag there is no inner one. */
 	if (likely(!to->outer_proto))
 		return 1;
 	if (to->inner_proto && bpf_skb_vlan_push(skb, to->inner_proto, to->inner_tci))
@@ -163,7 +162,7 @@ always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 	return SENT + (int)to->ifindex;
 }
 
-/* largest: the largest IP packet that this one becomes on the wire. */
+/* Returns the size of the largest IP packet on the wire. */
 always __u32 largest(const struct packet *p, __u32 headers)
 {
 	return p->gso_size ? headers + p->gso_size : p->length;
@@ -180,19 +179,19 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 		count_flow(to, now, 1, p->length);
 }
 
-/* may_go, for packets that only TC has: those merged by GRO. */
+/* Like may_go(), but also rejects packets merged by GRO, which only TC receives. */
 always int may_go_tc(const struct entry *to, const struct packet *p, const __u8 *at, __u32 headers,
 		     __u64 now)
 {
 	int out = may_go(to, p, at, largest(p, headers), now);
 
-	/* Nothing cuts them behind the header of PPPoE, or of a switch. */
+	/* The kernel cannot segment packets behind the header of PPPoE or of a switch. */
 	if (out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN)
 		return OUT_GSO;
 	return out;
 }
 
-/* forged, for packets that only TC has. */
+/* Like forged(), but also for packets merged by GRO. */
 always int forged_tc(const struct entry *to, const struct packet *p, __u32 headers)
 {
 	int out = forged(to, p, largest(p, headers));
@@ -200,7 +199,7 @@ always int forged_tc(const struct entry *to, const struct packet *p, __u32 heade
 	return out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN ? OUT_GSO : out;
 }
 
-/* Afterwards all pointers are new. */
+/* Invalidates all packet pointers. */
 always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct entry4 *to,
 			 void *at, void *l4, __u16 *check)
 {
@@ -213,7 +212,7 @@ always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct e
 	return 1;
 }
 
-/* Afterwards all pointers are new. */
+/* Invalidates all packet pointers. */
 always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct entry6 *to,
 			 void *at, void *l4, __u16 *check)
 {
@@ -226,7 +225,7 @@ always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct e
 	return 1;
 }
 
-/* rest_of: the fields that forward4 and forward6 need; nothing else is kept until there. */
+/* Returns only the fields that forward4() and forward6() need, so that no others are kept. */
 always struct packet rest_of(const struct packet *p)
 {
 	return (struct packet){
@@ -238,7 +237,7 @@ always struct packet rest_of(const struct packet *p)
 	};
 }
 
-/* forward4: into the new header, whatever stands before IP now and then. */
+/* Forwards a packet from any encapsulation to any other. */
 static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct entry4 *to)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -293,12 +292,12 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 			leave(OUT_NO_ROOM);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: its address must not bind the hot path's values to memory. */
+	/* A copy: the address of `p` would force the hot path's values into memory. */
 	rest = rest_of(p);
 	return forward4(skb, &rest, to);
 }
 
-/* forward6: into the new header, whatever stands before IP now and then. */
+/* Forwards a packet from any encapsulation to any other. */
 static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct entry6 *to)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -353,12 +352,12 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		sum6_moved(skb, p, &to->e);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: its address must not bind the hot path's values to memory. */
+	/* A copy: the address of `p` would force the hot path's values into memory. */
 	rest = rest_of(p);
 	return forward6(skb, &rest, to);
 }
 
-/* Drivers may leave the headers in a page: they are pulled once, before anything is read. */
+/* Makes the headers contiguous before anything is read; drivers may leave them in a page. */
 always void pull_headers(struct __sk_buff *skb)
 {
 	__u32 linear = (__u32)((long)skb->data_end - (long)skb->data);
@@ -378,15 +377,15 @@ always int tc_flow(struct __sk_buff *skb, struct packet *p)
 }
 
 /*
- * tc_plain: as tc_any, of a packet whose headers lie in one piece; is_unsure() when they may
- * not.
+ * Like tc_any(), for packets without tags and with contiguous headers. The exit of any other packet
+ * is_unsure().
  */
 always int tc_plain(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct packet p = { .carried = 0xffff };
 
-	/* Some kernels leave the protocol behind where a tag has gone: such a packet is not plain. */
+	/* Some kernels keep vlan_proto of a removed tag; such packets take the general path. */
 	if (skb->vlan_proto || skb->gso_size || !is_usual(data, end) ||
 	    !known_at(data, end, &p, ETH_HLEN, type_at(data, ETH_HLEN - 2)))
 		return OUT_MALFORMED;
@@ -416,7 +415,7 @@ int fastpath_tc(struct __sk_buff *skb)
 {
 	int out = tc_plain(skb);
 
-	/* Asked twice, so that the compiler sees that most packets need not be asked at all. */
+	/* Compared twice, so that the compiler spares most packets the second check. */
 	if (likely(out > SENT))
 		return tc_sent(skb, out);
 	if (is_unsure(out)) {
@@ -425,7 +424,7 @@ int fastpath_tc(struct __sk_buff *skb)
 			return tc_sent(skb, out);
 	}
 	count_out(out, skb->ifindex);
-	/* Not "OK", which would keep the packet from everybody else at this hook: policers, an ifb. */
+	/* Not TC_ACT_OK, which would hide the packet from others at this hook: policers, an ifb. */
 	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 

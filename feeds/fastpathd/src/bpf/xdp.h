@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The XDP side: the frame as received from the wire, checksums complete, redirection by the map of
+/* The XDP side: frames as received from the wire with complete checksums, redirection by the map of
  * devices, and the XDP action of each verdict. */
 #ifndef FASTPATH_XDP_H
 #define FASTPATH_XDP_H
 
-/*
- * make_room: the frame begins with room for the new header. After it all pointers are new.
- */
+/* Makes room for the new header at the head of the frame. Invalidates all packet pointers. */
 always int make_room(struct xdp_md *ctx, const struct packet *p, const struct entry *to)
 {
 	int delta = (int)p->l2_len - (int)to->header_len;
@@ -61,7 +59,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 			note_position(&to->e, p, l4);
 		return out;
 	}
-	/* Nothing is written before it is sure that the frame can be sent. */
+	/* Write nothing before it is certain that the frame can be sent. */
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
 	rewrite4(at, to);
@@ -114,7 +112,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
 
-/* The XDP action for a verdict. A frame whose header is half written must not be passed. */
+/* Returns the XDP action of a verdict. A frame with a half-written header must not be passed. */
 always int xdp_verdict(int out)
 {
 	switch (out) {
@@ -136,7 +134,7 @@ always int xdp_flow(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return OUT_NOT_IP;
 }
 
-/* xdp_known: IP of this type at `at`, as all below, of a frame that lies in one piece. */
+/* Handles a contiguous frame with IP of this type at `at`. */
 always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -146,7 +144,7 @@ always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type
 	return xdp_flow(ctx, p, (__u32)((long)end - (long)data));
 }
 
-/* xdp_session: PPPoE at `at`. */
+/* Handles a contiguous frame with PPPoE at `at`. */
 always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -158,7 +156,7 @@ always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
 	return xdp_known(ctx, p, at + PPPOE_LEN, type);
 }
 
-/* xdp_usual: as xdp_any, for the usual headers; is_unsure() where it has to look itself. */
+/* Like xdp_any(), for contiguous frames with usual headers. Exits of others are is_unsure(). */
 always int xdp_usual(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -199,7 +197,7 @@ int fastpath_xdp(struct xdp_md *ctx)
 	return xdp_verdict(out);
 }
 
-/* For the device that frames are sent to: some drivers send only if they have a program, too. */
+/* For egress devices: some drivers send redirected frames only while they have a program. */
 SEC("xdp.frags")
 int fastpath_pass(struct xdp_md *ctx __attribute__((unused)))
 {

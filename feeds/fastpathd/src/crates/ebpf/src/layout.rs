@@ -192,7 +192,7 @@ config::named! {
         Tcp = "tcp",
         /// XDP may not send to the egress device.
         NoDevice = "no-device",
-        /// No headroom for the new header: dropped.
+        /// The new header could not be written: dropped.
         NoRoom = "no-room",
     }
 }
