@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes to conntrack entries (mark bits, timeout, window tracking, deletion): how many messages
-//! go into one datagram, and which kernel errors count as gone or busy.
+//! Changes conntrack entries (mark bits, timeout, window tracking, deletion) in batches, and counts
+//! entries that are gone or busy.
 
 use netlink::{AsyncSocket, Protocol, Refusal, RequestError, messages};
 use rustix::io::Errno;
@@ -8,25 +8,24 @@ use rustix::io::Errno;
 use crate::entry::Tuple;
 use crate::request::{self, EntryUpdate, MarkBits};
 
-/// Messages in one datagram. The kernel handles all of them within the call, in some microseconds
-/// each, and answers each that it refuses with 36 bytes: far below the receive buffer.
+/// Messages per datagram. The kernel handles all of them within the call, a few microseconds each,
+/// and answers each refused one with 36 bytes, far below the receive buffer.
 const AT_ONCE: usize = 64;
 
-/// The outcome of a change to several entries.
+/// Result of a change to several entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Changed.
     pub done: usize,
-    /// The entry does not exist (any more).
+    /// Entries that do not exist or are being removed.
     pub gone: usize,
-    /// `EBUSY`: before Linux 6.4 offloaded entries cannot be deleted.
+    /// Entries refused with `EBUSY`: before Linux 6.4, offloaded entries cannot be deleted.
     pub busy: usize,
 }
 
 impl Changed {
     fn count(&mut self, refusal: Refusal) -> Result<(), RequestError> {
         match Errno::from_raw_os_error(refusal.errno) {
-            // A dying entry refuses a new timeout.
+            // An entry that is being removed refuses a new timeout.
             Errno::NOENT | Errno::TIME => self.gone += 1,
             Errno::BUSY => self.busy += 1,
             _ => return Err(RequestError::Refused(refusal)),
@@ -35,40 +34,38 @@ impl Changed {
     }
 }
 
-/// Why marks were not changed, for example without `CAP_NET_ADMIN` or
-/// `CONFIG_NF_CONNTRACK_MARK`.
+/// Marks were not changed, for example without `CAP_NET_ADMIN` or `CONFIG_NF_CONNTRACK_MARK`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot change connection marks")]
 pub struct MarkError(#[source] pub RequestError);
 
-/// Why entries were not deleted, for example without `CAP_NET_ADMIN`.
+/// Entries were not deleted, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot delete connections")]
 pub struct DeleteError(#[source] pub RequestError);
 
-/// Why entries were not updated, for example without `CAP_NET_ADMIN`.
+/// Entries were not updated, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot update connections")]
 pub struct UpdateError(#[source] pub RequestError);
 
-/// Changes bits of the marks of `entries`, given by zone and original direction. Each change makes
-/// the kernel send an UPDATE event, if the connection began while an event socket was open.
-/// Offloaded entries are changed like others: the flowtable ignores the mark.
+/// Changes mark bits of `entries`, given by zone and original direction, including offloaded ones:
+/// the flowtable ignores the mark. Each change causes an UPDATE event, if the connection began
+/// while an event socket was open.
 ///
 /// # Errors
-/// When the request fails or the kernel refuses; missing entries are counted instead. Entries
-/// earlier in the list have been changed then.
+/// Fails if a request fails or the kernel refuses; missing entries are only counted. Earlier
+/// entries of the list are changed then.
 pub async fn set_mark(entries: &[(u16, Tuple)], bits: MarkBits) -> Result<Changed, MarkError> {
     let mut changes = Changes::open().map_err(MarkError)?;
     changes.mark(entries, bits).await.map_err(MarkError)
 }
 
-/// Deletes `entries`, given by zone and original direction. Their connections end on the router:
-/// the next packet of each starts a new entry, or is refused. A flowtable drops a deleted entry
-/// with its next packet.
+/// Deletes `entries`, given by zone and original direction. The next packet of a connection creates
+/// a new entry or is rejected. A flowtable drops a deleted entry with its next packet.
 ///
 /// # Errors
-/// As [`set_mark`].
+/// Fails as [`set_mark`] does.
 pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
     let mut changes = Changes::open().map_err(DeleteError)?;
     let make = |seq, at: usize, ack| {
@@ -78,17 +75,17 @@ pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
     changes.run(entries.len(), &make).await.map_err(DeleteError)
 }
 
-/// Updates entries of connections whose packets conntrack does not see.
+/// Updates entries of offloaded connections, because conntrack does not see their packets.
 ///
 /// # Errors
-/// As [`set_mark`].
+/// Fails as [`set_mark`] does.
 pub async fn update(entries: &[EntryUpdate]) -> Result<Changed, UpdateError> {
     let mut changes = Changes::open().map_err(UpdateError)?;
     let make = |seq, at: usize, ack| request::update(seq, &entries[at], ack);
     changes.run(entries.len(), &make).await.map_err(UpdateError)
 }
 
-/// A socket for changes.
+/// Sends changes and reads the kernel's answers.
 #[derive(Debug)]
 pub(crate) struct Changes {
     socket: AsyncSocket,
@@ -114,8 +111,8 @@ impl Changes {
     }
 
     /// Sends a message for each of `entries` entries. `make` gets the sequence number, the index of
-    /// the entry, and whether to request an acknowledgement: only for the last message of a
-    /// datagram, the others are answered when they fail.
+    /// the entry, and whether to request an acknowledgement. Only the last message of a datagram
+    /// does; the kernel answers the others if they fail.
     async fn run(
         &mut self,
         entries: usize,
@@ -139,7 +136,7 @@ impl Changes {
         Ok(changed)
     }
 
-    /// Reads the answers to the last `count` messages. The last of them is always answered.
+    /// Reads the answers to the last `count` messages, until the last one is answered.
     async fn outcome(&mut self, count: usize) -> Result<Changed, RequestError> {
         let mut failed = Changed::default();
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -147,7 +144,7 @@ impl Changes {
             let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
             for message in messages(datagram) {
                 let Some(end) = message.end() else { continue };
-                // Skips answers to messages that an earlier, failed call sent.
+                // Skip answers to messages of an earlier call that failed.
                 let before_last = self.seq.wrapping_sub(message.seq);
                 if before_last >= count {
                     continue;
@@ -166,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_is_gone_or_busy_leaves_the_others_to_be_changed() {
+    fn counts_gone_and_busy_entries_and_fails_on_other_errors() {
         let mut changed = Changed::default();
         let mut count = |errno: Errno| {
             let refusal = Refusal { errno: errno.raw_os_error(), text: None };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads sets of nftables whose elements are connections (`ct id`) with counters.
+//! Reads nftables sets of connections (`ct id`) with counters.
 
 use netlink::{DUMP, Dump, Protocol, REQUEST, RequestError, attribute, attributes, push_attribute};
 
@@ -10,16 +10,16 @@ const GETSETELEM: u16 = SUBSYSTEM | 0x0d;
 
 const ENOENT: i32 = 2;
 
-/// `NFTA_SET_ELEM_LIST_*`.
+// `NFTA_SET_ELEM_LIST_*`.
 const TABLE: u16 = 1;
 const SET: u16 = 2;
 const ELEMENTS: u16 = 3;
 
-/// A connection by its id, and its counters, for each element of this set. `None` if the set does
+/// Returns the connection ID and the counters of each element of a set, or `None` if the set does
 /// not exist. Needs `CAP_NET_ADMIN` and a tokio runtime.
 ///
 /// # Errors
-/// The kernel cannot be asked, or has no nftables.
+/// Fails if the kernel cannot be asked or has no nftables.
 pub async fn counted(
     family: u8,
     table: &str,
@@ -41,18 +41,18 @@ pub async fn counted(
     }
 }
 
-/// Adds the elements in the payload of a message.
+/// Appends the elements in the payload of a message.
 fn elements(payload: &[u8], found: &mut Vec<(u32, Counters)>) {
     let list = payload.get(HEADER..).and_then(|content| attribute(content, ELEMENTS));
     found.extend(attributes(list.unwrap_or_default()).filter_map(|(_, one)| element(one)));
 }
 
 fn element(one: &[u8]) -> Option<(u32, Counters)> {
-    /// `NFTA_SET_ELEM_*`.
+    // `NFTA_SET_ELEM_*`.
     const KEY: u16 = 1;
     const EXPRESSION: u16 = 7;
     const EXPRESSIONS: u16 = 11;
-    /// `NFTA_DATA_VALUE`.
+    // `NFTA_DATA_VALUE`.
     const VALUE: u16 = 1;
     let id = attribute(attribute(one, KEY)?, VALUE)?.try_into().ok()?;
     let several = attributes(attribute(one, EXPRESSIONS).unwrap_or_default());
@@ -60,12 +60,12 @@ fn element(one: &[u8]) -> Option<(u32, Counters)> {
     Some((u32::from_be_bytes(id), all.find_map(counters)?))
 }
 
-/// The values of an expression, if it is a counter.
+/// Returns the values of an expression, if it is a counter.
 fn counters(expression: &[u8]) -> Option<Counters> {
-    /// `NFTA_EXPR_*`.
+    // `NFTA_EXPR_*`.
     const NAME: u16 = 1;
     const DATA: u16 = 2;
-    /// `NFTA_COUNTER_*`.
+    // `NFTA_COUNTER_*`.
     const BYTES: u16 = 1;
     const PACKETS: u16 = 2;
     let data = attribute(expression, DATA)?;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_have_a_counter_alone_or_among_others() {
+    fn reads_counters_alone_or_among_other_expressions() {
         let several =
             [expression(1, b"limit\0", 0, 0), expression(1, b"counter\0", 3, 400)].to_vec();
         let list = nested(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Netlink messages of conntrack to [`Entry`] values: message types, and the attributes that are
-//! read. Never panics, whatever the bytes.
+//! Decodes netlink messages of conntrack into [`Entry`] values. Does not panic on any input.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -22,21 +21,20 @@ pub(crate) const CT_GET: u16 = 1 << 8 | 1;
 pub(crate) const CT_DELETE: u16 = 1 << 8 | 2;
 /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET_CTRZERO`.
 pub(crate) const CT_GET_ZERO: u16 = 1 << 8 | 3;
-/// Bytes of the netfilter header after it (`struct nfgenmsg`).
+/// Size of `struct nfgenmsg`, the header after the netlink header.
 const NFGEN_HEADER: usize = 4;
 
 const CTA_TIMESTAMP: u16 = 20;
 const CTA_TIMESTAMP_START: u16 = 1;
 
-/// Appends the entries of a recorded or received dump to `out`; other messages are skipped.
+/// Appends the entries of a recorded or received dump to `out`, and skips other messages.
 pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
     let new = messages(bytes).filter(|message| message.kind == CT_NEW);
     out.extend(new.filter_map(|message| entry(message.payload)));
 }
 
-/// The entry in the payload of one conntrack message: `None` when a tuple or the id is missing.
-///
-/// Attributes that are unknown or malformed are skipped: a newer kernel may send them.
+/// Decodes the payload of a conntrack message; `None` if a tuple or the ID is missing. Unknown or
+/// malformed attributes are skipped, because a newer kernel may send them.
 #[must_use]
 pub fn entry(payload: &[u8]) -> Option<Entry> {
     let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);
@@ -44,7 +42,7 @@ pub fn entry(payload: &[u8]) -> Option<Entry> {
     for attr in attrs.flatten() {
         found.take(&attr);
     }
-    // The specification calls CTA_TIMESTAMP a number, the kernel sends a nest: looked up here.
+    // The specification calls CTA_TIMESTAMP a number, but the kernel sends nested attributes.
     found.start_ns = find_attr(attrs.get_buf(), CTA_TIMESTAMP)
         .and_then(|nest| find_attr(nest, CTA_TIMESTAMP_START))
         .and_then(parse_be_u64);
@@ -139,7 +137,7 @@ fn addresses(attrs: IterableTupleIpAttrs<'_>) -> Option<(IpAddr, IpAddr)> {
     (seen == 2 && src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
 }
 
-/// Protocol number and the two port fields (see [`Tuple`] for ICMP).
+/// Returns the protocol number and the two port fields (see [`Tuple`] for ICMP).
 fn protocol(attrs: IterableTupleProtoAttrs<'_>) -> (u8, u16, u16) {
     let (mut proto, mut sport, mut dport) = (0, 0, 0);
     for attr in attrs.flatten() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One conntrack entry as the kernel describes it: tuples, counters, status bits such as
-//! `IPS_OFFLOAD`, TCP states, mark, timeout, and which fields events lack.
+//! One conntrack entry as the kernel describes it: tuples, counters, status, TCP state, mark and
+//! timeout.
 
 use std::net::IpAddr;
 
@@ -13,16 +13,15 @@ pub struct Tuple {
     pub dst: IpAddr,
     /// Layer 4 protocol number.
     pub proto: u8,
-    /// Source port; ICMP: the id; 0 for protocols without ports.
+    /// Source port, or the ID of ICMP; 0 for protocols without ports.
     pub sport: u16,
-    /// Destination port; ICMP: `type << 8 | code`; 0 for protocols without ports.
+    /// Destination port, or `type << 8 | code` of ICMP; 0 for protocols without ports.
     pub dport: u16,
 }
 
-/// Counters of one direction (need `net.netfilter.nf_conntrack_acct=1`).
+/// Counters of one direction, which need `net.netfilter.nf_conntrack_acct=1`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets.
     pub packets: u64,
     /// Bytes, layer 3 headers included.
     pub bytes: u64,
@@ -45,14 +44,14 @@ impl Status {
     pub const DST_NAT: Self = Self(1 << 5);
     /// `IPS_SEQ_ADJUST`: TCP sequence numbers are rewritten.
     pub const SEQ_ADJUST: Self = Self(1 << 6);
-    /// `IPS_DYING`: being removed.
+    /// `IPS_DYING`: the entry is being removed.
     pub const DYING: Self = Self(1 << 9);
-    /// `IPS_OFFLOAD`: carried by a flowtable.
+    /// `IPS_OFFLOAD`: a flowtable forwards the connection.
     pub const OFFLOAD: Self = Self(1 << 14);
-    /// `IPS_HW_OFFLOAD`: carried by hardware.
+    /// `IPS_HW_OFFLOAD`: hardware forwards the connection.
     pub const HW_OFFLOAD: Self = Self(1 << 15);
 
-    /// Whether every bit of `bits` is set.
+    /// Reports whether every bit of `bits` is set.
     #[must_use]
     pub const fn has(self, bits: Self) -> bool {
         self.0 & bits.0 == bits.0
@@ -71,7 +70,6 @@ config::named! {
     /// State of a TCP connection: `enum tcp_conntrack` of the kernel.
     #[derive(PartialOrd, Ord)]
     pub enum TcpState {
-        /// No state yet.
         None = "",
         /// SYN seen.
         SynSent = "syn-sent",
@@ -83,11 +81,10 @@ config::named! {
         FinWait = "fin-wait",
         /// FIN acknowledged.
         CloseWait = "close-wait",
-        /// FIN from the other side too.
+        /// FIN seen from the other side too.
         LastAck = "last-ack",
         /// Last ACK seen, waiting for delayed packets.
         TimeWait = "time-wait",
-        /// Reset.
         Close = "close",
         /// Both sides sent a SYN.
         SynSent2 = "syn-sent2",
@@ -95,45 +92,42 @@ config::named! {
 }
 
 impl TcpState {
-    /// The state with the kernel's number `value`, if there is one.
+    /// Returns the state with the kernel's number `value`.
     #[must_use]
     pub fn from_kernel(value: u8) -> Option<Self> {
         Self::ALL.get(usize::from(value)).copied()
     }
 }
 
-/// One conntrack entry, as far as the message describes it.
-///
-/// Offloaded entries come without timeout and TCP state, NEW and UPDATE events without counters,
-/// UPDATE events with the changed fields only: every such field is an `Option`.
+/// One conntrack entry. Fields that a message may lack are an `Option`: offloaded entries have no
+/// timeout or TCP state, NEW and UPDATE events no counters, UPDATE events only changed fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The kernel's id: a keyed 32-bit hash, so rarely two live entries share one.
+    /// The kernel's ID, a keyed 32-bit hash. Two live entries rarely share an ID.
     pub id: u32,
     /// Conntrack zone; 0 is the default.
     pub zone: u16,
     /// Tuple of the packets from the initiator.
     pub orig: Tuple,
-    /// Tuple of the replies: `reply.src` is the real responder, `reply.dst` the address that it
-    /// replies to.
+    /// Tuple of the replies: `reply.src` is the real responder, `reply.dst` the address that the
+    /// responder replies to.
     pub reply: Tuple,
-    /// Status bits.
     pub status: Status,
-    /// Seconds until it expires; absent on offloaded entries.
+    /// Seconds until the entry expires; absent on offloaded entries.
     pub timeout_s: Option<u32>,
-    /// Connection mark. In an event 0 can also mean that the mark is missing: the kernel includes
-    /// it only when it is set or has just changed.
+    /// Connection mark. In an event, 0 can also mean that the mark is missing: the kernel includes
+    /// the mark only if it is set or has just changed.
     pub mark: u32,
     /// TCP state; absent for other protocols and on offloaded entries.
     pub tcp_state: Option<TcpState>,
-    /// A helper is attached (FTP, SIP, …).
+    /// True if a helper is attached (FTP, SIP, …).
     pub helper: bool,
-    /// Sequence numbers are adjusted.
+    /// True if sequence numbers are adjusted.
     pub seq_adjust: bool,
-    /// Counted from the initiator; absent in NEW and UPDATE events and without accounting.
+    /// Counters from the initiator; absent in NEW and UPDATE events and without accounting.
     pub orig_counters: Option<Counters>,
-    /// Counted towards the initiator.
+    /// Counters towards the initiator.
     pub reply_counters: Option<Counters>,
-    /// Start, nanoseconds of Unix time (needs `net.netfilter.nf_conntrack_timestamp=1`).
+    /// Start in nanoseconds of Unix time; needs `net.netfilter.nf_conntrack_timestamp=1`.
     pub start_ns: Option<u64>,
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connection tracking entries and events as plain values, and the sockets they come from.
+//! Conntrack entries and events as plain values, and the sockets they come from.
 //!
-//! This crate keeps no state: [`Dump`] reads the whole table batch by batch, [`EventSocket`]
-//! reports changes, [`Lookup`] reads one entry; [`Reinspection`] resets connections for inspection,
-//! [`set_mark`], [`update`] and [`delete`] change single ones. [`RevisionSocket`] reports changes
-//! of the rules, which use the same netlink family. Attributes are decoded by
-//! `netlink-bindings`, whose tables are generated from the kernel's own specification.
+//! The crate keeps no state. [`Dump`] reads the whole table, [`Lookup`] one entry, and
+//! [`EventSocket`] changes. [`Reinspection`] resets connections for inspection; [`set_mark`],
+//! [`update`] and [`delete`] change single ones. [`RevisionSocket`] reports changes of nftables
+//! rules. `netlink-bindings` decodes attributes with tables generated from the kernel's
+//! specification.
 
 mod change;
 mod counted;

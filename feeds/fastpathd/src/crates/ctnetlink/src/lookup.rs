@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Look-up of one conntrack entry by zone and original direction. Which flows are looked up, and
-//! how many a second, is decided in `crates/fastpathd/src/conntrack/mod.rs`.
+//! Looks up one conntrack entry by zone and original direction. `crates/fastpathd/src/conntrack`
+//! decides which flows are looked up and how many per second.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
@@ -9,13 +9,13 @@ use crate::decode::{self, CT_NEW};
 use crate::entry::{Entry, Tuple};
 use crate::request;
 
-/// Why a look-up failed.
+/// A lookup failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot look up a conntrack entry")]
 pub struct LookupError(#[source] pub RequestError);
 
-/// A socket for look-ups of single entries. They show within microseconds whether a new flow has
-/// been offloaded, which no event reports.
+/// Looks up single entries. A lookup shows within microseconds whether a new flow has been
+/// offloaded, which no event reports.
 #[derive(Debug)]
 pub struct Lookup {
     socket: AsyncSocket,
@@ -26,7 +26,7 @@ impl Lookup {
     /// Opens the socket. Needs `CAP_NET_ADMIN` and a tokio runtime.
     ///
     /// # Errors
-    /// When there is no socket.
+    /// Fails if the socket cannot be opened.
     pub fn open() -> Result<Self, LookupError> {
         match AsyncSocket::open(Protocol::Netfilter, &[]) {
             Ok(socket) => Ok(Self { socket, seq: 0 }),
@@ -34,10 +34,10 @@ impl Lookup {
         }
     }
 
-    /// The entry whose original direction is `orig` in `zone`; `None` when it is gone.
+    /// Returns the entry with original direction `orig` in `zone`, or `None` if it does not exist.
     ///
     /// # Errors
-    /// When the kernel cannot be asked or refuses.
+    /// Fails if the kernel cannot be asked or refuses.
     pub async fn get(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, LookupError> {
         self.request(zone, orig).await.map_err(LookupError)
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Re-inspection: selects connections by mark or all of them, sets their counters to zero and
-//! clears our bits of their marks, in this order.
+//! Re-inspection: resets the counters of selected connections, then clears our bits of their marks.
 
 use netlink::{Dump, Protocol, RequestError};
 
@@ -12,46 +11,45 @@ use crate::request::{self, MarkBits};
 /// Connections to re-inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Select {
-    /// Those that have left inspection: their mark has any of the bits.
+    /// Connections that have left inspection: their mark has any of the bits.
     #[default]
     Marked,
-    /// All of them, including those that the policy excluded: after a change of the policy their
+    /// All connections, including those excluded by the policy: after a change of the policy, their
     /// byte counts would exceed the budget at once.
     Every,
 }
 
-/// Why connections cannot be re-inspected.
+/// Reasons why connections cannot be re-inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReinspectError {
-    /// The counters were not all set to zero, for example without `CAP_NET_ADMIN`.
+    /// Not all counters were reset, for example without `CAP_NET_ADMIN`.
     #[error("cannot set the counters of the conntrack table to zero")]
     Counters(#[source] RequestError),
-    /// Bits could not be cleared on connection marks.
     #[error("cannot clear our bits on connection marks")]
     Marks(#[source] RequestError),
 }
 
-/// One pass over the conntrack table that sets counters to zero and clears bits of marks.
+/// One pass over the conntrack table that resets counters and clears bits of marks.
 ///
-/// Counters come first: a connection over its budget would get the bits again with its next
-/// packet. Offloaded flows stay in the flowtable until it is flushed, so flush it last.
+/// Counters are reset first, because a connection over its budget would get the bits again with its
+/// next packet. Offloaded flows stay in the flowtable, so flush it last.
 #[derive(Debug)]
 pub struct Reinspection {
     dump: Dump,
     changes: Changes,
     mask: u32,
-    /// Dumps still to be requested, the next one last. The kernel compares `mark & mask` with one
-    /// value, so "any of these bits" takes a dump for each bit; an entry is in that of its highest
-    /// bit.
+    /// Dumps still to be requested, the next one last. The kernel compares `mark & mask` with a
+    /// single value, so "any of these bits" takes a dump for each bit. A dump reports the entries
+    /// for which its bit is the highest one set.
     passes: Vec<Option<MarkBits>>,
 }
 
 impl Reinspection {
-    /// Requests the first dump; `mask`: the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
+    /// Requests the first dump; `mask` has the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
     /// runtime.
     ///
     /// # Errors
-    /// When there is no socket or the request is not sent.
+    /// Fails if a socket cannot be opened or the request cannot be sent.
     pub fn start(mask: u32, select: Select) -> Result<Self, ReinspectError> {
         let passes = match select {
             Select::Every => vec![None],
@@ -64,15 +62,14 @@ impl Reinspection {
         Ok(this)
     }
 
-    /// Resets the next batch (one datagram, about a hundred entries) and appends its previous
-    /// state to `batch`, with the bits and the counters. False at the end.
+    /// Resets the next batch (one datagram, about a hundred entries), and appends the entries to
+    /// `batch` with their previous bits and counters. Returns false at the end.
     ///
-    /// Each entry is reported once. The kernel zeroes counters while it writes the entry, so one
-    /// that does not fit into the datagram may come in the next one with zeros.
+    /// Each entry is reported once. The kernel resets counters while it writes an entry, so an
+    /// entry that does not fit into the datagram may follow in the next one with zeros.
     ///
     /// # Errors
-    /// When reading fails or the kernel refuses; the pass has ended then, after a part of the
-    /// table.
+    /// Fails if reading fails or the kernel refuses; the pass ends then, within the table.
     pub async fn next(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
         if self.passes.is_empty() {
             return Ok(false);
@@ -100,7 +97,7 @@ impl Reinspection {
         Ok(!self.passes.is_empty())
     }
 
-    /// Whether the table changed during a dump, so that entries may have been missed.
+    /// Reports whether the table changed during a dump, so that entries may have been missed.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.dump.interrupted()
@@ -120,8 +117,8 @@ impl Reinspection {
     }
 }
 
-/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Marks gain bits
-/// meanwhile; with the lowest bit first, an entry that gains one is met again, not missed.
+/// Returns, for each bit of `mask`, a match for marks with this bit and no higher one. The lowest
+/// bit comes first, so that an entry which gains a bit meanwhile is met again, not missed.
 fn by_highest(mask: u32) -> Vec<MarkBits> {
     let bits = (0..u32::BITS).map(|at| 1 << at).filter(|bit| mask & bit != 0);
     bits.map(|bit: u32| MarkBits { value: bit, mask: mask & !(bit - 1) }).collect()
@@ -132,7 +129,7 @@ mod tests {
     use super::by_highest;
 
     #[test]
-    fn every_mark_with_any_bit_is_in_one_pass() {
+    fn each_mark_with_any_bit_matches_exactly_one_pass() {
         for mask in [0, 1, 0x6000_0000, 0x8000_0001, 0b1011] {
             let passes = by_highest(mask);
             assert_eq!(passes.len(), mask.count_ones() as usize);

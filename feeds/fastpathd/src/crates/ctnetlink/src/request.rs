@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The netlink requests of this crate: dump the table, zero counters, look up, delete or mark one
-//! entry, set its timeout, disable its TCP window tracking.
+//! Builds the netlink requests of this crate: dump the table, reset counters, look up, delete, mark
+//! or update one entry.
 
 use std::net::IpAddr;
 
@@ -22,47 +22,45 @@ const TCP: u8 = 6;
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`.
 const BE_LIBERAL: u8 = 0x08;
-/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the number that was acknowledged last.
+/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the last acknowledged number.
 const MAXACK_SET: u8 = 0x20;
 
 /// `TCP_CONNTRACK_ESTABLISHED`.
 const ESTABLISHED: u8 = TcpState::Established as u8;
 
-/// Bits of a connection mark: those of `value` where `mask` has ones.
+/// Bits of a connection mark, selected by `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkBits {
-    /// Values of the bits; none outside of `mask`.
+    /// Values of the bits; bits outside `mask` are ignored.
     pub value: u32,
-    /// The bits to set or to compare.
+    /// Bits to set or to compare.
     pub mask: u32,
 }
 
-/// Changes to the entry of a connection whose packets conntrack does not see.
+/// Changes to the entry of an offloaded connection, which conntrack sees no packets of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryUpdate {
-    /// Conntrack zone.
     pub zone: u16,
-    /// Original direction.
+    /// Tuple of the original direction.
     pub orig: Tuple,
-    /// Seconds until it expires; none: unchanged.
+    /// Seconds until the entry expires; `None` leaves the timeout unchanged.
     pub timeout_s: Option<u32>,
-    /// TCP: do not check sequence numbers against the window in either direction, nor that of a
-    /// RST against the last acknowledgement, until the next one is seen: they have advanced
-    /// unseen.
+    /// TCP: stop checking sequence numbers against the window in both directions, because they have
+    /// advanced unseen, and a RST against the last acknowledgement until the next one is seen.
     pub disable_window_tracking: bool,
-    /// TCP: it is established, whatever FIN or RST conntrack has seen.
+    /// TCP: set the state to established, whatever FIN or RST conntrack has seen.
     pub established: bool,
 }
 
-/// A request for every entry of both families.
+/// Requests all entries of both families.
 pub(crate) fn dump(seq: u32) -> Vec<u8> {
     let mut message = begin();
     drop(OpGetDump::encode_request(&mut message, &family(0)));
     finish(message, CT_GET, REQUEST | DUMP, seq)
 }
 
-/// A request for every entry, or those whose mark fits `only`, that sets the counters of each to
-/// zero as it is dumped. The kernel can only compare `mark & mask == value`.
+/// Requests all entries, or entries with a mark that matches `only`, and resets their counters as
+/// they are dumped. The kernel can only compare `mark & mask == value`.
 pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
     let mut message = begin();
     let attrs = OpGetDo::encode_request(&mut message, &family(0));
@@ -73,22 +71,22 @@ pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
     finish(message, CT_GET_ZERO, REQUEST | DUMP, seq)
 }
 
-/// A request for the one entry whose original direction is `orig` in `zone`.
+/// Requests the entry with original direction `orig` in `zone`.
 pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
     let mut message = begin();
     drop(push_key(&mut message, zone, orig));
     finish(message, CT_GET, REQUEST, seq)
 }
 
-/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` a missing entry is not created.
-/// `ack`: success is acknowledged too, failure always is.
+/// Changes mark bits of one entry. Without `NLM_F_CREATE`, a missing entry is not created. `ack`
+/// requests an answer to success, too; failures are always answered.
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
     let mut message = begin();
     drop(push_mark(push_key(&mut message, zone, orig), bits));
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Sets the timeout and TCP state of one entry, and disables TCP window tracking.
+/// Sets timeout and TCP state of one entry, and disables TCP window tracking.
 pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     let mut message = begin();
     let mut attrs = push_key(&mut message, update.zone, &update.orig);
@@ -115,7 +113,6 @@ pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Deletes one entry.
 pub(crate) fn delete(seq: u32, zone: u16, orig: &Tuple, ack: bool) -> Vec<u8> {
     let mut message = begin();
     drop(push_key(&mut message, zone, orig));
@@ -193,7 +190,7 @@ mod tests {
     };
     const BITS: MarkBits = MarkBits { value: 0x2000_0000, mask: 0x6000_0000 };
 
-    /// Mark, its mask and the zone.
+    /// Returns the mark, its mask and the zone.
     fn attributes(frame: &Message<'_>) -> (Option<u32>, Option<u32>, Option<u16>) {
         let mut found = (None, None, None);
         for attr in ConntrackAttrs::new(&frame.payload[4..]).flatten() {
@@ -208,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tcp_has_windows_to_be_liberal_about() {
+    fn disables_window_tracking_only_for_tcp() {
         for (proto, disable_window_tracking, established, wanted) in [
             (6, true, false, true),
             (6, false, true, true),
@@ -240,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_can_be_put_end_to_end() {
+    fn several_messages_fit_into_one_datagram() {
         let mut datagram = mark(7, 9, &ORIG, BITS, false);
         datagram.extend(delete(8, 9, &ORIG, true));
         datagram.extend(zero(9, Some(BITS)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transactions of nftables as they happen, not of conntrack: whether they change one table, others
-//! or only elements of sets that decide; receive buffer, overflow, and the generation of the rules.
+//! Reports nftables transactions (not conntrack): whether they change one table, others, or only
+//! elements of sets that decide. Also reads the generation of the rules.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,9 +14,9 @@ use crate::set_use::{self, Name, SetUse};
 
 /// `NFNLGRP_NFTABLES`.
 const GROUP: u32 = 7;
-/// Holds notifications of a few thousand rules or elements while the daemon is busy.
+/// Receive buffer for notifications of a few thousand rules or elements while the daemon is busy.
 const KERNEL_BUFFER: usize = 1024 * 1024;
-/// Datagrams read at once.
+/// Datagrams read in one burst.
 const BURST: usize = 256;
 
 pub(crate) const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
@@ -27,41 +27,41 @@ const DELSETELEM: u16 = SUBSYSTEM | 0x0e;
 const NEWGEN: u16 = SUBSYSTEM | 0x0f;
 const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
 
-/// `struct nfgenmsg`.
+/// Size of `struct nfgenmsg`.
 pub(crate) const HEADER: usize = 4;
-/// `NFTA_TABLE_NAME`, and the table's name in the other messages.
+/// `NFTA_TABLE_NAME`; other messages use the same number for the name of the table.
 const TABLE: u16 = 1;
 /// `NFTA_SET_ELEM_LIST_SET`.
 const SET: u16 = 2;
-/// Sets of which it is asked whether they decide; with more of them it is assumed.
+/// Limit of changed sets to compare; with more of them, one is assumed to decide.
 const SETS: usize = 64;
 
-/// The change to the table that is followed.
+/// Change of the followed table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Touch {
-    /// None, or only elements of its sets were added or removed.
+    /// No change, or only elements of its sets were added or removed.
     #[default]
     None,
-    /// It was created, or an object in it was added or removed.
+    /// The table was created, or an object in it was added or removed.
     Changed,
-    /// It was removed, and not created again in the same transaction.
+    /// The table was removed and not created again in the same transaction.
     Gone,
 }
 
-/// The effect of one or more transactions.
+/// Effect of one or more transactions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// On the table that is followed.
+    /// Effect on the followed table.
     pub table: Touch,
     /// Other tables, or chains, rules, sets or objects in them, changed.
     pub others: bool,
-    /// Elements of their sets were added or removed; of a [`RevisionSocket`], only of sets that
-    /// decide about packets of forwarded connections.
+    /// Elements of sets in other tables were added or removed. A [`RevisionSocket`] reports only
+    /// sets that decide about packets of forwarded connections.
     pub elements: bool,
 }
 
 impl Revision {
-    /// Assumed after messages were lost.
+    /// Effect assumed after messages were lost.
     pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
 
     fn add(&mut self, kind: u16, followed: bool) {
@@ -70,7 +70,7 @@ impl Revision {
             (kind, false) if is_elements(kind) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
-            // Removing a table removes its chains and rules: their messages may follow.
+            // Messages about chains and rules of a removed table may follow its removal.
             (_, true) => {
                 if self.table == Touch::None {
                     self.table = Touch::Changed;
@@ -89,31 +89,30 @@ impl Revision {
     }
 }
 
-/// Why changes cannot be followed.
+/// Reasons why changes cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RevisionError {
-    /// No socket, or not allowed to listen.
+    /// The socket cannot be opened or may not listen.
     #[error("cannot listen to nftables")]
     Open(#[source] io::Error),
-    /// Reading failed.
     #[error("cannot read notifications of nftables")]
     Read(#[source] io::Error),
 }
 
-/// Groups messages into transactions. The kernel reports a transaction in one or more
-/// datagrams after it is in force, and ends with its generation.
+/// Groups messages into transactions. The kernel reports a transaction in one or more datagrams
+/// once it is in force, and ends with its generation.
 #[derive(Debug, Clone)]
 pub struct Revisions {
     family: u8,
     table: Vec<u8>,
-    /// The transaction that has not ended yet.
+    /// Effect of the transaction that has not ended yet.
     open: Revision,
-    /// The sets whose elements changed; none: too many, or not known.
+    /// Sets in other tables with changed elements; `None` if too many or unknown.
     sets: Option<BTreeSet<Name>>,
 }
 
 impl Revisions {
-    /// Follows the table of this name in this family (`NFPROTO_INET` is 1).
+    /// Follows the table with this name and family (`NFPROTO_INET` is 1).
     #[must_use]
     pub fn of(family: u8, table: &str) -> Self {
         Self {
@@ -124,7 +123,7 @@ impl Revisions {
         }
     }
 
-    /// Reads a datagram. Returns the effect of the transactions that end in it, if any does.
+    /// Returns the combined effect of the transactions that end in `datagram`; `None` if none does.
     pub fn take(&mut self, datagram: &[u8]) -> Option<Revision> {
         let mut ended = None;
         for message in messages(datagram) {
@@ -155,7 +154,7 @@ impl Revisions {
         self.sets.take_if(|sets| sets.len() > SETS);
     }
 
-    /// The sets whose elements changed since the last call; none: too many, or not known.
+    /// Returns and clears the sets with changed elements; `None` if too many or unknown.
     fn take_sets(&mut self) -> Option<BTreeSet<Name>> {
         self.sets.replace(BTreeSet::new())
     }
@@ -169,21 +168,21 @@ fn is_elements(kind: u16) -> bool {
     matches!(kind, NEWSETELEM | DELSETELEM | DESTROYSETELEM)
 }
 
-/// Name of the table that a message is about, without its zero byte.
+/// Returns the name of the table that a message is about, without its zero byte.
 fn table<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     attribute(message.payload.get(HEADER..)?, TABLE).map(text)
 }
 
-/// A string of the kernel's without its zero byte.
+/// Removes the zero byte from a string of the kernel.
 pub(crate) fn text(value: &[u8]) -> &[u8] {
     value.strip_suffix(&[0]).unwrap_or(value)
 }
 
-/// The generation of the rules in force: another number after each transaction. Needs
+/// Returns the generation of the rules in force, which changes with each transaction. Needs
 /// `CAP_NET_ADMIN` and a tokio runtime.
 ///
 /// # Errors
-/// The kernel cannot be asked, or has no nftables.
+/// Fails if the kernel cannot be asked or has no nftables.
 pub async fn generation() -> io::Result<u32> {
     Ok(request_generation().await?)
 }
@@ -203,12 +202,12 @@ async fn request_generation() -> Result<u32, RequestError> {
     id.map(u32::from_be_bytes).ok_or(RequestError::Malformed)
 }
 
-/// A socket that receives every transaction.
+/// Receives every transaction.
 #[derive(Debug)]
 pub struct RevisionSocket {
     socket: AsyncSocket,
     revisions: Revisions,
-    /// The sets that decide; none: not known for the rules in force.
+    /// Sets that decide; `None` if unknown for the rules in force.
     deciding: Option<BTreeSet<Name>>,
 }
 
@@ -216,7 +215,7 @@ impl RevisionSocket {
     /// Starts listening. Needs `CAP_NET_ADMIN` and a tokio runtime.
     ///
     /// # Errors
-    /// When there is no socket or the group cannot be joined.
+    /// Fails if the socket cannot be opened or cannot join the group.
     pub fn open(revisions: Revisions) -> Result<Self, RevisionError> {
         let socket =
             AsyncSocket::open(Protocol::Netfilter, &[GROUP]).map_err(RevisionError::Open)?;
@@ -224,11 +223,11 @@ impl RevisionSocket {
         Ok(Self { socket, revisions, deciding: None })
     }
 
-    /// Waits for a transaction and returns those that have arrived as one, [`Revision::UNKNOWN`]
-    /// after an overflow of the socket.
+    /// Waits for a transaction and returns the combined effect of all received ones, which is
+    /// [`Revision::UNKNOWN`] after an overflow of the socket.
     ///
     /// # Errors
-    /// Reading failed.
+    /// Fails if the socket cannot be read.
     pub async fn recv(&mut self) -> Result<Revision, RevisionError> {
         let mut found = None;
         while found.is_none() {
@@ -251,8 +250,8 @@ impl RevisionSocket {
         Ok(all)
     }
 
-    /// Whether one of these sets decides about packets of forwarded connections. The rules are
-    /// read with the first change of elements after they have changed.
+    /// Reports whether one of these sets decides about packets of forwarded connections. Reads the
+    /// rules at the first change of elements after they have changed.
     async fn decides(&mut self, sets: Option<BTreeSet<Name>>) -> bool {
         if self.deciding.is_none() {
             self.deciding = SetUse::deciding().await.ok().flatten();

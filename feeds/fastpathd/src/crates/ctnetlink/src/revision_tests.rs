@@ -12,13 +12,13 @@ fn message(kind: u16, family: u8, attributes: &[(u16, &[u8])]) -> Vec<u8> {
     netlink::message(SUBSYSTEM | kind, 0, 0, &payload)
 }
 
-/// About a table, with something before its name, as a number is in `NEWGEN`.
+/// Builds a message about a table, with another attribute before the name.
 fn about(kind: u16, family: u8, table: &[u8]) -> Vec<u8> {
     message(kind, family, &[(9, &[0, 0, 0]), (TABLE, table)])
 }
 
 fn generation() -> Vec<u8> {
-    // Its first attribute has the number that the table's name has elsewhere.
+    // Attribute 1 is a number here, but the table's name in other messages.
     message(15, 0, &[(1, &[0, 0, 0, 7]), (2, &[0, 0, 1, 0]), (3, b"nft\0")])
 }
 
@@ -55,7 +55,7 @@ fn a_table_that_is_replaced_is_not_gone() {
 }
 
 #[test]
-fn a_table_is_known_by_family_and_whole_name() {
+fn recognises_a_table_by_family_and_full_name() {
     for (family, name) in [(2, &b"fastpath\0"[..]), (INET, b"fastpath2\0"), (INET, b"fast\0")] {
         let revision = take(&[about(2, family, name), generation()]).expect("a transaction");
         assert_eq!(revision, Revision { others: true, ..Revision::default() });
@@ -63,13 +63,13 @@ fn a_table_is_known_by_family_and_whole_name() {
 }
 
 #[test]
-fn elements_of_others_are_distinguished_from_their_rules() {
+fn distinguishes_elements_of_other_tables_from_rules() {
     let revision = take(&[about(12, INET, b"fw4\0"), generation()]).expect("a transaction");
     assert_eq!(revision, Revision { elements: true, ..Revision::default() });
 }
 
 #[test]
-fn two_transactions_in_one_datagram_are_one_change() {
+fn combines_transactions_in_one_datagram() {
     let removed = about(2, INET, b"fastpath\0");
     let revision = take(&[removed, generation(), about(0, INET, b"x\0"), generation()]);
     let both = Revision { table: Touch::Gone, others: true, elements: false };
@@ -77,7 +77,7 @@ fn two_transactions_in_one_datagram_are_one_change() {
 }
 
 #[test]
-fn broken_messages_end_the_reading() {
+fn stops_at_a_malformed_message() {
     let whole = about(2, INET, b"fastpath\0");
     for length in 0..whole.len() {
         let _ = take(&[whole[..length].to_vec()]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which sets of nftables decide about packets of forwarded connections: a rule that such packets
-//! pass looks them up, and does more than count or log. Rules are read from the kernel, since the
-//! reports of elements name only the set. In case of doubt a set decides.
+//! Finds the nftables sets that decide about packets of forwarded connections: a rule that such
+//! packets pass looks them up, and does more than count or log. The rules are read from the kernel,
+//! because notifications of elements name only the set. In doubt, a set decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +22,12 @@ const IPV6: u8 = 10;
 const INPUT: u32 = 1;
 const OUTPUT: u32 = 3;
 
-/// `NFT_CONTINUE`: go on with the next rule.
+/// `NFT_CONTINUE`: the next rule follows.
 const CONTINUE: u32 = u32::MAX;
 /// `NFT_OBJECT_COUNTER`.
 const COUNTER: u32 = 1;
 
-/// Expressions that only read or compare, and those whose state is their own.
+/// Expressions that only read, compare, log or change their own state.
 const PURE: [&[u8]; 16] = [
     b"bitwise",
     b"byteorder",
@@ -46,36 +46,36 @@ const PURE: [&[u8]; 16] = [
     b"range",
     b"rt",
 ];
-/// Expressions that load a value (attribute 1 is the register), or change the packet.
+/// Expressions that load a value (attribute 1 is the register) or change the packet.
 const LOADS: [&[u8]; 4] = [b"ct", b"exthdr", b"meta", b"payload"];
 
 /// Family, table and name of a chain or set.
 pub(crate) type Name = (u8, Vec<u8>, Vec<u8>);
 
-/// A rule, as far as sets are concerned.
+/// The parts of a rule that matter for sets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Rule {
-    /// It does something else than count or log.
+    /// True if the rule does more than count or log.
     acts: bool,
     sets: Vec<Vec<u8>>,
-    /// Chains that it jumps or goes to.
+    /// Chains that the rule jumps or goes to.
     chains: Vec<Vec<u8>>,
-    /// A map decides where it jumps to.
+    /// True if a map chooses the chain to jump to.
     jumps_by_map: bool,
 }
 
-/// Chains and rules, as the kernel lists them.
+/// Chains and rules as the kernel lists them.
 #[derive(Debug, Default)]
 pub(crate) struct SetUse {
     /// Chains without a hook.
     regular: BTreeSet<Name>,
-    /// Chains that packets of established forwarded connections pass first.
+    /// Base chains that packets of established forwarded connections pass.
     entered: Vec<Name>,
     rules: BTreeMap<Name, Vec<Rule>>,
 }
 
 impl SetUse {
-    /// The sets that decide, of the rules in force; none if they changed meanwhile.
+    /// Returns the sets that decide by the rules in force; `None` if the rules changed meanwhile.
     pub(crate) async fn deciding() -> Result<Option<BTreeSet<Name>>, RequestError> {
         let mut used = Self::default();
         let mut dump = Dump::open(Protocol::Netfilter)?;
@@ -99,7 +99,7 @@ impl SetUse {
         let is_ip = matches!(name.0, INET | IPV4 | IPV6);
         let number = attribute(hook, HOOK_NUMBER).and_then(number);
         let local = is_ip && matches!(number, Some(INPUT | OUTPUT));
-        // Only the first packet of a connection passes chains of NAT.
+        // Only the first packet of a connection passes NAT chains.
         let nat = attribute(attributes, TYPE).map(text) == Some(b"nat");
         if !(local || nat || name.0 == ARP) {
             self.entered.push(name);
@@ -117,7 +117,7 @@ impl SetUse {
         self.rules.entry(chain).or_default().push(rule);
     }
 
-    /// The sets that decide: those in rules that forwarded packets pass.
+    /// Returns the sets in rules that forwarded packets pass.
     fn sets(&self) -> BTreeSet<Name> {
         let mut sets = BTreeSet::new();
         let (mut waiting, mut passed) = (self.entered.clone(), BTreeSet::new());
@@ -174,7 +174,7 @@ impl Rule {
     fn update(&mut self, data: &[u8]) {
         const SET: u16 = 1;
         self.sets.extend(attribute(data, SET).map(|set| text(set).to_vec()));
-        // Other rules may look up the set that it fills.
+        // Other rules may look up the set that this one fills.
         self.acts = true;
     }
 
@@ -182,11 +182,11 @@ impl Rule {
         const TYPE: u16 = 1;
         const SET: u16 = 4;
         self.sets.extend(attribute(data, SET).map(|set| text(set).to_vec()));
-        // A reference by map has no type.
+        // A reference by map does not name a type.
         self.acts |= attribute(data, TYPE).and_then(number) != Some(COUNTER);
     }
 
-    /// A value for a register, or a verdict.
+    /// Handles a verdict; a value for a register does not matter.
     fn decide(&mut self, data: &[u8]) {
         const DATA: u16 = 2;
         const VERDICT: u16 = 2;
@@ -199,9 +199,9 @@ impl Rule {
     }
 }
 
-/// The name that is attribute `kind` of a message, and the message's attributes.
+/// Returns the name in attribute `kind` of a message, and the message's attributes.
 pub(crate) fn named(payload: &[u8], kind: u16) -> Option<(Name, &[u8])> {
-    /// `NFTA_CHAIN_TABLE`, `NFTA_RULE_TABLE`, `NFTA_SET_ELEM_LIST_TABLE`.
+    // `NFTA_CHAIN_TABLE`, `NFTA_RULE_TABLE`, `NFTA_SET_ELEM_LIST_TABLE`.
     const TABLE: u16 = 1;
     let found = payload.get(HEADER..)?;
     let table = text(attribute(found, TABLE)?).to_vec();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes to entries against the running kernel. Skipped, with the reason, without root or
+//! Changes entries of the running kernel. The tests are skipped, with a reason, without root or
 //! conntrack.
 
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ async fn mark(entries: &[Entry], value: u32, mask: u32) -> Changed {
     set_mark(&keys, MarkBits { value, mask }).await.expect("marks are changed")
 }
 
-/// Sends one packet from each of the ports, starting with 20,000.
+/// Sends one packet from each of `count` ports, starting with 20,000.
 fn flood(count: u16) -> UdpSocket {
     let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
     for port in 20_000..20_000 + count {
@@ -66,7 +66,7 @@ fn only_the_bits_of_the_mask_change() {
 #[test]
 fn an_event_has_the_new_mark() {
     in_namespace(|| async {
-        // The kernel reports only events that begin while somebody listens.
+        // The kernel reports only connections that began while a socket was listening.
         let mut socket = EventSocket::open().expect("a socket");
         let _sockets = talk();
         let entries = whole_table().await;
@@ -84,11 +84,11 @@ fn an_event_has_the_new_mark() {
 }
 
 #[test]
-fn what_is_gone_is_counted_and_the_rest_done() {
+fn counts_missing_entries_and_changes_the_others() {
     in_namespace(|| async {
         let _server = flood(200);
         let mut entries = whole_table().await;
-        // One in each part of the list, first and last in a datagram included.
+        // Spread over the list, including the first and the last message of a datagram.
         for at in [0, 63, 64, 130, 199] {
             entries[at].orig.sport = 1;
         }
@@ -124,7 +124,7 @@ fn a_deleted_connection_reports_its_last_counters() {
 }
 
 #[test]
-fn the_marked_ones_become_new() {
+fn reinspection_resets_marked_connections() {
     in_namespace(|| async {
         let (client, server) = talk();
         let _flood = flood(300);
@@ -154,7 +154,7 @@ fn the_marked_ones_become_new() {
 }
 
 #[test]
-fn all_of_them_become_new() {
+fn reinspection_resets_all_connections() {
     in_namespace(|| async {
         let _server = flood(150);
         assert_eq!(reinspect(Select::Marked).await, [], "none is marked");
@@ -168,7 +168,7 @@ fn all_of_them_become_new() {
 }
 
 #[test]
-fn an_entry_lives_for_the_timeout_that_is_set() {
+fn sets_the_timeout_and_the_tcp_state() {
     in_namespace(|| async {
         let _sockets = talk();
         let listener = TcpListener::bind("127.0.0.2:0").expect("bound");
@@ -196,7 +196,7 @@ fn an_entry_lives_for_the_timeout_that_is_set() {
 }
 
 #[test]
-fn zones_are_kept_apart() {
+fn changes_only_entries_of_the_given_zone() {
     in_namespace(|| async {
         let _sockets = talk();
         let entries = whole_table().await;
@@ -209,7 +209,7 @@ fn zones_are_kept_apart() {
 }
 
 #[test]
-fn a_refusal_says_what_was_refused() {
+fn reports_the_refused_operation() {
     in_namespace(|| async {
         let _sockets = talk();
         let known = whole_table().await[0];

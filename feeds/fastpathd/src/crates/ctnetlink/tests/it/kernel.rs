@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The sockets against the running kernel, in a network namespace of a thread's own. Skipped,
-//! with the reason, without root or conntrack.
+//! The sockets with the running kernel, in a thread's own network namespace. The tests are skipped,
+//! with a reason, without root or conntrack.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn flush() {
 }
 
 #[test]
-fn a_dump_has_what_was_said() {
+fn dumps_a_connection_with_its_counters() {
     in_namespace(|| async {
         assert_eq!(whole_table().await, []);
         let (client, server) = talk();
@@ -52,7 +52,7 @@ fn a_long_dump_comes_in_batches() {
 }
 
 #[test]
-fn one_entry_can_be_asked_for() {
+fn looks_up_a_single_entry() {
     in_namespace(|| async {
         let _sockets = talk();
         let known = whole_table().await[0];
@@ -90,7 +90,7 @@ fn events_report_the_life_of_a_connection() {
     });
 }
 
-/// Events that the kernel has sent by now can be distinguished from later ones.
+/// Events sent before a call can be distinguished from later ones.
 #[test]
 fn events_that_have_arrived_are_read_without_waiting() {
     in_namespace(|| async {
@@ -108,7 +108,7 @@ fn events_that_have_arrived_are_read_without_waiting() {
     });
 }
 
-/// A new connection from that port, with one datagram that nobody receives.
+/// Creates a connection from this port with one datagram that nobody receives.
 fn connect(from: u16) {
     let client = UdpSocket::bind(("127.0.0.1", from)).expect("bound");
     client.send_to(b"x", "127.0.0.2:9").expect("sent");
@@ -121,7 +121,7 @@ fn an_overflow_is_reported_and_the_socket_continues() {
         (20_000..20_300).for_each(connect);
         let quiet = Duration::from_millis(200);
         let mut lost = false;
-        // At most one datagram an event; then all that fitted into the buffer has been read.
+        // An event takes at most one datagram, so everything in the buffer is read then.
         for _ in 0..300 {
             match tokio::time::timeout(quiet, socket.recv()).await {
                 Ok(Ok(_)) => {}
@@ -138,9 +138,9 @@ fn an_overflow_is_reported_and_the_socket_continues() {
     });
 }
 
-/// Until its queue was empty, the old socket would get no event.
+/// The old socket would get no event until its queue was empty.
 #[test]
-fn a_reopened_socket_has_the_events_that_follow_and_no_other() {
+fn a_reopened_socket_receives_only_later_events() {
     in_namespace(|| async {
         let mut socket = EventSocket::with_buffer(4096).expect("a socket");
         (20_000..20_300).for_each(connect);
@@ -177,7 +177,7 @@ fn transactions_of_nft_are_reported() {
     });
 }
 
-/// Tables in which only some sets decide about packets that are forwarded.
+/// Tables in which only some sets decide about forwarded packets.
 const SETS: &str = r#"
 table inet t {
     counter seen { }
@@ -263,7 +263,7 @@ fn only_elements_of_sets_that_decide_are_reported() {
                 );
             }
         }
-        // Both at once, and a rule that begins to use a set.
+        // Two sets at once, and a rule that begins to use a set.
         shell(
             "nft -f -",
             "add element inet t unused { 192.0.2.2 }\nadd element inet t deep { 192.0.2.2 }",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages that the recording machine cannot make: offload, helpers, events, broken ones.
+//! Messages that the recording lacks: offload, helpers, events, broken ones.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +15,7 @@ use crate::support::recording::KINDS;
 
 type Attrs<'a> = PushConntrackAttrs<&'a mut Vec<u8>>;
 
-/// A message with the attributes of every entry, and those that `more` adds.
+/// Builds a message with the attributes of every entry and those added by `more`.
 fn message(kind: u16, flags: u16, more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     let attrs = OpGetDo::encode_request(&mut bytes, &Nfgenmsg::new()).push_id(7);
@@ -52,7 +52,7 @@ fn an_offloaded_entry_has_neither_timeout_nor_state() {
 }
 
 #[test]
-fn helper_and_sequence_adjustment_are_seen() {
+fn decodes_helper_and_sequence_adjustment() {
     let plain = entry(|attrs| attrs);
     assert!(!plain.helper && !plain.seq_adjust);
     let helped = entry(|attrs| attrs.nested_help().push_help_name(c"ftp").end_nested());
@@ -63,7 +63,7 @@ fn helper_and_sequence_adjustment_are_seen() {
 }
 
 #[test]
-fn a_timestamp_is_a_nest_of_start_and_stop() {
+fn decodes_the_start_from_a_nested_timestamp() {
     let start = 1_800_000_000_123_456_789_u64;
     let entry = entry(|mut attrs| {
         use netlink_bindings::utils::{Pusher, finalize_nested_header, push_header};
@@ -77,7 +77,7 @@ fn a_timestamp_is_a_nest_of_start_and_stop() {
 }
 
 #[test]
-fn unknown_attributes_are_passed_over() {
+fn skips_unknown_attributes() {
     let entry = entry(|mut attrs| {
         use netlink_bindings::utils::{Pusher, push_header};
         push_header(attrs.as_vec_mut(), 99, 6);
@@ -113,7 +113,7 @@ fn events_are_distinguished_by_type_and_flags() {
     assert_eq!(events.len(), 3);
 }
 
-/// Every input, to be fed with any bytes.
+/// Passes the bytes to every decoder.
 fn read_all(bytes: &[u8]) {
     let mut entries = Vec::new();
     ctnetlink::entries(bytes, &mut entries);
@@ -146,7 +146,7 @@ fn a_recording_with_any_byte_changed_is_read_without_panic() {
 
 proptest! {
     #[test]
-    fn anything_is_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_bytes_are_decoded_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         read_all(&bytes);
     }
 

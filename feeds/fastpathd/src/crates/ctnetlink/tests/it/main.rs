@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages: recorded, made up, and exchanged with the running kernel.
+//! Tests with recorded and constructed messages, and with the running kernel.
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 

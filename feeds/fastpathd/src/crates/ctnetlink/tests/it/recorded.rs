@@ -23,7 +23,7 @@ fn address(text: &str) -> IpAddr {
 }
 
 #[test]
-fn every_message_is_an_entry() {
+fn decodes_every_recorded_message() {
     let entries = recorded();
     assert_eq!(entries.len(), messages(&KINDS).count());
     assert_eq!(entries.len(), 46);
@@ -33,7 +33,7 @@ fn every_message_is_an_entry() {
 }
 
 #[test]
-fn tcp_has_its_state_and_counters() {
+fn decodes_tcp_state_and_counters() {
     let entry = find(|entry| entry.tcp_state == Some(TcpState::Established));
     assert!(entry.status.has(Status::SEEN_REPLY | Status::ASSURED));
     assert_eq!(entry.orig_counters, Some(Counters { packets: 2, bytes: 112 }));
@@ -54,7 +54,7 @@ fn every_state_of_the_recording_is_decoded() {
 }
 
 #[test]
-fn source_nat_shows_in_the_answer() {
+fn source_nat_shows_in_the_reply_tuple() {
     let entry = find(|e| e.orig.dst == address("203.0.113.4") && e.orig.proto == 17);
     assert!(entry.status.has(Status::SRC_NAT) && !entry.status.has(Status::DST_NAT));
     assert_eq!(entry.orig.src, address("10.10.0.20"));
@@ -62,14 +62,14 @@ fn source_nat_shows_in_the_answer() {
 }
 
 #[test]
-fn destination_nat_shows_in_the_answer() {
+fn destination_nat_shows_in_the_reply_tuple() {
     let entry = find(|e| e.orig.dst == address("192.0.2.1"));
     assert!(entry.status.has(Status::DST_NAT) && !entry.status.has(Status::SEEN_REPLY));
     assert_eq!((entry.reply.src, entry.reply.sport), (address("10.20.0.80"), 8443));
 }
 
 #[test]
-fn ipv6_multicast_and_zones_are_there() {
+fn decodes_ipv6_multicast_and_zones() {
     let v6 = find(|entry| entry.orig.src.is_ipv6());
     assert_eq!((v6.orig.src, v6.orig.proto), (address("fd00:10::14"), 17));
     assert!(recorded().iter().any(|entry| entry.orig.dst.is_multicast()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A network namespace of a thread's own, and connections over its loopback.
+//! Runs tests in a thread's own network namespace, with connections over its loopback.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 pub(crate) mod recording;
@@ -19,14 +19,14 @@ const RULES: &str = "table inet t {
 }
 ";
 
-/// Runs `test` in a fresh namespace where connections over loopback are tracked.
+/// Runs `test` in a new namespace that tracks connections over loopback.
 pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: needs root");
         return;
     }
     let run = move || {
-        // SAFETY: the namespace is that of this thread, which runs only this test.
+        // SAFETY: only this thread enters the namespace, and it runs only this test.
         unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
             .expect("a network namespace");
         if !std::path::Path::new("/proc/sys/net/netfilter/nf_conntrack_acct").exists() {
@@ -35,7 +35,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
         }
         shell("ip link set lo up", "");
         shell("nft -f -", RULES);
-        // /proc/sys/net is that of the process' first thread: write from a child, which has ours.
+        // /proc/sys/net shows the first thread's namespace, so write from a child in ours.
         shell("sh -c 'echo 1 > /proc/sys/net/netfilter/nf_conntrack_acct'", "");
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().expect("a runtime");
@@ -53,7 +53,7 @@ pub(crate) fn shell(command: &str, input: &str) {
     assert!(child.wait().expect("ended").success(), "{command}");
 }
 
-/// A question and an answer between two sockets; returns them.
+/// Exchanges a question and an answer between two sockets and returns them.
 pub(crate) fn talk() -> (UdpSocket, UdpSocket) {
     let client = UdpSocket::bind("127.0.0.1:0").expect("bound");
     let server = UdpSocket::bind("127.0.0.2:0").expect("bound");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A dump recorded from a kernel 6.18, with as many kinds of entries as loopback makes.
-//!
-//! Made by `cargo run -p flows --example scale -- fixture tests/data/kinds.nl`.
+//! A dump recorded from a 6.18 kernel, with as many kinds of entries as loopback allows: `cargo run
+//! -p flows --example scale -- fixture tests/data/kinds.nl`.
 
 use std::sync::LazyLock;
 
-/// As a kernel of this machine's byte order would have sent it; it was recorded on x86.
+/// The dump in this machine's byte order; it was recorded on x86.
 pub(crate) static KINDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut bytes = include_bytes!("../../data/kinds.nl").to_vec();
     if cfg!(target_endian = "big") {
@@ -14,8 +13,8 @@ pub(crate) static KINDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     bytes
 });
 
-/// `struct nlmsghdr`, in which all is in the machine's order, and behind `struct nfgenmsg` the
-/// attributes, of which only the heads are: conntrack's values are big-endian everywhere.
+/// Converts the fields in native order: `struct nlmsghdr`, and the attribute headers behind `struct
+/// nfgenmsg`. Conntrack's values are big-endian everywhere.
 fn turn_messages(mut bytes: &mut [u8]) {
     while let Some(head) = bytes.first_chunk::<4>() {
         let length = u32::from_le_bytes(*head) as usize;
@@ -37,7 +36,7 @@ fn turn_attributes(mut bytes: &mut [u8]) {
     }
 }
 
-/// Turns the fields of these sizes at the beginning.
+/// Reverses the bytes of leading fields with these sizes.
 fn turn(mut bytes: &mut [u8], sizes: &[usize]) {
     for size in sizes {
         let (field, rest) = bytes.split_at_mut(*size);
