@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and writes attributes (`struct nlattr`): type without its flags, value, padding.
+//! Reads and writes attributes (`struct nlattr`): type, value, padding.
 
-/// Bytes of `struct nlattr`.
+/// Size of `struct nlattr`.
 const HEADER: usize = 4;
-/// Without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
+/// Mask for a type without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
 const TYPE: u16 = 0x3fff;
 
-/// Types and values of attributes. Stops at the first one that does not fit.
+/// Iterates over types and values of attributes. Stops at the first one that does not fit.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let [l0, l1, k0, k1] = *bytes.first_chunk()?;
@@ -17,7 +17,7 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The value of the first attribute of this type.
+/// Returns the value of the first attribute of this type.
 #[must_use]
 pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(found, value)| (found == kind).then_some(value))
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_attribute_of_a_type_is_found() {
+    fn finds_the_first_attribute_of_a_type() {
         let mut both = Vec::new();
         push_attribute(&mut both, 1, &[7; 5]);
         push_attribute(&mut both, 0x8003, &[9; 8]);
@@ -53,7 +53,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attributes_are_read_as_they_were_written(
+        fn attributes_round_trip(
             written in prop::collection::vec(
                 (0..TYPE, prop::collection::vec(any::<u8>(), 0..40)), 0..8,
             ),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Receives up to 64 datagrams of at most 4 KiB with one system call (`recvmmsg`): a flood of
-//! connections has an event each, and a call for each costs more than the event.
+//! Receives up to 64 datagrams of at most 4 KiB with one system call (`recvmmsg`), because each
+//! event is a datagram and a separate call would cost more than the event.
 #![expect(unsafe_code, reason = "recvmmsg has no safe form")]
 
 use std::io;
@@ -8,10 +8,10 @@ use std::os::fd::AsRawFd;
 
 use crate::socket::Socket;
 
-/// Datagrams received at once.
+/// Maximum number of datagrams per call.
 pub const BURST: usize = 64;
 
-/// Most bytes of an event. Those of conntrack have some hundred.
+/// Maximum bytes of an event; conntrack events have a few hundred.
 const EVENT: usize = 4096;
 
 /// A datagram and its sender.
@@ -24,7 +24,7 @@ struct Slot {
 /// The datagrams of one call.
 pub(crate) struct Burst {
     slots: Vec<Slot>,
-    /// Length and whether it is whole, of each that was received.
+    /// Length of each received datagram, and true unless it was truncated.
     received: Vec<(usize, bool)>,
 }
 
@@ -33,15 +33,15 @@ impl Burst {
         Self::of(EVENT)
     }
 
-    /// For datagrams of at most so many bytes.
+    /// Allocates a burst for datagrams of at most `most` bytes.
     fn of(most: usize) -> Self {
-        // SAFETY: all bits zero are a valid address.
+        // SAFETY: all zeros are a valid address.
         let from = unsafe { std::mem::zeroed() };
         let slot = Slot { bytes: vec![0; most], from };
         Self { slots: vec![slot; BURST], received: Vec::with_capacity(BURST) }
     }
 
-    /// Receives from a socket that does not block; the number of datagrams.
+    /// Receives from a non-blocking socket. Returns the number of datagrams.
     pub(crate) fn receive(&mut self, socket: &Socket) -> io::Result<usize> {
         self.received.clear();
         let mut parts: Vec<libc::iovec> = self.slots.iter_mut().map(part).collect();
@@ -66,7 +66,7 @@ impl Burst {
         Ok(received)
     }
 
-    /// Those of the last call that are from the kernel; an error for one that is not whole.
+    /// Returns the kernel's datagrams of the last call; a truncated one is an error.
     pub(crate) fn datagrams(&self) -> impl Iterator<Item = io::Result<&[u8]>> {
         let received = self.slots.iter().zip(&self.received);
         received.filter(|(slot, _)| slot.from.nl_pid == 0).map(|(slot, (length, whole))| {
@@ -84,7 +84,7 @@ fn part(slot: &mut Slot) -> libc::iovec {
 }
 
 fn head(slot: &mut Slot, part: &mut libc::iovec) -> libc::mmsghdr {
-    // SAFETY: all bits zero are a valid head: no address, no parts.
+    // SAFETY: all zeros are a valid head without address and parts.
     let mut head: libc::mmsghdr = unsafe { std::mem::zeroed() };
     head.msg_hdr.msg_name = (&raw mut slot.from).cast();
     head.msg_hdr.msg_namelen = libc::socklen_t::try_from(size_of_val(&slot.from)).unwrap_or(0);

@@ -9,7 +9,7 @@ use crate::socket::Protocol;
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 
-/// A socket with as many answers in its queue, one of each request for the loopback device.
+/// Returns a socket with `number` answers in its queue, each for the loopback device.
 fn with_answers(number: u32) -> Socket {
     let socket = Socket::open(Protocol::Route, SocketFlags::NONBLOCK).expect("a socket");
     let mut of_loopback = [0; 16];
@@ -21,7 +21,7 @@ fn with_answers(number: u32) -> Socket {
 }
 
 #[test]
-fn datagrams_are_received_at_once_in_their_order_and_no_more_than_a_burst() {
+fn receives_at_most_a_burst_of_datagrams_in_order() {
     let socket = with_answers(70);
     let mut burst = Burst::new();
     let mut seqs = Vec::new();
@@ -40,7 +40,7 @@ fn datagrams_are_received_at_once_in_their_order_and_no_more_than_a_burst() {
 }
 
 #[test]
-fn a_datagram_that_is_cut_is_an_error() {
+fn a_truncated_datagram_is_an_error() {
     let socket = with_answers(1);
     let mut burst = Burst::of(32);
     assert_eq!(burst.receive(&socket).expect("an answer"), 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Blocking requests and dumps: 2 s for an answer, up to 5 dumps, without a pause, of a table that
-//! changes meanwhile.
+//! Blocking requests and dumps, with a timeout. Repeats a dump of a table that changed meanwhile.
 
 use std::io;
 use std::time::Duration;
@@ -11,12 +10,12 @@ use crate::error::RequestError;
 use crate::message::{ACK, DUMP, REQUEST, message, messages};
 use crate::socket::{DATAGRAM, Protocol, Socket};
 
-/// The kernel answers from within the call; a longer silence means that it never will.
+/// Receive timeout. The kernel answers within the call, so a longer silence is final.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Dumps of a table that changes each time.
+/// Attempts to dump a table that changes during each dump.
 const ATTEMPTS: usize = 5;
 
-/// A socket for requests, one after the other. Blocks the thread.
+/// Sends requests one after the other and blocks the thread.
 #[derive(Debug)]
 pub struct Client {
     socket: Socket,
@@ -24,10 +23,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// Opens the socket.
     ///
     /// # Errors
-    /// [`RequestError::Open`].
+    /// Returns [`RequestError::Open`].
     pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
         let open = || {
             let socket = Socket::open(protocol, SocketFlags::empty())?;
@@ -40,7 +38,7 @@ impl Client {
     /// Sends a request and returns the messages of its answer, up to the acknowledgement.
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`].
     pub fn request(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
         Ok(self.exchange(kind, ACK, payload)?.messages)
     }
@@ -48,7 +46,7 @@ impl Client {
     /// Sends a request with further flags, such as [`CREATE`](crate::CREATE).
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`].
     pub fn request_with(
         &mut self,
         kind: u16,
@@ -58,11 +56,10 @@ impl Client {
         Ok(self.exchange(kind, ACK | flags, payload)?.messages)
     }
 
-    /// Returns all objects of a table, as messages. Repeats the dump if the table changed
-    /// meanwhile.
+    /// Returns all objects of a table as messages. Repeats the dump if the table changed meanwhile.
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`], which is `Interrupted` if the table changed in each attempt.
     pub fn dump(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
         for _ in 0..ATTEMPTS {
             let answer = self.exchange(kind, DUMP, payload)?;
@@ -88,10 +85,10 @@ impl Client {
     }
 }
 
-/// One request over a socket of its own.
+/// Sends one request over a separate socket.
 ///
 /// # Errors
-/// [`RequestError`].
+/// Returns a [`RequestError`].
 pub fn request(protocol: Protocol, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
     Client::open(protocol)?.request(kind, payload)
 }
@@ -104,8 +101,8 @@ struct Answer {
 }
 
 impl Answer {
-    /// Adds a datagram; true at the end. The rest of an answer that timed out has another
-    /// sequence number.
+    /// Adds a datagram and returns true at the end. Messages with another sequence number belong to
+    /// an answer that timed out, and are skipped.
     fn add(&mut self, datagram: &[u8], seq: u32) -> Result<bool, RequestError> {
         let mut all = messages(datagram);
         for found in all.by_ref().filter(|found| found.seq == seq) {
@@ -121,7 +118,7 @@ impl Answer {
     }
 }
 
-/// For callers that only report: the kernel's error number where there is one.
+/// Keeps the kernel's error number, for callers that only report the error.
 impl From<RequestError> for io::Error {
     fn from(error: RequestError) -> Self {
         match error {

@@ -33,7 +33,7 @@ fn messages_of_an_earlier_answer_are_dropped() {
 }
 
 #[test]
-fn an_interrupted_dump_is_noticed() {
+fn detects_an_interrupted_dump() {
     let mut answer = Answer::default();
     assert!(!answer.add(&message(44, DUMP_INTR, 1, &[1; 4]), 1).expect("well formed"));
     assert!(answer.add(&message(DONE, 0, 1, &[0; 4]), 1).expect("well formed"));
@@ -41,7 +41,7 @@ fn an_interrupted_dump_is_noticed() {
 }
 
 #[test]
-fn a_cut_answer_is_an_error() {
+fn a_truncated_answer_is_an_error() {
     let mut answer = Answer::default();
     let cut = [200, 0, 0, 0, 1, 1];
     assert!(matches!(answer.add(&cut, 1), Err(RequestError::Malformed)));
@@ -69,8 +69,8 @@ fn the_kernel_refuses_a_link_that_does_not_exist() {
 }
 
 #[test]
-fn a_refusal_carries_the_kernels_text() {
-    // A header that is too short; the kernel has a text for it.
+fn a_refusal_has_the_text_of_the_kernel() {
+    // The kernel has a text for a header that is too short.
     let mut client = Client::open(Protocol::Route).expect("a socket");
     client.socket.set_strict().expect("Linux 4.20");
     let error = client.dump(RTM_GETLINK, &[0; 4]).expect_err("too short");

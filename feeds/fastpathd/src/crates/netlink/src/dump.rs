@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A dump datagram by datagram, without blocking the thread. A pass that was interrupted is
-//! reported and not repeated.
+//! Reads a dump datagram by datagram without blocking the thread. An interrupted pass is reported,
+//! not repeated.
 
 use crate::error::RequestError;
 use crate::message::{Message, messages};
 use crate::reactor::AsyncSocket;
 use crate::socket::Protocol;
 
-/// Passes over a table, one after the other.
+/// Reads tables in passes, one after the other.
 #[derive(Debug)]
 pub struct Dump {
     socket: AsyncSocket,
@@ -20,7 +20,7 @@ impl Dump {
     /// Opens the socket. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`RequestError::Open`].
+    /// Returns [`RequestError::Open`].
     pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
         let socket = AsyncSocket::open(protocol, &[]).map_err(RequestError::Open)?;
         Ok(Self { socket, seq: 0, running: false, interrupted: false })
@@ -29,7 +29,7 @@ impl Dump {
     /// Sends the dump request that `request` makes for a sequence number.
     ///
     /// # Errors
-    /// [`RequestError::Send`].
+    /// Returns [`RequestError::Send`].
     pub fn start(&mut self, request: impl FnOnce(u32) -> Vec<u8>) -> Result<(), RequestError> {
         self.seq = self.seq.wrapping_add(1);
         self.socket.send(&request(self.seq)).map_err(RequestError::Send)?;
@@ -37,13 +37,13 @@ impl Dump {
         Ok(())
     }
 
-    /// Passes the messages of the next datagram to `each`; false at the end.
+    /// Passes the messages of the next datagram to `each`. Returns false at the end.
     ///
     /// Yields to other tasks first: the kernel always has the next datagram ready, so the dump
-    /// would block a single-threaded daemon otherwise.
+    /// would otherwise block a single-threaded daemon.
     ///
     /// # Errors
-    /// [`RequestError`]; the pass has ended then.
+    /// Returns a [`RequestError`]; the pass has ended then.
     pub async fn next(&mut self, mut each: impl FnMut(Message<'_>)) -> Result<bool, RequestError> {
         if !self.running {
             return Ok(false);
@@ -62,8 +62,7 @@ impl Dump {
         Ok(true)
     }
 
-    /// Whether the table changed during a pass, so that objects may be missing: an absent one may
-    /// still exist.
+    /// Reports whether the table changed during a pass, so that existing objects may be missing.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.interrupted

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Generic netlink: finds the number of a family by its name, and sends it commands.
+//! Generic netlink: looks up the number of a family by its name, and sends commands to it.
 
 use crate::attribute::{attribute, push_attribute};
 use crate::client::Client;
@@ -7,7 +7,7 @@ use crate::error::RequestError;
 use crate::message::messages;
 use crate::socket::Protocol;
 
-/// `GENL_ID_CTRL`: the family that knows the numbers of the others.
+/// `GENL_ID_CTRL`: the family that resolves names to numbers.
 const CONTROL: u16 = 16;
 /// `CTRL_CMD_GETFAMILY`.
 const GET_FAMILY: u8 = 3;
@@ -16,10 +16,10 @@ const FAMILY_ID: u16 = 1;
 /// `CTRL_ATTR_FAMILY_NAME`.
 const FAMILY_NAME: u16 = 2;
 
-/// Bytes of `struct genlmsghdr`.
+/// Size of `struct genlmsghdr`.
 const HEADER: usize = 4;
 
-/// A socket for requests to one family.
+/// Sends requests to one family.
 #[derive(Debug)]
 pub struct Family {
     client: Client,
@@ -27,10 +27,10 @@ pub struct Family {
 }
 
 impl Family {
-    /// Opens a socket and looks the family up.
+    /// Opens a socket and looks up the family.
     ///
     /// # Errors
-    /// [`RequestError`]; [`RequestError::NoFamily`] when this kernel does not have it.
+    /// Returns a [`RequestError`]; [`RequestError::NoFamily`] if the kernel lacks the family.
     pub fn open(name: &'static str) -> Result<Self, RequestError> {
         let mut this = Self { client: Client::open(Protocol::Generic)?, number: CONTROL };
         let mut wanted = Vec::new();
@@ -49,14 +49,14 @@ impl Family {
     /// Sends a command with attributes and returns the messages of the answer.
     ///
     /// # Errors
-    /// [`RequestError`].
+    /// Returns a [`RequestError`].
     pub fn request(&mut self, command: u8, attributes: &[u8]) -> Result<Vec<u8>, RequestError> {
         let header: [u8; HEADER] = [command, 1, 0, 0];
         self.client.request(self.number, &[&header, attributes].concat())
     }
 }
 
-/// The attributes of each message of an answer.
+/// Returns the attributes of each message of an answer.
 pub fn contents(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     messages(answer).filter_map(|message| message.payload.get(HEADER..))
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Netlink transport: sockets, requests and their answers, dumps, multicast groups.
 //!
-//! This crate knows the headers that all families share and nothing of their payload: each
-//! message format belongs to the crate that needs it. [`Client`] blocks until the kernel has
-//! answered, [`Dump`] and [`AsyncSocket`] run on tokio's reactor, [`Family`] adds the header of
-//! generic netlink.
+//! The crate handles the headers that all families share; the crates that use it handle payloads.
+//! [`Client`] blocks until the kernel has answered, [`Dump`] and [`AsyncSocket`] run on tokio's
+//! reactor, and [`Family`] adds the header of generic netlink.
 
 mod attribute;
 mod burst;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads and writes messages (`struct nlmsghdr`): flags, types, how an answer ends, the text of an
-//! extended acknowledgement.
+//! Reads and writes messages (`struct nlmsghdr`), recognises the end of an answer, and extracts the
+//! text of an extended acknowledgement.
 
 use crate::attribute::attribute;
 use crate::error::Refusal;
 
-/// Bytes of `struct nlmsghdr`.
+/// Size of `struct nlmsghdr`.
 pub const HEADER: usize = 16;
 
 /// `NLM_F_REQUEST`.
@@ -19,9 +19,9 @@ pub const EXCL: u16 = 0x200;
 /// `NLM_F_CREATE`.
 pub const CREATE: u16 = 0x400;
 
-/// `NLM_F_DUMP_INTR`: the table changed during the dump, objects may be missing.
+/// `NLM_F_DUMP_INTR`: the table changed during the dump, so objects may be missing.
 const DUMP_INTR: u16 = 0x10;
-/// `NLM_F_CAPPED` of an error: the payload of the request is not repeated.
+/// `NLM_F_CAPPED` of an error: the request's payload is not repeated.
 const CAPPED: u16 = 0x100;
 /// `NLM_F_ACK_TLVS` of an error: attributes of the extended acknowledgement follow.
 const ACK_TLVS: u16 = 0x200;
@@ -40,14 +40,14 @@ pub struct Message<'a> {
     pub kind: u16,
     /// `nlmsg_flags`.
     pub flags: u16,
-    /// `nlmsg_seq`: that of the request it answers; 0 in events.
+    /// `nlmsg_seq`: the sequence number of the answered request; 0 in events.
     pub seq: u32,
-    /// The bytes behind the header.
+    /// Bytes after the header.
     pub payload: &'a [u8],
 }
 
 impl Message<'_> {
-    /// Whether this message ends an answer (`NLMSG_DONE`, `NLMSG_ERROR`), and with which result.
+    /// Returns the result if this message ends an answer (`NLMSG_DONE`, `NLMSG_ERROR`).
     #[must_use]
     pub fn end(&self) -> Option<Result<(), Refusal>> {
         if !matches!(self.kind, ERROR | DONE) {
@@ -55,26 +55,26 @@ impl Message<'_> {
         }
         let code = self.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
         Some(match code {
-            // Some dumps end with a length above zero.
+            // Some dumps end with a positive length instead of 0.
             0.. => Ok(()),
             code => Err(Refusal { errno: code.saturating_neg(), text: self.error_text() }),
         })
     }
 
-    /// Whether the message belongs to a family, not to netlink itself.
+    /// Reports whether the message belongs to a family, not to netlink itself.
     #[must_use]
     pub const fn is_content(&self) -> bool {
         self.kind >= FIRST_OF_FAMILY
     }
 
-    /// Whether the table changed during the dump (`NLM_F_DUMP_INTR`).
+    /// Reports whether the table changed during the dump (`NLM_F_DUMP_INTR`).
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         self.flags & DUMP_INTR != 0
     }
 
-    /// The text of the extended acknowledgement. An error repeats the request before it, or its
-    /// header alone.
+    /// Returns the text of the extended acknowledgement. In an error, the request or only its
+    /// header precedes the text.
     fn error_text(&self) -> Option<String> {
         if self.flags & ACK_TLVS == 0 {
             return None;
@@ -92,15 +92,15 @@ impl Message<'_> {
     }
 }
 
-/// The messages of a datagram, or of several put end to end. Stops at the first header that does
-/// not fit.
+/// Iterates over the messages of one or more datagrams. Stops at the first header that does not
+/// fit.
 #[derive(Debug, Clone)]
 pub struct Messages<'a> {
     rest: &'a [u8],
 }
 
 impl Messages<'_> {
-    /// Whether the datagram ends with an incomplete message.
+    /// Reports whether the datagram ends with an incomplete message.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         !self.rest.is_empty()
@@ -131,13 +131,13 @@ pub const fn messages(bytes: &[u8]) -> Messages<'_> {
     Messages { rest: bytes }
 }
 
-/// A message without its header's fields: a payload is appended, then [`finish`] fills them in.
+/// Starts a message; the caller appends a payload and calls [`finish`] to fill in the header.
 #[must_use]
 pub fn begin() -> Vec<u8> {
     vec![0; HEADER]
 }
 
-/// Fills in the header, and pads, so that messages can be put end to end.
+/// Fills in the header and pads the message, so that another one can follow.
 #[must_use]
 pub fn finish(mut message: Vec<u8>, kind: u16, flags: u16, seq: u32) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
@@ -149,7 +149,6 @@ pub fn finish(mut message: Vec<u8>, kind: u16, flags: u16, seq: u32) -> Vec<u8> 
     message
 }
 
-/// A whole message.
 #[must_use]
 pub fn message(kind: u16, flags: u16, seq: u32, payload: &[u8]) -> Vec<u8> {
     let mut message = begin();

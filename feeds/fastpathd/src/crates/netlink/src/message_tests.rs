@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::attribute::push_attribute;
 
-/// An error as the kernel sends it for a request of 20 bytes with sequence number 7.
+/// Builds the kernel's error for a request of 20 bytes with sequence number 7.
 fn refusal(flags: u16, text: &str) -> Vec<u8> {
     let request = message(40, REQUEST | ACK, 7, &[1, 2, 3, 4]);
     let mut payload = (-22_i32).to_ne_bytes().to_vec();
@@ -50,7 +50,7 @@ fn the_end_of_a_dump_has_the_text_behind_the_error_number() {
 }
 
 #[test]
-fn messages_are_read_as_they_were_written() {
+fn messages_round_trip() {
     let mut bytes = message(16, REQUEST, 1, &[1, 2, 3, 4, 5]);
     bytes.extend(message(17, DUMP, 2, &[]));
     let mut all = messages(&bytes);
@@ -63,7 +63,7 @@ fn messages_are_read_as_they_were_written() {
 }
 
 #[test]
-fn a_message_that_does_not_fit_ends_the_datagram() {
+fn stops_at_a_message_that_does_not_fit() {
     let whole = message(16, 0, 1, &[0; 8]);
     for length in 1..whole.len() {
         let mut all = messages(&whole[..length]);
@@ -74,7 +74,7 @@ fn a_message_that_does_not_fit_ends_the_datagram() {
     assert!(messages(&short).next().is_none());
 }
 
-/// Reads all that there is.
+/// Decodes everything, and returns the number of decoded bytes.
 fn read(bytes: &[u8]) -> usize {
     let read = |message: Message<'_>| {
         let _ = (message.end(), message.is_interrupted(), message.is_content());

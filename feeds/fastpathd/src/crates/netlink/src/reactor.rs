@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A non-blocking netlink socket on tokio's reactor: multicast groups, receive buffer, and how lost
-//! events show (`ENOBUFS`).
+//! A non-blocking netlink socket on tokio's reactor, for multicast groups and requests. Lost events
+//! appear as `ENOBUFS`.
 #![expect(unsafe_code, reason = "the descriptor is registered while its owner lives")]
 
 use std::io;
@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 use crate::burst::Burst;
 use crate::socket::{DATAGRAM, Protocol, Socket};
 
-/// A socket for events, or for requests whose answers are awaited without blocking the thread.
+/// A socket for events, or for requests with answers that must not block the thread.
 pub struct AsyncSocket {
     fd: AsyncFd<Socket>,
     buffer: Vec<u8>,
@@ -24,14 +24,14 @@ impl AsyncSocket {
     /// Opens the socket and joins the multicast groups. Needs a tokio runtime.
     ///
     /// # Errors
-    /// When there is no socket or a group cannot be joined.
+    /// Fails if the socket cannot be opened or cannot join a group.
     pub fn open(protocol: Protocol, groups: &[u32]) -> io::Result<Self> {
         let socket = Socket::open(protocol, SocketFlags::NONBLOCK)?;
         for group in groups {
             socket.join(*group)?;
         }
-        // SAFETY: the socket owns its descriptor, which stays open and keeps its number until it
-        // is dropped.
+        // SAFETY: the socket owns its descriptor, which stays open and keeps its number until the
+        // socket is dropped.
         let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
         Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM], burst: None })
     }
@@ -39,16 +39,16 @@ impl AsyncSocket {
     /// Joins a further multicast group.
     ///
     /// # Errors
-    /// The kernel does not have this group, or does not allow it.
+    /// Fails if the kernel lacks the group or does not allow it.
     pub fn join(&self, group: u32) -> io::Result<()> {
         self.fd.get_ref().join(group)
     }
 
-    /// Asks for a receive buffer of this size and returns the granted size: beyond
-    /// `net.core.rmem_max` only with `CAP_NET_ADMIN`.
+    /// Requests a receive buffer of this size and returns the granted size. A size above
+    /// `net.core.rmem_max` needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// Returns the kernel's error.
     pub fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         self.fd.get_ref().receive_buffer(bytes)
     }
@@ -56,15 +56,15 @@ impl AsyncSocket {
     /// Sends messages to the kernel.
     ///
     /// # Errors
-    /// The kernel's.
+    /// Returns the kernel's error.
     pub fn send(&self, messages: &[u8]) -> io::Result<()> {
         self.fd.get_ref().send(messages)
     }
 
-    /// The next datagram. May be dropped while waiting without losing one.
+    /// Receives the next datagram. Cancel safe: dropping the future loses no datagram.
     ///
     /// # Errors
-    /// The kernel's; see [`overrun`].
+    /// Returns the kernel's error; see [`overrun`].
     pub async fn recv(&mut self) -> io::Result<&[u8]> {
         loop {
             let mut ready = self.fd.readable().await?;
@@ -75,12 +75,12 @@ impl AsyncSocket {
         }
     }
 
-    /// Waits for datagrams, and passes those that have arrived to `each`, with one system call and
-    /// at most [`BURST`](crate::BURST). Returns their number, at least one. May be dropped while
-    /// waiting without losing one.
+    /// Waits for datagrams and passes up to [`BURST`](crate::BURST) received ones to `each`, with
+    /// one system call. Returns their number, at least one. Cancel safe: dropping the future loses
+    /// none.
     ///
     /// # Errors
-    /// The kernel's; see [`overrun`]. `EMSGSIZE` for a datagram of more than 4 KiB.
+    /// Returns the kernel's error; see [`overrun`]. `EMSGSIZE` if a datagram exceeds 4 KiB.
     pub async fn recv_burst(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<usize> {
         let burst = self.burst.get_or_insert_with(Burst::new);
         loop {
@@ -93,10 +93,10 @@ impl AsyncSocket {
         }
     }
 
-    /// A datagram that has already arrived.
+    /// Returns a datagram that has already arrived, or `None`.
     ///
     /// # Errors
-    /// The kernel's; see [`overrun`].
+    /// Returns the kernel's error; see [`overrun`].
     pub fn try_recv(&mut self) -> io::Result<Option<&[u8]>> {
         match self.fd.get_ref().receive(&mut self.buffer) {
             Ok(length) => Ok(Some(&self.buffer[..length])),
@@ -112,8 +112,8 @@ impl std::fmt::Debug for AsyncSocket {
     }
 }
 
-/// Whether the receive buffer overflowed (`ENOBUFS`): the kernel dropped events, and drops
-/// further ones until the buffer was empty once. The socket works on.
+/// Reports whether the receive buffer overflowed (`ENOBUFS`). The kernel then drops events until
+/// the buffer has been empty once; the socket remains usable.
 #[must_use]
 pub fn overrun(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error())

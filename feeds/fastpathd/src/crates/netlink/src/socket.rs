@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Opens a netlink socket: protocol, port, options, receive timeout and buffer, datagrams of 64 KiB
-//! from the kernel alone.
+//! Opens netlink sockets, sets their options, and exchanges datagrams of up to 64 KiB with the
+//! kernel.
 #![expect(unsafe_code, reason = "options of netlink sockets have no safe form")]
 
 use std::io;
@@ -14,10 +14,10 @@ use rustix::net::{
     socket_with, sockopt,
 };
 
-/// The kernel fills datagrams of a dump up to 32 KiB when the reader offers as much.
+/// Buffer size. In a dump, the kernel fills datagrams up to 32 KiB if the buffer is large enough.
 pub(crate) const DATAGRAM: usize = 64 * 1024;
 
-/// The kernel's part that a socket talks to.
+/// Kernel subsystem that a socket talks to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// `NETLINK_ROUTE`: links, addresses, routes, neighbours, queueing disciplines.
@@ -40,8 +40,8 @@ impl AsRawFd for Socket {
 }
 
 impl Socket {
-    /// Opens a socket and binds it to a port number of the kernel's choice. Without one no event
-    /// arrives, whatever groups it joins: `do_one_broadcast` takes port 0 for the sender.
+    /// Opens a socket and binds it to a port that the kernel chooses. Without a port, no event
+    /// would arrive: `do_one_broadcast` skips port 0 as the sender.
     pub(crate) fn open(protocol: Protocol, flags: SocketFlags) -> io::Result<Self> {
         let protocol = match protocol {
             Protocol::Route => None,
@@ -53,8 +53,8 @@ impl Socket {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
         bind(&socket, &SocketAddrNetlink::new(0, 0))?;
         let this = Self(socket);
-        // Refusals come with a text (Linux 4.12), and without the payload they are about: many
-        // must fit into the receive buffer.
+        // Refusals have a text (Linux 4.12) and do not repeat the request's payload, so that many
+        // fit into the receive buffer.
         let _ = this.set(libc::NETLINK_EXT_ACK, 1);
         let _ = this.set(libc::NETLINK_CAP_ACK, 1);
         Ok(this)
@@ -65,14 +65,14 @@ impl Socket {
         self.set(libc::NETLINK_ADD_MEMBERSHIP, group)
     }
 
-    /// Has the kernel check dump requests strictly, and refuse some with a text.
+    /// Makes the kernel check dump requests strictly and refuse some with a text.
     #[cfg(test)]
     pub(crate) fn set_strict(&self) -> io::Result<()> {
         const NETLINK_GET_STRICT_CHK: i32 = 12;
         self.set(NETLINK_GET_STRICT_CHK, 1)
     }
 
-    /// Sets an option of level `SOL_NETLINK`, which rustix does not have.
+    /// Sets an option of level `SOL_NETLINK`, which rustix lacks.
     fn set(&self, option: i32, value: u32) -> io::Result<()> {
         let length = libc::socklen_t::try_from(size_of::<u32>()).unwrap_or_default();
         let value = std::ptr::from_ref(&value).cast();
@@ -87,8 +87,8 @@ impl Socket {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(timeout))?)
     }
 
-    /// Asks for a receive buffer of this size: beyond `net.core.rmem_max` with `CAP_NET_ADMIN`,
-    /// up to it otherwise. Returns the granted size.
+    /// Requests a receive buffer of this size and returns the granted size, which is limited to
+    /// `net.core.rmem_max` without `CAP_NET_ADMIN`.
     pub(crate) fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         if sockopt::set_socket_recv_buffer_size_force(&self.0, bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&self.0, bytes)?;
@@ -102,7 +102,7 @@ impl Socket {
         Ok(())
     }
 
-    /// The length of the next datagram from the kernel; those of other processes are dropped.
+    /// Returns the length of the next datagram from the kernel; skips datagrams of other processes.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let (filled, length, from) = match recvfrom(&self.0, &mut *buffer, RecvFlags::TRUNC) {
