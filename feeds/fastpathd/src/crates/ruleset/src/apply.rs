@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Brings a plan into force by nft: checks, applies, reads back, restores. When gate or devices are
-//! replaced alone, and which parts are left out where devices, flowtables or `nft_queue` are
-//! missing.
+//! Applies a plan with nft: checks it, runs it, reads the table back, and rolls back if it differs.
+//! Replaces only gates or devices if that is enough, and leaves out what the machine lacks.
 
 use std::collections::BTreeSet;
 
@@ -16,77 +15,74 @@ use crate::render::{
     render, render_devices, render_gate, render_probe, render_queue_probe, render_remove,
 };
 
-/// How a plan was applied.
+/// Result of applying a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
-    /// It was in force already; nothing changed.
+    /// The plan was in force already.
     Unchanged,
     /// Only the gate was replaced: blocks and offloaded flows stay.
     Gate,
-    /// Only devices were added to or removed from the flowtable, perhaps with a new gate:
-    /// established flows over the others stay offloaded.
+    /// Only devices of the flowtable were changed, perhaps with the gate: flows over other devices
+    /// stay offloaded.
     Devices,
     /// The whole table was replaced: flows are offloaded again with their next packet.
     Replaced,
-    /// The table was replaced, without devices that were removed since the plan was made; without
-    /// any device there is no flowtable, and without anything else in it no table.
+    /// The table was replaced without devices that no longer exist. Without any device there is no
+    /// flowtable, and without other contents no table.
     Partly {
-        /// The devices that are in the flowtable.
+        /// Devices in the flowtable.
         devices: BTreeSet<String>,
     },
-    /// The table was replaced, without its flowtable: this kernel has none. Inspection and blocks
-    /// are in force nevertheless.
+    /// The table was replaced without its flowtable, which this kernel lacks. Inspection and blocks
+    /// are in force.
     WithoutFlowtable {
-        /// The message of nft.
+        /// Message of nft.
         why: String,
     },
-    /// The table was removed: the plan needs none.
+    /// The table was removed, because the plan needs none.
     Removed,
 }
 
-/// A plan was not applied. The previous rules are still in force.
+/// Reasons why a plan was not applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// nft or the kernel refused the rules.
     #[error("nft rejected the rules: {0}")]
     Refused(NftError),
-    /// The kernel cannot pass packets to Suricata.
     #[error(
         "the kernel cannot queue packets for inspection (module nft_queue, package \
          kmod-nft-queue, is missing): {0}"
     )]
     NoQueue(NftError),
-    /// nft could not list the rules in force.
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
-    /// nft accepted the rules, but those in force differ; the previous ones are restored.
+    /// The new table differs. It was rolled back, or removed if there was no previous plan.
     #[error("table inet fastpath differs from the plan: {0}")]
     Mismatch(String),
-    /// The same, and the previous rules could not be restored either.
+    /// The table differs, and rolling it back failed, too.
     #[error("table inet fastpath differs from the plan: {what}; rollback failed: {cause}")]
     Stuck {
-        /// The difference.
+        /// Difference from the plan.
         what: String,
-        /// Why the previous rules were not restored.
+        /// Why rolling back failed.
         cause: NftError,
     },
 }
 
 impl ApplyError {
-    /// Whether this is a verdict on the rules: the same rules would be refused again.
+    /// Reports whether nft judged the rules, so that it would refuse the same rules again.
     #[must_use]
     pub fn is_verdict(&self) -> bool {
         matches!(self, Self::Refused(NftError::Refused(_)))
     }
 }
 
-/// Applies the plan: checks, applies, reads back, compares. `in_force` is the plan applied last,
-/// which is restored if the rules in force differ. Blocked addresses stay blocked for the rest of
-/// their time; if the table is missing, `blocks` are.
+/// Applies the plan: checks, runs, reads back and compares it. `in_force` is the plan applied last,
+/// which is restored if the result differs. Blocked addresses stay blocked for their remaining
+/// time; `blocks` replace them if the table is missing.
 ///
 /// # Errors
-/// The plan is not in force.
+/// Fails if the plan is not in force afterwards.
 pub async fn apply(
     nft: &impl Nft,
     plan: &Plan,
@@ -110,11 +106,11 @@ pub async fn apply(
         .await
 }
 
-/// Replaces the table even if it is as planned: no flow is offloaded until its next packet has
-/// passed the rules. Otherwise as [`apply`].
+/// Replaces the table even if it matches the plan, so that no flow is offloaded before its next
+/// packet has passed the rules. Otherwise like [`apply`].
 ///
 /// # Errors
-/// As for [`apply`].
+/// Fails as [`apply`] does.
 pub async fn renew(
     nft: &impl Nft,
     plan: &Plan,
@@ -127,7 +123,7 @@ pub async fn renew(
     anew(nft, plan, Some(plan), None, have.as_ref().map_or(blocks, |have| &have.blocks)).await
 }
 
-/// Applies the changes that need no new table; none if others are necessary.
+/// Applies changes that need no new table; returns `None` if others are necessary.
 async fn change(
     nft: &impl Nft,
     plan: &Plan,
@@ -150,7 +146,7 @@ async fn change(
     Ok(refilled.then_some(Applied::Gate))
 }
 
-/// Replaces the table by the part of the plan that is possible, unless it is in force.
+/// Replaces the table with the supported part of the plan, unless that is in force.
 async fn anew(
     nft: &impl Nft,
     plan: &Plan,
@@ -167,9 +163,9 @@ async fn anew(
     Ok(how)
 }
 
-/// The part of the plan that this machine supports, and the outcome to report: a device that was
-/// removed since the plan was made must not keep the others out of the flowtable, nor a missing
-/// flowtable packets out of inspection.
+/// Returns the part of the plan that this machine supports, and the result to report. A device that
+/// no longer exists must not keep the others out of the flowtable, nor a missing flowtable packets
+/// out of inspection.
 async fn possible(
     nft: &impl Nft,
     plan: &Plan,
@@ -183,7 +179,7 @@ async fn possible(
     if queued && is_missing(nft, &render_queue_probe()).await {
         return Err(ApplyError::NoQueue(refused));
     }
-    // A kernel without flowtables reports the same error as for a missing device, so `lo` is tried
+    // A kernel without flowtables reports the same error as for a missing device, so try `lo`
     // first.
     if plan.has_flowtable() && is_missing(nft, &render_probe("lo", false)).await {
         without.devices.clear();
@@ -204,7 +200,7 @@ async fn possible(
     Ok((without, Applied::Partly { devices }))
 }
 
-/// Adds and removes devices; false if that is not enough and the table has to be replaced.
+/// Adds and removes devices. Returns false if the table has to be replaced instead.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
     if nft.run(&render_devices(plan, have)).await.is_err() {
         return Ok(false);
@@ -242,15 +238,15 @@ async fn replace(
 /// Removes our table.
 ///
 /// # Errors
-/// nft refused or could not be run.
+/// Fails if nft refuses or cannot be run.
 pub async fn remove(nft: &impl Nft) -> Result<(), ApplyError> {
     nft.run(&render_remove()).await.map_err(ApplyError::Refused)
 }
 
-/// Our table in the kernel; none if it does not exist, for example after a flush.
+/// Returns our table in the kernel; `None` if it does not exist, for example after a flush.
 ///
 /// # Errors
-/// nft could not be run or understood.
+/// Fails if nft cannot be run or its output cannot be parsed.
 pub async fn read_back(nft: &impl Nft) -> Result<Option<InForce>, ApplyError> {
     let listing = nft.list().await.map_err(ApplyError::ReadBack)?;
     Ok(listing.as_ref().map(InForce::parse))

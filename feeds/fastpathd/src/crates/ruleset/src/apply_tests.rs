@@ -28,7 +28,7 @@ fn flowtable(devices: &[&str]) -> Plan {
 }
 
 #[tokio::test]
-async fn a_plan_comes_into_force_once() {
+async fn applies_a_plan_only_once() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
     assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
@@ -38,7 +38,7 @@ async fn a_plan_comes_into_force_once() {
 }
 
 #[tokio::test]
-async fn a_restarted_daemon_leaves_the_table_alone() {
+async fn a_restarted_daemon_keeps_a_matching_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
     apply(&nft, &plan, None, &[]).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_restarted_daemon_leaves_the_table_alone() {
 }
 
 #[tokio::test]
-async fn devices_come_and_go_without_a_new_table() {
+async fn changes_devices_without_a_new_table() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let first = flowtable(&["lan1", "wan"]);
     apply(&nft, &first, None, &[]).await.unwrap();
@@ -56,7 +56,7 @@ async fn devices_come_and_go_without_a_new_table() {
     assert!(!nft.ran.borrow()[1].contains("table inet fastpath {"));
 }
 
-/// With an address of the router behind each device but `wg0`, which has no frames.
+/// Returns a plan with an address of the router behind each device but `wg0`, which has no MAC.
 fn guarded(devices: &[&str]) -> Plan {
     let mut plan = flowtable(devices);
     let own = devices.iter().filter(|name| **name != "wg0");
@@ -66,7 +66,7 @@ fn guarded(devices: &[&str]) -> Plan {
 }
 
 #[tokio::test]
-async fn chains_at_ingress_follow_the_devices_without_a_new_table() {
+async fn changes_ingress_chains_with_the_devices() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan", "wg0"]);
     let hooked =
         |devices: &[&str]| vec![devices.iter().map(|d| (*d).to_owned()).collect::<Vec<_>>(); 2];
@@ -77,13 +77,13 @@ async fn chains_at_ingress_follow_the_devices_without_a_new_table() {
     assert_eq!(apply(&nft, &second, Some(&first), &[]).await, Ok(Applied::Devices));
     let own = ["lan1 02:00:00:00:00:04", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
     assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
-    // Another address, and one of a device above the port.
+    // The router's address behind lan1 changes.
     let mut third = second.clone();
     third.own.insert("lan1".to_owned(), ["02:00:00:00:00:77".to_owned()].into());
     assert_eq!(apply(&nft, &third, Some(&second), &[]).await, Ok(Applied::Devices));
     let own = ["lan1 02:00:00:00:00:77", "lan2 02:00:00:00:00:04"].map(str::to_owned).into();
     assert_eq!(nft.own(), (own, hooked(&["lan1", "lan2"])));
-    // The kernel has taken a device out of all three; it comes back.
+    // The kernel removes a device from the flowtable and both chains; the plan adds it again.
     nft.unplug("lan2");
     nft.machine.borrow_mut().insert("lan2".to_owned());
     assert_eq!(apply(&nft, &third, Some(&third), &[]).await, Ok(Applied::Devices));
@@ -91,7 +91,7 @@ async fn chains_at_ingress_follow_the_devices_without_a_new_table() {
 }
 
 #[tokio::test]
-async fn other_rules_need_a_new_table() {
+async fn changed_rules_replace_the_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let first = flowtable(&["lan1", "wan"]);
     apply(&nft, &first, None, &[]).await.unwrap();
@@ -106,7 +106,7 @@ async fn other_rules_need_a_new_table() {
 }
 
 #[tokio::test]
-async fn off_removes_the_table() {
+async fn engine_off_removes_the_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let on = flowtable(&["lan1", "wan"]);
     let off = plan(Engine::Off, &["lan1", "wan"]);
@@ -117,7 +117,7 @@ async fn off_removes_the_table() {
 }
 
 #[tokio::test]
-async fn a_flushed_table_comes_back() {
+async fn restores_a_flushed_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
     apply(&nft, &plan, None, &[]).await.unwrap();
@@ -128,32 +128,32 @@ async fn a_flushed_table_comes_back() {
 }
 
 #[tokio::test]
-async fn a_device_that_vanished_does_not_keep_the_others_out() {
+async fn a_missing_device_does_not_keep_the_others_out() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "lan2", "wan"]);
     assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
-    // It comes back.
+    // The device returns.
     nft.machine.borrow_mut().insert("lan2".to_owned());
     assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Devices));
     assert_eq!(nft.devices().unwrap(), ["lan1", "lan2", "wan"]);
 }
 
 #[tokio::test]
-async fn a_device_that_vanished_from_the_flowtable_is_not_taken_out_again() {
+async fn removes_no_device_that_the_kernel_has_removed() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let before = flowtable(&["lan1", "lan2", "wan"]);
     apply(&nft, &before, None, &[]).await.unwrap();
     nft.unplug("lan2");
     let after = flowtable(&["lan1", "wan"]);
     assert_eq!(apply(&nft, &after, Some(&before), &[]).await, Ok(Applied::Unchanged));
-    // The plan may still name it, when the news comes late: nothing breaks.
+    // A plan may still name the device if the removal is reported late.
     assert_eq!(apply(&nft, &before, Some(&before), &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_all_devices_vanished() {
+async fn removes_the_table_if_all_devices_are_missing() {
     let nft = FakeNft::with(&[]);
     let plan = flowtable(&["lan1", "wan"]);
     assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(partly(&[])));
@@ -161,7 +161,7 @@ async fn nothing_is_left_when_all_devices_vanished() {
 }
 
 #[tokio::test]
-async fn a_kernel_without_flowtables_is_not_taken_for_vanished_devices() {
+async fn distinguishes_missing_flowtables_from_missing_devices() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.without_flowtables.set(true);
     let error = apply(&nft, &flowtable(&["lan1", "wan"]), None, &[]).await.unwrap_err();
@@ -182,7 +182,7 @@ async fn refused_rules_leave_the_old_ones_in_force() {
 }
 
 #[tokio::test]
-async fn a_refused_change_of_devices_becomes_a_new_table() {
+async fn replaces_the_table_if_a_change_of_devices_is_refused() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();
@@ -203,7 +203,7 @@ async fn rules_that_differ_afterwards_are_rolled_back() {
         matches!(&error, ApplyError::Mismatch(what) if what.contains("the rules of fastpath are"))
     );
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
-    // Without a plan to go back to, nothing stays.
+    // Without a plan to restore, the table is removed.
     nft.flush();
     nft.lose_a_rule.set(1);
     assert!(apply(&nft, &new, None, &[]).await.is_err());
@@ -211,7 +211,7 @@ async fn rules_that_differ_afterwards_are_rolled_back() {
 }
 
 #[tokio::test]
-async fn an_nft_that_cannot_be_run_is_said() {
+async fn reports_an_nft_that_cannot_be_run() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.broken.set(true);
     let error = apply(&nft, &flowtable(&["lan1"]), None, &[]).await.unwrap_err();
@@ -237,7 +237,7 @@ fn inspecting(engine: Engine, devices: &[&str], gate: Gate) -> Plan {
 }
 
 #[tokio::test]
-async fn the_gate_changes_without_a_new_table() {
+async fn changes_the_gate_without_a_new_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let of = |gate| inspecting(Engine::Flowtable, &["lan1", "wan"], gate);
     apply(&nft, &of(Gate::Queue), None, &[]).await.unwrap();
@@ -267,7 +267,7 @@ async fn the_gate_changes_without_a_new_table() {
 }
 
 #[tokio::test]
-async fn gate_and_devices_change_together() {
+async fn changes_gate_and_devices_together() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let before = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     apply(&nft, &before, None, &[]).await.unwrap();
@@ -296,7 +296,7 @@ async fn inspection_needs_no_flowtable() {
     let scripts = nft.ran.borrow().len();
     assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, without);
     assert_eq!(nft.ran.borrow().len(), scripts, "the same again is not put in force again");
-    // A module has been loaded.
+    // The module has been loaded.
     nft.without_flowtables.set(false);
     assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, Ok(Applied::Replaced));
     nft.machine.borrow_mut().clear();
@@ -305,7 +305,7 @@ async fn inspection_needs_no_flowtable() {
 }
 
 #[tokio::test]
-async fn a_kernel_without_queues_is_distinguished_from_one_without_flowtables() {
+async fn distinguishes_missing_queues_from_missing_flowtables() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();
@@ -333,7 +333,7 @@ fn block() -> BlockElement {
 }
 
 #[tokio::test]
-async fn a_table_that_is_set_back_has_its_blocks() {
+async fn a_rollback_keeps_the_blocks() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     apply(&nft, &plan, None, &[block()]).await.unwrap();
@@ -347,7 +347,7 @@ async fn a_table_that_is_set_back_has_its_blocks() {
 }
 
 #[tokio::test]
-async fn the_table_is_replaced_although_it_is_right() {
+async fn renew_replaces_a_table_that_matches() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     let block = block();
@@ -360,7 +360,7 @@ async fn the_table_is_replaced_although_it_is_right() {
 }
 
 #[tokio::test]
-async fn inspection_comes_and_goes_with_a_new_table() {
+async fn enabling_or_disabling_inspection_replaces_the_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let with = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
     let without = flowtable(&["lan1", "wan"]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Blocks and releases sources in the nft sets `blocked4` (addresses) and `blocked6` (networks):
-//! timeout, comment, a full set. Which sources are blocked is decided in crate `ips`, `blocks.rs`.
+//! Blocks and releases sources in the nft sets `blocked4` (addresses) and `blocked6` (networks).
+//! Crate `ips` decides which sources are blocked (`blocks.rs`).
 
 use std::net::IpAddr;
 
@@ -14,19 +14,19 @@ use crate::nft::{NOT_THERE, Nft, NftError};
 pub struct BlockElement {
     /// An IPv4 address, or an IPv6 network that overlaps no other element.
     pub source: Network,
-    /// Duration of the block, seconds.
+    /// Duration of the block in seconds.
     pub seconds: u32,
-    /// Remaining time, seconds.
+    /// Remaining time in seconds.
     pub left: u32,
-    /// The reason, as a text; characters that nft cannot store are replaced.
+    /// Reason as text; characters that nft cannot store are replaced.
     pub comment: String,
 }
 
-/// A source was not blocked or released.
+/// Reasons why a source was not blocked or released.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// The maximum number of sources is blocked.
+    /// The maximum number of sources of this family is blocked.
     #[error("blocking {}: block_limit of its address family is reached", .0.brief())]
     Full(Network),
     /// The set does not exist: the table is not in force, or has no blocks.
@@ -37,18 +37,17 @@ pub enum BlockError {
     Nft(NftError),
 }
 
-/// Blocks a source for `seconds` from now, also if it is blocked already.
-///
-/// Only packets at the forward hook are dropped: offloaded flows of the source continue until
-/// their conntrack entries are deleted.
+/// Blocks a source for `seconds` from now, even if it is blocked already. Only packets at the
+/// forward hook are dropped: offloaded flows of the source continue until their conntrack entries
+/// are deleted.
 ///
 /// # Errors
-/// It is not blocked.
+/// Fails if the source is not blocked.
 pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockError> {
     let set = set_of(block.source.address);
     let element = element(block);
-    // Adding does not change the timeout of an existing element; deleting fails if it does not
-    // exist.
+    // Adding does not change the timeout of an existing element, and deleting a missing one fails,
+    // so add it, delete it and add it again.
     let script = format!(
         "add element inet fastpath {set} {{ {element} }}\n\
          delete element inet fastpath {set} {{ {address} }}\n\
@@ -64,10 +63,10 @@ pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockErro
     }
 }
 
-/// Unblocks a source; false if it was not blocked.
+/// Releases a source; returns false if it was not blocked.
 ///
 /// # Errors
-/// nft could not be run, or refused for another reason.
+/// Fails if nft cannot be run or refuses for another reason.
 pub async fn release(nft: &impl Nft, source: Network) -> Result<bool, BlockError> {
     let set = set_of(source.address);
     let script = format!("delete element inet fastpath {set} {{ {} }}\n", source.brief());
@@ -82,10 +81,10 @@ pub async fn release(nft: &impl Nft, source: Network) -> Result<bool, BlockError
     }
 }
 
-/// The error of the kernel for a full set (`ENFILE`).
+/// Error of the kernel for a full set (`ENFILE`).
 const TOO_MANY: &str = "Too many open files";
 
-/// The error of nft itself for an element of a set of intervals.
+/// Error of nft itself for a missing element of an interval set.
 const NO_ELEMENT: &str = "element does not exist";
 
 pub(crate) const SETS: [(&str, &str); 2] = [("blocked4", "ipv4_addr"), ("blocked6", "ipv6_addr")];
@@ -94,7 +93,7 @@ pub(crate) fn set_of(address: IpAddr) -> &'static str {
     SETS[usize::from(address.is_ipv6())].0
 }
 
-/// The element of a set, with the remaining time.
+/// Formats the element of a set, with the remaining time.
 pub(crate) fn element(block: &BlockElement) -> String {
     let BlockElement { source, seconds, left, comment } = block;
     // nft accepts neither a timeout of 0 nor more remaining time than the timeout.
@@ -106,7 +105,7 @@ pub(crate) fn element(block: &BlockElement) -> String {
     format!("{} timeout {seconds}s{expires}{comment}", source.brief())
 }
 
-/// Characters that nft allows between quotes, which have no escapes, in at most 64 bytes.
+/// Replaces characters that nft cannot quote (it has no escapes), and truncates to 64 bytes.
 fn printable(text: &str) -> String {
     let mut kept = String::new();
     for c in text.chars() {

@@ -26,7 +26,7 @@ async fn blocked(nft: &FakeNft) -> Vec<BlockElement> {
 }
 
 #[tokio::test]
-async fn a_source_is_blocked_again_and_released() {
+async fn blocks_a_source_again_and_releases_it() {
     let nft = FakeNft::with(&[]);
     apply(&nft, &with_blocks(), None, &[]).await.unwrap();
     block(&nft, &of("192.0.2.1", 600, 600)).await.unwrap();
@@ -40,7 +40,7 @@ async fn a_source_is_blocked_again_and_released() {
 }
 
 #[tokio::test]
-async fn a_full_set_and_a_missing_one_are_reported() {
+async fn reports_a_full_and_a_missing_set() {
     let nft = FakeNft::with(&[]);
     let one = of("192.0.2.9", 600, 600);
     let error = block(&nft, &one).await.unwrap_err();
@@ -68,7 +68,7 @@ async fn blocks_outlive_the_table() {
 }
 
 #[test]
-fn elements_are_what_nft_takes() {
+fn writes_elements_that_nft_accepts() {
     assert_eq!(
         element(&of("192.0.2.1", 600, 321)),
         "192.0.2.1 timeout 600s expires 321s comment \"sid 8100001\""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An nft for the tests: understands the scripts of this crate and holds one table.
+//! A fake nft for the tests, which understands the scripts of this crate and holds one table.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,19 +12,19 @@ use crate::nft::{NOT_THERE, Nft, NftError};
 struct Table {
     devices: BTreeSet<String>,
     offload: bool,
-    /// By chain.
+    /// Chain and comment of each rule.
     comments: Vec<(String, String)>,
-    /// Elements of sets as they were written, by set and address.
+    /// Elements of sets as written, by set and address.
     elements: BTreeMap<(String, String), String>,
-    /// The router's addresses, as device and MAC.
+    /// The router's addresses as device and MAC.
     own: BTreeSet<(String, String)>,
-    /// Devices of each chain at ingress.
+    /// Devices of each ingress chain.
     hooked: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Table {
-    /// The kernel accepts an element of the router's addresses twice, and deletes none that is not
-    /// there.
+    /// Like the kernel, accepts an existing element of the router's addresses, but refuses to
+    /// delete a missing one.
     fn change_own(&mut self, verb: &str, line: &str) -> Result<(), NftError> {
         let list = line.split_once("{ ").unwrap().1.trim_end_matches(" }");
         for element in list.split(", ") {
@@ -39,7 +39,7 @@ impl Table {
         Ok(())
     }
 
-    /// `line` has the devices of a chain at ingress in quotes.
+    /// Changes the devices of an ingress chain, which `line` has in quotes.
     fn hook(&mut self, verb: &str, chain: &str, line: &str) -> Result<(), NftError> {
         let hooked = self.hooked.entry(chain.to_owned()).or_default();
         for device in line.split('"').skip(1).step_by(2) {
@@ -55,7 +55,7 @@ impl Table {
         Ok(())
     }
 
-    /// `text` ends with ` { ELEMENT`.
+    /// Adds or deletes an element; `text` ends with ` { ELEMENT`.
     fn change(&mut self, verb: &str, set: &str, text: &str) -> Result<(), NftError> {
         let refused = |what: &str| Err(NftError::Refused(format!("Error: {what}")));
         let element = text.split_once("{ ").unwrap().1;
@@ -73,7 +73,7 @@ impl Table {
     }
 }
 
-/// As nft prints `ADDRESS timeout 600s expires 20s comment "x"`.
+/// Converts `ADDRESS timeout 600s expires 20s comment "x"` to the JSON that nft prints.
 fn printed(element: &str) -> Value {
     let (times, comment) = element.split_once(" comment ").unwrap_or((element, "\"\""));
     let mut words = times.split(' ');
@@ -98,19 +98,19 @@ fn printed(element: &str) -> Value {
 #[derive(Debug, Default)]
 pub(crate) struct FakeNft {
     table: RefCell<Option<Table>>,
-    /// Devices of the machine, besides `lo`.
+    /// Devices of the machine besides `lo`.
     pub(crate) machine: RefCell<BTreeSet<String>>,
-    /// The kernel has no flowtables.
+    /// True if the kernel lacks flowtables.
     pub(crate) without_flowtables: Cell<bool>,
-    /// The kernel has no queues.
+    /// True if the kernel lacks queues.
     pub(crate) without_queues: Cell<bool>,
-    /// The next so many runs are refused, although the check went through.
+    /// Number of next runs to refuse although the check succeeds.
     pub(crate) refuse_runs: Cell<usize>,
-    /// The next so many runs lose the last rule.
+    /// Number of next runs that lose the last rule.
     pub(crate) lose_a_rule: Cell<usize>,
-    /// nft cannot be started.
+    /// True if nft cannot be started.
     pub(crate) broken: Cell<bool>,
-    /// nft prints flags of flowtables, as newer ones may.
+    /// True if nft prints flags of flowtables, as newer versions may.
     pub(crate) prints_flags: Cell<bool>,
     /// Scripts that were run.
     pub(crate) ran: RefCell<Vec<String>>,
@@ -123,7 +123,7 @@ impl FakeNft {
         fake
     }
 
-    /// The device is unplugged: the kernel takes it out of the flowtable by itself.
+    /// Unplugs a device, which the kernel removes from the flowtable and the chains by itself.
     pub(crate) fn unplug(&self, device: &str) {
         self.machine.borrow_mut().remove(device);
         if let Some(table) = self.table.borrow_mut().as_mut() {
@@ -134,7 +134,7 @@ impl FakeNft {
         }
     }
 
-    /// The router's addresses, and the devices of each chain at ingress.
+    /// Returns the router's addresses, and the devices of each ingress chain.
     pub(crate) fn own(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let table = self.table.borrow().clone().unwrap_or_default();
         let own = table.own.into_iter().map(|(device, mac)| format!("{device} {mac}")).collect();
@@ -142,7 +142,7 @@ impl FakeNft {
         (own, hooked)
     }
 
-    /// Somebody flushes all tables.
+    /// Flushes all tables, as another program might.
     pub(crate) fn flush(&self) {
         *self.table.borrow_mut() = None;
     }

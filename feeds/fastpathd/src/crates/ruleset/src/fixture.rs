@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An inspection as the settings' defaults make it, for the tests.
+//! Inspection with the default settings, for the tests.
 
 use model::{Action, Gate, Spread};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules of other tables that act on each packet: limits, quotas, marks, changes of the header,
-//! queues, and everything that is not known to be harmless. Flows whose packets reach one stay on
-//! the slow path. Parses `nft -j list ruleset`; matches are judged in `foreign/matches.rs`, jumps
-//! and verdicts in `foreign/walk.rs`.
+//! Finds rules of other tables that act on each packet: limits, quotas, marks, header changes,
+//! queues, and everything not known to be harmless. Flows with packets that reach such a rule stay
+//! on the slow path. Parses `nft -j list ruleset`; `foreign/matches.rs` judges matches, and
+//! `foreign/walk.rs` jumps and verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,25 +20,25 @@ use matches::{Elements, SetInfo};
 use values::is_harmless_of_elements;
 use walk::{Draft, Found, Walk};
 
-/// Steps of one chain that are written as rules. A longer chain excludes all of its flows.
+/// Limit of steps of one chain that are written as rules. A longer chain excludes all of its flows.
 const MAX_STEPS: usize = 128;
-/// Named sets that are read for one listing, and elements of each. Conditions on others are left
-/// out.
+// Limits of named sets that are read for one listing, and of their elements. Conditions on other
+// sets are left out.
 const MAX_SETS: usize = 16;
 const MAX_ELEMENTS: usize = 256;
 
 /// Name of a chain or set: family, table, name.
 type Name = (String, String, String);
 
-/// Where a base chain is hooked.
+/// Hook of a base chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
-    /// A hook of IP. The addresses that it sees; `None` if that depends on the order of chains.
-    /// `tracked`: conntrack comes before. `behind`: the chain that offloads comes before.
+    /// A hook of IP. `stage` determines the addresses there, `None` if the order of chains does.
+    /// `tracked` chains run after conntrack, `behind` chains after the chain that offloads.
     Ip { stage: Option<NatStage>, prerouting: bool, tracked: bool, behind: bool },
     /// Ingress or egress of devices. `early` chains run before the flowtable's hook.
     Devices { names: Vec<String>, leaving: bool, early: bool },
-    /// A bridge.
+    /// A hook of a bridge.
     Bridge { leaving: bool },
 }
 
@@ -47,7 +47,7 @@ impl Place {
         matches!(self, Self::Ip { prerouting: true, .. })
     }
 
-    /// Packets that the chain drops have been noted as passed, and have added their flow.
+    /// Reports whether packets are recorded as passed, and add their flow, before they are dropped.
     fn is_behind(&self) -> bool {
         match self {
             Self::Ip { behind, .. } => *behind,
@@ -56,13 +56,13 @@ impl Place {
     }
 }
 
-/// When a rule acts on packets that would be offloaded.
+/// When a rule acts on packets of flows that would be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Acts {
     Always,
-    /// Marks before routing decide about routes, which offloaded flows keep, and about queues.
+    /// Only with queues: marks before routing decide about routes, which offloaded flows keep.
     WithQueues,
-    /// `slow_packets` is how long a queue's program reads along.
+    /// Unless `slow_packets` covers the packets that the queue's program reads.
     UnlessFirstPackets,
 }
 
@@ -73,7 +73,7 @@ struct Chain {
     steps: Vec<(Step, Acts)>,
 }
 
-/// What other programs' rules do with each packet.
+/// Rules of other programs that act on each packet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForeignRules {
     chains: Vec<Chain>,
@@ -81,33 +81,33 @@ pub struct ForeignRules {
     sets: BTreeSet<Name>,
 }
 
-/// What decides whether a rule acts on offloaded packets, besides the rule.
+/// Facts about the machine that decide whether a rule acts on offloaded packets.
 #[expect(missing_debug_implementations, reason = "it borrows a function")]
 pub struct Surroundings<'a> {
-    /// Layer 3 devices whose packets pass this device.
+    /// Returns the layer 3 devices with packets that pass this device.
     pub above: &'a dyn Fn(&str) -> BTreeSet<String>,
     /// Layer 3 devices over bridges.
     pub bridged: BTreeSet<String>,
-    /// Devices of a flowtable in software, which keeps their early ingress chains and their egress
-    /// chains. Packets in hardware meet none of them.
+    /// Devices of a software flowtable, which keeps their early ingress chains and their egress
+    /// chains in the path. Packets in hardware skip them.
     pub flowtable: &'a BTreeSet<String>,
-    /// Another program has configured queues, which may look at marks.
+    /// True if another program has configured queues, which may depend on marks.
     pub queues: bool,
-    /// The configuration says how many packets of every flow programs in queues read.
+    /// True if `slow_packets` is set, which covers the packets that programs in queues read.
     pub first_packets: bool,
 }
 
 impl ForeignRules {
-    /// Reads the kernel's rules, without sets that no judgement needs.
+    /// Reads the kernel's rules, without sets that the judgement does not need.
     ///
     /// # Errors
-    /// nft cannot list them.
+    /// Fails if nft cannot list the rules.
     pub async fn read(nft: &NftCommand) -> Result<Self, NftError> {
         let mut listing = nft.ruleset().await?;
         let rules = Self::parse(&listing);
         let mut found = BTreeMap::new();
         for name in rules.sets.iter().take(MAX_SETS) {
-            // A set that is gone meanwhile is reported as a change.
+            // Skip a set that was removed meanwhile; its removal is reported as a change.
             if let Ok(set) = nft.set(&name.0, &name.1, &name.2).await {
                 found.insert(name.clone(), set);
             }
@@ -124,7 +124,7 @@ impl ForeignRules {
         Ok(Self::parse(&listing))
     }
 
-    /// Whether a change of elements may change the judgement.
+    /// Reports whether a change of elements may change the judgement.
     #[must_use]
     pub fn look_up_sets(&self) -> bool {
         !self.sets.is_empty()
@@ -159,7 +159,7 @@ impl ForeignRules {
         read
     }
 
-    /// The chains that keep flows on the slow path.
+    /// Returns the chains that keep flows on the slow path.
     #[must_use]
     pub fn packet_chains(&self, around: &Surroundings<'_>) -> Vec<PacketChain> {
         self.chains.iter().filter_map(|chain| chain.resolve(around)).collect()
@@ -176,7 +176,7 @@ impl Chain {
         let (stage, entry) = match &self.place {
             // Conditions on addresses are left out if the stage is unknown.
             Place::Ip { stage, .. } => (stage.unwrap_or(NatStage::Between), None),
-            // Which devices such a name stands for is not read.
+            // The devices that match a wildcard are not known, so the chain applies to all.
             Place::Devices { names, leaving, .. } if names.iter().any(|n| n.contains('*')) => {
                 (if *leaving { NatStage::After } else { NatStage::Before }, None)
             }
@@ -219,13 +219,13 @@ fn writable(name: &str) -> bool {
     config::is_device_name(name)
 }
 
-/// Drops steps behind the last that reaches a rule.
+/// Drops steps after the last one that reaches a rule.
 fn trim<T>(steps: &mut Vec<T>, outcome: impl Fn(&T) -> &Outcome) {
     let last = steps.iter().rposition(|step| matches!(outcome(step), Outcome::Reaches(_)));
     steps.truncate(last.map_or(0, |at| at + 1));
 }
 
-/// The steps of a chain; `None` if no rule in it acts on each packet.
+/// Returns the steps of a chain; `None` if no rule in it acts on each packet.
 fn steps(drafts: Vec<Draft>) -> Option<Vec<(Step, Acts)>> {
     let mut steps: Vec<(Step, Acts)> = Vec::new();
     for draft in drafts {
@@ -245,8 +245,8 @@ fn steps(drafts: Vec<Draft>) -> Option<Vec<(Step, Acts)>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// Where packets of forwarded connections pass the chain; `None` if they do not, or only the first
-/// packet of each.
+/// Returns where packets of forwarded connections pass the chain; `None` if they do not, or only
+/// the first packet of each does.
 fn place(chain: &Value) -> Option<Place> {
     const DESTINATION_NAT: i64 = -100;
     const SOURCE_NAT: i64 = 100;
@@ -291,7 +291,7 @@ fn place(chain: &Value) -> Option<Place> {
     }
 }
 
-/// Sets that packets fill. nft 1.1 does not print their flag as JSON.
+/// Returns sets that packets fill. nft 1.1 does not print their flag as JSON.
 fn filled<'a>(rules: impl Iterator<Item = &'a Value>) -> BTreeSet<Name> {
     let mut filled = BTreeSet::new();
     for rule in rules {

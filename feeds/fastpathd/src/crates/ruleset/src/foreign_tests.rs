@@ -20,8 +20,8 @@ fn tuple(proto: u8, (src, sport): (&str, u16), (dst, dport): (&str, u16)) -> Tup
     Tuple { src: src.parse().unwrap(), dst: dst.parse().unwrap(), proto, sport, dport }
 }
 
-/// A host's connections over PPPoE with address translation, between VLANs, from the Internet by a
-/// port forward, and over IPv6.
+/// Connections of a host over PPPoE with NAT, between VLANs, through a port forward from the
+/// Internet, and over IPv6.
 fn flows() -> Vec<Flow> {
     let (host, server, outer) = ("10.10.10.10", "203.0.113.1", "192.0.2.5");
     let six = ["2001:db8:10::10", "2001:db8:ffff::1"];
@@ -103,7 +103,7 @@ fn cases() -> serde_json::Map<String, Value> {
 }
 
 #[test]
-fn flows_that_reach_a_rule_acting_on_each_packet_are_slow() {
+fn flows_that_reach_a_rule_acting_on_each_packet_stay_slow() {
     let flowtable = BTreeSet::new();
     let mut wrong = Vec::new();
     for (name, case) in cases() {
@@ -118,7 +118,7 @@ fn flows_that_reach_a_rule_acting_on_each_packet_are_slow() {
 }
 
 #[test]
-fn the_default_rules_of_firewall4_slow_no_flow() {
+fn default_rules_of_firewall4_keep_no_flow_slow() {
     let listing: Value = serde_json::from_str(FW4).unwrap();
     assert_eq!(ForeignRules::parse(&listing), ForeignRules::default());
 }
@@ -145,12 +145,12 @@ fn a_flowtable_keeps_early_chains_of_its_ports() {
 }
 
 #[test]
-fn the_priority_of_the_flowtable_is_that_of_its_hook() {
+fn both_priorities_of_the_flowtable_agree() {
     assert_eq!(format!("filter + {FLOWTABLE_PRIORITY}"), FLOWTABLE);
 }
 
 #[test]
-fn marks_before_routing_matter_with_queues() {
+fn marks_before_routing_matter_only_with_queues() {
     let case = &cases()["mark before routing"];
     let flowtable = BTreeSet::new();
     let around = Surroundings { queues: true, ..around(&flowtable) };
@@ -158,7 +158,7 @@ fn marks_before_routing_matter_with_queues() {
 }
 
 #[test]
-fn a_queue_reads_the_first_packets_that_the_configuration_names() {
+fn slow_packets_cover_the_packets_that_a_queue_reads() {
     let case = &cases()["queue of a program"];
     let flowtable = BTreeSet::new();
     let around = Surroundings { first_packets: true, ..around(&flowtable) };
@@ -173,7 +173,7 @@ fn elements_matter_only_where_a_condition_needs_them() {
 }
 
 #[test]
-fn a_statement_that_is_not_known_acts() {
+fn an_unknown_statement_acts_on_each_packet() {
     let mut case = cases()["trace"].clone();
     for object in case["nftables"].as_array_mut().unwrap() {
         if let Some(rule) = object.get_mut("rule") {
@@ -185,7 +185,7 @@ fn a_statement_that_is_not_known_acts() {
 }
 
 #[test]
-fn chains_that_jump_without_end_slow_all_flows() {
+fn endless_jumps_keep_all_flows_slow() {
     let rule = |target| {
         serde_json::json!({"rule": {"family": "inet", "table": "t", "chain": target,
             "handle": 1, "expr": [{"jump": {"target": "loop"}}, {"jump": {"target": "loop"}}]}})
@@ -200,7 +200,7 @@ fn chains_that_jump_without_end_slow_all_flows() {
 }
 
 mod property {
-    //! Generated chains, judged and walked packet by packet.
+    //! Compares the judgement of generated chains with a packet-by-packet walk.
 
     use proptest::prelude::*;
     use serde_json::json;
@@ -218,7 +218,7 @@ mod property {
         Device {
             leaving: bool,
         },
-        /// Not understood, the same for all packets of a flow.
+        /// Not understood, but equal for all packets of a flow.
         Mac,
     }
 
@@ -294,8 +294,8 @@ mod property {
         }
     }
 
-    /// What becomes of a packet: whether it reaches a limit, and whether the chain has ended.
-    /// A drop behind the chain that offloads acts as a limit does.
+    /// Returns whether a packet reaches a limit, and whether the chain has ended. A drop behind the
+    /// chain that offloads counts as a limit.
     fn walk(
         chains: &[Rules; 2],
         at: usize,
@@ -377,7 +377,7 @@ mod property {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn a_flow_is_slow_if_and_mostly_only_if_a_packet_reaches_a_limit(
+        fn a_flow_stays_slow_if_a_packet_reaches_a_limit(
             a in rules(),
             b in rules(),
             behind in any::<bool>(),
@@ -388,8 +388,8 @@ mod property {
             let has = |wanted: &dyn Fn(&Rule) -> bool| {
                 chains.iter().flatten().any(wanted)
             };
-            // Some flows stay slow for nothing where a match is not understood, or where only some
-            // packets of a chain return.
+            // Some flows stay slow without need if a match is not understood or only some packets
+            // of a chain return.
             let understood = !has(&|(atoms, verdict)| {
                 *verdict == Verdict::Return || atoms.iter().any(|a| matches!(a.field, Field::Mac))
             });
@@ -404,7 +404,7 @@ mod property {
         }
 
         #[test]
-        fn any_listing_is_read(text in "[ -~]{0,40}", depth in 0..4_usize) {
+        fn parses_any_listing_without_panic(text in "[ -~]{0,40}", depth in 0..4_usize) {
             let mut value = json!(text);
             for _ in 0..depth {
                 value = json!({"match": {"op": "==", "left": {"&": [value, 1]}, "right": [value]}});

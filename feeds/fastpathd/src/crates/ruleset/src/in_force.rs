@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses `nft -j list table inet fastpath`, and compares it with a plan: offload flag, devices,
-//! comments of rules, gate. Also counters and blocks.
+//! Parses `nft -j list table inet fastpath` and compares it with a plan: offload flag, devices,
+//! comments of rules, gates. Also reads counters and blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,9 @@ use crate::plan::Plan;
 use crate::render::own;
 use crate::rules::{OWN, comments, is_gate};
 
-/// A named counter, since the table was applied.
+/// A named counter, counting since the table was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
-    /// Packets.
     pub packets: u64,
     /// Bytes, from the IP header on.
     pub bytes: u64,
@@ -24,25 +23,24 @@ pub struct Counter {
 /// Our table in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InForce {
-    /// Table handle, 0 without a table. The kernel assigns ascending handles.
+    /// Handle of the table, 0 without a table. The kernel assigns ascending handles.
     pub table: u64,
     /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
-    /// The router's addresses, by device.
+    /// The router's addresses by device.
     pub own: BTreeSet<(String, String)>,
-    /// The flowtable has `flags offload`; none if this nft does not print it.
+    /// True with `flags offload`; `None` if this nft does not print the flags.
     pub hardware: Option<bool>,
-    /// Comments of the rules, by chain and in order. A chain without rules is left out.
+    /// Comments of the rules by chain, in order. A chain without rules is left out.
     pub rules: BTreeMap<String, Vec<String>>,
-    /// The named counters: with inspection `inspected`, `uninspected`, `refused`, `bypassed` and
-    /// `spent`, with blocks `blocked`.
+    /// Named counters: `inspected`, `uninspected`, `refused`, `bypassed` and `spent` with
+    /// inspection, `blocked` with blocks.
     pub counters: BTreeMap<String, Counter>,
-    /// The blocked sources.
     pub blocks: Vec<BlockElement>,
 }
 
 impl InForce {
-    /// Reads `nft -j list table inet fastpath`. Missing objects are empty, and then match no plan.
+    /// Parses a listing. Missing objects stay empty and then match no plan.
     #[must_use]
     pub fn parse(listing: &Value) -> Self {
         let mut found = Self::default();
@@ -53,7 +51,7 @@ impl InForce {
             }
             if let Some(flowtable) = object.get("flowtable") {
                 found.devices = texts(flowtable.get("dev"));
-                // nft up to 1.1.3 at least prints no flags of a flowtable.
+                // nft up to at least 1.1.3 does not print the flags of a flowtable.
                 found.hardware =
                     flowtable.get("flags").map(|flags| texts(Some(flags)).contains("offload"));
             }
@@ -77,20 +75,20 @@ impl InForce {
         found
     }
 
-    /// Whether the table is as planned.
+    /// Reports whether the table is as planned.
     #[must_use]
     pub fn matches(&self, plan: &Plan) -> bool {
         self.differs(plan).is_none()
     }
 
-    /// The difference to the plan as a text; none if there is none.
+    /// Returns the difference from the plan as text.
     pub(crate) fn differs(&self, plan: &Plan) -> Option<String> {
         self.differs_for_good(plan)
             .or_else(|| self.gate_differs(plan))
             .or_else(|| self.devices_differ(plan))
     }
 
-    /// A difference in the devices, or in the router's addresses behind them.
+    /// Returns a difference in the devices, or in the router's addresses behind them.
     pub(crate) fn devices_differ(&self, plan: &Plan) -> Option<String> {
         let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
         if self.devices != plan.devices {
@@ -101,14 +99,14 @@ impl InForce {
         (have != want).then(|| format!("the router's addresses are {have:?} instead of {want:?}"))
     }
 
-    /// The devices of the chains beside the flowtable. The kernel removes those that are gone, as
-    /// it does from the flowtable.
+    /// Returns the devices of the chains around the flowtable. The kernel removes missing devices
+    /// from these chains, as it does from the flowtable.
     pub(crate) fn guarded(&self) -> BTreeSet<&str> {
         let devices = self.own.iter().map(|(device, _)| device);
         devices.filter(|device| self.devices.contains(*device)).map(String::as_str).collect()
     }
 
-    /// A difference that needs a new table: other than devices and the gate.
+    /// Returns a difference that needs a new table, other than in devices and gates.
     pub(crate) fn differs_for_good(&self, plan: &Plan) -> Option<String> {
         if self.hardware.is_some_and(|hardware| hardware != plan.hardware) {
             return Some("its offload flag is not as planned".to_owned());
@@ -118,7 +116,7 @@ impl InForce {
         others.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
-    /// A difference in the gates.
+    /// Returns a difference in the gates.
     pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
         let want = comments(plan);
         let mut gates = want.iter().filter(|(chain, _)| is_gate(chain));
@@ -141,8 +139,8 @@ fn is_ours(set: &Value) -> bool {
     SETS.iter().any(|(name, _)| *name == text(set, "name"))
 }
 
-/// An element of a set. nft prints one without timeout and comment as the address alone; it is not
-/// ours.
+/// Parses an element of a set. nft prints an element without timeout and comment as its address;
+/// such an element is not ours.
 fn element(element: &Value) -> Option<BlockElement> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
@@ -154,7 +152,7 @@ fn element(element: &Value) -> Option<BlockElement> {
     })
 }
 
-/// An address, or `{"prefix": {"addr": …, "len": …}}`.
+/// Parses an address or `{"prefix": {"addr": …, "len": …}}`.
 fn source(value: &Value) -> Option<Network> {
     let Some(prefix) = value.get("prefix") else {
         return value.as_str()?.parse().ok().map(Network::host);
@@ -170,7 +168,7 @@ fn number(object: &Value, key: &str) -> u64 {
     object.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// nft prints a list with one element as the element.
+/// Returns the texts of a list. nft prints a list with one element as the element.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
         Some(Value::String(one)) => BTreeSet::from([one.clone()]),

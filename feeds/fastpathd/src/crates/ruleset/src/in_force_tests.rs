@@ -5,7 +5,7 @@ use super::*;
 use crate::plan::{Candidate, Protection, plan};
 use crate::settings::Settings;
 
-/// `nft -j list table inet fastpath` of nft 1.1.3 on Linux 6.12, expressions left out.
+/// Output of `nft -j list table inet fastpath`, nft 1.1.3 on Linux 6.12, without expressions.
 fn recorded() -> Value {
     json!({ "nftables": [
         { "metainfo": { "version": "1.1.3", "json_schema_version": 1 } },
@@ -22,7 +22,7 @@ fn recorded() -> Value {
 }
 
 #[test]
-fn what_nft_prints_is_read() {
+fn parses_the_output_of_nft() {
     let found = InForce::parse(&recorded());
     assert_eq!(found.devices, ["lan1", "lan2"].map(str::to_owned).into());
     assert_eq!(found.hardware, None);
@@ -35,7 +35,7 @@ fn what_nft_prints_is_read() {
 }
 
 #[test]
-fn one_device_is_printed_without_a_list() {
+fn parses_a_single_device_without_a_list() {
     let one = json!({ "nftables": [{ "flowtable": { "dev": "wan", "flags": "offload" } }] });
     let found = InForce::parse(&one);
     assert_eq!(found.devices, ["wan".to_owned()].into());
@@ -45,7 +45,7 @@ fn one_device_is_printed_without_a_list() {
 }
 
 #[test]
-fn anything_else_matches_nothing() {
+fn malformed_listings_match_no_plan() {
     let candidate =
         Candidate { device: "wan".into(), eligible: true, why: config::Cause::default() };
     let plan = plan(&[candidate], &Settings::default(), &Protection::default());
@@ -57,9 +57,9 @@ fn anything_else_matches_nothing() {
     }
 }
 
-/// The rest of it with inspection and blocks, of nft 1.0.6 on Linux 6.18.
+/// Objects for inspection and blocks, from nft 1.0.6 on Linux 6.18.
 #[test]
-fn counters_and_blocks_are_read() {
+fn parses_counters_and_blocks() {
     let found = InForce::parse(&json!({ "nftables": [
         { "counter": { "family": "inet", "name": "inspected", "table": "fastpath", "handle": 6,
             "comment": "!fastpath: packets handed to Suricata", "packets": 12, "bytes": 3456 } },

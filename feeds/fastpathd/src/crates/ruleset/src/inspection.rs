@@ -1,62 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parameters of the inspection rules: marks, queues, policies, budgets, exempt networks, gate. The
-//! rules are in `rules/inspect.rs`, the options in crate `ips`, `settings.rs`.
+//! Parameters of the inspection rules. `rules/inspect.rs` has the rules, crate `ips` the options
+//! (`settings.rs`).
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate, Spread};
 
 use crate::marks::Marks;
 
-/// Queues of packets to inspect.
+/// Queues for packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Queues {
-    /// Number of the first.
+    /// Number of the first queue.
     pub first: u16,
     /// Number of queues, each with a worker of Suricata; 0 counts as 1.
     pub count: u16,
-    /// How packets are distributed.
+    /// How packets are distributed over the queues.
     pub spread: Spread,
 }
 
 impl Queues {
-    /// Number of the last. The kernel has 65,536 queues: higher numbers are left out.
+    /// Returns the number of the last queue. The kernel has 65,536 queues; more are left out.
     #[must_use]
     pub fn last(self) -> u16 {
         self.first.saturating_add(self.count.saturating_sub(1))
     }
 
-    /// The queue behind the others, for what a source opens beyond its limit.
+    /// Returns the queue after the others, for connections beyond the limit of their source.
     pub(crate) fn excess(self) -> Self {
         Self { first: self.last().saturating_add(1), count: 1, ..self }
     }
 }
 
-/// Which connections are inspected, and how.
+/// Parameters of the inspection rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectionRules {
-    /// Our bits of marks.
     pub marks: Marks,
-    /// Packets pass when no program reads a queue; otherwise they are dropped.
+    /// True if packets pass while no program reads a queue; otherwise they are dropped.
     pub fail_open: bool,
     /// Action for connections that no policy matches.
     pub default: Action,
     /// Policies; the first that matches applies.
     pub policies: Vec<DevicePolicy>,
-    /// Networks that are never inspected, on either end, regardless of policies.
+    /// Networks at either end that are never inspected, regardless of policies.
     pub exempt: Vec<Network>,
-    /// Bytes of a connection, both directions together, after which inspection ends; 0: no limit.
+    /// Bytes of a connection in both directions after which inspection ends; 0 means no limit.
     pub budget_bytes: u64,
-    /// Packets of a connection, likewise.
+    /// Packets of a connection after which inspection ends; 0 means no limit.
     pub budget_packets: u64,
-    /// Queues of packets to inspect.
     pub queues: Queues,
     /// Action for packets to inspect.
     pub gate: Gate,
 }
 
 impl InspectionRules {
-    /// Exempt networks of a family that are not part of another one: nft refuses a set whose
-    /// elements overlap.
+    /// Returns the exempt networks of a family, without networks that lie in others: nft refuses a
+    /// set with overlapping elements.
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {
         let mut networks: Vec<Network> =
             self.exempt.iter().copied().filter(|n| n.address.is_ipv4() == ipv4).collect();

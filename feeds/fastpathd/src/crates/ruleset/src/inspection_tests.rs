@@ -15,7 +15,7 @@ fn exempt_networks_do_not_overlap() {
 }
 
 #[test]
-fn queues_end_where_the_kernels_do() {
+fn queue_numbers_end_at_the_kernels_limit() {
     let queues = |first, count| Queues { first, count, spread: Spread::Hash };
     assert_eq!(queues(0, 4).last(), 3);
     assert_eq!(queues(7, 1).last(), 7);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From `/etc/config/fastpath` to `table inet fastpath`.
+//! Turns `/etc/config/fastpath` into `table inet fastpath`.
 //!
-//! [`Settings`] are the configuration, a [`Plan`] resolves them on the devices of this machine,
-//! [`render`] translates it to nft's language and [`apply`] applies it: checked, in one
-//! transaction, read back and compared. With [`InspectionRules`], packets pass Suricata before
-//! their connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
-//! [`release`]).
+//! [`Settings`] hold the configuration, a [`Plan`] resolves them to the devices of this machine,
+//! [`render`] writes it as an nft script, and [`apply`] runs that in one transaction and compares
+//! the result. With [`InspectionRules`], packets pass Suricata before their connection is
+//! offloaded. [`block`] and [`release`] change the sources with packets to drop.
 
 mod apply;
 mod block;

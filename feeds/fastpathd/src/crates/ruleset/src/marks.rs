@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which bits of `mark_mask` mean bypass (the highest), spent (the lowest) and passed (two
-//! between), on packets and on connections.
+//! Assigns the bits of `mark_mask` on packets and connections: bypass (the highest), spent (the
+//! lowest) and passed (two between).
 
 /// Our bits of the packet mark and of the connection mark.
 ///
 /// | bit | on a connection | on a packet |
 /// | --- | --- | --- |
-/// | bypass | Suricata has bypassed it | Suricata bypasses it now |
-/// | spent | its inspection budget is spent | need not be inspected (any more) |
-/// | passed | a packet in this direction has passed all rules, a bit for each | – |
+/// | bypass | Suricata has bypassed the connection | Suricata bypasses the connection now |
+/// | spent | the inspection budget is spent | the packet needs no inspection |
+/// | passed | one bit per direction: a packet has passed all rules | – |
 ///
-/// Bypass and spent on a packet: it passes uninspected, through an open gate. They live on a packet
+/// A packet with both bypass and spent passes an open gate uninspected. Packets have these bits
 /// only between the chains `ips` and `fastpath`, which clears them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Marks {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ends_of_the_mask_are_used() {
+    fn bypass_and_spent_are_the_outer_bits_of_the_mask() {
         let marks = Marks::within(0x6000_0000).unwrap();
         assert_eq!((marks.bypass(), marks.spent()), (0x4000_0000, 0x2000_0000));
         let marks = Marks::within(0x00ff_0000).unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_passed_needs_two_bits_more() {
+    fn passed_bits_need_a_mask_of_four_bits() {
         let passed = |mask| Marks::within(mask).unwrap().passed();
         assert_eq!(passed(0x7800_0000), Some([0x1000_0000, 0x2000_0000]));
         assert_eq!(passed(0x8000_0301), Some([0x100, 0x200]));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_is_not_enough() {
+    fn rejects_a_mask_of_one_bit() {
         for mask in [0, 1, 0x80, 1 << 31] {
             assert_eq!(Marks::within(mask), None, "{mask:#x}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs nft to check, apply and list, 10 s for each call; its errors. Behind a trait.
+//! Runs nft with a timeout to check, apply and list rules. A trait allows a fake in tests.
 
 use std::future::Future;
 use std::io;
@@ -12,48 +12,46 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// nft failed.
+/// Errors of nft.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NftError {
-    /// It could not be started, fed or read.
+    /// nft could not be started, or its input or output failed.
     #[error("running {program}: {cause}")]
     Run {
-        /// The program.
         program: String,
-        /// The error of the system.
+        /// Error of the system.
         cause: String,
     },
-    /// It refused; the kernel's rules are unchanged. The text is that of nft.
+    /// nft refused with this text; the kernel's rules are unchanged.
     #[error("{0}")]
     Refused(String),
-    /// It did not end in time and was killed.
+    /// nft did not end in time and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
-    /// A signal ended it, perhaps for lack of memory.
+    /// A signal ended nft, perhaps because memory was low.
     #[error("it was {0}")]
     Killed(String),
-    /// Its output could not be parsed.
     #[error("its answer: {0}")]
     Answer(String),
 }
 
-/// The operations of nft that are needed.
+/// Operations of nft that this crate needs.
 pub trait Nft {
     /// Checks a script against the kernel without changing anything (`nft -c -f -`).
     fn check(&self, script: &str) -> impl Future<Output = Result<(), NftError>>;
     /// Runs a script as one transaction (`nft -f -`).
     fn run(&self, script: &str) -> impl Future<Output = Result<(), NftError>>;
-    /// Our table as `nft -j` prints it; none if it does not exist.
+    /// Returns our table as `nft -j` prints it; `None` if it does not exist.
     fn list(&self) -> impl Future<Output = Result<Option<Value>, NftError>>;
 }
 
-/// The real nft, or another program with the same arguments.
+/// Runs the real nft, or another program with the same arguments.
 #[derive(Debug, Clone)]
 pub struct NftCommand {
-    /// The program, `nft` by default.
+    /// Program to run, `nft` by default.
     pub program: PathBuf,
-    /// How long one call may take, 10 s by default.
+    /// Time limit of a call, 10 s by default.
     pub timeout: Duration,
 }
 
@@ -64,18 +62,18 @@ impl Default for NftCommand {
 }
 
 impl NftCommand {
-    /// Its output as JSON.
+    /// Returns the output as JSON.
     async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
         let value = serde_json::from_slice(&self.call(args, "").await?.stdout);
         value.map_err(|error| NftError::Answer(error.to_string()))
     }
 
-    /// All rules, without the elements of named sets.
+    /// Lists all rules, without the elements of named sets.
     pub(crate) async fn ruleset(&self) -> Result<Value, NftError> {
         self.ask(&["-j", "-t", "list", "ruleset"]).await
     }
 
-    /// The elements of a set.
+    /// Lists the elements of a set.
     pub(crate) async fn set(
         &self,
         family: &str,
@@ -106,10 +104,10 @@ impl NftCommand {
 
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
         let mut program = Program::new(&self.program);
-        // It changes the kernel's rules, and its input is ours.
+        // nft changes the kernel's rules, and its input comes from this crate.
         launch::with_net_admin(program.args(args));
         let mut child = Command::from(program)
-            // Its messages are compared and shown, so they must be in one language.
+            // Messages are compared and shown, so they must be in one language.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -119,7 +117,7 @@ impl NftCommand {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // nft may exit before it has read everything; its output says why.
+                // nft may exit before it has read everything; its output states the reason.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
@@ -136,7 +134,7 @@ fn message(output: &Output) -> String {
     launch::ended(output.status, &String::from_utf8_lossy(&output.stderr))
 }
 
-/// The error of the kernel for a missing table or device.
+/// Error of the kernel for a missing table or device.
 pub(crate) const NOT_THERE: &str = "No such file or directory";
 
 impl Nft for NftCommand {

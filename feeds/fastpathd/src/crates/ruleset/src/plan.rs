@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides which devices are in the flowtable, and why others are not (ignored, not named, missing,
-//! held by eBPF), and whether a table is needed. Whether a device is eligible: crate `topology`,
-//! `lowest.rs`.
+//! Decides which devices are in the flowtable, with a reason for each, and whether a table is
+//! needed. Crate `topology` decides which devices are eligible (`lowest.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,28 +12,25 @@ use crate::inspection::InspectionRules;
 use crate::marks::Marks;
 use crate::settings::{LeftOut, Settings};
 
-/// A device, as the topology classifies it.
+/// A device as classified by the topology.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Name.
     pub device: String,
-    /// It is a lowest device of a forwarding path.
+    /// True for a lowest device of a forwarding path.
     pub eligible: bool,
-    /// Why, or why not.
+    /// Reason for `eligible`.
     pub why: Cause,
 }
 
-/// Whether a device is in the flowtable, and why.
+/// Decision about one device, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// It is in the flowtable.
     pub included: bool,
-    /// The reason.
     pub why: Cause,
 }
 
 config::coded! {
-    /// Why the plan leaves a device out.
+    /// Reasons why the plan leaves a device out.
     pub enum PlanReason {
         Missing = "named-missing", "named in the settings, but the device does not exist";
         EngineOff { otherwise: String } = "engine-off",
@@ -49,61 +45,58 @@ config::coded! {
     }
 }
 
-/// Functions of the rules besides offloading.
+/// Functions of the rules other than offloading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Protection {
-    /// Packets pass Suricata first; none: no inspection.
+    /// Packets pass Suricata first; `None` means no inspection.
     pub inspection: Option<InspectionRules>,
-    /// Maximum number of blocked sources of each family; none: no blocks.
+    /// Maximum number of blocked sources of each family; `None` means no blocks.
     pub blocks: Option<u32>,
 }
 
 /// The rules to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Engine.
     pub engine: Engine,
-    /// Devices of the flowtable. Without any there is nothing to offload between, and the
-    /// flowtable is left out.
+    /// Devices of the flowtable. Without devices the flowtable is left out.
     pub devices: BTreeSet<String>,
-    /// With `flags offload`.
+    /// True for `flags offload`.
     pub hardware: bool,
     /// Bits of the packet mark that are cleared before a flow is added.
     pub mark_mask: u32,
-    /// Devices whose flows stay on the slow path, regardless of the devices below.
+    /// Kinds of devices that keep flows on the slow path, regardless of the devices below.
     pub left_out: LeftOut,
-    /// Layer 3 devices whose flows stay on the slow path, since they would bypass a configured
-    /// queue or limit. [`plan`] sets none.
+    /// Layer 3 devices with a configured queue or limit, which offloaded flows would bypass: their
+    /// flows stay on the slow path. Empty after [`plan`].
     pub shaped: BTreeSet<String>,
-    /// Tunnels that are not in the flowtable. Their flows stay on the slow path: the flowtable
-    /// would offload one direction at most. [`plan`] sets none.
+    /// Tunnels outside the flowtable. Their flows stay on the slow path, because the flowtable
+    /// would offload one direction at most. Empty after [`plan`].
     pub tunnels: BTreeSet<String>,
-    /// MAC addresses of the router behind each device: frames to any other address pass the
-    /// flowtable unseen. [`plan`] sets none.
+    /// The router's MAC addresses behind each device: frames to any other address must not enter
+    /// the flowtable. Empty after [`plan`].
     pub own: BTreeMap<String, BTreeSet<String>>,
-    /// Addresses of hosts that keep moving, whose flows stay on the slow path. [`plan`] sets none.
+    /// Addresses of hosts that keep moving: their flows stay slow. Empty after [`plan`].
     pub roaming: BTreeSet<IpAddr>,
-    /// The kernel can encrypt packets (`CONFIG_XFRM`): flows that it does stay on the slow path.
-    /// [`plan`] clears it.
+    /// True if the kernel can encrypt packets (`CONFIG_XFRM`): encrypted flows stay on the slow
+    /// path. False after [`plan`].
     pub ipsec: bool,
-    /// Every flow's first packets that stay on the slow path; 0: none.
+    /// First packets of every flow that stay on the slow path; 0 means none.
     pub slow_packets: u32,
-    /// Flows that stay on the slow path.
+    /// Exclusions that keep flows on the slow path.
     pub excludes: Vec<Exclude>,
-    /// Chains of other programs with rules that act on each packet: flows whose packets reach one
-    /// stay on the slow path. [`plan`] sets none.
+    /// Chains of other programs with rules that act on each packet. Flows with packets that reach
+    /// such a rule stay on the slow path. Empty after [`plan`].
     pub packet_chains: Vec<PacketChain>,
-    /// Rules of other programs have changed and are not read yet: no flow is offloaded meanwhile.
-    /// [`plan`] clears it.
+    /// True while changed rules of other programs are not read yet: no flow is offloaded. False
+    /// after [`plan`].
     pub unread: bool,
-    /// Inspection and blocks.
     pub protection: Protection,
-    /// Every candidate, and every device named in the settings, by name.
+    /// Decisions on every candidate and every device named in the settings, by name.
     pub decisions: BTreeMap<String, Decision>,
 }
 
 impl Plan {
-    /// Whether the plan needs a table.
+    /// Reports whether the plan needs a table.
     #[must_use]
     pub fn has_table(&self) -> bool {
         self.has_flowtable()
@@ -112,16 +105,16 @@ impl Plan {
             || self.protection.blocks.is_some()
     }
 
-    /// Bits of connections whose packets have passed the rules, by direction: those that eBPF may
-    /// offload. None with other engines: a flow enters a flowtable only after the rules.
+    /// Returns the mark bits, by direction, of connections that have passed the rules and that eBPF
+    /// may offload. `None` with other engines: a flow enters a flowtable only after the rules.
     #[must_use]
     pub fn passed(&self) -> Option<[u32; 2]> {
         let marks = Marks::within(self.mark_mask).filter(|_| self.engine == Engine::Ebpf);
         marks.and_then(Marks::passed)
     }
 
-    /// Removes the devices with eBPF programs, each with its hook, from the flowtable: packets of
-    /// one flow must not be forwarded by both.
+    /// Removes devices with eBPF programs, given with their hooks, from the flowtable: both must
+    /// not forward packets of one flow.
     pub fn hold(&mut self, held: impl IntoIterator<Item = (String, String)>) {
         for (device, hook) in held {
             if self.devices.remove(&device) {
@@ -130,14 +123,14 @@ impl Plan {
         }
     }
 
-    /// Sets the addresses of the router behind each device.
+    /// Sets the router's addresses behind each device.
     pub fn address(&mut self, own: impl IntoIterator<Item = (String, BTreeSet<String>)>) {
         self.own = own.into_iter().filter(|(name, _)| is_device_name(name)).collect();
     }
 
     /// Keeps flows over these layer 3 devices on the slow path.
     pub fn shape(&mut self, devices: impl IntoIterator<Item = String>) {
-        // A device with another name cannot be written in nft rules.
+        // Other names cannot be written in nft rules.
         self.shaped = devices.into_iter().filter(|name| is_device_name(name)).collect();
     }
 
@@ -147,7 +140,7 @@ impl Plan {
         self.tunnels = devices.into_iter().filter(kept).collect();
     }
 
-    /// Removes these tunnels from the flowtable: the other side of their flows is held by eBPF.
+    /// Removes these tunnels from the flowtable, because eBPF holds the other side of their flows.
     pub fn without_tunnels(&mut self, devices: impl IntoIterator<Item = String>) {
         for device in devices {
             if self.devices.remove(&device) {
@@ -156,8 +149,7 @@ impl Plan {
         }
     }
 
-    /// The devices of the flowtable whose frames have a destination, each with the addresses there
-    /// that are the router's.
+    /// Returns the flowtable's devices with MAC addresses, each with the router's addresses there.
     pub(crate) fn guarded(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
         let own = self.own.iter().filter(|(device, own)| {
             self.has_flowtable() && self.devices.contains(*device) && !own.is_empty()
@@ -165,19 +157,19 @@ impl Plan {
         own.map(|(device, own)| (device.as_str(), own))
     }
 
-    /// Whether the rules note connections that the kernel encrypts.
+    /// Reports whether the rules record connections that the kernel encrypts.
     pub(crate) fn has_ipsec_set(&self) -> bool {
         self.ipsec && (self.has_flowtable() || self.passed().is_some())
     }
 
-    /// Whether flows are offloaded by a flowtable.
+    /// Reports whether a flowtable offloads flows.
     #[must_use]
     pub fn has_flowtable(&self) -> bool {
         self.engine != Engine::Off && !self.devices.is_empty()
     }
 }
 
-/// Decides which devices belong into the flowtable.
+/// Decides which devices belong in the flowtable.
 #[must_use]
 pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protection) -> Plan {
     let engine = settings.wanted();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-/// Without inspection.
+/// Plans without inspection.
 fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
     super::plan(candidates, settings, &Protection::default())
 }
@@ -28,7 +28,7 @@ fn why(plan: &Plan) -> Vec<(&str, bool, &str)> {
 }
 
 #[test]
-fn by_itself_every_lowest_device_is_in() {
+fn uses_every_lowest_device_by_default() {
     let plan = plan(&candidates(), &Settings::default());
     assert_eq!(plan.devices, set(&["lan1", "wan"]));
     assert_eq!(
@@ -60,7 +60,7 @@ fn settings_narrow_the_choice_but_cannot_widen_it() {
 }
 
 #[test]
-fn ignoring_counts_more_than_naming() {
+fn ignore_device_overrides_device() {
     let settings = Settings {
         devices: set(&["lan1", "wan"]),
         ignore_devices: set(&["wan"]),
@@ -72,7 +72,7 @@ fn ignoring_counts_more_than_naming() {
 }
 
 #[test]
-fn an_engine_that_is_off_has_no_devices_but_reasons() {
+fn engine_off_uses_no_devices_but_reports_reasons() {
     let off = Settings { enabled: false, ..Settings::default() };
     let plan = plan(&candidates(), &off);
     assert_eq!((plan.engine, plan.has_table()), (Engine::Off, false));
@@ -87,13 +87,13 @@ fn an_engine_that_is_off_has_no_devices_but_reasons() {
 }
 
 #[test]
-fn hardware_is_the_engines_flag() {
+fn engine_flowtable_hw_sets_the_hardware_flag() {
     let settings = Settings { engine: Engine::FlowtableHw, ..Settings::default() };
     assert!(plan(&candidates(), &settings).hardware);
 }
 
 #[test]
-fn a_name_that_nft_could_not_take_stays_out() {
+fn leaves_out_a_device_with_an_unwritable_name() {
     let mut candidates = candidates();
     candidates[0].device = "a\" }".to_owned();
     let plan = plan(&candidates, &Settings::default());
@@ -102,7 +102,7 @@ fn a_name_that_nft_could_not_take_stays_out() {
 }
 
 #[test]
-fn a_table_is_there_for_blocks_or_a_flowtable_alone() {
+fn blocks_or_a_flowtable_alone_need_a_table() {
     let none = Settings { enabled: false, ..Settings::default() };
     assert!(!plan(&candidates(), &none).has_table());
     let blocks = Protection { inspection: None, blocks: Some(1) };
@@ -115,7 +115,7 @@ fn a_table_is_there_for_blocks_or_a_flowtable_alone() {
 }
 
 #[test]
-fn what_ebpf_holds_is_not_in_the_flowtable() {
+fn removes_devices_held_by_ebpf_from_the_flowtable() {
     let settings = Settings { engine: Engine::Ebpf, ..Settings::default() };
     let mut held = plan(&candidates(), &settings);
     assert_eq!(held.engine, Engine::Ebpf);

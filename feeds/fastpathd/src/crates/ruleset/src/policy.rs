@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `policy` of `/etc/config/fastpath`: options, unknown zones, and the devices of its zones
-//! and VLANs.
+//! Section `policy` of `/etc/config/fastpath`: parses it, reports unknown zones, and resolves zones
+//! and VLANs to devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use model::{Action, DevicePolicy};
 /// A section `policy`: the action for connections that match all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Policy {
-    /// Name of its section in errors: `guests` or `@policy[0]`.
+    /// Name of the section in errors: `guests` or `@policy[0]`.
     pub section: String,
-    /// UCI's name of its section, for changes.
+    /// UCI's name of the section, for changes.
     pub id: String,
-    /// Enabled; a disabled one is kept for the page only.
+    /// A disabled policy is kept only for the page.
     pub enabled: bool,
-    /// Its name in the configuration; may be empty.
+    /// Configured name; may be empty.
     pub name: String,
     /// Firewall zone of the initiator.
     pub src: Option<String>,
@@ -26,12 +26,11 @@ pub struct Policy {
     pub src_vlan: Option<u16>,
     /// VLAN of the responder.
     pub dest_vlan: Option<u16>,
-    /// The action.
     pub action: Action,
 }
 
 impl Policy {
-    /// Reads a section. None if it is invalid.
+    /// Reads a section; `None` if it is invalid.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let policy = Self {
             section: section.label().to_owned(),
@@ -47,7 +46,7 @@ impl Policy {
         section.is_good().then_some(policy)
     }
 
-    /// Problems: zones that do not exist.
+    /// Returns a problem for each zone that does not exist.
     #[must_use]
     pub fn check(&self, segments: &Segments) -> Vec<Problem> {
         let unknown = |(option, zone): (&str, &Option<String>)| {
@@ -64,7 +63,7 @@ impl Policy {
         [("src", &self.src), ("dest", &self.dest)].into_iter().filter_map(unknown).collect()
     }
 
-    /// Resolves the policy on the present devices.
+    /// Resolves the policy to the present devices.
     #[must_use]
     pub fn on(&self, segments: &Segments) -> DevicePolicy {
         DevicePolicy {
@@ -76,7 +75,7 @@ impl Policy {
     }
 }
 
-/// None: any zone, `*` in fw4.
+/// Parses a zone; `None` stands for any zone (`*` in fw4).
 fn zone(text: &str) -> Result<Option<String>, Fault> {
     if text == "*" { Ok(None) } else { label(text).map(Some) }
 }
@@ -86,17 +85,17 @@ fn vlan(text: &str) -> Result<u16, Fault> {
     u16::try_from(number).map_err(|_| Fault::VlanRange)
 }
 
-/// Layer 3 devices (those of routes: `br-lan.20`, `pppoe-wan`) of each firewall zone and VLAN.
+/// Layer 3 devices (as in routes: `br-lan.20`, `pppoe-wan`) of each firewall zone and VLAN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Segments {
-    /// Of every firewall zone; a zone may have no devices.
+    /// Devices of every firewall zone, perhaps none.
     pub zones: BTreeMap<String, BTreeSet<String>>,
-    /// Of every VLAN with devices.
+    /// Devices of every VLAN that has devices.
     pub vlans: BTreeMap<u16, BTreeSet<String>>,
 }
 
 impl Segments {
-    /// The devices in the zone and in the VLAN; none, for any device, if neither is given.
+    /// Returns the devices in the zone and in the VLAN; `None` for any device, if neither is given.
     fn devices(&self, zone: Option<&str>, vlan: Option<u16>) -> Option<BTreeSet<String>> {
         let zone = zone.map(|zone| self.zones.get(zone).cloned().unwrap_or_default());
         let vlan = vlan.map(|vlan| self.vlans.get(&vlan).cloned().unwrap_or_default());

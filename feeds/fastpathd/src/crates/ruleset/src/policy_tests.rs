@@ -15,7 +15,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The lab's gateway.
+/// Segments of the lab's gateway.
 fn segments() -> Segments {
     let zones = [
         ("lan", set(&["br-lan.10", "br-lan.11"])),
@@ -31,7 +31,7 @@ fn segments() -> Segments {
 }
 
 #[test]
-fn everything_said() {
+fn reads_every_option_of_a_policy() {
     let text = "config policy
 	option name 'guests'
 	option src 'iot'
@@ -101,7 +101,7 @@ fn a_missing_zone_is_reported() {
 }
 
 #[test]
-fn zones_and_vlans_become_devices() {
+fn resolves_zones_and_vlans_to_devices() {
     let on = |text: &str| read(text).unwrap().remove(0).on(&segments());
     let zone = on("config policy\noption src lan\n");
     assert_eq!((zone.from, zone.to), (Some(set(&["br-lan.10", "br-lan.11"])), None));
@@ -114,7 +114,7 @@ fn zones_and_vlans_become_devices() {
 }
 
 #[test]
-fn what_has_no_devices_matches_nothing() {
+fn a_policy_without_devices_matches_nothing() {
     for text in [
         "config policy\noption src vpn\n",
         "config policy\noption dest_vlan 99\n",
@@ -126,7 +126,7 @@ fn what_has_no_devices_matches_nothing() {
 }
 
 #[test]
-fn a_device_that_nft_could_not_take_is_left_out() {
+fn leaves_out_unwritable_devices_of_a_zone() {
     let mut segments = segments();
     segments.zones.insert("odd".to_owned(), set(&["a\" }", "eth0"]));
     let odd = Policy { src: Some("odd".to_owned()), ..Policy::default() }.on(&segments);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A plan as nft scripts: the whole table, gate or devices alone, removal, probes; limits and order
-//! of blocked sources. The chains and rules themselves are in `rules.rs`.
+//! Renders a plan as nft scripts: the whole table, only gates or devices, removal, probes.
+//! `rules.rs` has the chains and rules.
 //!
-//! Only device names of [`config::is_device_name`], checked names of excludes and policies,
-//! addresses and numbers get into the text, so nothing in the configuration can become a
-//! statement. nft has no comment on a flowtable; every other object has one.
+//! Only checked names, addresses and numbers get into the text, so the configuration cannot inject
+//! statements. Every object has a comment, except the flowtable, where nft allows none.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,9 +19,8 @@ use crate::rules::{
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
-/// The whole table, replaced in one transaction, with these sources blocked if the plan has
-/// blocks (as many as it allows, those with the most time left). Without a table in the plan the
-/// same as [`render_remove`].
+/// Renders the whole table, replaced in one transaction. The blocks with the most time left are
+/// kept, up to the plan's limit. Without a table in the plan, the result equals [`render_remove`].
 #[must_use]
 pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     let mut text = render_remove();
@@ -76,13 +74,13 @@ pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     text
 }
 
-/// A script that removes our table, whether it exists or not.
+/// Renders a script that removes our table, whether it exists or not.
 #[must_use]
 pub fn render_remove() -> String {
     REMOVE.to_owned()
 }
 
-/// Replaces the gates of the existing table and nothing else.
+/// Renders a script that replaces only the gates of the existing table.
 pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     let replaced = gates(inspection).map(|(chain, rule)| {
         let (text, comment) = (rule.text, rule.comment);
@@ -94,9 +92,9 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     replaced.concat()
 }
 
-/// Changes the devices of the existing flowtable, and the router's addresses behind them, so that
-/// flows over the others stay offloaded. `flags` must repeat those of the flowtable: the kernel
-/// refuses an update that differs.
+/// Renders a script that changes the devices of the existing flowtable, and the router's addresses
+/// behind them, so that flows over the others stay offloaded. The flags must be those of the
+/// flowtable: the kernel refuses an update that differs.
 pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     let mut text = String::new();
     let guarded: BTreeSet<&str> = plan.guarded().map(|(device, _)| device).collect();
@@ -126,20 +124,20 @@ pub(crate) fn render_devices(plan: &Plan, have: &InForce) -> String {
     text
 }
 
-/// A table of another name with only this flowtable: checking it shows whether the kernel accepts
-/// the device.
+/// Renders a table of another name with only this flowtable. Checking it shows whether the kernel
+/// accepts the device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     let body = flowtable("\t\t", BTreeSet::from([device]), hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
-/// A table of another name with only a queue: checking it shows whether the kernel has queues.
+/// Renders a table of another name with only a queue. Checking it shows if the kernel has queues.
 pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
 }
 
-/// Connections wait here for a packet of the other direction. A full set delays offloading only;
-/// the listing of a full one has half a megabyte.
+/// Renders a set of connections that wait for a packet of the other direction. A full set only
+/// delays offloading; its listing has half a megabyte.
 fn passed_set(name: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
@@ -147,8 +145,8 @@ fn passed_set(name: &str) -> String {
     )
 }
 
-/// Tuples of connections that have just ended, for longer than the flowtable keeps their entries.
-/// A full set notes no more: where a tuple is used again, a connection may stall.
+/// Renders a set of tuples of recently ended connections, kept longer than their flowtable entries.
+/// A full set records no more tuples; a connection that reuses one may stall.
 fn ended_set(name: &str, header: &str) -> String {
     let tuple = ended_tuple(header);
     format!(
@@ -157,8 +155,8 @@ fn ended_set(name: &str, header: &str) -> String {
     )
 }
 
-/// Connections with the packets that the rules count. Each packet renews the timeout, which is
-/// longer than the usual pause between two readings. A full set counts no further connections.
+/// Renders a set of connections with packet counters. Each packet renews the timeout, which exceeds
+/// the usual interval between readings. A full set counts no further connections.
 fn counted_set(name: &str, what: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttypeof ct id\n\t\tsize 8192\n\t\tflags dynamic,timeout\n\
@@ -166,7 +164,7 @@ fn counted_set(name: &str, what: &str) -> String {
     )
 }
 
-/// The router's addresses by device.
+/// Returns the router's addresses by device.
 pub(crate) fn own(plan: &Plan) -> BTreeSet<(String, String)> {
     let each = |(device, own): (&str, &BTreeSet<String>)| {
         own.iter().map(|mac| (device.to_owned(), mac.clone())).collect::<Vec<_>>()
@@ -193,7 +191,7 @@ fn elements(own: &BTreeSet<(String, String)>) -> String {
     each.join(", ")
 }
 
-/// A limit refills within its timeout.
+/// Renders a set of sources with a limit, which refills within the timeout.
 fn source_set(name: &str, kind: &str) -> String {
     format!(
         "\tset {name} {{\n\t\ttype {kind}\n\t\tsize 4096\n\t\tflags dynamic,timeout\n\
@@ -202,14 +200,14 @@ fn source_set(name: &str, kind: &str) -> String {
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
-    // With one too many, or one within another, the kernel would refuse the whole table.
+    // The kernel would refuse the whole table for one block too many or a block within another.
     let key = |block: &&BlockElement| (block.source.address, block.source.prefix);
     blocks.sort_by_key(|block| (key(block), std::cmp::Reverse(block.left)));
     blocks.dedup_by(|block, before| before.source.contains(block.source.address));
     blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    // Up to Linux 6.13 each end of an interval counts as an element, and one more is the end of
-    // what lies before the first.
+    // Up to Linux 6.13, each end of an interval counts as an element, plus one for the gap before
+    // the first interval.
     let (size, flags) = if kind == "ipv6_addr" {
         (limit.saturating_mul(2).saturating_add(2), "interval,timeout")
     } else {
@@ -239,7 +237,7 @@ fn chain(chain: &Chain, ingress: &str) -> String {
     text
 }
 
-/// The specification of a base chain; at ingress with its devices.
+/// Renders the specification of a base chain, with devices at ingress.
 fn base(hook: &str, priority: &str, ingress: &str) -> String {
     let devices = if hook == "ingress" { format!(" devices = {ingress}") } else { String::new() };
     format!("type filter hook {hook}{devices} priority {priority};")
@@ -248,7 +246,7 @@ fn base(hook: &str, priority: &str, ingress: &str) -> String {
 fn flowtable(indent: &str, listed: BTreeSet<&str>, hardware: bool) -> String {
     let mut text = format!("{indent}hook ingress priority {FLOWTABLE}\n");
     let _ = writeln!(text, "{indent}devices = {}", devices(listed));
-    // Without it, the byte counters of a flow do not change while it is offloaded.
+    // Without `counter`, the byte counters of a flow do not change while it is offloaded.
     let _ = writeln!(text, "{indent}counter");
     if hardware {
         let _ = writeln!(text, "{indent}flags offload");

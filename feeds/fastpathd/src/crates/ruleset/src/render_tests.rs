@@ -10,7 +10,7 @@ use crate::policy::Segments;
 use crate::rules::comments;
 use crate::settings::Settings;
 
-/// A token of nft's scanner: a word, or something in quotes.
+/// A token of nft's scanner: a word, a quoted text, or the end of a statement.
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -18,8 +18,8 @@ enum Token {
     End,
 }
 
-/// Splits as nft's scanner does: quotes have no escapes and end at the next quote, a comment
-/// sign begins a comment, a line end or semicolon ends a statement.
+/// Splits like nft's scanner: quotes have no escapes and end at the next quote, `#` begins a
+/// comment, a line end or semicolon ends a statement.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -45,8 +45,8 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The statements of the script, each reduced to its tokens, with quoted text as `""`. A device
-/// list and a comment are as long as they may be without becoming another statement.
+/// Returns the statements of a script as tokens, with quoted text as `""`. Device lists and
+/// comments may have any length without becoming another statement.
 fn statements(script: &str) -> Vec<String> {
     let tokens = tokens(script);
     let texts = tokens.split(|token| *token == Token::End).map(|statement| {
@@ -60,7 +60,7 @@ fn statements(script: &str) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// The sets of a table with a flowtable.
+/// Returns the sets of a table with a flowtable.
 fn sets() -> Vec<String> {
     let mut expected = Vec::new();
     for name in ["passed_original", "passed_reply"] {
@@ -84,7 +84,7 @@ fn sets() -> Vec<String> {
     expected
 }
 
-/// Panics unless the script has exactly the statements it should have.
+/// Panics unless the script has exactly the expected statements.
 fn assert_harmless(plan: &Plan) {
     let script = render(plan, &[]);
     let mut left = statements(&script);
@@ -180,7 +180,7 @@ fn assert_harmless(plan: &Plan) {
     assert_eq!([next(), next(), next()], ["}", "}", ""]);
 }
 
-/// Without inspection.
+/// Plans without inspection.
 fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
     crate::plan(candidates, settings, &Protection::default())
 }
@@ -189,7 +189,7 @@ fn candidate(device: String) -> Candidate {
     Candidate { device, eligible: true, why: config::Cause::default() }
 }
 
-/// Text as a user might type it, and as an attacker might.
+/// Generates text as users or attackers might enter it.
 fn hostile() -> impl Strategy<Value = String> {
     let bits = [
         "\"",
@@ -242,7 +242,7 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
     let port = || prop::option::of((1..=65535_u16, 0..100_u16));
     (source, dest, proto, port(), port(), "[^\"\\\\\\p{Cc}]{0,15}").prop_map(
         |(source, dest, proto, source_port, dest_port, name)| {
-            // Nothing but "any" would exclude every flow.
+            // Without any other condition, the exclusion would match every flow.
             let proto = if source.is_some() { proto } else { Some("tcp") };
             let mut section = json!({ ".type": "exclude", ".index": 1, "name": name });
             let mut put = |option: &str, value: Option<String>| {
@@ -267,7 +267,7 @@ fn inspecting(policies: Vec<DevicePolicy>) -> Plan {
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
 
-/// The same with valid names.
+/// Replaces the names of a plan with valid ones.
 fn tame(mut plan: Plan) -> Plan {
     for policy in plan.protection.inspection.iter_mut().flat_map(|found| &mut found.policies) {
         policy.name.truncate(0);
@@ -280,7 +280,7 @@ fn tame(mut plan: Plan) -> Plan {
 
 proptest! {
     #[test]
-    fn hostile_settings_are_refused_or_harmless(
+    fn hostile_settings_are_rejected_or_harmless(
         main in section("fastpath", &["engine", "mark_mask", "device", "ignore_device"]),
         exclude in section(
             "exclude",
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn a_hostile_name_alone_is_refused_or_harmless(name in hostile(), port in 1..=65535_u16) {
+    fn a_hostile_name_alone_is_rejected_or_harmless(name in hostile(), port in 1..=65535_u16) {
         let exclude = json!({ ".type": "exclude", "name": name, "dest_port": port.to_string() });
         if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": exclude })) {
             assert_harmless(&plan(&[candidate("wan".to_owned())], &settings));
@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_policies_are_refused_or_harmless(
+    fn hostile_policies_are_rejected_or_harmless(
         policy in section("policy", &["name", "dest", "action"]),
         devices in prop::collection::btree_set(prop_oneof![hostile(), Just("lan1".into())], 0..4),
         comment in hostile(),
@@ -331,7 +331,7 @@ proptest! {
     }
 
     #[test]
-    fn valid_settings_are_taken_and_harmless(
+    fn valid_settings_are_accepted_and_harmless(
         excludes in prop::collection::vec(valid_exclude(), 0..6),
         hardware: bool,
         mask in 1..=u32::MAX,
@@ -360,7 +360,7 @@ fn simple() -> Plan {
 }
 
 #[test]
-fn nothing_is_offloaded_or_marked_while_changed_rules_are_unread() {
+fn nothing_is_offloaded_while_changed_rules_are_unread() {
     let ebpf = Plan { engine: Engine::Ebpf, ..simple() };
     for plan in [simple(), ebpf, inspecting(Vec::new())] {
         let script = render(&Plan { unread: true, ..plan.clone() }, &[]);
@@ -389,7 +389,7 @@ fn the_digest_distinguishes_rules_with_the_same_comments() {
 }
 
 #[test]
-fn the_blocks_with_the_most_time_left_are_kept_once_each() {
+fn keeps_the_blocks_with_the_most_time_left() {
     let block = |host, left| BlockElement {
         source: config::Network::host([192, 0, 2, host].into()),
         seconds: 600,
@@ -408,7 +408,7 @@ fn the_blocks_with_the_most_time_left_are_kept_once_each() {
 }
 
 #[test]
-fn a_block_within_another_is_left_out() {
+fn leaves_out_a_block_within_another() {
     let block = |source: &str| BlockElement {
         source: source.parse().unwrap(),
         seconds: 600,
@@ -427,7 +427,7 @@ fn a_block_within_another_is_left_out() {
 }
 
 #[test]
-fn devices_change_in_one_script() {
+fn changes_devices_and_addresses_in_one_script() {
     let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut plan = Plan { devices: set(&["lan3", "wg0"]), hardware: true, ..simple() };
     let before = [("lan1".to_owned(), "02:00:00:00:00:01".to_owned())];

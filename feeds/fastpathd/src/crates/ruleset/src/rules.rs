@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chains of `table inet fastpath` and their priorities, and all rules but those of inspection:
-//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`, first packets), `passed` marks,
-//! `flow add`; the digest in the last comment.
+//! Chains of `table inet fastpath` with their priorities, and all rules except those of inspection:
+//! blocks, exclusions, `passed` marks, `flow add`, and the digest in the last comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -21,44 +20,44 @@ mod reached;
 
 /// Hook and priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
 const HOOK: (&str, &str) = ("forward", "filter + 20");
-/// Its priority as nft lists it.
+/// Priority of the chain that offloads, as nft lists it.
 pub(crate) const OFFLOAD_PRIORITY: i64 = 20;
 
-/// The chain that holds only the gate, and can be replaced alone.
+/// Chain that holds only the gate and can be replaced alone.
 pub(crate) const GATE: &str = "ips_queue";
 
-/// The same for the router's own DNS.
+/// Chain with the gate of the router's own DNS.
 pub(crate) const NAMES: &str = "ips_names";
 
-/// The same for what a source opens beyond its limit.
+/// Chain with the gate of connections beyond the limit of their source.
 pub(crate) const EXCESS: &str = "ips_excess";
 
-/// Sources of new connections, each with its limit.
+/// Sets of sources of new connections; each source has its limit.
 pub(crate) const SOURCE_SETS: [(&str, &str); 3] =
     [("ips_stations", "ether_addr"), ("ips_sources4", "ipv4_addr"), ("ips_sources6", "ipv6_addr")];
 
-/// The sets of connections (`ct id`, Linux 5.2) with a packet behind all rules, by direction.
+/// Sets of connections (`ct id`, Linux 5.2) with a packet that passed all rules, by direction.
 pub(crate) const PASSED_SETS: [&str; 2] = ["passed_original", "passed_reply"];
 
-/// The sets of offloaded connections (`ct id`) of which the stack still sees packets, by direction,
+/// Sets of offloaded connections (`ct id`) with packets that the stack still sees, by direction and
 /// with counters.
 pub const MISSED_SETS: [&str; 2] = ["missed_original", "missed_reply"];
 
-/// `IPS_OFFLOAD`, for which nft has no name.
+/// `IPS_OFFLOAD`, which has no name in nft.
 const OFFLOADED: u32 = 1 << 14;
 
-/// The set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
+/// Set of connections (`ct id`) with a packet that the kernel encrypts or has decrypted.
 pub const IPSEC_SET: &str = "encrypted";
 
 pub(crate) use ended::{SETS as ENDED_SETS, tuple as ended_tuple};
 pub(crate) use guard::{CHAINS as GUARDS, FLOWTABLE, FLOWTABLE_PRIORITY, OWN};
 
-/// Whether the chain is replaced alone.
+/// Reports whether the chain can be replaced alone.
 pub(crate) fn is_gate(chain: &str) -> bool {
     matches!(chain, GATE | NAMES | EXCESS)
 }
 
-/// A rule without its comment, and the comment.
+/// A rule, and its comment.
 #[derive(Clone)]
 pub(crate) struct Rule {
     pub(crate) text: String,
@@ -71,16 +70,15 @@ impl Rule {
     }
 }
 
-/// A chain.
 pub(crate) struct Chain {
     pub(crate) name: &'static str,
     pub(crate) comment: &'static str,
-    /// Its hook and the priority there; none: other chains jump to it.
+    /// Hook and priority; `None` for a chain that others jump to.
     pub(crate) hook: Option<(&'static str, &'static str)>,
     pub(crate) rules: Vec<Rule>,
 }
 
-/// The named counters and their descriptions.
+/// Returns the named counters and their descriptions.
 pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     let mut counters = Vec::new();
     if plan.protection.inspection.is_some() {
@@ -98,7 +96,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     counters
 }
 
-/// All chains, in the order of packets.
+/// Returns all chains in the order in which packets pass them.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     let mut chains = guard::chains(plan);
     if plan.protection.blocks.is_some() {
@@ -119,7 +117,7 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     chains
 }
 
-/// Comments of all rules, by chain and in order, for comparison with the kernel.
+/// Returns the comments of all rules by chain, for comparison with the kernel.
 pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     if !plan.has_table() {
         return BTreeMap::new();
@@ -128,7 +126,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
 }
 
-/// The gates: chains and their rules.
+/// Returns the chains of the gates with their rules.
 pub(crate) fn gates(inspection: &InspectionRules) -> [(&'static str, Rule); 3] {
     let (queues, excess) = (inspection.queues, inspection.queues.excess());
     [
@@ -158,7 +156,7 @@ fn blocks() -> Chain {
     }
 }
 
-/// The rules of the chain that offloads, without the last; chains that they jump to are added.
+/// Returns the rules of the chain that offloads, without the last, and adds chains they jump to.
 fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     let (ours, kept) = (plan.mark_mask, !plan.mark_mask);
     let clear = Rule::new(
@@ -180,7 +178,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         chains.extend(further);
         (notes, waits) = (before, wait);
     }
-    // The first packets count as passed: the flow does not wait for more of them.
+    // The first packets count as passed, so the flow does not wait for more of them.
     let (mut others, mut first) = (Vec::new(), Vec::new());
     if offloads(plan) {
         others.push(Rule::new(
@@ -195,7 +193,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     match &plan.protection.inspection {
         None => {
             if plan.has_flowtable() && plan.passed().is_none() {
-                // An encrypted connection is noted by its first packet.
+                // Record an encrypted connection with its first packet, before the rules that wait.
                 if plan.has_ipsec_set() {
                     rules.append(&mut others);
                 }
@@ -213,7 +211,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
             // Packets that Suricata has accepted have passed, too.
             rules.extend(notes);
             rules.extend(inspect::passed(inspection.marks));
-            // Every packet has our bits here: they must not remain on excluded packets either.
+            // Every packet has our bits here, so clear them on excluded packets, too.
             rules.push(clear);
             rules.extend(others);
             rules.extend(excludes);
@@ -221,7 +219,7 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
         }
     }
     let mut marks = plan.passed().into_iter().flat_map(passed);
-    // The mark of an expected connection is cleared even then.
+    // Clear the mark of an expected connection even while rules are unread.
     rules.extend(marks.next());
     if plan.unread {
         rules
@@ -232,13 +230,13 @@ fn offload(plan: &Plan, chains: &mut Vec<Chain>) -> Vec<Rule> {
     rules
 }
 
-/// A flowtable takes a flow whole with a packet in one direction, so the other direction must have
-/// passed all rules before: rules that note each direction, and rules that wait for the other. A
-/// new table has empty sets: flows that leave with the old one have to pass in both directions.
-/// UDP may be answered once and never again, so packets of the flow renew the note of the answer.
+/// Returns rules that record packets of each direction, and rules that wait for the other
+/// direction. A flowtable adds both directions of a flow at once, so both must have passed all
+/// rules. After the table is replaced, each flow must pass again in both directions. UDP may be
+/// answered only once, so packets of the flow renew the record of the answer.
 ///
-/// The state comes first: rules end there for the first packet of a connection, and its cost is
-/// what `e2e/bench/guest/daemon` measures.
+/// The state is matched first: for the first packet of a connection the rules end there, and
+/// `e2e/bench/guest/daemon` measures their cost.
 fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
     let clear = if plan.has_ipsec_set() { "meta ipsec missing rt ipsec missing " } else { "" };
     let [original, reply] = PASSED_SETS;
@@ -254,7 +252,7 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
         vec![Rule::new("ct state != established return", "only established ones are offloaded")];
     let others =
         directions.map(|(direction, _, other)| (format!("ct direction {direction} "), other));
-    // A packet that reaches a rule acting on each packet is not noted itself.
+    // A packet that reaches a rule acting on each packet is not recorded, so check both sets.
     let both = PASSED_SETS.map(|set| (String::new(), set));
     waits.extend((if plan.packet_chains.is_empty() { others } else { both }).map(|(of, set)| {
         let what = if of.is_empty() { "a" } else { "the other" };
@@ -265,7 +263,7 @@ fn both_ways(plan: &Plan) -> [Vec<Rule>; 2] {
     [notes.into(), waits]
 }
 
-/// Counts the packets of offloaded connections that arrive here: they do not match the entry.
+/// Returns rules that count packets of offloaded connections that do not match their entry.
 fn missed() -> [Rule; 2] {
     let [original, reply] = MISSED_SETS;
     [("original", original), ("reply", reply)].map(|(direction, set)| {
@@ -277,9 +275,9 @@ fn missed() -> [Rule; 2] {
     })
 }
 
-/// A flowtable would accept packets in plain text that have the tuple of an encrypted connection,
-/// and send packets in plain text if it were filled by the other direction. So no packet that the
-/// kernel encrypts or has decrypted counts as passed, and none adds a flow.
+/// Returns rules that keep packets which the kernel encrypts or has decrypted from counting as
+/// passed and from adding a flow. A flowtable would accept plain text with the tuple of an
+/// encrypted connection, and send plain text if the other direction filled it.
 fn encrypted(plan: &Plan) -> impl Iterator<Item = Rule> {
     let ends: &[_] = if plan.has_ipsec_set() { &["rt", "meta"] } else { &[] };
     ends.iter().map(|end| {
@@ -289,7 +287,7 @@ fn encrypted(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// A flowtable is renewed whole for a host that moves, so flows of one that keeps moving stay out.
+/// Keeps flows of hosts that keep moving out, because each move renews the whole flowtable.
 fn roaming(plan: &Plan) -> impl Iterator<Item = Rule> {
     let (v4, v6): (Vec<_>, Vec<_>) = plan.roaming.iter().partition(|address| address.is_ipv4());
     let families = [("ip", v4), ("ip6", v6)].into_iter().filter(|(_, found)| !found.is_empty());
@@ -302,8 +300,8 @@ fn roaming(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// Marks TCP and UDP connections whose packets arrive here. A packet that another rule drops does
-/// not.
+/// Returns rules that mark TCP and UDP connections with packets that arrive here, so that no other
+/// rule has dropped them.
 fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     let both = original | reply;
     let note = |direction: &str, bit: u32| {
@@ -328,8 +326,8 @@ fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     ]
 }
 
-/// By the kind of device, which includes devices that appear later. In the forward hook these are
-/// the layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
+/// Matches the kind of device, which includes devices that appear later. The forward hook sees
+/// layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
 fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
     let LeftOut { vlan, pppoe } = plan.left_out;
     let kinds = [(vlan, "vlan", "VLAN devices"), (pppoe, "ppp", "PPPoE sessions")];
@@ -342,7 +340,7 @@ fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// A flow is added as a whole: a queue on one side counts for both directions.
+/// Matches shaped devices. A queue on one side counts for the whole flow, as a flow is not split.
 fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.shaped, "shaped: stays on the slow path")
 }
@@ -351,7 +349,7 @@ fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.tunnels, "tunnel: stays on the slow path")
 }
 
-/// Packets that arrive or leave by these devices.
+/// Matches packets that arrive or leave by these devices.
 fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule> {
     let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let ends: &[&str] = if names.is_empty() { &[] } else { &["iifname", "oifname"] };
@@ -361,9 +359,9 @@ fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule>
     })
 }
 
-/// Exclusions, by their number in the configuration. Those for ever are for the flowtable: the eBPF
-/// engine itself knows them. A packet count is known only here, and with eBPF such a flow gets no
-/// `passed` mark.
+/// Returns rules for exclusions, by their number in the configuration. Permanent exclusions are for
+/// the flowtable, because the eBPF engine applies them itself. Packet counts are known only here,
+/// so with eBPF such a flow gets no `passed` mark.
 fn excludes(plan: &Plan, wanted: fn(&Exclude) -> bool) -> impl Iterator<Item = Rule> {
     let numbered = (1..).zip(&plan.excludes).filter(move |(_, exclude)| wanted(exclude));
     numbered.flat_map(|(number, exclude)| {
@@ -377,15 +375,15 @@ fn excludes(plan: &Plan, wanted: fn(&Exclude) -> bool) -> impl Iterator<Item = R
     })
 }
 
-/// The first packets of every flow.
+/// Keeps the first packets of every flow on the slow path.
 fn first_packets(plan: &Plan) -> Option<Rule> {
     let packets = Some(plan.slow_packets).filter(|packets| *packets != 0)?;
     let text = format!("{} return", before(packets));
     Some(Rule::new(text, &format!("the first {packets} packets stay on the slow path")))
 }
 
-/// Matches all packets of a connection before this one. Conntrack has counted the packet itself,
-/// and counts nothing (0) for connections that began without accounting: they stay slow.
+/// Matches packets with a lower number in their connection, which conntrack has counted already.
+/// Connections that began without accounting have a count of 0 and stay slow.
 fn before(packets: u32) -> String {
     format!("ct packets < {packets}")
 }
@@ -394,8 +392,8 @@ fn offloads(plan: &Plan) -> bool {
     plan.has_flowtable() || plan.passed().is_some()
 }
 
-/// Conditions for packets of the flow in this direction. In the forward hook destination NAT has
-/// been applied and source NAT has not, in both directions, so a reply has the same addresses and
+/// Returns conditions for packets of the flow in this direction. The forward hook comes after
+/// destination NAT and before source NAT in both directions, so a reply has the same addresses and
 /// ports, swapped.
 fn matches(exclude: &Exclude, direction: &str) -> String {
     let reply = direction == "reply";
@@ -425,8 +423,8 @@ fn matches(exclude: &Exclude, direction: &str) -> String {
     text
 }
 
-/// Ends the last chain with the rule that offloads; without a flowtable, with one that does
-/// nothing. Its comment carries the digest of all rules but the gate's.
+/// Appends the rule that offloads, or a rule without effect if there is no flowtable. Its comment
+/// has the digest of all rules except the gates.
 fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
     let digest = digest(plan, others, &last.rules);
     last.rules.push(if plan.has_flowtable() {
@@ -436,8 +434,8 @@ fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
     });
 }
 
-/// FNV-1a over everything except the devices and the gate: the comment with it identifies the rules
-/// in the kernel, although nft prints them in another form.
+/// Computes FNV-1a over everything except devices and gates. Its comment identifies the rules in
+/// the kernel, because nft prints them in another form.
 fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut take = |text: &str| {

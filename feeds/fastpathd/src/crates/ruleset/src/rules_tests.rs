@@ -23,7 +23,7 @@ fn signature(plan: &Plan) -> String {
 }
 
 #[test]
-fn the_signature_is_of_everything_but_devices_and_gate() {
+fn the_digest_covers_everything_but_devices_and_gate() {
     let plain = signature(&of(inspection(), None));
     for gate in [Gate::Open, Gate::Closed] {
         assert_eq!(signature(&of(InspectionRules { gate, ..inspection() }, None)), plain);
@@ -50,7 +50,7 @@ fn the_signature_is_of_everything_but_devices_and_gate() {
 }
 
 #[test]
-fn every_chain_that_is_gone_to_is_there() {
+fn every_goto_has_its_chain() {
     let policies = vec![
         judged("always", Action::Always, &["lan1"]),
         judged("inspect", Action::Inspect, &["lan2"]),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges (engine, hook,
-//! `on_exit`, `mark_mask` 0x78000000, refresh 1 s, devices, first packets). Sections `exclude` and
-//! `policy` are read in crate `model`, `exclude.rs`, and in `policy.rs`.
+//! Section `fastpath` of `/etc/config/fastpath`: options, defaults and ranges. Crate `model` reads
+//! sections `exclude` (`exclude.rs`), and `policy.rs` sections `policy`.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -16,55 +15,53 @@ use serde_json::Value;
 use crate::marks::Marks;
 use crate::policy::Policy;
 
-/// The treatment of the table when the daemon ends.
+/// Treatment of the table when the daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnExit {
-    /// Keeps it: the kernel continues to offload.
+    /// Keep the table: the kernel continues to offload.
     #[default]
     Keep,
-    /// Removes it.
     Remove,
 }
 
-/// Kinds of layer 3 devices whose flows stay on the slow path.
+/// Kinds of layer 3 devices that keep flows on the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LeftOut {
     /// VLAN devices, on a bridge or on a port.
     pub vlan: bool,
-    /// PPP devices: `PPPoE` sessions.
+    /// PPP devices, for `PPPoE` sessions.
     pub pppoe: bool,
 }
 
-/// The sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`, checked.
+/// The checked sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Name of the section `fastpath` in errors.
     pub section: String,
-    /// Off means engine [`Engine::Off`], whatever `engine` says.
+    /// False means engine [`Engine::Off`], whatever `engine` is.
     pub enabled: bool,
-    /// Configured engine.
     pub engine: Engine,
-    /// Attach point of eBPF programs; none: the best that the devices support.
+    /// Attach point of eBPF programs; `None` for the best one that the devices support.
     pub hook: Option<&'static str>,
-    /// Effect of SIGTERM on the table.
+    /// Treatment of the table on SIGTERM.
     pub on_exit: OnExit,
-    /// Bits of the packet mark that are ours.
+    /// Packet mark bits that we use.
     pub mark_mask: u32,
-    /// Shortest time between counter refreshes.
+    /// Minimum interval between counter refreshes.
     pub refresh: Duration,
-    /// Only these lowest devices; empty: automatic.
+    /// The only lowest devices to use; empty for automatic selection.
     pub devices: BTreeSet<String>,
-    /// Never these.
+    /// Devices that are never used.
     pub ignore_devices: BTreeSet<String>,
     /// Options `vlan` and `pppoe`, negated.
     pub left_out: LeftOut,
-    /// Every flow's first packets that stay on the slow path, both directions together; 0: none.
+    /// First packets of every flow, both directions together, that stay slow; 0 means none.
     pub slow_packets: u32,
-    /// Hosts that the metrics count apart: the busiest; all others are one series.
+    /// Number of busiest hosts with separate metrics; all others share one series.
     pub metrics_hosts: u32,
-    /// Flows that stay on the slow path.
+    /// Exclusions that keep flows on the slow path.
     pub excludes: Vec<Exclude>,
-    /// Inspection policies; the first that matches applies.
+    /// Inspection policies; the first match applies.
     pub policies: Vec<Policy>,
 }
 
@@ -90,18 +87,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks the `values` of `ubus call uci get {"config":"fastpath"}` (or of
-    /// [`config::parse_uci`]). Also returns warnings about ignored options.
+    /// Checks the `values` of `ubus call uci get {"config":"fastpath"}` or of
+    /// [`config::parse_uci`]. Also returns warnings about ignored options.
     ///
     /// # Errors
-    /// At least one value cannot be used.
+    /// Fails if a value cannot be used.
     pub fn from_uci(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
         let mut package = Package::new(values)?;
         let settings = Self::read(&mut package);
         Ok((settings, package.finish()?))
     }
 
-    /// Takes our sections from the package, which collects the problems.
+    /// Reads our sections from the package, which collects the problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -157,10 +154,10 @@ impl Settings {
         self.left_out = LeftOut { vlan: off("vlan"), pppoe: off("pppoe") };
     }
 
-    /// Our bits for inspection.
+    /// Returns our mark bits for inspection.
     ///
     /// # Errors
-    /// `mark_mask` has too few of them.
+    /// Fails if `mark_mask` has too few bits.
     pub fn marks(&self) -> Result<Marks, Problem> {
         Marks::within(self.mark_mask).ok_or_else(|| Problem {
             section: self.section.clone(),
@@ -170,10 +167,10 @@ impl Settings {
         })
     }
 
-    /// Bits of connections whose packets have passed the rules, by direction.
+    /// Returns the mark bits of connections that have passed the rules, by direction.
     ///
     /// # Errors
-    /// `mark_mask` has too few for engine [`Engine::Ebpf`].
+    /// Fails if `mark_mask` has too few bits for engine [`Engine::Ebpf`].
     pub fn passed(&self) -> Result<[u32; 2], Problem> {
         Marks::within(self.mark_mask).and_then(Marks::passed).ok_or_else(|| Problem {
             section: self.section.clone(),
@@ -183,7 +180,7 @@ impl Settings {
         })
     }
 
-    /// The configured engine; off if the switch is off.
+    /// Returns the configured engine, or off if it is disabled.
     #[must_use]
     pub fn wanted(&self) -> Engine {
         if self.enabled { self.engine } else { Engine::Off }
@@ -202,10 +199,8 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
     names
 }
 
-/// Names of `fastpath-bpf`.
-///
-/// Native XDP is not among them: it is chosen automatically if all devices can send redirected
-/// packets; otherwise packets would be lost.
+/// Hooks as named by `fastpath-bpf`. Native XDP is chosen only automatically, if all devices can
+/// send redirected packets: otherwise packets would be lost.
 const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 
 fn hook(text: &str) -> Result<Option<&'static str>, Fault> {

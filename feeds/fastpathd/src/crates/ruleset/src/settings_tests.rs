@@ -22,7 +22,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn nothing_said_means_the_defaults() {
+fn an_empty_configuration_means_the_defaults() {
     assert_eq!(settings(""), Settings::default());
     assert_eq!(settings("config fastpath main\n"), Settings::default());
     assert_eq!(settings("config fastpath main\noption engine ''\n"), Settings::default());
@@ -30,7 +30,7 @@ fn nothing_said_means_the_defaults() {
 }
 
 #[test]
-fn everything_said() {
+fn reads_every_option_of_the_settings() {
     let text = "config fastpath 'main'
 	option enabled '1'
 	option engine 'flowtable-hw'
@@ -83,7 +83,7 @@ config exclude
 }
 
 #[test]
-fn the_shipped_spellings_of_a_switch() {
+fn reads_all_spellings_of_a_switch() {
     for (word, on) in [("1", true), ("on", true), ("yes", true), ("0", false), ("disabled", false)]
     {
         let found = settings(&format!("config fastpath main\noption enabled {word}\n"));
@@ -128,7 +128,7 @@ fn every_error_names_section_option_and_value() {
 }
 
 #[test]
-fn excludes_are_checked_too() {
+fn reports_errors_in_excludes() {
     let ports = "is not a port (1 to 65535) or port range such as 5000-5010";
     for (option, value, what) in [
         ("src", "10.0.0.256", "is not an address or network such as 10.0.0.0/24"),
@@ -168,13 +168,13 @@ fn excludes_are_checked_too() {
 }
 
 #[test]
-fn an_exclude_that_is_off_is_checked_but_not_used() {
+fn checks_a_disabled_exclude_but_does_not_use_it() {
     assert_eq!(settings("config exclude\noption enabled 0\noption proto tcp\n").excludes, []);
     assert!(error("config exclude\noption enabled 0\noption proto gre\n").contains("'gre'"));
 }
 
 #[test]
-fn all_problems_come_at_once_in_the_order_of_the_file() {
+fn reports_all_problems_in_the_order_of_the_file() {
     let text = "config exclude\noption proto gre\nconfig fastpath main\noption engine warp\n\
         option refresh x\nconfig exclude\noption dest_port x\n";
     let error = read(text).unwrap_err();
@@ -196,7 +196,7 @@ fn all_problems_come_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn what_is_unknown_is_a_warning() {
+fn warns_about_unknown_options_and_sections() {
     let text = "config fastpath main\noption colour blue\nconfig zone lan\noption x y\n\
         config fastpath second\noption engine warp\n";
     let (found, warnings) = read(text).unwrap();
@@ -213,7 +213,7 @@ fn what_is_unknown_is_a_warning() {
 }
 
 #[test]
-fn shapes_that_uci_never_answers() {
+fn rejects_json_that_uci_never_sends() {
     for values in [json!(null), json!([]), json!({ "main": 1 }), json!({ "main": {} })] {
         assert!(Settings::from_uci(&values).is_err(), "{values}");
     }
@@ -240,7 +240,7 @@ fn inspection_needs_two_bits() {
 }
 
 #[test]
-fn a_hook_is_the_best_unless_it_is_named() {
+fn hook_auto_means_no_fixed_hook() {
     for (value, hook) in
         [("auto", None), ("tcx", Some("tcx")), ("xdp-generic", Some("xdp-generic"))]
     {

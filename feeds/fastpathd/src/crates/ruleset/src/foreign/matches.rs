@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Judges one match of a rule for packets of an established TCP or UDP connection: never, always,
-//! by conditions of the flow, or unknown. Only listed expressions count as the same for all packets
+//! Judges a match of a rule for packets of an established TCP or UDP connection: never, always,
+//! under conditions of the flow, or unknown. Only listed expressions count as equal for all packets
 //! of a flow.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::values::{address_range, has_statement, is_catch_all, number, port_range, words};
 use super::{Name, Place, text};
 
-/// Whether an expression that is not understood has the same outcome for all packets of a flow.
+/// How constant an expression with an unknown outcome is for the packets of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Steadiness {
     Fixed,
-    /// Elements leave a set by themselves.
+    /// Constant until elements of a set expire.
     Expires,
     Varies,
 }
@@ -26,7 +26,7 @@ use Steadiness::{Expires, Fixed, Varies};
 pub(super) enum Match {
     Never,
     Always,
-    /// If all of these hold.
+    /// Matches if all conditions hold.
     When(Vec<Condition>),
     Unknown(Steadiness),
 }
@@ -36,7 +36,7 @@ pub(super) struct SetInfo {
     pub(super) elements: Elements,
     pub(super) dynamic: bool,
     pub(super) expires: bool,
-    /// Its elements have statements that decide about each packet.
+    /// True if its elements have statements that decide about each packet.
     pub(super) decides: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Elements {
     Unknown,
 }
 
-/// What matches of a chain refer to.
+/// Context of the matches in a chain.
 pub(super) struct Scope<'a> {
     pub(super) sets: &'a BTreeMap<Name, SetInfo>,
     pub(super) family: &'a str,
@@ -55,22 +55,22 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Devices are those of layer 3, and every packet shows its IP header.
+    /// Reports whether devices are layer 3 devices and all packets show their IP header.
     fn is_ip(&self) -> bool {
         matches!(self.place, Place::Ip { .. })
     }
 
-    /// Whether the addresses that the chain sees are known.
+    /// Reports whether the addresses that the chain sees are known.
     fn knows_addresses(&self) -> bool {
         !matches!(self.place, Place::Ip { stage: None, .. })
     }
 
-    /// Conntrack has seen the packets.
+    /// Reports whether conntrack has seen the packets.
     fn is_tracked(&self) -> bool {
         matches!(self.place, Place::Ip { tracked: true, .. })
     }
 
-    /// Whether elements of this set or map have statements that decide about each packet.
+    /// Reports whether elements of this set or map have statements that decide about each packet.
     pub(super) fn decides(&self, set: &Value) -> bool {
         if let Some(name) = set.as_str().and_then(|text| text.strip_prefix('@')) {
             let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
@@ -82,7 +82,7 @@ impl Scope<'_> {
         }
     }
 
-    /// `{"op": …, "left": …, "right": …}`
+    /// Judges `{"op": …, "left": …, "right": …}`.
     pub(super) fn judge(&mut self, found: &Value) -> Match {
         let null = Value::Null;
         let side = |key| found.get(key).unwrap_or(&null);
@@ -91,7 +91,7 @@ impl Scope<'_> {
 
     pub(super) fn compare(&mut self, op: &str, left: &Value, right: &Value) -> Match {
         match self.known(op, left, right) {
-            // Frames of a device may have their IP header behind others, as in a PPPoE session.
+            // Frames may have their IP header behind others, for example in a PPPoE session.
             Match::Always if !self.is_ip() => Match::Unknown(Fixed),
             found => found,
         }
@@ -113,10 +113,10 @@ impl Scope<'_> {
             return self.payload(payload, left, right, holds);
         }
         if left.get("socket").is_some() {
-            return Match::Never; // A forwarded packet has none, so no comparison holds.
+            return Match::Never; // A forwarded packet has no socket, so nothing matches.
         }
         if let Some(option) = left.get("tcp option").filter(|one| text(one, "name") == "maxseg") {
-            // Only SYN has it.
+            // Only SYN packets have this option.
             let missing = option.get("field").is_none() && right.as_bool() == Some(!holds);
             return if missing { when(Test::Proto(6), true) } else { Match::Never };
         }
@@ -212,7 +212,7 @@ impl Scope<'_> {
         }
     }
 
-    /// TCP or UDP.
+    /// Judges a match on protocols, as far as TCP and UDP are concerned.
     fn protocols(&mut self, left: &Value, right: &Value, holds: bool) -> Match {
         let Some(list) = self.elements(right) else { return self.unknown(left, right) };
         let mut found = [false; 2];
@@ -267,7 +267,7 @@ impl Scope<'_> {
         when(Test::Device { leaving, names }, holds)
     }
 
-    /// `{"&": [left, mask]}`
+    /// Judges a masked value: `{"&": [left, mask]}`.
     fn masked(&mut self, parts: &[Value], left: &Value, right: &Value, holds: bool) -> Match {
         let [of, mask] = parts else { return Match::Unknown(Varies) };
         let key = |kind: &str, key: &str| of.get(kind).map(|found| text(found, key).to_owned());
@@ -284,7 +284,7 @@ impl Scope<'_> {
         self.unknown(left, right)
     }
 
-    /// `<`, `>` and the like, of which a packet count is understood, and `!`: none of these bits.
+    /// Judges operators other than equality: `<`, `<=` of packet counts, `!` (none of these bits).
     fn other_operator(&mut self, op: &str, left: &Value, right: &Value) -> Match {
         let of = |kind: &str, field: &str| left.get(kind).map_or("", |found| text(found, field));
         let key = if self.is_tracked() { of("ct", "key") } else { "" };
@@ -304,7 +304,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The values of the right side; `None` if they are not known.
+    /// Returns the values of the right side; `None` if they are unknown.
     fn elements(&mut self, right: &Value) -> Option<Vec<Value>> {
         let list = if let Some(name) = right.as_str().and_then(|text| text.strip_prefix('@')) {
             let name = (self.family.to_owned(), self.table.to_owned(), name.to_owned());
@@ -333,7 +333,7 @@ impl Scope<'_> {
         (!list.iter().any(is_catch_all)).then_some(list)
     }
 
-    /// Ranges of values, or that there are none; `None` if they are not known.
+    /// Returns ranges of values, or [`Empty`] for an empty set; `None` if they are unknown.
     fn ranges<T>(
         &mut self,
         left: &Value,
@@ -362,7 +362,7 @@ impl Scope<'_> {
     }
 }
 
-/// What follows from the header that an expression reads.
+/// Returns the condition implied by the header that an expression reads.
 pub(super) fn implied(expression: &Value) -> Match {
     if let Some(Value::Array(parts)) = expression.get("&") {
         return parts.first().map_or(Match::Always, implied);
@@ -380,7 +380,7 @@ pub(super) fn implied(expression: &Value) -> Match {
     }
 }
 
-/// A header within a tunnel's packet.
+/// Reports whether the header is inside a tunnel's packet.
 fn is_inner(payload: &Value) -> bool {
     payload.get("tunnel").is_some()
 }
@@ -403,18 +403,18 @@ fn mark(mask: u32, right: &Value, holds: bool) -> Match {
     }
 }
 
-/// Packets with SYN, FIN or RST always take the slow path; all others of a connection have ACK.
+/// Reports whether packets with this flag always take the slow path. All other packets have ACK.
 fn ends(flag: &str) -> bool {
     matches!(flag, "syn" | "fin" | "rst")
 }
 
-/// Flags of which one has to be set.
+/// Judges a list of flags; at least one has to be set.
 fn flags(any: &[&str], holds: bool) -> Match {
     let never_set = !any.is_empty() && any.iter().all(|flag| ends(flag));
     if never_set { never(holds) } else { Match::Unknown(Varies) }
 }
 
-/// Flags within a mask, compared with a value.
+/// Judges flags within a mask, compared with a value.
 fn masked_flags(mask: &[&str], right: &Value, holds: bool) -> Match {
     let value = words(right);
     if value.is_empty() && right.as_u64() != Some(0) {
@@ -428,7 +428,7 @@ fn masked_flags(mask: &[&str], right: &Value, holds: bool) -> Match {
     if steady { never(!holds) } else { Match::Unknown(Varies) }
 }
 
-/// Expressions that are the same for all packets of a flow.
+/// Returns how constant an expression is for the packets of a flow.
 pub(super) fn steadiness(expression: &Value) -> Steadiness {
     let Value::Object(fields) = expression else { return Fixed };
     let of = |(kind, value): (&String, &Value)| match kind.as_str() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of matches: words, numbers, ranges of addresses and ports, elements with statements.
+//! Parses values of matches: words, numbers, ranges of addresses and ports, elements.
 
 use std::net::IpAddr;
 
 use config::Network;
 use serde_json::Value;
 
-/// Whether an element has a statement that decides about each packet.
+/// Reports whether an element has a statement that decides about each packet.
 pub(super) fn has_statement(element: &Value) -> bool {
     let fields = element.get("elem").and_then(Value::as_object).into_iter().flatten();
     fields.map(|(field, _)| &**field).any(|field| {
@@ -15,17 +15,17 @@ pub(super) fn has_statement(element: &Value) -> bool {
     })
 }
 
-/// A statement of elements that lets every packet match.
+/// Reports whether a statement of elements lets every packet match.
 pub(super) fn is_harmless_of_elements(kind: &str) -> bool {
     matches!(kind, "counter" | "last")
 }
 
-/// The element that stands for all others.
+/// Reports whether the element stands for all others.
 pub(super) fn is_catch_all(element: &Value) -> bool {
     element.as_str() == Some("*")
 }
 
-/// All words of an expression: a text, a list, or texts joined by `|`.
+/// Returns all words of an expression: a text, a list, or texts joined by `|`.
 pub(super) fn words(value: &Value) -> Vec<&str> {
     match value {
         Value::String(one) => vec![one],

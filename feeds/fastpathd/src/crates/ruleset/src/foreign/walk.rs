@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Walks a base chain as packets of an established TCP or UDP connection do: jumps, verdicts, what
-//! accepts or drops before, and statements that act on each packet. A statement that is not listed
-//! as harmless acts.
+//! Walks a base chain as packets of an established TCP or UDP connection do: follows jumps and
+//! verdicts, and collects statements that act on each packet. A statement that is not listed as
+//! harmless acts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use super::{Acts, Name, Place, text};
 
 /// nft's own limit of nested jumps.
 const MAX_JUMPS: usize = 16;
-/// Rules looked at in one base chain with its jumps. Beyond it all of its flows stay slow.
+/// Limit of rules checked in one base chain with its jumps. Beyond it, all of its flows stay slow.
 const MAX_RULES: usize = 5_000;
 
-/// A step, or what becomes one if packets of the flow can be dropped later.
+/// A step, or a possible step if packets of the flow can be dropped later.
 pub(super) struct Draft {
     conditions: Vec<Condition>,
     outcome: DraftOutcome,
@@ -26,7 +26,7 @@ pub(super) struct Draft {
 enum DraftOutcome {
     Leaves,
     Reaches(RuleName, Acts),
-    /// Some packets of a flow are accepted here, others not.
+    /// The chain accepts some packets of a flow here, but not all.
     SomeLeave(RuleName),
 }
 
@@ -41,36 +41,36 @@ impl Draft {
     }
 }
 
-/// What a walk has found.
+/// Result of a walk.
 pub(super) struct Found {
     pub(super) drafts: Vec<Draft>,
     pub(super) looked_up: BTreeSet<Name>,
 }
 
-/// How packets got to a rule.
+/// How packets reach a rule.
 #[derive(Clone)]
 struct Path {
     conditions: Vec<Condition>,
-    /// Flows that meet the conditions surely get here.
+    /// True if all flows that meet the conditions get here.
     exact: bool,
-    /// The first rule that lets only some packets of a flow get here.
+    /// First rule that lets only some packets of a flow get here.
     varies: Option<RuleName>,
-    /// By elements that leave their set by themselves, or by the first packets alone.
+    /// True if packets get here only until elements expire, or only the first packets do.
     expires: bool,
-    /// `return` ends the base chain.
+    /// True if `return` ends the base chain.
     base: bool,
 }
 
-/// What follows a rule.
+/// How the walk continues after a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// The next rule.
+    /// With the next rule.
     Continues,
-    /// The next rule, for some flows.
+    /// With the next rule, for some flows.
     MayReturn,
-    /// The caller's next rule.
+    /// With the caller's next rule.
     Returned,
-    /// Nothing: all flows have left the base chain.
+    /// Not at all: all flows have left the base chain.
     Ended,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
         After::Continues
     }
 
-    /// When a statement acts on packets that would be offloaded; `None` if it is harmless.
+    /// Returns when a statement acts on packets that would be offloaded; `None` if it is harmless.
     fn statement(&self, kind: &str, value: &Value, here: &Here) -> Option<Acts> {
         match kind {
             "counter" | "log" | "last" | "ct helper" | "ct timeout" | "ct expectation" | "flow" => {
@@ -206,14 +206,14 @@ impl<'a> Walk<'a> {
             (Some("mark"), _) if self.scope.place.is_prerouting() && !varies => {
                 Some(Acts::WithQueues)
             }
-            // The first packets have set these for the connection.
+            // The first packets have set these values for the connection.
             (_, Some("zone" | "label" | "event")) if !varies => None,
             (_, Some("mark")) if !varies && value.get("value").is_some_and(of_marks) => None,
             _ => Some(Acts::Always),
         }
     }
 
-    /// Matches and targets of xtables, of which only the name is known.
+    /// Handles matches and targets of xtables. Only their name is known.
     fn xt(&mut self, value: &Value, here: &mut Here, depth: usize) -> Option<After> {
         let name = text(value, "name");
         if text(value, "type") == "match" {
@@ -268,13 +268,13 @@ impl<'a> Walk<'a> {
                 After::Continues
             }
             "accept" => self.leaves(here),
-            // Also `reject`.
+            // `drop` or `reject`.
             _ if self.drops(&here.path, &here.name) => After::Continues,
             _ => self.leaves(here),
         }
     }
 
-    /// `{"key": …, "data": {"set": [[key, verdict], …]}}`
+    /// Handles a verdict map: `{"key": …, "data": {"set": [[key, verdict], …]}}`.
     fn verdict_map(&mut self, value: &Value, here: &Here, depth: usize) -> After {
         let (Some(key), Some(data)) = (value.get("key"), value.get("data")) else {
             return After::Continues;
@@ -314,7 +314,7 @@ impl<'a> Walk<'a> {
         after
     }
 
-    /// The elements of a named map are not read: it may lead to any chain of the table.
+    /// Handles a named verdict map. Its elements are not read, so it may lead to any chain.
     fn any_verdict(&mut self, key: &Value, map: &Value, mut here: Here, depth: usize) -> After {
         let found = self.scope.unknown(key, map);
         if !here.narrow(implied(key)) || !here.narrow(found) {
@@ -336,7 +336,7 @@ impl<'a> Walk<'a> {
         After::MayReturn
     }
 
-    /// All packets of a flow leave the base chain here.
+    /// Records that all packets of a flow leave the base chain here.
     fn leaves(&mut self, here: &Here) -> After {
         let Path { conditions, exact, .. } = &here.path;
         if *exact && (!here.certain || !conditions.is_empty()) {
@@ -362,8 +362,8 @@ impl<'a> Walk<'a> {
         self.drafts.push(Draft { conditions, outcome });
     }
 
-    /// Drops packets. True if that acts on packets of flows which would be offloaded: on some of
-    /// each flow, or on packets that have been noted as passed.
+    /// Records a drop. Returns true if it acts on packets of flows that would be offloaded: on only
+    /// some packets of a flow, or on packets that have been recorded as passed.
     fn drops(&mut self, path: &Path, rule: &RuleName) -> bool {
         self.dropped();
         let behind = self.scope.place.is_behind().then_some(rule);
@@ -372,7 +372,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Packets that some rule before has not accepted may be dropped here.
+    /// Turns rules that accept only some packets into steps: the other packets may be dropped here.
     fn dropped(&mut self) {
         for draft in &mut self.drafts {
             if let DraftOutcome::SomeLeave(rule) = &mut draft.outcome {
@@ -382,17 +382,17 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A place within a rule.
+/// A position within a rule.
 #[derive(Clone)]
 struct Here {
     path: Path,
-    /// All packets that got to the rule get here.
+    /// True if all packets that reach the rule get here.
     certain: bool,
     name: RuleName,
 }
 
 impl Here {
-    /// Whether only some packets of a flow get here.
+    /// Reports whether only some packets of a flow get here.
     fn is_uneven(&self) -> bool {
         self.path.varies.is_some() || self.path.expires
     }
@@ -404,7 +404,7 @@ impl Here {
         self.path.varies.get_or_insert_with(|| name.clone());
     }
 
-    /// Goes on behind a match. False if no packet does.
+    /// Narrows the path by a match. Returns false if no packet matches.
     fn narrow(&mut self, found: Match) -> bool {
         match found {
             Match::Never => return false,
@@ -439,8 +439,8 @@ fn contradict(a: &Condition, b: &Condition) -> bool {
     }
 }
 
-/// Marks and constants, joined so that the result stays when it is set again: the first packets
-/// have set such a mark.
+/// Reports whether setting the value again has no effect: it consists of marks and constants, and
+/// the first packets have set it already.
 fn of_marks(value: &Value) -> bool {
     match value {
         Value::Number(_) => true,

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps a connection on the slow path if another one of its tuple has just ended. The flowtable
-//! keeps an ended entry for up to a second, where it hides a new one of the same tuple: the new one
-//! would miss the end of its connection, and carry the next one past conntrack, which then drops
-//! the FIN of that one.
+//! Keeps a connection on the slow path if another one with its tuple has just ended. The flowtable
+//! keeps an ended entry for up to a second, and it hides a new entry with the same tuple: the new
+//! entry would miss the end of its connection and forward the next connection past conntrack, which
+//! then drops the FIN of that connection.
 
 use crate::rules::{Chain, Rule};
 
-/// The sets of tuples, as packets arrive, and the header with their addresses.
+/// Sets of tuples as packets have them on arrival, and the header with the addresses.
 pub(crate) const SETS: [(&str, &str); 2] = [("ended_4", "ip"), ("ended_6", "ip6")];
 
-/// The elements of a set.
+/// Returns the tuple of a packet, which is the element of a set.
 pub(crate) fn tuple(header: &str) -> String {
     format!("{header} saddr . tcp sport . {header} daddr . tcp dport")
 }
 
-/// The chain that notes tuples.
+/// Chain that records tuples.
 const NOTES: &str = "ended";
 
-/// Notes the tuples of packets that end a connection. One that a rule drops ends none: the other
-/// end still has the connection.
+/// Records the tuples of packets that end a connection. A packet that a rule drops ends none,
+/// because the other end keeps the connection.
 pub(super) fn note() -> (Rule, Chain) {
     let rules = SETS.into_iter().flat_map(|(set, header)| {
         let family = family(header);
@@ -27,7 +27,7 @@ pub(super) fn note() -> (Rule, Chain) {
                 format!("meta nfproto {family} meta l4proto tcp {of}update @{set} {{ {tuple} }}");
             Rule::new(text, "its entry may still be in the flowtable")
         };
-        // Without a connection there is no NAT: the packet has the addresses that it arrived with.
+        // Without a connection there is no NAT, so the packet has the addresses it arrived with.
         let untracked = note("ct state { invalid, untracked } ", tuple(header));
         DIRECTIONS
             .map(|direction| note("", known(direction, header)))
@@ -44,7 +44,7 @@ pub(super) fn note() -> (Rule, Chain) {
     (Rule::new(text, "ends a connection"), chain)
 }
 
-/// The rules that wait until the flowtable has dropped an ended entry.
+/// Returns rules that wait until the flowtable has dropped an ended entry.
 pub(super) fn waits() -> impl Iterator<Item = Rule> {
     SETS.into_iter().flat_map(|(set, header)| {
         let family = family(header);
@@ -58,7 +58,7 @@ pub(super) fn waits() -> impl Iterator<Item = Rule> {
 
 const DIRECTIONS: [&str; 2] = ["original", "reply"];
 
-/// The tuple of the connection in this direction.
+/// Returns the tuple of the connection in this direction.
 fn known(direction: &str, header: &str) -> String {
     let ct = |key: &str| format!("ct {direction} {key}");
     let address = |end: &str| ct(&format!("{header} {end}"));

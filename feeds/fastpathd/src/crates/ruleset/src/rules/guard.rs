@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps frames that are not addressed to the router out of the flowtable, which compares no MAC
-//! address: a bridge forwards them, or the stack drops them.
+//! Keeps frames for other stations out of the flowtable, which compares no MAC address: a bridge
+//! forwards them, or the stack drops them.
 //!
-//! A chain cannot skip a later hook. So the first chain gives the packet a protocol that no
-//! flowtable looks up, and the second, right after the flowtable, restores it. A bit of the packet
-//! mark says which packets are to be restored. Rules of other programs at ingress (priority
-//! `filter`) come before all three and see the packet as it is.
+//! A chain cannot skip a later hook. So the first chain sets a protocol that no flowtable looks up,
+//! and the second, right after the flowtable, restores it. A bit of the packet mark selects the
+//! packets to restore. Ingress rules of other programs (priority `filter`) run before all three and
+//! see the packet unchanged.
 
 use crate::plan::Plan;
 use crate::rules::{Chain, Rule};
 
-/// Priorities of the chain before the flowtable, the flowtable, and the chain after it.
+// Priorities of the chain before the flowtable, the flowtable, and the chain after it.
 const BEFORE: &str = "filter + 9";
 pub(crate) const FLOWTABLE: &str = "filter + 10";
-/// The same as nft lists it.
+/// Priority of the flowtable as nft lists it.
 pub(crate) const FLOWTABLE_PRIORITY: i64 = 10;
 const AFTER: &str = "filter + 11";
 
-/// The chains at ingress.
+/// Base chains at ingress.
 pub(crate) const CHAINS: [(&str, &str); 2] =
     [("before_flowtable", BEFORE), ("behind_flowtable", AFTER)];
 
-/// The chains that they jump to.
+// Chains that the base chains jump to.
 const HIDE: &str = "hide";
 const SHOW: &str = "show";
 
-/// The set of the router's addresses, by device.
+/// Set of the router's addresses by device.
 pub(crate) const OWN: &str = "own";
 
-/// Match, the byte with the protocol, and its value while hidden. The checksum is not updated,
-/// since the byte is restored.
+/// Match, byte of the protocol, and its value while hidden. The checksum is not updated, because
+/// the byte is restored.
 const HIDDEN: [(&str, u8, &str, u8); 4] = [
     ("ip protocol", 6, "@nh,72,8", 253),
     ("ip protocol", 17, "@nh,72,8", 254),
@@ -55,7 +55,7 @@ pub(super) fn chains(plan: &Plan) -> Vec<Chain> {
         );
         Rule::new(text, "as it arrived")
     });
-    // Most frames have the address of the device itself, which is cheaper to see than the set.
+    // Most frames have the address of the device itself, which is cheaper to check than the set.
     let strange = format!("meta pkttype != host iifname . ether daddr != @{OWN} goto {HIDE}");
     let [before, after] = CHAINS;
     let chain = |name, comment, hook, rules| Chain { name, comment, hook, rules };

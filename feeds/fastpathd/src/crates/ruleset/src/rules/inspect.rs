@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The chains that pass packets to Suricata and receive them again: policies, exempt networks,
-//! queue numbers and flags, the gate, bypass mark, budgets.
+//! Chains that pass packets to Suricata and receive them again.
 //!
-//! `ips` decides which connections are inspected, by the devices of initiator and responder;
-//! packets that need no inspection (any more) get the bit "spent" and pass. The others go to
-//! `ips_queue` (beyond the limit of their source to `ips_excess`), and packets that Suricata
-//! accepts arrive at `fastpath` without that bit: there, in `ips_seen`, its bypass mark becomes a
-//! connection mark and the budget is checked. A connection that Suricata drops does not arrive
-//! there, so it cannot spend its budget.
+//! `ips` selects connections to inspect by the devices of initiator and responder; other packets
+//! get the bit "spent" and pass. Packets to inspect go to `ips_queue`, or beyond the limit of their
+//! source to `ips_excess`. If Suricata accepts them, they arrive at `fastpath` without that bit:
+//! there, `ips_seen` stores Suricata's bypass mark in the connection and checks the budget. Dropped
+//! packets do not arrive there, so they do not spend the budget.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -68,7 +66,7 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     chains
 }
 
-/// The base chain.
+/// Returns the rules of the base chain.
 fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     let marks = inspection.marks;
     let (ours, others, done) = (marks.mask(), !marks.mask(), marks.done());
@@ -99,7 +97,7 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
         }
     }
     if by_policy {
-        // A packet without a connection (invalid, untracked) has no direction: it counts as a
+        // A packet without a connection (invalid, untracked) has no direction and counts as a
         // packet of the initiator.
         rules.push(Rule::new("ct direction reply goto ips_reply", "replies"));
     }
@@ -107,7 +105,7 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     rules
 }
 
-/// The policies for packets in one direction, and the default action.
+/// Returns the policies for packets in one direction, and the default action.
 fn policies(inspection: &InspectionRules, direction: &str) -> Vec<Rule> {
     let marks = inspection.marks;
     let numbered = (1..).zip(&inspection.policies);
@@ -124,7 +122,7 @@ fn policies(inspection: &InspectionRules, direction: &str) -> Vec<Rule> {
     rules
 }
 
-/// Matches by name: a device that returns with another index still matches.
+/// Matches devices by name, so that a device which returns with another index still matches.
 fn devices(policy: &DevicePolicy, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
@@ -157,7 +155,7 @@ fn verdict(action: Action, marks: Marks) -> String {
     }
 }
 
-/// Accepted without Suricata, can be offloaded.
+/// Accepts packets without Suricata, so that they can be offloaded.
 fn free(marks: Marks) -> String {
     format!("meta mark set meta mark | {:#010x} return", marks.spent())
 }
@@ -167,13 +165,13 @@ fn inspect(marks: Marks) -> Vec<Rule> {
     vec![Rule::new(done, "inspection is over"), Rule::new("goto ips_source", "inspection goes on")]
 }
 
-/// Unanswered packets that a source may have in the queues of all: a page of a hundred connections
-/// is far below, and the burst does not fill half a queue. The excess is inspected, too, by a
-/// thread of its own. If a set is full, further sources have no limit.
+/// Limit of unanswered packets of one source in the shared queues: a page of a hundred connections
+/// stays far below, and the burst does not fill half a queue. The excess is inspected by a separate
+/// thread. If a set is full, further sources have no limit.
 const SOURCE_LIMIT: &str = "limit rate over 250/second burst 2000 packets";
 
-/// The rules in front of a gate. A station of the LAN chooses its addresses, and an IPv6 host
-/// elsewhere those of its /64.
+/// Returns the rules in front of a gate. They limit a LAN station by MAC, because it chooses its IP
+/// addresses, and other IPv6 hosts by /64, because they choose addresses within it.
 pub(super) fn source(gate: &str) -> Vec<Rule> {
     let [(stations, _), (v4, _), (v6, _)] = SOURCE_SETS;
     let excess = |set: &str, key: &str| {
@@ -190,7 +188,7 @@ pub(super) fn source(gate: &str) -> Vec<Rule> {
     ]
 }
 
-/// The comment describes the whole rule: it is compared without a digest.
+/// Returns the rule of a gate. Its comment describes all of it, as no digest covers gates.
 pub(super) fn gate(inspection: &InspectionRules, queues: Queues) -> Rule {
     match inspection.gate {
         Gate::Queue => {
@@ -214,12 +212,12 @@ pub(super) fn gate(inspection: &InspectionRules, queues: Queues) -> Rule {
     }
 }
 
-/// The flags of a queue statement, its numbers, and both as a text.
+/// Returns the flags and the numbers of a queue statement, and both as text.
 pub(super) fn numbers(queues: Queues, fail_open: bool) -> (String, String, String) {
     let (first, last) = (queues.first, queues.last());
     let to = if first == last { first.to_string() } else { format!("{first}-{last}") };
     let bypass = fail_open.then_some("bypass");
-    // One queue allows no distribution.
+    // A single queue allows no distribution.
     let fanout = (queues.spread == Spread::Fanout && first != last).then_some("fanout");
     let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
     let described = match fanout {
@@ -232,7 +230,7 @@ pub(super) fn numbers(queues: Queues, fail_open: bool) -> (String, String, Strin
     (flags, to, described)
 }
 
-/// The head of the chain `fastpath`.
+/// Returns the rules of the chain `fastpath` for packets that passed Suricata or an open gate.
 pub(super) fn passed(marks: Marks) -> [Rule; 2] {
     let (spent, done, others) = (marks.spent(), marks.done(), !marks.mask());
     [
@@ -255,7 +253,7 @@ fn seen(inspection: &InspectionRules) -> Vec<Rule> {
     let (bypass, spent, done) = (marks.bypass(), marks.spent(), marks.done());
     let (ours, others) = (marks.mask(), !marks.mask());
     let mut rules = vec![
-        // Only one packet of a connection ever has it, so it is stored now.
+        // Only one packet of a connection ever has this mark, so it is stored now.
         Rule::new(
             format!(
                 "meta mark & {bypass:#010x} != 0x00000000 \

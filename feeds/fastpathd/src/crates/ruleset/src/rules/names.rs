@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's own DNS: hosts ask the router by default, and the router asks a server for them, so
-//! names pass hooks `input` and `output` and not `forward`. Both directions of port 53 go to
-//! Suricata, uncounted by budgets and past marks: nothing of it is ever offloaded.
+//! Inspects the router's own DNS: hosts ask the router by default, and the router asks a server, so
+//! queries pass the hooks `input` and `output`, not `forward`. Both directions of port 53 go to
+//! Suricata without budgets and marks, because DNS of the router is never offloaded.
 //!
-//! Its gate always fails open: the router itself needs names, among others to download rules for a
-//! Suricata that has refused the present ones.
+//! The gate always fails open: the router needs DNS, for example to download rules for a Suricata
+//! that has refused the present ones.
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate};
@@ -76,7 +76,7 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     ]
 }
 
-/// Queries of the router to itself, and exempt hosts and servers.
+/// Returns rules for queries of the router to itself, and for exempt hosts and servers.
 fn free(inspection: &InspectionRules, device: &str) -> Vec<Rule> {
     let own = Rule::new(format!("{device} \"lo\" return"), "of the router to itself");
     let mut rules = vec![own];
@@ -93,8 +93,8 @@ fn free(inspection: &InspectionRules, device: &str) -> Vec<Rule> {
     rules
 }
 
-/// The first policy counts for one end; the other is the router. One that also names devices at
-/// the other end is about a part of the traffic: names are inspected if that part is.
+/// Applies the first policy that matches one end; the router is the other end. A policy that names
+/// devices at both ends covers a part of the traffic, and DNS is inspected if that part is.
 fn by_policy(inspection: &InspectionRules, device: &str, end: End, which: &str) -> Vec<Rule> {
     let mut rules = Vec::new();
     let numbered = (1..).zip(&inspection.policies);
@@ -125,7 +125,7 @@ fn verdict(action: Action) -> String {
     }
 }
 
-/// The comment describes the whole rule: it is compared without a digest.
+/// Returns the rule of the gate. Its comment describes all of it, as no digest covers gates.
 pub(super) fn gate(inspection: &InspectionRules) -> Rule {
     match inspection.gate {
         Gate::Queue => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chains that keep flows on the slow path whose packets reach a rule of another program that acts
-//! on each packet. They precede the note that a packet has passed the rules, so it is enough that
-//! packets of one direction reach such a rule.
+//! Keeps flows on the slow path if their packets reach another program's rule that acts on each
+//! packet. The chains run before packets are recorded as passed, so it is enough that packets of
+//! one direction reach such a rule.
 
 use std::fmt::Write;
 
@@ -10,17 +10,17 @@ use model::{Condition, NatStage, Outcome, PacketChain, Step, Test};
 use crate::plan::Plan;
 use crate::rules::{Chain, Rule};
 
-/// A chain for each base chain; further ones share the last.
+/// Chains, one for each base chain; further base chains share the last one.
 const CHAINS: [&str; 8] =
     ["rules_1", "rules_2", "rules_3", "rules_4", "rules_5", "rules_6", "rules_7", "rules_8"];
 
-/// The chain that notes packets.
+/// Chain that records packets.
 const NOTES: &str = "noted";
 
-/// Length of a comment that nft takes is 128 bytes.
+/// Limit of a comment in bytes; nft allows 128.
 const MAX_COMMENT: usize = 100;
 
-/// The rules that note packets, and the chains that they jump to.
+/// Returns the rules that record packets, and the chains that they jump to.
 pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
     let Some(first) = plan.packet_chains.first() else { return (notes, Vec::new()) };
     let mut chains: Vec<Chain> = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
             let written = written(chain, next(number, plan));
             chains.push(finished(chains.len(), std::mem::replace(&mut rules, written), plan));
         } else {
-            // Steps that leave would leave the chains before, too.
+            // Steps that leave this base chain would also leave the others in the shared chain.
             let reaches = |step: &&Step| step.outcome != Outcome::Leaves;
             let steps = chain.steps.iter().filter(reaches).cloned().collect();
             rules.extend(written(&PacketChain { steps, stage: chain.stage }, NOTES));
@@ -95,7 +95,7 @@ fn written(chain: &PacketChain, next: &str) -> Vec<Rule> {
     rules
 }
 
-/// The conditions as matches, for packets of one direction or of both.
+/// Renders the conditions as matches, for packets of one direction or of both.
 fn conditions(step: &Step, stage: NatStage, reply: Option<bool>) -> String {
     let mut text = match reply {
         None => String::new(),
@@ -158,8 +158,8 @@ fn end(source: bool) -> &'static str {
     if source { "s" } else { "d" }
 }
 
-/// The tuple of conntrack, and its end, that has the address which a chain at this stage sees;
-/// `None` if the packet still has it in the forward hook.
+/// Returns conntrack's tuple and its end with the address that a chain at this stage sees; `None`
+/// if the packet still has this address in the forward hook.
 fn tuple(stage: NatStage, source: bool, reply: bool) -> Option<(&'static str, bool)> {
     match stage {
         NatStage::Between => None,

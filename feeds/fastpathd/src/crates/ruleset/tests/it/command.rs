@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How the program nft is run, with shell scripts in its place.
+//! Runs shell scripts in place of nft.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ const SCRIPTS: [(&str, &str); 11] = [
     ("wrong", "echo 'table inet fastpath {'"),
 ];
 
-/// The nft of this name.
+/// Returns a command that runs the script of this name.
 fn nft(name: &str) -> NftCommand {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    // A file that another test's child inherited open for writing cannot be run: a program copies
-    // the scripts.
+    // A file that another test's child has inherited open for writing cannot be run, so another
+    // program copies the scripts.
     let folder = FOLDER.get_or_init(|| {
         let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let (written, folder) = (target.join("written"), target.join("nft"));
@@ -47,7 +47,7 @@ fn nft(name: &str) -> NftCommand {
 }
 
 #[tokio::test]
-async fn the_script_is_the_input_and_an_argument_selects_check_or_run() {
+async fn passes_the_script_as_input_and_selects_check_or_run() {
     let nft = nft("say");
     let refused = |text: &str| Err(NftError::Refused(text.to_owned()));
     assert_eq!(nft.check("one\ntwo").await, refused("-c -f - <one\ntwo> C"));
@@ -59,7 +59,7 @@ async fn the_script_is_the_input_and_an_argument_selects_check_or_run() {
 }
 
 #[tokio::test]
-async fn success_says_nothing() {
+async fn success_ignores_the_output() {
     let nft = nft("fine");
     assert_eq!(nft.check("x").await, Ok(()));
     assert_eq!(nft.run("x").await, Ok(()));
@@ -72,28 +72,28 @@ async fn a_failure_without_output_reports_its_status() {
 }
 
 #[tokio::test]
-async fn an_nft_that_was_killed_is_not_quoted() {
+async fn a_killed_nft_is_reported_without_its_output() {
     let text = nft("killed").run("x").await.unwrap_err().to_string();
     assert!(text.contains("SIGKILL") && text.contains("memory"), "{text}");
     assert!(!text.contains("syntax"), "{text}");
 }
 
 #[tokio::test]
-async fn an_nft_that_does_not_read_is_no_trouble() {
+async fn an_nft_may_exit_without_reading_its_input() {
     let script = "x".repeat(1 << 20);
     assert_eq!(nft("deaf").run(&script).await, Ok(()));
     assert!(nft("deaf-and-cross").run(&script).await.is_err());
 }
 
 #[tokio::test]
-async fn an_nft_that_prints_a_lot_is_read_to_the_end() {
+async fn reads_long_output_to_the_end() {
     let nft = nft("chatty");
     let Err(NftError::Refused(words)) = nft.run("x").await else { panic!("not refused") };
     assert_eq!(words.len(), 1_000_000);
 }
 
 #[tokio::test]
-async fn an_nft_that_hangs_is_killed() {
+async fn kills_an_nft_that_hangs() {
     let nft = NftCommand { timeout: Duration::from_millis(300), ..nft("slow") };
     let started = Instant::now();
     assert_eq!(nft.run("x").await, Err(NftError::Timeout(nft.timeout)));
@@ -109,7 +109,7 @@ async fn an_nft_that_hangs_is_killed() {
 }
 
 #[tokio::test]
-async fn a_missing_nft_is_named() {
+async fn reports_a_missing_nft_by_its_path() {
     let nft = NftCommand { program: "/nonexistent/nft".into(), ..NftCommand::default() };
     assert_eq!(
         nft.run("x").await.unwrap_err().to_string(),
@@ -118,7 +118,7 @@ async fn a_missing_nft_is_named() {
 }
 
 #[tokio::test]
-async fn a_listing_is_json_or_nothing_or_wrong() {
+async fn parses_a_listing_or_reports_why_not() {
     let listing = nft("json").list().await;
     assert_eq!(listing, Ok(Some(json!({ "nftables": [] }))));
     let gone = nft("gone").list().await;

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configuration in, rules out: `tests/golden/*.txt`; or messages: `tests/refused/*.txt`.
+//! Renders configurations to rules (`tests/golden/*.txt`) or messages (`tests/refused/*.txt`).
 //!
-//! Each file has a purpose, then parts that begin with a line `-- NAME --`:
-//! * `uci`: a configuration;
-//! * `devices`: a line `NAME in|out WHY` for each device of the machine;
-//! * `segments`, if there are policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…` a line;
-//! * `inspection`, if packets go to Suricata: settings other than the defaults, a line each
-//!   (`fail closed`, `default always`, `exempt NETWORK`, `bytes N`, `packets N`,
-//!   `queues FIRST COUNT hash|fanout`, `gate open`);
-//! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
-//! * `tunnels`, if there are: a device a line;
-//! * `foreign`, if there are rules of other programs: a case of `tests/foreign/cases.json` a line;
-//! * `own`, if there are addresses of the router: `DEVICE MAC…` a line;
-//! * `roaming`, if hosts keep moving: an address a line;
-//! * `ipsec`, if the kernel can encrypt;
-//! * `blocks`, if addresses can be blocked: `limit N`, and `SOURCE SECONDS LEFT COMMENT` a line;
-//! * `rules`: the whole script, or why there is none;
-//! * `differences from FILE`, instead: how the script differs from that of another file.
+//! Each file has a purpose, then parts that begin with a line `-- NAME --`. All but `uci` have one
+//! entry per line, and parts other than `uci`, `devices` and the last one are optional:
+//! * `uci`: the configuration;
+//! * `devices`: `NAME in|out WHY` for each device of the machine;
+//! * `segments`, for policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…`;
+//! * `inspection`, with Suricata: settings other than the defaults (`fail closed`,
+//!   `default always`, `exempt NETWORK`, `bytes N`, `packets N`, `queues FIRST COUNT hash|fanout`,
+//!   `gate open`);
+//! * `shaped`: layer 3 devices with queues;
+//! * `tunnels`: tunnel devices;
+//! * `foreign`: rules of other programs, as cases of `tests/foreign/cases.json`;
+//! * `own`: the router's addresses as `DEVICE MAC…`;
+//! * `roaming`: addresses of hosts that keep moving;
+//! * `ipsec`, without entries: the kernel can encrypt;
+//! * `blocks`: `limit N` and `SOURCE SECONDS LEFT COMMENT`;
+//! * `rules`: the whole script, or the reason why there is none;
+//! * `differences from FILE`, instead of `rules`: the differences from another file's script.
 //!
-//! `./build.sh bench` loads the rules of 01-defaults and 29-ebpf, which are whole.
-//!
-//! `GOLDEN_UPDATE=1` renews the last parts; review the diff before you commit it.
-//!
-//! nft checks each script too, without flowtables and queues where the kernel has none.
+//! `./build.sh bench` loads the rules of 01-defaults and 29-ebpf, so these have a part `rules`.
+//! `GOLDEN_UPDATE=1` updates the last parts. A test also checks each script with nft, without
+//! flowtables and queues if the kernel lacks them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -41,7 +40,7 @@ use differences::differences;
 
 const DIFFERENCES: &str = "-- differences from ";
 
-/// One file, by part; the purpose is the part without a name.
+/// One file by part; the part without a name is its purpose.
 struct Golden {
     path: PathBuf,
     parts: BTreeMap<String, String>,
@@ -79,7 +78,7 @@ fn all(folder: &str, least: usize) -> Vec<Golden> {
     paths.into_iter().map(golden).collect()
 }
 
-/// The tokens of each line of a part; none without the part.
+/// Returns the words of each line of a part; `None` if the file lacks the part.
 fn lines<'a>(golden: &'a Golden, part: &str) -> Option<Vec<Vec<&'a str>>> {
     let lines = golden.parts.get(part)?.lines().filter(|line| !line.is_empty());
     Some(lines.map(|line| line.split(' ').collect()).collect())
@@ -154,7 +153,7 @@ fn inspection(
     Ok(Some(inspection))
 }
 
-/// How many, and which.
+/// Returns the limit and the blocked sources.
 fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
     let (mut limit, mut blocks) = (None, Vec::new());
     for words in lines(golden, "blocks").unwrap_or_default() {
@@ -218,7 +217,7 @@ fn foreign(case: &str) -> Vec<PacketChain> {
     })
 }
 
-/// The last part of the file, with what the code renders.
+/// Returns the last part of the file as the code renders it.
 fn rendered(golden: &Golden) -> String {
     let rules = rules(golden);
     let Some(named) = golden.result.strip_prefix(DIFFERENCES) else {
@@ -231,7 +230,7 @@ fn rendered(golden: &Golden) -> String {
 }
 
 #[test]
-fn every_configuration_becomes_its_rules() {
+fn renders_each_golden_configuration() {
     let update = std::env::var_os("GOLDEN_UPDATE").is_some();
     for golden in all("golden", 28).into_iter().chain(all("refused", 2)) {
         let result = rendered(&golden);
@@ -248,8 +247,8 @@ const FLOWTABLE: &str = "table inet fastpath_probe {\n\tflowtable ft {\n\
 const QUEUE: &str = "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n";
 const NOTHING: &str = "table inet fastpath_probe {\n\tchain c {\n\t}\n}\n";
 
-/// The script without statements that this kernel lacks. The devices of a flowtable are not those
-/// of this machine, and hardware offload is seldom there.
+/// Adapts the script to this kernel: leaves out statements that it lacks and hardware offload, and
+/// replaces devices, which do not exist here.
 fn possible(script: &str, flowtables: bool, queues: bool) -> String {
     let mut in_flowtable = false;
     let mut text = String::new();
@@ -278,7 +277,7 @@ fn possible(script: &str, flowtables: bool, queues: bool) -> String {
 }
 
 #[tokio::test]
-async fn nft_takes_every_golden_script() {
+async fn nft_accepts_every_golden_script() {
     let nft = NftCommand::default();
     if let Err(why) = nft.check(NOTHING).await {
         eprintln!("skipped: nft and the right to use it are needed: {why}");
@@ -296,7 +295,7 @@ async fn nft_takes_every_golden_script() {
 }
 
 #[tokio::test]
-async fn nft_takes_what_any_foreign_rule_becomes() {
+async fn nft_accepts_the_rules_for_every_foreign_case() {
     let nft = NftCommand::default();
     if let Err(why) = nft.check(NOTHING).await {
         eprintln!("skipped: nft and the right to use it are needed: {why}");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Plans against the real nft and kernel, in a network namespace of its own.
-//!
-//! Needs root, iproute2 and a kernel with flowtables (the lab's gateway); skipped otherwise,
-//! saying so.
+//! Applies plans with the real nft and kernel, in a separate network namespace. The tests need
+//! root, iproute2 and a kernel with flowtables (the lab's gateway); otherwise they are skipped with
+//! a message.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::future::Future;
@@ -20,13 +19,13 @@ fn ip(arguments: &str) -> bool {
     Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success())
 }
 
-/// Runs the test on a thread in a fresh network namespace with these dummy devices.
+/// Runs the test on a thread in a new network namespace with these veth devices.
 fn with_devices<F: Future<Output = ()>>(
     devices: &'static [&'static str],
     test: impl FnOnce(NftCommand) -> F + Send + 'static,
 ) {
     let ran = thread::spawn(move || {
-        // SAFETY: a plain system call; only this thread changes its namespace.
+        // SAFETY: the call takes no pointers, and only this thread changes its namespace.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             eprintln!("skipped: no new network namespace: {}", std::io::Error::last_os_error());
             return;
@@ -65,7 +64,7 @@ async fn in_force(nft: &NftCommand) -> InForce {
 }
 
 #[test]
-fn a_plan_comes_into_force_and_goes() {
+fn applies_and_removes_a_plan() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let plan = of(Engine::Flowtable, &["lan1", "wan"]);
         assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
@@ -79,7 +78,7 @@ fn a_plan_comes_into_force_and_goes() {
 }
 
 #[test]
-fn devices_come_and_go() {
+fn changes_devices_in_the_kernel() {
     with_devices(&["lan1", "lan2", "wan"], |nft| async move {
         let one = of(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &one, None, &[]).await.unwrap();
@@ -87,7 +86,7 @@ fn devices_come_and_go() {
         assert_eq!(apply(&nft, &two, Some(&one), &[]).await, Ok(Applied::Devices));
         assert!(in_force(&nft).await.matches(&two));
 
-        // The kernel takes a vanished device out by itself; a late plan does no harm.
+        // The kernel removes a vanished device by itself; a plan that still names it does no harm.
         assert!(ip("link del lan2"));
         assert!(!in_force(&nft).await.devices.contains("lan2"));
         let left = std::collections::BTreeSet::from(["wan".to_owned()]);
@@ -98,7 +97,7 @@ fn devices_come_and_go() {
 }
 
 #[test]
-fn a_rule_that_somebody_adds_or_deletes_is_seen() {
+fn notices_rules_that_another_program_adds_or_deletes() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let plan = of(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &plan, None, &[]).await.unwrap();
@@ -114,7 +113,7 @@ fn a_rule_that_somebody_adds_or_deletes_is_seen() {
 }
 
 #[test]
-fn hardware_that_cannot_offload_is_said_and_nothing_changes() {
+fn reports_missing_hardware_offload_and_keeps_the_table() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let software = of(Engine::Flowtable, &["lan1", "wan"]);
         apply(&nft, &software, None, &[]).await.unwrap();
@@ -127,7 +126,7 @@ fn hardware_that_cannot_offload_is_said_and_nothing_changes() {
 }
 
 #[test]
-fn excludes_are_taken() {
+fn nft_accepts_excludes() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let text = "config exclude
 \toption name 'Größe {; } # drop'
@@ -145,7 +144,7 @@ config exclude
 }
 
 #[test]
-fn the_gate_changes_while_the_flowtable_stays() {
+fn changes_the_gate_and_keeps_the_flowtable() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let of = |gate| {
             let inspection = InspectionRules {

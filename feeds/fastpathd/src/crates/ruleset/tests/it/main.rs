@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Scripts, how nft is run, and the effect on packets.
+//! Tests of scripts, of running nft, and of the effect on packets.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 

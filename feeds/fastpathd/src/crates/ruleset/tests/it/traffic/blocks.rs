@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Blocked sources.
+//! Checks that packets of blocked sources are dropped.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ruleset::{Applied, BlockElement, BlockError, InspectionRules, Nft, apply, bl
 
 use super::{closed, counted, in_force, inspection, network, of, on_a_gateway, put};
 
-/// An address, or the /64 of an IPv6 one.
+/// Returns a block of the initiator: an IPv4 address, or an IPv6 /64.
 fn of_opener(connection: &network::Connection, seconds: u32) -> BlockElement {
     let comment = "sid 8100001".to_owned();
     let opener = connection.opener();
@@ -19,7 +19,7 @@ fn of_opener(connection: &network::Connection, seconds: u32) -> BlockElement {
 }
 
 #[test]
-fn a_blocked_source_is_dropped_until_it_is_released_or_its_time_is_over() {
+fn drops_a_blocked_source_until_release_or_timeout() {
     on_a_gateway(|network, nft| async move {
         let free = InspectionRules { default: Action::None, ..inspection() };
         put(&nft, &free).await;
@@ -71,7 +71,7 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
 }
 
 #[test]
-fn more_blocks_than_allowed_are_refused() {
+fn refuses_more_blocks_than_the_limit() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &inspection()).await;
         let of = |last: u8| BlockElement {
@@ -94,7 +94,7 @@ fn more_blocks_than_allowed_are_refused() {
 }
 
 #[test]
-fn the_limit_holds_for_networks_too() {
+fn the_limit_also_applies_to_networks() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &inspection()).await;
         let of = |number: u16| BlockElement {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The page says of a connection what the rules do with it: the flow table applies policies,
-//! exempt networks and excludes a second time, without the kernel.
+//! Checks that the page shows how the rules treat a connection: the flow table applies policies,
+//! exempt networks and exclusions again, without the kernel.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -14,7 +14,7 @@ use ruleset::{Candidate, InspectionRules, Nft, Plan, Protection, Settings, plan,
 use super::network::{Connection, Network};
 use super::{counted, inspection, on_a_gateway, policy, put, refill};
 
-/// Packets of the open gate, which lets all pass and counts those that are to be inspected.
+/// Counter of the open gate, which accepts and counts all packets to inspect.
 const GATE: &str = "uninspected";
 
 /// Policies, the default action and exempt networks.
@@ -44,7 +44,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// As the daemon passes it on to the flow table.
+/// Builds the state that the daemon passes to the flow table.
 fn state_of(rules: &InspectionRules) -> InspectionState {
     InspectionState {
         gate: Some(rules.gate),
@@ -58,7 +58,7 @@ fn state_of(rules: &InspectionRules) -> InspectionState {
     }
 }
 
-/// The side of an address of the test's network.
+/// Returns the side of an address in the test's network.
 fn side(end: SocketAddr) -> Side {
     let left = matches!(end.ip().to_string().as_str(), "10.1.0.2" | "fd00:1::2");
     let device: Rc<str> = if left { "lan0" } else { "wan0" }.into();
@@ -79,7 +79,7 @@ fn side(end: SocketAddr) -> Side {
     }
 }
 
-/// Whether the page shows packets of this connection as passing the gate uninspected.
+/// Reports whether the page shows the packets of this connection as uninspected at the gate.
 fn shown_at_gate(state: &InspectionState, connection: &Connection, mark: u32) -> bool {
     let ends = connection.ends();
     let [initiator, responder] = ends.map(side);
@@ -94,7 +94,7 @@ fn shown_at_gate(state: &InspectionState, connection: &Connection, mark: u32) ->
     }
 }
 
-/// Either family, opened from either side, with ports of their own.
+/// Opens connections of both families from both sides, with separate ports.
 fn connections(network: &Network, port: u16) -> [Connection; 4] {
     [
         network.connection(true, port),
@@ -105,7 +105,7 @@ fn connections(network: &Network, port: u16) -> [Connection; 4] {
 }
 
 #[test]
-fn the_page_knows_which_connections_are_inspected() {
+fn the_page_shows_which_connections_are_inspected() {
     on_a_gateway(|network, nft| async move {
         for (number, (policies, default, exempt)) in (0_u16..).zip(cases()) {
             let exempt = exempt.iter().map(|text| text.parse().unwrap()).collect();
@@ -115,7 +115,7 @@ fn the_page_knows_which_connections_are_inspected() {
             let connections = connections(&network, 1000 + 10 * number);
             for mark in [0, rules.marks.bypass()] {
                 if mark != 0 {
-                    // Suricata's verdict for the connections that it is passed.
+                    // Suricata's verdict for the connections that it receives.
                     refill(&nft, &format!("meta mark set meta mark | {mark:#x}")).await;
                     assert!(connections.iter().all(|connection| connection.there(10)));
                     put(&nft, &rules).await;
@@ -133,7 +133,7 @@ fn the_page_knows_which_connections_are_inspected() {
     });
 }
 
-/// A section `exclude` for each.
+/// Options, for one section `exclude` each.
 const EXCLUDES: [&str; 14] = [
     "option src 10.1.0.0/24",
     "option src 10.2.0.2",
@@ -151,7 +151,7 @@ const EXCLUDES: [&str; 14] = [
     "option src 10.1.0.0/24\noption dest 10.2.0.2\noption src_port 3000-3999",
 ];
 
-/// The rules of this plan, with a counter in place of the flowtable, which not every kernel has.
+/// Renders the plan with a counter instead of the flowtable, which not every kernel has.
 fn counting(plan: &Plan) -> String {
     let rules = render(plan, &[]).replace("flow add @ft", "counter name \"offered\"");
     let (before, flowtable) = rules.split_once("\tflowtable ft {").unwrap();
@@ -159,7 +159,7 @@ fn counting(plan: &Plan) -> String {
     format!("{before}\tcounter offered {{\n\t}}\n{after}")
 }
 
-/// Packets that were offered to the flowtable since the last reading.
+/// Returns the packets offered to the flowtable since the last reading.
 fn offered() -> u64 {
     let reset = ["reset", "counter", "inet", "fastpath", "offered"];
     let text = String::from_utf8(Command::new("nft").args(reset).output().unwrap().stdout).unwrap();
@@ -182,7 +182,7 @@ fn is_excluded(excludes: &[Exclude], connection: &Connection) -> bool {
 }
 
 #[test]
-fn the_page_knows_which_connections_are_excluded() {
+fn the_page_shows_which_connections_are_excluded() {
     on_a_gateway(|network, nft| async move {
         let candidate = |device: &str| Candidate {
             device: device.to_owned(),
@@ -197,7 +197,7 @@ fn the_page_knows_which_connections_are_excluded() {
             assert!(warnings.is_empty() && settings.excludes.len() == 1, "{options}");
             nft.run(&counting(&plan(&devices, &settings, &Protection::default()))).await.unwrap();
             for left in [true, false] {
-                // Another connection each time, which conntrack does not know.
+                // Use new connections, which conntrack does not know yet.
                 port += 1;
                 for connection in [
                     network.connection_of_ports(left, [2000 + port, 3000 + port]),

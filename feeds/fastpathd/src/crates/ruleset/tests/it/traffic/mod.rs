@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The effect of the rules on packets, on the real kernel.
+//! Effect of the rules on packets in the real kernel.
 //!
-//! Needs root and iproute2, and [`offload`] flowtables; skipped otherwise, saying so. Suricata is
-//! not needed: where it would let packets pass, the gate is refilled with the effect of its
-//! verdict. Where the kernel has queues (the lab's gateway), those without a listener are tried
-//! too.
+//! The tests need root and iproute2, and [`offload`] flowtables; otherwise they are skipped with a
+//! message. Instead of Suricata, rules with the effect of its verdict are put into the gate. If the
+//! kernel has queues (the lab's gateway), queues without a listener are tested, too.
 
 mod blocks;
 mod mirror;
@@ -54,7 +53,7 @@ fn closed() -> InspectionRules {
     InspectionRules { gate: Gate::Closed, ..inspection() }
 }
 
-/// No device for a flowtable, and two addresses of each family may be blocked.
+/// Plans without devices for a flowtable; two sources of each family may be blocked.
 fn of(inspection: &InspectionRules) -> Plan {
     let protection = Protection { inspection: Some(inspection.clone()), blocks: Some(2) };
     plan(&[], &Settings::default(), &protection)
@@ -77,14 +76,14 @@ async fn counted(nft: &NftCommand, name: &str) -> u64 {
     in_force(nft).await.counters[name].packets
 }
 
-/// Fills the gate with this rule instead; empty: packets that Suricata lets pass.
+/// Replaces the gate's rule; an empty one stands for packets that Suricata accepts.
 async fn refill(nft: &NftCommand, rule: &str) {
     let add = if rule.is_empty() { "" } else { "add rule inet fastpath ips_queue " };
     nft.run(&format!("flush chain inet fastpath ips_queue\n{add}{rule}\n")).await.unwrap();
 }
 
 #[test]
-fn an_open_gate_lets_pass_and_a_closed_one_does_not() {
+fn an_open_gate_accepts_and_a_closed_one_drops() {
     on_a_gateway(|network, nft| async move {
         assert_eq!(put(&nft, &inspection()).await, Applied::Replaced);
         let [v4, v6] = [network.connection(true, 1000), network.connection6(true, 1000)];
@@ -105,7 +104,7 @@ fn an_open_gate_lets_pass_and_a_closed_one_does_not() {
 }
 
 #[test]
-fn a_gate_that_somebody_changed_is_put_right() {
+fn restores_a_gate_that_another_program_changed() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &closed()).await;
         refill(&nft, "accept").await;
@@ -129,7 +128,7 @@ fn uninspected_bytes_spend_no_budget() {
 }
 
 #[test]
-fn a_spent_budget_ends_inspection_whichever_side_talks() {
+fn a_spent_budget_ends_inspection_in_both_directions() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &inspection()).await;
         refill(&nft, "").await;
@@ -137,7 +136,7 @@ fn a_spent_budget_ends_inspection_whichever_side_talks() {
         let down = network.connection6(true, 2000);
         let little = network.connection(true, 3000);
         assert!(down.there(1) && little.there(1));
-        // The packet with which the 10,000 bytes are reached, headers counted, is the tenth.
+        // With headers, the tenth packet reaches the 10,000 bytes.
         for packet in 1..=10 {
             assert!(up.there(980) && down.back(980));
             let spent = if packet < 10 { 0 } else { 2 };
@@ -151,7 +150,7 @@ fn a_spent_budget_ends_inspection_whichever_side_talks() {
 }
 
 #[test]
-fn a_budget_of_packets() {
+fn a_budget_may_count_packets() {
     on_a_gateway(|network, nft| async move {
         let three = InspectionRules { budget_bytes: 0, budget_packets: 3, ..inspection() };
         put(&nft, &three).await;
@@ -165,7 +164,7 @@ fn a_budget_of_packets() {
 }
 
 #[test]
-fn what_suricata_drops_does_not_spend_its_budget() {
+fn dropped_packets_spend_no_budget() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &closed()).await;
         let connection = network.connection(true, 1000);
@@ -184,7 +183,7 @@ fn suricatas_bypass_mark_ends_inspection() {
         let connection = network.connection(true, 1000);
         refill(&nft, "").await;
         assert!(connection.there(1));
-        // As its verdict does, on one packet, in either direction.
+        // Set the mark as Suricata's verdict does, on one packet in either direction.
         refill(&nft, "meta mark set meta mark | 0x40000000").await;
         assert!(connection.back(1));
         put(&nft, &closed()).await;
@@ -192,7 +191,7 @@ fn suricatas_bypass_mark_ends_inspection() {
         assert_eq!(counted(&nft, "bypassed").await, 1);
         assert_eq!(counted(&nft, "spent").await, 0);
 
-        // Always means always, also for a connection that is done.
+        // The action "always" also applies to a connection that is done.
         let always = InspectionRules { default: Action::Always, ..closed() };
         assert_eq!(put(&nft, &always).await, Applied::Replaced);
         assert!(!connection.there(1) && !connection.back(1));
@@ -200,7 +199,7 @@ fn suricatas_bypass_mark_ends_inspection() {
 }
 
 #[test]
-fn a_policy_is_about_who_opened_the_connection() {
+fn a_policy_matches_the_initiator() {
     on_a_gateway(|network, nft| async move {
         let policies = vec![policy(Some("wan0"), Some("lan0"), Action::None)];
         put(&nft, &InspectionRules { policies, ..closed() }).await;
@@ -214,7 +213,7 @@ fn a_policy_is_about_who_opened_the_connection() {
 }
 
 #[test]
-fn the_first_policy_that_matches_counts() {
+fn the_first_matching_policy_applies() {
     on_a_gateway(|network, nft| async move {
         let policies = vec![
             policy(Some("elsewhere"), None, Action::Always),
@@ -282,7 +281,7 @@ fn an_expected_connection_is_not_done_because_its_master_is() {
 }
 
 #[test]
-fn our_bits_stay_on_no_packet_and_other_bits_are_left_alone() {
+fn clears_our_mark_bits_and_keeps_others() {
     on_a_gateway(|network, nft| async move {
         nft.run(
             "table inet t {\ncounter good {\n}\ncounter bad {\n}\n\
@@ -315,7 +314,7 @@ fn our_bits_stay_on_no_packet_and_other_bits_are_left_alone() {
 }
 
 #[test]
-fn a_queue_that_nobody_listens_at() {
+fn a_queue_without_listener_fails_open_or_closed() {
     on_a_gateway(|network, nft| async move {
         let open = InspectionRules { gate: Gate::Queue, ..inspection() };
         let applied = apply(&nft, &of(&open), None, &[]).await;

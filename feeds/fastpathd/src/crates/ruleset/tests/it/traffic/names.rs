@@ -7,7 +7,7 @@ use ruleset::{Applied, InspectionRules, Nft};
 use super::{closed, counted, inspection, on_a_gateway, policy, put};
 
 #[test]
-fn names_pass_the_gate_in_both_hooks_and_directions() {
+fn dns_passes_the_gate_in_both_hooks_and_directions() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &inspection()).await;
         let (host, server) = (network.asks_gateway(53), network.gateway_asks(53));
@@ -18,7 +18,7 @@ fn names_pass_the_gate_in_both_hooks_and_directions() {
         let other = network.asks_gateway(54);
         assert!(other.there(100) && other.back(100));
         assert_eq!(counted(&nft, "uninspected").await, 4, "not DNS");
-        // As if Suricata dropped them.
+        // Drop the packets, as Suricata might.
         let drop = "flush chain inet fastpath ips_names\nadd rule inet fastpath ips_names drop\n";
         nft.run(drop).await.unwrap();
         assert!(!host.there(100) && !server.back(100));
@@ -28,9 +28,9 @@ fn names_pass_the_gate_in_both_hooks_and_directions() {
     });
 }
 
-/// Otherwise the router could not download the rules that Suricata needs to start.
+/// The router must be able to download the rules that Suricata needs to start.
 #[test]
-fn names_pass_a_closed_gate() {
+fn dns_passes_a_closed_gate() {
     on_a_gateway(|network, nft| async move {
         put(&nft, &closed()).await;
         for connection in [network.asks_gateway(53), network.gateway_asks(53)] {
@@ -42,7 +42,7 @@ fn names_pass_a_closed_gate() {
 }
 
 #[test]
-fn policies_and_exemptions_hold_for_names() {
+fn policies_and_exemptions_apply_to_dns() {
     on_a_gateway(|network, nft| async move {
         let (host, server) = (network.asks_gateway(53), network.gateway_asks(53));
         let one = |from, to, action| vec![policy(from, to, action)];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A gateway between two hosts, each in a network namespace of its own.
+//! A gateway between two hosts, each in its own network namespace.
 //!
 //! ```text
 //!   left: 10.1.0.2, fd00:1::2 ── lan0 [gateway] wan0 ── 10.2.0.2, fd00:2::2 :right
 //! ```
-//! The gateway is the thread that made it; programs started there (`ip`, `nft`) run in its
-//! namespace.
+//! The gateway is the thread that creates the network; programs started there (`ip`, `nft`) run in
+//! its namespace.
 #![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::fs;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread in a namespace of its own, that runs the functions it is sent.
+/// A thread in its own network namespace that runs the functions it receives.
 pub(crate) struct Host {
     thread: i32,
     jobs: mpsc::Sender<Job>,
@@ -29,7 +29,7 @@ impl Host {
         let (born, thread) = mpsc::channel();
         thread::spawn(move || {
             leave_namespace().unwrap();
-            // SAFETY: a plain system call.
+            // SAFETY: the call takes no pointers.
             born.send(unsafe { libc::gettid() }).unwrap();
             for job in to_do {
                 job();
@@ -44,24 +44,24 @@ impl Host {
         result.recv().unwrap()
     }
 
-    /// A socket of this host with a receive timeout of 0.25 s.
+    /// Opens a socket of this host with a receive timeout of 1 s.
     pub(crate) fn socket(&self, address: &str) -> UdpSocket {
         let address: SocketAddr = address.parse().unwrap();
         let socket = self.run(move || UdpSocket::bind(address)).unwrap();
-        // Long enough for a busy machine: a packet that comes does not wait for it.
+        // Long enough for a busy machine; only a lost packet takes the whole time.
         socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         socket
     }
 }
 
-/// The two hosts; the gateway is the calling thread.
+/// The two hosts. The gateway is the calling thread.
 pub(crate) struct Network {
     pub(crate) left: Host,
     pub(crate) right: Host,
 }
 
 impl Network {
-    /// None, with a message, without the right to make one.
+    /// Returns `None`, with a message, without the right to create namespaces.
     pub(crate) fn new() -> Option<Self> {
         if let Err(error) = leave_namespace() {
             eprintln!("skipped: no new network namespace: {error}");
@@ -96,28 +96,28 @@ impl Network {
         Some(network)
     }
 
-    /// A connection from left to right, or from right to left, with these two ports.
+    /// Opens a connection from left to right or from right to left, with this port at both ends.
     pub(crate) fn connection(&self, left_opens: bool, port: u16) -> Connection {
         self.between(left_opens, ["10.1.0.2", "10.2.0.2"], [port; 2])
     }
 
-    /// The same, with these ports of left and right.
+    /// Like [`Self::connection`], with separate ports for left and right.
     pub(crate) fn connection_of_ports(&self, left_opens: bool, ports: [u16; 2]) -> Connection {
         self.between(left_opens, ["10.1.0.2", "10.2.0.2"], ports)
     }
 
-    /// The same over IPv6.
+    /// Like [`Self::connection`], over IPv6.
     pub(crate) fn connection6(&self, left_opens: bool, port: u16) -> Connection {
         self.between(left_opens, ["[fd00:1::2]", "[fd00:2::2]"], [port; 2])
     }
 
-    /// Left asks the gateway at this port.
+    /// Opens a connection from left to this port of the gateway.
     pub(crate) fn asks_gateway(&self, port: u16) -> Connection {
         let other = own_socket(SocketAddr::from(([10, 1, 0, 1], port)));
         Connection { opener: self.left.socket(&format!("10.1.0.2:40{port}")), other }
     }
 
-    /// The gateway asks right at this port.
+    /// Opens a connection from the gateway to this port of right.
     pub(crate) fn gateway_asks(&self, port: u16) -> Connection {
         let opener = own_socket(SocketAddr::from(([10, 2, 0, 1], 4000)));
         Connection { opener, other: self.right.socket(&format!("10.2.0.2:{port}")) }
@@ -134,35 +134,35 @@ impl Network {
     }
 }
 
-/// Two sockets that know of each other.
+/// Two sockets at the ends of a connection.
 pub(crate) struct Connection {
     opener: UdpSocket,
     other: UdpSocket,
 }
 
 impl Connection {
-    /// Who opens it.
+    /// Returns the address of the initiator.
     pub(crate) fn opener(&self) -> IpAddr {
         self.opener.local_addr().unwrap().ip()
     }
 
-    /// Addresses and ports of initiator and responder.
+    /// Returns addresses and ports of initiator and responder.
     pub(crate) fn ends(&self) -> [SocketAddr; 2] {
         [&self.opener, &self.other].map(|socket| socket.local_addr().unwrap())
     }
 
-    /// Sends one packet of so many bytes from who opens it; whether it arrives.
+    /// Sends a packet of this size from the initiator. Returns whether it arrives.
     pub(crate) fn there(&self, bytes: usize) -> bool {
         pass(&self.opener, &self.other, bytes)
     }
 
-    /// The opposite direction.
+    /// Sends a packet from the responder. Returns whether it arrives.
     pub(crate) fn back(&self, bytes: usize) -> bool {
         pass(&self.other, &self.opener, bytes)
     }
 }
 
-/// Of the gateway, which is the calling thread.
+/// Opens a socket of the gateway, which is the calling thread.
 fn own_socket(address: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind(address).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -184,7 +184,7 @@ fn ip(arguments: &str) {
 }
 
 fn leave_namespace() -> std::io::Result<()> {
-    // SAFETY: a plain system call; only this thread changes its namespace.
+    // SAFETY: the call takes no pointers, and only this thread changes its namespace.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 {
         Ok(())
     } else {

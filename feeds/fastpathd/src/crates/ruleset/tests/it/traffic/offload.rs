@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which flows are offloaded, and when. Needs flowtables (the lab's gateway).
+//! Checks which flows are offloaded, and when. Needs flowtables (the lab's gateway).
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::{closed, inspection, network, on_a_gateway, refill};
 const SEEN: &str = "table inet t {\ncounter seen {\n}\nchain c {\n\
     type filter hook forward priority filter\ncounter name seen\n}\n}\n";
 
-/// How many packets came to the forward hook.
+/// Returns the number of packets that reached the forward hook.
 fn seen() -> u64 {
     let list = ["list", "counter", "inet", "t", "seen"];
     let listing = String::from_utf8(Command::new("nft").args(list).output().unwrap().stdout);
@@ -20,7 +20,7 @@ fn seen() -> u64 {
     packets.unwrap().parse().unwrap()
 }
 
-/// How many of ten packets, five in each direction, come to the forward hook.
+/// Returns how many of ten packets, five in each direction, reach the forward hook.
 fn seen_of_ten(connection: &network::Connection) -> u64 {
     let before = seen();
     assert!((0..5).all(|_| connection.there(100) && connection.back(100)));
@@ -32,7 +32,7 @@ fn candidate(device: &str) -> Candidate {
 }
 
 #[test]
-fn only_what_is_done_or_free_is_offloaded() {
+fn offloads_only_connections_that_need_no_inspection() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
@@ -57,8 +57,8 @@ fn only_what_is_done_or_free_is_offloaded() {
         assert_eq!(seen_of_ten(&connection), 0);
         assert_eq!(seen_of_ten(&excluded), 10);
 
-        // A new table empties the flowtable; an active flow is in it again with its next packets,
-        // one in each direction.
+        // A new table empties the flowtable; one packet in each direction adds an active flow
+        // again.
         let always = InspectionRules { default: Action::Always, ..inspection() };
         assert_eq!(put(always).await, Applied::Replaced);
         refill(&nft, "").await;
@@ -72,7 +72,7 @@ fn only_what_is_done_or_free_is_offloaded() {
 }
 
 #[test]
-fn an_answer_counts_until_inspection_ends() {
+fn the_record_of_an_answer_lasts_until_inspection_ends() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
@@ -85,7 +85,7 @@ fn an_answer_counts_until_inspection_ends() {
         refill(&nft, "").await;
         let connection = network.connection(true, 1000);
         assert!(connection.there(100) && connection.back(100));
-        // Longer than the timeout of the notes, and less than the budget.
+        // Longer than the timeout of the records, but within the budget.
         for _ in 0..6 {
             std::thread::sleep(std::time::Duration::from_millis(500));
             assert!(connection.there(100));
@@ -98,14 +98,14 @@ fn an_answer_counts_until_inspection_ends() {
 }
 
 #[test]
-fn exactly_the_first_packets_take_the_slow_path() {
+fn exactly_the_first_packets_stay_on_the_slow_path() {
     on_a_gateway(|network, nft| async move {
         nft.run(SEEN).await.unwrap();
         let text = "config fastpath main\noption slow_packets 8\n\
             config exclude\noption dest_port 3000\noption slow_packets 21\n";
         let (settings, _) = Settings::from_uci(&config::parse_uci(text).unwrap()).unwrap();
         let devices = [candidate("lan0"), candidate("wan0")];
-        // Blocks are in force without flowtables, too, so that the reason is reported.
+        // Blocks are in force even without flowtables, so the reason is reported.
         let protection = Protection { inspection: None, blocks: Some(2) };
         let plan = plan(&devices, &settings, &protection);
         if let Applied::WithoutFlowtable { why } = apply(&nft, &plan, None, &[]).await.unwrap() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Engine `ebpf`: connections report which directions have passed all rules.
+//! With engine `ebpf`, connection marks show which directions have passed all rules.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::on_a_gateway;
 /// Bits of both directions.
 const PASSED: u32 = 0x3000_0000;
 
-/// The firewall, and a chain behind all rules that counts packets by the marks of their connection.
+/// A firewall, and a chain behind all rules that counts packets by their connection's mark.
 const RULES: &str = "table inet t {
     counter one { }
     counter both { }
@@ -29,8 +29,8 @@ const RULES: &str = "table inet t {
 }
 ";
 
-/// Packets that have come behind all rules since the last reading, of connections that had passed
-/// them in one direction, in both directions.
+/// Returns the packets that passed all rules since the last reading, of connections that had passed
+/// in one direction, and in both.
 fn counted() -> [u64; 2] {
     ["one", "both"].map(|name| {
         let read = Command::new("nft").args(["reset", "counter", "inet", "t", name]).output();
@@ -49,14 +49,14 @@ async fn put(nft: &NftCommand) {
 }
 
 #[test]
-fn only_what_was_not_dropped_has_passed() {
+fn dropped_packets_do_not_count_as_passed() {
     on_a_gateway(|network, nft| async move {
         put(&nft).await;
         let connection = network.connection(true, 1000);
         assert!(connection.there(10) && !connection.back(10), "the firewall stops answers");
         assert!(connection.there(10));
         assert_eq!(counted(), [2, 0]);
-        // It has sent enough for them to pass.
+        // After more bytes, the firewall accepts answers.
         assert!(connection.there(1000) && connection.back(10) && connection.there(10));
         assert_eq!(counted(), [1, 2]);
     });
