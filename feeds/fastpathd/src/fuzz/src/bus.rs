@@ -10,13 +10,13 @@ use ubus::{Blobmsg, Decoder};
 
 use crate::{object, parts};
 
-/// A stream of frames. Decoded messages can be encoded again.
+/// Decodes a stream of frames, and encodes decoded messages again.
 pub(crate) fn blobmsg(bytes: &[u8]) {
     let mut decoder = Decoder::default();
     decoder.extend(bytes);
     while let Ok(Some(frame)) = decoder.next_frame() {
         for table in [frame.data(), frame.signature()].into_iter().flatten() {
-            // Bytes that are not UTF-8 grow when they are read, so writing may hit the limit.
+            // Decoding replaces invalid UTF-8 with longer text, so encoding may hit the limit.
             if let Ok(map) = table.decode()
                 && let Ok(written) = Blobmsg::encode(&map)
             {
@@ -26,18 +26,18 @@ pub(crate) fn blobmsg(bytes: &[u8]) {
     }
 }
 
-/// `METHOD` and a line with its arguments, as uhttpd passes them on to the daemon.
+/// Handles a request as uhttpd passes it to the daemon: `METHOD`, and a line with its arguments.
 pub(crate) fn request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (method, args) = text.split_once('\n').unwrap_or((&text, ""));
-    // `doctor` is answered by a thread of its own.
+    // A separate thread answers `doctor`.
     let method = fastpathd::fuzz::methods().find(|known| *known == method && method != "doctor");
     if let (Some(method), Some(args)) = (method, object(args)) {
         let _ = fastpathd::fuzz::request(method, args);
     }
 }
 
-/// Arguments of `fastpath.access login`. Without rpcd nobody gets in.
+/// Attempts logins with arguments of `fastpath.access login`. Without rpcd none succeeds.
 pub(crate) fn login(bytes: &[u8]) {
     thread_local! {
         static PLACE: Place = Place::new();
@@ -47,16 +47,16 @@ pub(crate) fn login(bytes: &[u8]) {
     let of = |name: &str| parts.iter().find(|(known, _)| known.trim() == name).map(|(_, of)| of);
     let Some(args) = of("login").and_then(|text| object(text)) else { return };
     PLACE.with(|Place { folder, runtime }| {
-        // The record is a file of root's, but a power cut may leave any bytes of it.
+        // Only root writes the record, but a power cut may leave any bytes in it.
         fs::write(folder.join("failures"), of("record").unwrap_or(&"")).expect("the record");
         let answer = runtime.block_on(access::fuzz::attempt(args, folder));
         assert!(answer.is_err_and(|refusal| refusal.code != "denied"));
     });
 }
 
-/// Where logins are tried, made once: making it takes longer than a login.
+/// Folder and runtime for logins, created once because that takes longer than a login.
 struct Place {
-    /// The record of failures and the key; in memory where there is such a folder.
+    /// Holds the record of failures and the key; in memory if possible.
     folder: PathBuf,
     runtime: Runtime,
 }
@@ -80,7 +80,7 @@ impl Drop for Place {
     }
 }
 
-/// netifd's interfaces and radios, the firewall's configuration, and the excerpts of it.
+/// Parses netifd's interfaces and radios, and excerpts of configurations.
 pub(crate) fn netifd(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (first, second) = text.split_once('\n').unwrap_or((&text, ""));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::parts;
 
-/// A file of `/etc/config`. As it is written again it says the same.
+/// Parses a file of `/etc/config`. Its text, written again, has the same meaning.
 pub(crate) fn uci(bytes: &[u8]) {
     let Ok(package) = uci::parse(bytes) else { return };
     let again = uci::parse(&uci::text(&package)).expect("our own text is UCI");
@@ -20,7 +20,7 @@ pub(crate) fn uci(bytes: &[u8]) {
     let _ = (exposures(&values, &router), config::digest(&values));
 }
 
-/// `/etc/config/fastpath`.
+/// Parses `/etc/config/fastpath`.
 pub(crate) fn settings(bytes: &[u8]) {
     let Ok(values) = config::parse_uci(bytes) else { return };
     for problem in fastpathd::fuzz::settings(&values) {
@@ -28,7 +28,7 @@ pub(crate) fn settings(bytes: &[u8]) {
     }
 }
 
-/// Files as `== NAME`, and a list of edits as `== edits`.
+/// Applies a list of edits (`== edits`) to files (`== NAME`), and the inverse edits.
 pub(crate) fn edits(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut before, mut list) = (Packages::new(), Vec::new());
@@ -55,7 +55,7 @@ pub(crate) fn edits(bytes: &[u8]) {
     }
 }
 
-/// The inverse can be carried out, and ends the differences.
+/// Judges the draft of the inverse edits.
 fn undone(draft: &Draft, back: &[Edit]) {
     let Ok(undone) = Draft::new(draft.after.clone(), back) else { return };
     let _ = change::fuzz::judge(&undone);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use netlink::{HEADER, attributes, message, messages, push_attribute};
 use topology::Topology;
 
-/// Messages, their ends and their attributes.
+/// Parses messages, their ends and attributes.
 pub(crate) fn netlink(bytes: &[u8]) {
     let mut length = 0;
     for found in messages(bytes) {
@@ -23,19 +23,19 @@ pub(crate) fn netlink(bytes: &[u8]) {
     assert!(attributes(&written).eq(attributes(bytes)));
 }
 
-/// Conntrack entries and events, and the end of each transaction of nftables.
+/// Parses conntrack entries and events, and the end of each nftables transaction.
 pub(crate) fn ctnetlink(bytes: &[u8]) {
     let mut entries = Vec::new();
     ctnetlink::entries(bytes, &mut entries);
     let _ = ctnetlink::entry(bytes);
     let _ = ctnetlink::events(bytes).count();
-    // `NFT_MSG_NEWGEN`; 1 is `NFPROTO_INET`.
+    // `NFT_MSG_NEWGEN`; family 1 is `NFPROTO_INET`.
     let ends = messages(bytes).any(|message| message.kind == 0x0a0f);
     assert_eq!(ctnetlink::Revisions::of(1, "fastpath").take(bytes).is_some(), ends);
 }
 
-/// Links, addresses, routes, neighbours, VLANs, rules and queues, as tables and as events, and the
-/// questions that the daemon asks the model of them.
+/// Parses links, addresses, routes, neighbours, VLANs, rules and queues as tables and as events,
+/// and queries the model as the daemon does.
 pub(crate) fn rtnetlink(bytes: &[u8]) {
     let _ = topology::fuzz::answers(bytes);
     let mut model = Topology::new();

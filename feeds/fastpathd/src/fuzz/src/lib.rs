@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parsers of foreign bytes, each a function of any bytes that must not panic, and whose results
-//! keep what their crates promise. `corpus/NAME` has inputs of each.
+//! Fuzz targets for parsers of foreign bytes. A target must not panic on any bytes, and checks the
+//! promises of its crate. `corpus/NAME` has its inputs.
 
 mod bus;
 mod configuration;
@@ -9,10 +9,8 @@ mod router;
 mod rules;
 mod suricata;
 
-/// Reads any bytes.
 pub type Target = fn(&[u8]);
 
-/// The targets by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("archive", rules::archive),
     ("blobmsg", bus::blobmsg),
@@ -36,10 +34,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("update", rules::update),
 ];
 
-/// The target of a name, chosen by the compiler.
+/// Returns the target with this name, at compile time.
 ///
 /// # Panics
-/// If there is none.
+/// Panics if there is no such target.
 #[must_use]
 pub const fn target(name: &str) -> Target {
     let mut at = 0;
@@ -60,14 +58,14 @@ const fn same(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// A text of parts, each behind a line `== NAME`; the text before the first one has no name.
+/// Splits a text into parts that begin with a line `== NAME`; the text before them has no name.
 fn parts(text: &str) -> Vec<(&str, &str)> {
     let (first, named) = text.split_at(text.find("== ").unwrap_or(text.len()));
     let named = named.split("== ").skip(1).map(|part| part.split_once('\n').unwrap_or((part, "")));
     std::iter::once(("", first)).chain(named).collect()
 }
 
-/// An object, if the text is one in JSON.
+/// Parses a JSON object.
 fn object(text: &str) -> Option<plugin::Map> {
     serde_json::from_str(text).ok()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! libFuzzer on the target that `FUZZ_TARGET` names when this is compiled: a program has the
-//! counters of its own target alone, which libFuzzer reads after each input.
+//! Runs libFuzzer on the target in `FUZZ_TARGET`, set at compile time: a program has only the
+//! counters of its own target, which libFuzzer reads after each input.
 #![no_main]
 
 use fuzz::{Target, target};

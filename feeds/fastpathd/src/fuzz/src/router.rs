@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files and outputs of programs on the router: `/proc`, DHCP leases, nft's listing, and all that
-//! the doctor reads.
+//! Files of the router and outputs of its programs: `/proc`, DHCP leases, nft's listing, and
+//! everything that the doctor reads.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,7 +11,7 @@ use topology::{parse_dialer, parse_sessions};
 
 use crate::parts;
 
-/// One text as each of the files of `/proc` that we read.
+/// Parses one text as each of the files in `/proc` that we read.
 pub(crate) fn proc(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
@@ -33,7 +33,7 @@ pub(crate) fn proc(bytes: &[u8]) {
     assert!(change::fuzz::clients(&text) <= text.lines().count());
 }
 
-/// dnsmasq's leases with names that hosts give themselves, and `/etc/hosts`.
+/// Parses dnsmasq's leases, where hosts choose their names, and `/etc/hosts`.
 pub(crate) fn leases(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (leases, hosts) = text.split_once("== hosts\n").unwrap_or((&text, ""));
@@ -44,15 +44,15 @@ pub(crate) fn leases(bytes: &[u8]) {
     }
 }
 
-/// `nft -j list table inet fastpath`.
+/// Parses `nft -j list table inet fastpath`.
 pub(crate) fn nft(bytes: &[u8]) {
     if let Ok(listing) = serde_json::from_slice::<Value>(bytes) {
         let _ = InForce::parse(&listing);
     }
 }
 
-/// Answers to the doctor as `== NAME`, for paths, command lines and methods; `== *` for all others.
-/// In front of them the only group of checks to run, which is faster than all.
+/// Runs the doctor on answers as `== NAME`, for paths, command lines and methods; `== *` answers
+/// all others. The text before them names a single group of checks, because all take longer.
 pub(crate) fn doctor(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut parts = parts(&text).into_iter();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads of rules: archives, lines, signatures; and requests and reports of updates.
+//! Downloads of rules (archives, lines, signatures), and requests and reports of updates.
 
 use rules::{ArchiveLimits, Choice, Request, Rule, Selector, State, UsignKey, collect};
 
-/// A public key of usign, of which the corpus has a signature.
+/// A public key of usign. The corpus has a signature for it.
 const KEY: &str = "RWRhYmNkZWZnaNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
 
-/// An archive of rules, or plain text: bounded memory, one line for each accepted rule.
+/// Unpacks an archive of rules, or plain text, within a memory limit; each rule takes one line.
 pub(crate) fn archive(bytes: &[u8]) {
     const LIMIT: u64 = 1 << 20;
     let drop = [Selector::Category("plain".to_owned())];
@@ -24,7 +24,7 @@ pub(crate) fn archive(bytes: &[u8]) {
     }
 }
 
-/// Single rules. One that is made to drop is a rule of the same number that stops.
+/// Parses single rules. A rule that is made to drop keeps its number, and stops packets.
 pub(crate) fn lines(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
@@ -36,7 +36,7 @@ pub(crate) fn lines(bytes: &[u8]) {
     }
 }
 
-/// A request for an update, a report of one, a public key, and a signature.
+/// Parses a request for an update, a report, a public key, and a signature.
 pub(crate) fn update(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Err(error) = Request::parse(&text) {

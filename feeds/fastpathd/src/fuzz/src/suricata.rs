@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of Suricata: events, answers on its command socket; and the kernel's list of queues.
+//! Suricata's events and answers on its command socket, and the kernel's list of queues.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ips::{
     queues_of, read_answer, read_event, read_failed_rules, read_rules,
 };
 
-/// A stream of events: memory stays bounded.
+/// Reads a stream of events within bounded memory.
 pub(crate) fn eve(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         if let Some(Event::Alert(alert)) = read_event(line) {
@@ -20,7 +20,7 @@ pub(crate) fn eve(bytes: &[u8]) {
     wanted.set(|_| true);
     reader.keep(wanted);
     let mut batch = Batch::default();
-    // Cut somewhere, as a stream is.
+    // Split the bytes anywhere, as a stream would.
     let (one, other) = bytes.split_at(bytes.len() / 3);
     reader.read(Duration::ZERO, one, &mut batch);
     reader.read(Duration::from_millis(1), other, &mut batch);
@@ -35,7 +35,7 @@ pub(crate) fn eve(bytes: &[u8]) {
     assert!(events.alerts.page(&filter, 10, 0, &()).alerts.len() <= 10);
 }
 
-/// An answer on the command socket.
+/// Parses an answer on the command socket.
 pub(crate) fn command(bytes: &[u8]) {
     match read_answer("fuzz", bytes) {
         Ok(message) => {
@@ -48,7 +48,7 @@ pub(crate) fn command(bytes: &[u8]) {
     }
 }
 
-/// `/proc/net/netfilter/nfnetlink_queue`.
+/// Parses `/proc/net/netfilter/nfnetlink_queue`.
 pub(crate) fn queues(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let queues = parse_queues(&text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each target reads its corpus. An input that was a crash stays there, so that it is read in every
-//! run of the tests.
+//! Each target reads its corpus. Inputs that caused a crash stay in the corpus, so that every test
+//! run reads them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fuzz::TARGETS;
 
-/// Bytes of all corpora together: they are in the repository.
+/// Limit of the size of all corpora in bytes, because they are in the repository.
 const MOST: u64 = 200_000;
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -36,7 +36,7 @@ fn each_target_reads_its_corpus() {
 }
 
 #[test]
-fn each_corpus_has_its_target_and_all_are_small() {
+fn each_corpus_has_a_target_and_all_are_small() {
     let known: BTreeSet<PathBuf> = TARGETS.iter().map(|(name, _)| corpus().join(name)).collect();
     let folders: BTreeSet<PathBuf> = entries(&corpus()).into_iter().collect();
     assert_eq!(folders, known);
@@ -45,9 +45,9 @@ fn each_corpus_has_its_target_and_all_are_small() {
     assert!(bytes < MOST, "{bytes} bytes");
 }
 
-/// None of them has a fault that only the first byte would show.
+/// Targets handle input that is unlike anything in their corpus.
 #[test]
-fn each_target_reads_nothing_and_noise() {
+fn each_target_reads_empty_input_and_noise() {
     let noise: Vec<u8> =
         (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for (_, target) in TARGETS {

@@ -20,7 +20,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Returns the EtherType of the tag.
+    /// Returns the `EtherType` of the tag.
     #[must_use]
     pub const fn protocol(self) -> u16 {
         if self.service { 0x88a8 } else { 0x8100 }

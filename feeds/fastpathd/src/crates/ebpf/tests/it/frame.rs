@@ -28,7 +28,7 @@ pub(crate) struct Link {
     pub(crate) session: Option<u16>,
     /// Switch tag in front of the frame.
     pub(crate) before: Vec<u8>,
-    /// Switch tag in front of the EtherType.
+    /// Switch tag in front of the `EtherType`.
     pub(crate) instead: Vec<u8>,
 }
 
