@@ -58,7 +58,7 @@ struct key6 {
 #define FLOW_DROP 0x04
 /* `header` is Ethernet only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
-/* IPv4: the 802.1p priorities of the tags are those of packets without SERVICE_BITS. */
+/* IPv4: the 802.1p priorities of the tags are right only for packets without SERVICE_BITS. */
 #define FLOW_BEST_EFFORT 0x10
 
 /* Bits from which ip_forward() derives the priority of a packet. */

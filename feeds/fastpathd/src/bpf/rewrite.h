@@ -58,7 +58,7 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	copy_words(l4, &to->e.sport, 4);
 }
 
-/* Fills in PPPoE's length, whose place is known once the header is known to end at END_AT. */
+/* Fills in PPPoE's length, at a constant offset because the header ends at END_AT. */
 #define HEADER_END(end_at)                                                   \
 	do {                                                                 \
 		if (to->flags & FLOW_PPPOE)           \

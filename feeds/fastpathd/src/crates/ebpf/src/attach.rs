@@ -324,12 +324,12 @@ pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
 /// Fails if no device has this index.
 pub fn name(ifindex: u32) -> io::Result<String> {
     let mut buffer = [0; libc::IF_NAMESIZE];
-    // SAFETY: the buffer has the size that the function asks for.
+    // SAFETY: the buffer has the required size, `IF_NAMESIZE`.
     let found = unsafe { libc::if_indextoname(ifindex, buffer.as_mut_ptr()) };
     if found.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the function has written a string with its end into the buffer.
+    // SAFETY: the function has written a zero-terminated string into the buffer.
     let name = unsafe { CStr::from_ptr(buffer.as_ptr()) };
     Ok(name.to_string_lossy().into_owned())
 }

@@ -111,7 +111,7 @@ pub struct Left {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryGrowth {
     pub id: u64,
-    /// 0: from the initiator, 1: to the initiator.
+    /// 0 is the direction from the initiator, 1 the direction to it.
     pub direction: usize,
     /// Growth since the previous reading.
     pub grown: Counters,

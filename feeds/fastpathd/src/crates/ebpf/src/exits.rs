@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::layout::{EXIT_PORTS, Exits};
 
-/// Counters by ifindex of the port; 0 stands for all ports with a higher one than the map has.
+/// Counters by ifindex of the port; element 0 has all ports beyond the size of the map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortExits(BTreeMap<u32, Exits>);
 

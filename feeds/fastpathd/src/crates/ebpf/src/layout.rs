@@ -25,7 +25,7 @@ pub const FLOW_PPPOE: u8 = 0x02;
 pub const FLOW_DROP: u8 = 0x04;
 /// The new header is Ethernet only, and TC pushes no tag.
 pub const FLOW_PLAIN: u8 = 0x08;
-/// IPv4: the tags' 802.1p priorities are those of packets without the service bits 0x18.
+/// IPv4: the tags' 802.1p priorities are right only for packets without the service bits 0x18.
 pub const FLOW_BEST_EFFORT: u8 = 0x10;
 
 /// Bit of [`Entry::ended`]: either end has sent a FIN or RST.
@@ -230,19 +230,19 @@ impl Control {
     }
 }
 
-// SAFETY: all are `repr(C)` of numbers and arrays, without padding (asserted below).
+// SAFETY: `repr(C)` of numbers and arrays, without padding (asserted below).
 unsafe impl Pod for Encap {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Key4 {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Key6 {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Entry4 {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Entry6 {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Exits {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` without padding (asserted below).
 unsafe impl Pod for Control {}
 
 const _: () = {

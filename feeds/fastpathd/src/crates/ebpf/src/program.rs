@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-bpf`: parses its commands and options, carries them out, and answers in
-//! JSON.
+//! The program `fastpath-bpf`: parses commands and options, executes them, and answers in JSON.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -70,7 +70,7 @@ struct Station {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot {
     id: u64,
-    /// 0: from the initiator, 1: to the initiator.
+    /// 0 is the direction from the initiator, 1 the direction to it.
     direction: usize,
     /// Counters at the last reading.
     pub(crate) counted: Counters,
@@ -93,7 +93,7 @@ pub struct ConnectionTable {
     keys: HashMap<Key, Slot>,
     /// Entries in the maps of IPv4 and IPv6.
     used: [usize; 2],
-    /// Connections whose packets are dropped.
+    /// Number of dropped connections.
     rejected: usize,
     stations: HashMap<Place, Station>,
     /// Candidates for eviction; the best one comes last.

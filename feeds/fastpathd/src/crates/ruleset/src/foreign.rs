@@ -60,9 +60,9 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Acts {
     Always,
-    /// Only with queues: marks before routing decide about routes, which offloaded flows keep.
+    /// The rule acts only with queues: it sets marks for routing, and offloaded flows keep routes.
     WithQueues,
-    /// Unless `slow_packets` covers the packets that the queue's program reads.
+    /// The rule acts unless `slow_packets` covers the packets that the queue's program reads.
     UnlessFirstPackets,
 }
 

@@ -166,7 +166,7 @@ fn slow_packets_cover_the_packets_that_a_queue_reads() {
 }
 
 #[test]
-fn elements_matter_only_where_a_condition_needs_them() {
+fn reports_set_lookups_only_if_the_judgement_needs_them() {
     let of = |name: &str| ForeignRules::parse(&cases()[name]).look_up_sets();
     assert!(of("set of addresses"));
     assert!(!of("static drop by a set"));

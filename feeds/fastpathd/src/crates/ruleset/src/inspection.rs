@@ -39,7 +39,7 @@ pub struct InspectionRules {
     pub fail_open: bool,
     /// Action for connections that no policy matches.
     pub default: Action,
-    /// Policies; the first that matches applies.
+    /// Policies; the first match applies.
     pub policies: Vec<DevicePolicy>,
     /// Networks at either end that are never inspected, regardless of policies.
     pub exempt: Vec<Network>,

@@ -18,31 +18,31 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks within these bits; none if there are fewer than two.
+    /// Returns the marks within these bits; `None` if there are fewer than two.
     #[must_use]
     pub fn within(mask: u32) -> Option<Self> {
         (mask.count_ones() >= 2).then_some(Self { mask })
     }
 
-    /// All bits that are ours.
+    /// Returns all of our bits.
     #[must_use]
     pub fn mask(self) -> u32 {
         self.mask
     }
 
-    /// Highest bit of the mask: Suricata's `nfq.bypass-mark` and `bypass-mask`.
+    /// Returns the highest bit of the mask: Suricata's `nfq.bypass-mark` and `bypass-mask`.
     #[must_use]
     pub fn bypass(self) -> u32 {
         1 << self.mask.ilog2()
     }
 
-    /// Lowest bit of the mask.
+    /// Returns the lowest bit of the mask.
     #[must_use]
     pub fn spent(self) -> u32 {
         1 << self.mask.trailing_zeros()
     }
 
-    /// For packets from the initiator, and to it; none if the mask has fewer than four bits.
+    /// Returns the bits for packets from and to the initiator; `None` with fewer than four bits.
     #[must_use]
     pub fn passed(self) -> Option<[u32; 2]> {
         let lowest = |mask: u32| mask & mask.wrapping_neg();
@@ -51,7 +51,7 @@ impl Marks {
         (reply != 0).then_some([original, reply])
     }
 
-    /// Inspection of a connection has ended if its mark has one of these bits.
+    /// Returns the bits that end inspection: a connection's mark needs only one of them.
     #[must_use]
     pub fn done(self) -> u32 {
         self.bypass() | self.spent()

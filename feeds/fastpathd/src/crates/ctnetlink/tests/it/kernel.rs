@@ -33,7 +33,7 @@ fn dumps_a_connection_with_its_counters() {
 }
 
 #[test]
-fn a_long_dump_comes_in_batches() {
+fn reads_a_long_dump_in_batches() {
     in_namespace(|| async {
         let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
         for port in 20_000..20_500 {

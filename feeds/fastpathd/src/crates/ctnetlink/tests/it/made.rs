@@ -15,7 +15,7 @@ use crate::support::recording::KINDS;
 
 type Attrs<'a> = PushConntrackAttrs<&'a mut Vec<u8>>;
 
-/// Builds a message with the attributes of every entry and those added by `more`.
+/// Builds a message with the attributes of every entry, and attributes that `more` adds.
 fn message(kind: u16, flags: u16, more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     let attrs = OpGetDo::encode_request(&mut bytes, &Nfgenmsg::new()).push_id(7);

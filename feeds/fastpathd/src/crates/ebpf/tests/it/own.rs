@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Frames that the kernel's stack would not route: frames to other stations, or with a wrong IPv4
-//! header checksum. Also packets whose frames need another priority.
+//! header checksum. Also packets that need another priority in their frame.
 
 use ebpf::layout::{FLOW_BEST_EFFORT, Out};
 use ebpf::programs::Dsa;

@@ -184,7 +184,7 @@ fn reports_a_missing_map_by_its_path() {
 fn reports_programs_of_another_layout() {
     let Some(loaded) = Loaded::new("version", 64) else { return };
     drop(loaded.open());
-    // Any other program in its place answers something else.
+    // Another program in its place returns a different layout.
     let path = |role| loaded.0.program(Dsa::None, role);
     std::fs::rename(path(ProgramRole::Tc), path(ProgramRole::Beat)).expect("renamed");
     let error = Pinned::open(&loaded.0, Dsa::None).expect_err("another version");

@@ -67,7 +67,7 @@ macro_rules! offsets {
     };
 }
 
-/// Sizes and offsets of the Rust types equal those of the C compiler.
+/// The C compiler has the same sizes and offsets as the Rust types.
 #[test]
 fn rust_and_c_layouts_agree() {
     let mut expected = [

@@ -64,13 +64,13 @@ struct Path {
 /// How the walk continues after a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// With the next rule.
+    /// The next rule follows.
     Continues,
-    /// With the next rule, for some flows.
+    /// The next rule follows, but some flows may have returned to the caller.
     MayReturn,
-    /// With the caller's next rule.
+    /// The caller's next rule follows.
     Returned,
-    /// Not at all: all flows have left the base chain.
+    /// All flows have left the base chain.
     Ended,
 }
 

@@ -45,7 +45,7 @@ struct Golden {
     path: PathBuf,
     parts: BTreeMap<String, String>,
     head: String,
-    /// The last part.
+    /// The last part: the expected result.
     result: String,
 }
 
