@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The packages, sections and options of UCI that the daemon may read: all of `fastpath`, a part of
+//! The packages, sections and options of UCI that the daemon may read: all of `fastpath`, parts of
 //! `firewall`, `network` and `sqm`.
 
 use plugin::Map;
 use serde_json::Value;
 
-/// The parts of a package that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// All of it: it is the daemon's own.
+    /// The whole package.
     All,
-    /// Of the sections of these types, these options.
+    /// Sections of these types, with these options.
     Sections(&'static [(&'static str, Options)]),
 }
 
-/// The parts of a section that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
     All,
     Named(&'static [&'static str]),
 }
 
-/// The sections and options that the daemon reads of `config`; none: it does not read it.
+/// Returns the parts of `config` that the daemon may read; `None` if it may not read the package.
 pub(crate) fn of(config: &str) -> Option<Keep> {
     use Options::Named;
     match config {
         "fastpath" => Some(Keep::All),
-        // With all that `config::exposure` decides by: any option of a rule may narrow it down.
+        // Rules and redirects are complete, because `config::exposure` considers all their options.
         "firewall" => Some(Keep::Sections(&[
             ("defaults", Named(&["enabled", "flow_offloading", "input", "forward"])),
             (
@@ -41,14 +39,14 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
             ("redirect", Options::All),
             ("ipset", Named(&["name", "match", "entry", "family"])),
         ])),
-        // Whether SQM limits the WAN already.
+        // Shows whether SQM already shapes the WAN.
         "sqm" => Some(Keep::Sections(&[("queue", Named(&["enabled", "interface"]))])),
         "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
         _ => None,
     }
 }
 
-/// The sections with the parts that are kept; `.type` and the like stay.
+/// Reduces a package to the sections and options of `keep`. Metadata such as `.type` stays.
 pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
     let Keep::Sections(kinds) = keep else { return values.clone() };
     let cut = |(name, section): (&String, &Value)| {
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_of_a_line_is_handed_out() {
+    fn excludes_passwords_and_keys() {
         let network = json!({
             "wan": {".type": "interface", ".name": "wan", "proto": "pppoe", "password": "secret"},
             "wg": {".type": "wireguard_wg0", "preshared_key": "secret"},
@@ -94,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_whole_enough_for_the_daemon() {
+    fn keeps_the_firewall_options_of_the_daemon() {
         let zone = json!({".type": "zone", ".anonymous": true, "name": "wan", "masq": "1",
             "network": ["wan"], "device": ["tun0"]});
         let mut more = map(zone.clone());
@@ -110,9 +108,9 @@ mod tests {
         assert_eq!(kept("firewall", firewall), expected);
     }
 
-    /// The daemon judges the excerpt, the page and the doctor the whole file.
+    /// The daemon judges the excerpt; the page and the doctor judge the whole file.
     #[test]
-    fn what_is_open_to_the_internet_is_seen_in_the_excerpt() {
+    fn the_excerpt_has_the_exposures_of_the_whole_file() {
         let firewall = json!({
             "cfg00": {".type": "defaults", ".index": 0, "input": "ACCEPT", "forward": "ACCEPT"},
             "cfg01": {".type": "zone", ".index": 1, "name": "wan", "network": ["wan"]},
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_package_is_whole_and_no_other_is_read() {
+    fn keeps_all_of_fastpath_and_refuses_unlisted_packages() {
         let own = json!({"et": {".type": "source", "url": "https://me:secret@h.example/"}});
         assert_eq!(kept("fastpath", own.clone()), own);
         for other in ["wireless", "rpcd", "system", "", "../shadow"] {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: the excerpt of rpcd's answer.
+//! Private parsers of this crate for the fuzz targets.
 
 use plugin::Map;
 
 use crate::excerpt;
 
-/// The part of `config` that the daemon gets; none: it does not read it.
+/// Returns the part of `config` that the daemon gets; `None` if it may not read the package.
 #[must_use]
 pub fn excerpt(config: &str, values: &Map) -> Option<Map> {
     Some(excerpt::cut(values, excerpt::of(config)?))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.config`: UCI as far as the daemon reads it, which does not run as
-//! root.
+//! The ubus object `fastpath.config`, through which the unprivileged daemon reads UCI.
 //!
-//! Without a session rpcd's own object `uci` checks nothing, and ubusd allows methods, not
-//! packages: who may call `uci get` there reads the passwords of PPPoE and Wi-Fi. This object
-//! gives the daemon the options it reads, as they are committed. ubusd lets root and user
-//! `fastpath` call it; no role of rpcd names it, so the web cannot.
+//! Granting the daemon rpcd's `uci` object would expose the passwords of PPPoE and Wi-Fi: without a
+//! session `uci get` checks nothing, and ubusd grants methods, not packages. This object returns
+//! only committed options that the daemon needs. ubusd lets root and `fastpath` call it; no role of
+//! rpcd includes it, so web clients cannot.
 
 mod excerpt;
 #[cfg(feature = "fuzz")]
@@ -14,8 +13,8 @@ pub mod fuzz;
 use plugin::{Call, CallReason, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;
 
-/// Method `get {config}` answers `{values}` as `uci get` does, with the options that the daemon
-/// reads of the packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist.
+/// Method `get {config}` answers `{values}` in the form of `uci get`, reduced to the packages,
+/// sections and options that the daemon may read; `{}` if the file does not exist.
 pub const OBJECT: Object =
     Object { name: "fastpath.config", methods: &[method!("get", get, "config": Text)] };
 
