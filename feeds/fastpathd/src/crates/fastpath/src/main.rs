@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpath: all programs of the gateway in one file, since each would bring the standard library
-//! and serde with it. A link has the name of each program, and one for each object of rpcd.
+//! All programs of the gateway in one binary, which saves copies of the standard library and serde.
+//! The name of the link selects the program; each object of rpcd has its own link.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -24,14 +24,14 @@ const NAMES: [(&str, Program); 5] = [
     ("fastpath-bpf", Program::Bpf),
 ];
 
-/// The program that is started by this path.
+/// Returns the program for the link name in `started`.
 fn program(started: &OsStr) -> Option<Program> {
     let link = Path::new(started).file_name()?;
     let named = NAMES.into_iter().find(|(name, _)| link == *name).map(|(_, program)| program);
     named.or_else(|| fastpath_rpcd::links().any(|name| link == name).then_some(Program::Rpcd))
 }
 
-/// Ends a build for tests at a panic, as a release does: tokio would catch it and go on.
+/// Aborts on a panic in test builds, as in releases; otherwise tokio would catch it and continue.
 #[cfg(panic = "unwind")]
 fn abort_on_panic() {
     let report = std::panic::take_hook();
@@ -43,7 +43,7 @@ fn abort_on_panic() {
 
 #[expect(unsafe_code, reason = "sets the environment before any thread starts")]
 fn main() -> ExitCode {
-    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    // SAFETY: no other thread exists yet.
     unsafe { launch::ensure_path() };
     #[cfg(panic = "unwind")]
     abort_on_panic();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_names_the_program() {
+    fn the_link_name_selects_the_program() {
         for (started, expected) in [
             ("/usr/sbin/fastpathd", Some(Program::Daemon)),
             ("fastpathctl", Some(Program::Ctl)),
