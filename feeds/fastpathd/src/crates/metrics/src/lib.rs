@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Metric families as the ubus method `metrics` reports them: name, type, help, samples with labels
-//! and a value as text. Values are text because a collector in Lua 5.1 has only doubles, and prints
-//! 14 digits of them.
+//! Metric families of the ubus method `metrics`: name, type, help, samples with labels and a value.
+//! Values are text because the collector's Lua 5.1 has only doubles and prints 14 digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,22 +8,19 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// The type of a family, as Prometheus names it.
+/// Type of a family in the terms of Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
-    /// It only grows, and starts at 0 when its source is restarted.
+    /// Grows only, and restarts at 0 with its source.
     Counter,
-    /// Any value.
     Gauge,
 }
 
-/// The value of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// All 64 bits.
     Whole(u64),
-    /// Seconds, most often.
+    /// Usually seconds.
     Real(f64),
 }
 
@@ -62,7 +58,7 @@ impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(value) => value.fmt(out),
-            // Infinities are written as Prometheus has them.
+            // Prometheus spells infinities `+Inf` and `-Inf`.
             Self::Real(value) if value.is_infinite() => {
                 out.write_str(if *value > 0.0 { "+Inf" } else { "-Inf" })
             }
@@ -77,10 +73,10 @@ impl Serialize for Value {
     }
 }
 
-/// A label: its name and its value.
+/// Name and value of a label.
 type Label<'a> = (&'static str, Cow<'a, str>);
 
-/// One series at this moment.
+/// Current value of one series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sample<'a> {
     labels: Labels<'a>,
@@ -100,7 +96,7 @@ impl Serialize for Labels<'_> {
     }
 }
 
-/// All series of one name.
+/// All series of one metric name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Family<'a> {
     name: &'static str,
@@ -111,7 +107,7 @@ pub struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
-    /// Adds a series. The combination of labels must be a new one.
+    /// Adds a series. The family must not contain these label values yet.
     pub fn add<const N: usize>(
         &mut self,
         labels: [(&'static str, &'a str); N],
@@ -120,7 +116,7 @@ impl<'a> Family<'a> {
         self.add_owned(labels.map(|(name, value)| (name, Cow::Borrowed(value))), value);
     }
 
-    /// Adds a series with label values that were made for it.
+    /// Adds a series with owned label values, under the rule of [`add`](Self::add).
     pub fn add_owned<const N: usize>(
         &mut self,
         labels: [(&'static str, Cow<'a, str>); N],
@@ -131,24 +127,22 @@ impl<'a> Family<'a> {
     }
 }
 
-/// The answer of `metrics`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Metrics<'a> {
     families: Vec<Family<'a>>,
 }
 
 impl<'a> Metrics<'a> {
-    /// A family of counters. Its name ends in `_total`.
+    /// Adds a family of counters. The name must end in `_total`.
     pub fn counter(&mut self, name: &'static str, help: &'static str) -> &mut Family<'a> {
         self.family(name, Type::Counter, help)
     }
 
-    /// A family of gauges.
     pub fn gauge(&mut self, name: &'static str, help: &'static str) -> &mut Family<'a> {
         self.family(name, Type::Gauge, help)
     }
 
-    /// Without families that have no series.
+    /// Removes families that have no series.
     #[must_use]
     pub fn without_empty(mut self) -> Self {
         self.families.retain(|family| !family.samples.is_empty());
@@ -187,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_prometheus_reads_them() {
+    fn formats_values_for_prometheus() {
         let text = |value: Value| value.to_string();
         assert_eq!(text(0.25.into()), "0.25");
         assert_eq!(text(1e9.into()), "1000000000");
