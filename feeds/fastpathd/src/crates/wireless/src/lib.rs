@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.wireless`: which fields of radios and SSIDs are copied from netifd's
-//! answer.
+//! The ubus object `fastpath.wireless`: state of radios and SSIDs without their secrets.
 //!
-//! netifd's `network.wireless status` answers with the whole configuration of each radio, keys and
-//! passwords of RADIUS servers included, so no viewer may call it. This object copies only
-//! known fields: an option that a later netifd adds is not exposed.
+//! netifd's `network.wireless status` contains the whole configuration of each radio, with keys and
+//! RADIUS passwords, so viewers must not call it. This object copies only known fields, so an
+//! option of a later netifd is not exposed.
 
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -13,21 +12,20 @@ use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;
 
-/// The object on ubus.
 pub const OBJECT: Object =
     Object { name: "fastpath.wireless", methods: &[method!("status", status)] };
 
 async fn status(call: &Call) -> Result<Map, Refusal> {
     let said = match call.bus.call("network.wireless", "status", &Map::new()).await {
         Ok(said) => said,
-        // A netifd without wireless handlers, or none at all.
+        // netifd has no wireless handlers or does not run.
         Err(error) if error.status() == Status::NotFound => Map::new(),
         Err(error) => return Err(error.into()),
     };
     Ok(map([("radios", radios(&said))]))
 }
 
-/// The radios of netifd's answer, by name.
+/// Converts netifd's answer into a list of radios, sorted by name.
 fn radios(said: &Map) -> Value {
     let mut radios: Vec<(&String, &Value)> = said.iter().collect();
     radios.sort_by_key(|(name, _)| *name);
@@ -39,7 +37,7 @@ fn shown(name: &str, radio: &Value) -> Value {
     let is = |field: &str| radio[field] == true;
     let points = radio["interfaces"].as_array().into_iter().flatten();
     let points: Value = points.map(point).collect();
-    // wifi-scripts know the option by both names.
+    // wifi-scripts accept either name of the option.
     let country = text(&config["country"]) + &text(&config["country_code"]);
     json!({
         "name": name,
@@ -66,7 +64,7 @@ fn point(point: &Value) -> Value {
     })
 }
 
-/// A channel is a text or a number, by the handler's own types.
+/// Returns a string or a number as text: wireless handlers report a channel as either.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -86,7 +84,7 @@ fn words(value: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// netifd's answer at v25.12.5 of a radio with two SSIDs, of which the second waits.
+    /// netifd's answer at v25.12.5 for two radios; the second SSID has no device yet.
     fn said() -> Map {
         let said = json!({
             "radio1": {"up": false, "pending": false, "autostart": true, "disabled": true,
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn radios_are_reported_by_name_with_their_networks() {
+    fn reports_radios_sorted_by_name_with_their_networks() {
         let off = json!({"name": "radio1", "band": "2g", "channel": "", "country": "",
             "disabled": true, "up": false, "pending": false, "failed": false, "ssids": []});
         let home = json!({"section": "home", "ssid": "Home", "mode": "ap", "device": "phy0-ap0",
@@ -124,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_part_of_the_answer() {
+    fn the_answer_contains_no_key() {
         assert!(Value::Object(said()).to_string().contains("secret"));
         assert!(!radios(&said()).to_string().contains("secret"));
     }
 
     #[test]
-    fn a_router_without_radios_has_none() {
+    fn a_router_without_radios_reports_an_empty_list() {
         assert_eq!(radios(&Map::new()), json!([]));
     }
 }
