@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's events for collectors of logs: the queue, messages of syslog (RFC 5424). No I/O.
+//! Suricata's events for log collectors: queue and syslog messages (RFC 5424), without I/O.
 
 mod line;
 mod queue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The name of the router in an event that is handed on.
+//! Adds the router's name to exported events.
 
 use ips::EventLine;
 
-/// Writes the event into `out`, with the member `host` that Suricata itself writes where it has a
-/// `sensor-name`: events of many routers arrive in one place.
+/// Writes the event into `out` and adds the member `host`, which Suricata writes if `sensor-name`
+/// is set. It distinguishes several routers at one collector.
 pub(crate) fn write(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     match (host, line.text.split_first()) {
         (Some(host), Some((b'{', rest))) => {
@@ -17,7 +17,7 @@ pub(crate) fn write(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     }
 }
 
-/// The router's name, if syslog and JSON can have it unchanged.
+/// Returns the trimmed host name if syslog and JSON can represent it without escapes.
 #[must_use]
 pub fn host_name(text: &str) -> Option<&str> {
     let name = text.trim();
@@ -40,14 +40,14 @@ mod tests {
     }
 
     #[test]
-    fn the_router_is_named_in_the_object() {
+    fn adds_the_router_name_to_the_event() {
         assert_eq!(written(r#"{"a":1}"#, Some("gw1")), json!({"host": "gw1", "a": 1}));
         assert_eq!(written("{}", Some("gw1")), json!({"host": "gw1"}));
         assert_eq!(written(r#"{"a":1}"#, None), json!({"a": 1}));
     }
 
     #[test]
-    fn a_name_needs_no_escapes() {
+    fn rejects_host_names_that_need_escapes() {
         assert_eq!(host_name("gw-1.example\n"), Some("gw-1.example"));
         for bad in ["", "\n", "a b", "a\"b", "ä", &"a".repeat(256)] {
             assert_eq!(host_name(bad), None, "{bad}");

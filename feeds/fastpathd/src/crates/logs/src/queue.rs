@@ -1,53 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Events that wait for a collector. One stays until it is confirmed, so that another connection
-//! can send it again. How many may wait, and how many may be unconfirmed.
+//! Bounded queue of events for a collector. An event stays until the collector confirms it, so that
+//! the next connection can send it again.
 
 use std::collections::VecDeque;
 
 use ips::EventLine;
 
-/// Bytes of events that wait to be sent: some 1000 events.
+/// Limit of unsent bytes, about 1000 events.
 pub const MOST_WAITING: usize = 2 << 20;
-/// Bytes of unconfirmed events after which no other is sent.
+/// Limit of unconfirmed bytes; sending pauses at this limit.
 const MOST_UNCONFIRMED: usize = 2 << 20;
 
-/// Events in order.
+/// Events in order of arrival: first the unconfirmed ones, then the unsent ones.
 #[derive(Debug, Default)]
 pub struct Queue {
     lines: VecDeque<EventLine>,
-    /// How many of the first events were sent and are not confirmed yet.
+    /// Number of unconfirmed events at the front of `lines`.
     sent: usize,
-    /// Bytes of these, and of the others.
+    /// Bytes of unconfirmed events.
     unconfirmed: usize,
+    /// Bytes of unsent events.
     waiting: usize,
 }
 
 impl Queue {
-    /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Events in it, with those that are not confirmed yet.
+    /// Number of events, including the unconfirmed ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Bytes of events that were not sent.
+    /// Returns the bytes of unsent events.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Adds an event if there is a place for it. Returns whether there is.
+    /// Adds an event. Returns `false` if the queue is full.
     pub fn push(&mut self, line: EventLine) -> bool {
         let fits = self.waiting + line.text.len() <= MOST_WAITING;
         if fits {
@@ -57,13 +56,13 @@ impl Queue {
         fits
     }
 
-    /// The first event that was not sent, if it may be sent now.
+    /// Returns the first unsent event; `None` at the limit of unconfirmed bytes.
     #[must_use]
     pub fn next(&self) -> Option<&EventLine> {
         self.lines.get(self.sent).filter(|_| self.unconfirmed < MOST_UNCONFIRMED)
     }
 
-    /// The event of [`next`](Self::next) is sent.
+    /// Marks the event of [`next`](Self::next) as sent.
     pub fn advance(&mut self) {
         if let Some(line) = self.lines.get(self.sent) {
             self.sent += 1;
@@ -72,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// The collector has the first event.
+    /// Removes the first event, which the collector has received.
     pub fn confirm(&mut self) {
         if self.sent > 0
             && let Some(line) = self.lines.pop_front()
@@ -82,7 +81,7 @@ impl Queue {
         }
     }
 
-    /// Another connection: events that are not confirmed are sent again.
+    /// Marks unconfirmed events as unsent, for a new connection.
     pub fn rewind(&mut self) {
         self.sent = 0;
         self.waiting += std::mem::take(&mut self.unconfirmed);
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_were_sent_leave_a_place() {
+    fn sending_an_event_frees_its_place() {
         let mut queue = Queue::new();
         let half = line(&"x".repeat(MOST_WAITING / 2));
         assert!(queue.push(half.clone()) && queue.push(half.clone()));
@@ -138,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_are_those_of_the_events(steps in prop::collection::vec(0..4, 0..200)) {
+        fn byte_counts_match_the_events(steps in prop::collection::vec(0..4, 0..200)) {
             let mut queue = Queue::new();
             for (number, step) in steps.into_iter().enumerate() {
                 match step {

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of kind `syslog` in `/etc/config/fastpath`: options, defaults.
+//! Sections `export` of kind `syslog` in `/etc/config/fastpath`.
 
 use std::net::SocketAddr;
 
 use config::{Fault, Section, endpoint, interface, label, switch};
 use ips::EventKind;
 
-/// Where collectors of syslog listen over TCP, too.
+/// Default port. RFC 5424 collectors also use it over TCP.
 const PORT: u16 = 514;
 
-/// A section: a collector and the events it gets.
+/// One collector and the events it receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Option `name`, else the name of the section.
+    /// Option `name`; defaults to the name of the section.
     pub name: String,
-    /// It is used.
     pub enabled: bool,
-    /// The collector.
     pub collector: SocketAddr,
-    /// The interface of `/etc/config/network` to send over; `None` for the kernel's route.
+    /// Interface of `/etc/config/network` to send over; `None` follows the kernel's route.
     pub interface: Option<String>,
-    /// Types of events, without repetition.
+    /// Types of exported events, without duplicates.
     pub events: Vec<EventKind>,
 }
 
 impl Settings {
-    /// Reads a section, which notes the problems of its options.
+    /// Parses a section, which collects the problems of its options.
     #[must_use]
     pub fn of(section: &mut Section<'_>) -> Self {
         let name = section.value("name", label);
@@ -72,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_enough() {
+    fn only_the_address_is_required() {
         let expected = Settings {
             name: "soc".to_owned(),
             enabled: true,
@@ -84,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_said() {
+    fn reads_every_option() {
         let options = "\toption name 'alert store'\n\toption enabled '0'\n\toption port '1514'\n\
              \toption interface 'vpn'\n\tlist event 'alert'\n\tlist event 'flow'\n";
         let expected = Settings {
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_cannot_be_used_are_named() {
+    fn names_the_option_of_an_invalid_value() {
         for (line, text) in [
             ("option port '0'", "is not a number from 1 to 65535"),
             ("list event 'http'", "is not one of alert, drop, tls, quic, flow, stats"),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of syslog (RFC 5424) over a stream: the length goes before each (RFC 6587, octet
-//! counting), as with TLS (RFC 5425).
+//! Syslog messages (RFC 5424) with a length prefix for streams (RFC 6587, octet counting), as over
+//! TLS (RFC 5425).
 
 use ips::{EventKind, EventLine};
 
 use crate::line::write;
 
-/// Facility of system daemons, to which Suricata's own output belongs by default.
+/// Facility of system daemons (RFC 5424, table 1).
 const DAEMON: u8 = 3;
 
-/// Writes a message into `out`, which it replaces.
+/// Replaces the content of `out` with one message.
 pub fn message(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     let mut body = header(line, host).into_bytes();
     write(line, host, &mut body);
@@ -19,7 +19,7 @@ pub fn message(line: &EventLine, host: Option<&str>, out: &mut Vec<u8>) {
     out.append(&mut body);
 }
 
-/// Priority, version, time, host, program, process, type of the message, and no structured data.
+/// Returns the header up to the empty structured data (RFC 5424, section 6.2).
 fn header(line: &EventLine, host: Option<&str>) -> String {
     let priority = DAEMON * 8 + severity(line.kind);
     let time = time_of(&line.text);
@@ -27,7 +27,7 @@ fn header(line: &EventLine, host: Option<&str>) -> String {
     format!("<{priority}>1 {} {host} suricata - {kind} - ", time.as_deref().unwrap_or("-"))
 }
 
-/// Warning, notice, or informational.
+/// Returns the severity: 4 warning, 5 notice, 6 informational.
 fn severity(kind: EventKind) -> u8 {
     match kind {
         EventKind::Alert => 4,
@@ -36,7 +36,8 @@ fn severity(kind: EventKind) -> u8 {
     }
 }
 
-/// Time of the event: Suricata writes the offset without the colon that RFC 5424 requires.
+/// Returns the timestamp of an event. Suricata writes the offset without the colon that RFC 5424
+/// requires.
 fn time_of(text: &[u8]) -> Option<String> {
     const KEY: &[u8] = b"\"timestamp\":\"";
     const FORM: &[u8] = b"0000-00-00T00:00:00.000000+0000";
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_of_rfc_5424() {
+    fn formats_a_message_of_rfc_5424() {
         let alert = r#"{"timestamp":"2026-11-21T07:38:12.977265+0100","event_type":"alert"}"#;
         let rest = &alert[1..];
         assert_eq!(
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn another_time_is_left_out() {
+    fn omits_a_timestamp_of_another_format() {
         for text in [
             r#"{"timestamp":"2026-11-21 07:38:12.977265+0100"}"#,
             r#"{"timestamp":"2026-11-21T07:38:12.977265+01"}"#,
