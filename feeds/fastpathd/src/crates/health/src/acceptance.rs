@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Findings of the doctor that the administrator accepts: sections `accepted` of
-//! `/etc/config/fastpath`, their options, and which finding one covers.
+//! Findings that the administrator has accepted: sections `accepted` of `/etc/config/fastpath`.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +7,12 @@ use config::{Fault, Package, Section};
 
 use crate::Severity;
 
-/// Bytes of a code and of an object.
+/// Maximum bytes of a code or an object.
 const LONGEST: usize = 128;
 
-/// A section `accepted`.
+/// One section `accepted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
-    /// Its name in UCI.
     pub section: String,
     code: String,
     severity: Severity,
@@ -22,7 +20,7 @@ pub struct Acceptance {
 }
 
 impl Acceptance {
-    /// Takes the sections out of the package, which notes their problems.
+    /// Takes the sections out of the package, which collects their problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Vec<Self> {
         let mut found = Vec::new();
@@ -49,8 +47,8 @@ impl Acceptance {
         Some(Self { section: section.name().to_owned(), code, severity, about })
     }
 
-    /// Whether it covers a finding: of this code, not more severe than when it was accepted, and
-    /// about no other object.
+    /// Returns whether this section accepts a finding: same code, not more severe than accepted,
+    /// and about no other object.
     #[must_use]
     pub fn covers(&self, code: &str, severity: Severity, about: &[String]) -> bool {
         self.code == code
@@ -59,7 +57,7 @@ impl Acceptance {
     }
 }
 
-/// An object as a section can name it: one line of limited length.
+/// Reduces `text` to an object that a section can name: one line of limited length.
 #[must_use]
 pub fn object(text: &str) -> String {
     let mut plain: String = text.chars().filter(|c| !c.is_control()).collect();
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn one_covers_its_own_finding_and_no_other() {
+    fn an_acceptance_covers_only_its_finding() {
         let read = read(
             "\toption check 'gro-off'\n\toption severity 'warning'\n\
              \tlist about 'lan1: rx-gro'\n\tlist about 'lan2: rx-gro'\n",
@@ -115,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn one_about_nothing_covers_only_findings_about_nothing() {
+    fn an_acceptance_without_objects_covers_only_findings_without_objects() {
         let read = read("\toption check 'system-root'\n").unwrap();
         assert!(read[0].covers("system-root", Severity::Error, &[]));
         assert!(!read[0].covers("system-root", Severity::Info, &objects(&["/"])));
     }
 
     #[test]
-    fn values_that_cannot_be_used_are_named() {
+    fn names_the_option_of_an_invalid_value() {
         let long = "x".repeat(LONGEST + 1);
         for (options, option) in [
             ("\toption severity 'warning'\n".to_owned(), "check"),
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn any_object_can_be_named() {
+    fn reduces_any_object_to_a_valid_one() {
         let long = format!("a\n\u{7}{}", "ä".repeat(LONGEST));
         let named = object(&long);
         assert!(named.starts_with("aä") && named.len() <= LONGEST, "{named}");

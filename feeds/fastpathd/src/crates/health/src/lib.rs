@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Findings that both the daemon's `status.health` and the doctor report, each judged by one
-//! function: accounting off, conntrack table 80 % full, another engine in force than configured,
-//! fw4's own offloading, zones open to the Internet. Texts and fixes are added by daemon and
-//! doctor. Also the severities of findings, and which of them are accepted.
+//! Conditions that both the daemon's `status.health` and the doctor report, each judged by one
+//! function here, and the severities and acceptance of findings. Texts and fixes belong to daemon
+//! and doctor.
 
 mod acceptance;
 mod severity;
@@ -15,11 +14,10 @@ pub use severity::Severity;
 use uci::Package;
 
 config::named! {
-    /// How bad it is, worst last.
+    /// Severity in `status.health`, worst last.
     #[derive(PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Level {
-        /// The administrator should know.
         Notice = "notice",
         /// Slow or unsafe.
         Warning = "warning",
@@ -28,14 +26,12 @@ config::named! {
     }
 }
 
-/// A fact that is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The code in `status.health`, the id of the doctor's check.
+    /// Code in `status.health` and id of the doctor's check.
     pub code: &'static str,
-    /// How bad it is.
     pub level: Level,
-    /// Values of the text.
+    /// Values for the placeholders of the text.
     pub params: Map<String, Value>,
 }
 
@@ -50,16 +46,16 @@ impl Condition {
     }
 }
 
-/// Percent of conntrack's table above which new connections may soon be dropped.
+/// Percent of the conntrack table above which new connections may soon be dropped.
 const FULL: u64 = 80;
 
-/// `net.netfilter.nf_conntrack_acct` is off: flows have no byte counts.
+/// Reports `net.netfilter.nf_conntrack_acct` being off: flows have no byte counts.
 #[must_use]
 pub fn accounting(counts: bool) -> Option<Condition> {
     (!counts).then(|| Condition::new("accounting-off", Level::Error))
 }
 
-/// Conntrack has `count` entries of at most `limit`; 0: the limit is unknown.
+/// Reports a conntrack table at 80 % or more of `limit`; a limit of 0 is unknown.
 #[must_use]
 pub fn conntrack(count: u64, limit: u64) -> Option<Condition> {
     let full = limit > 0 && count * 100 >= limit * FULL;
@@ -68,7 +64,7 @@ pub fn conntrack(count: u64, limit: u64) -> Option<Condition> {
     })
 }
 
-/// The engine in force is not the configured one, for the reason `why`.
+/// Reports an engine in force other than the configured one, and why.
 #[must_use]
 pub fn engine(wanted: &str, active: &str, why: &str) -> Option<Condition> {
     (wanted != active).then(|| {
@@ -79,8 +75,7 @@ pub fn engine(wanted: &str, active: &str, why: &str) -> Option<Condition> {
     })
 }
 
-/// The section of the firewall's configuration (its `values`) that switches on fw4's own
-/// offloading, by uci's name.
+/// Returns the UCI name of the section that enables fw4's own offloading.
 #[must_use]
 pub fn offloading_section(firewall: &Value) -> Option<String> {
     let package = firewall.as_object().map(Package::read)?;
@@ -88,8 +83,8 @@ pub fn offloading_section(firewall: &Value) -> Option<String> {
     defaults.find(|of| of.is_on("flow_offloading", false)).map(|of| of.name.clone())
 }
 
-/// Case and severity of inspection that is wanted and not in line as it should be; `state` is that
-/// of `ips`.
+/// Returns the case and severity of inspection that is configured and degraded. `state` comes from
+/// `ips`.
 #[must_use]
 pub fn inspection(state: &str) -> Option<(&'static str, Severity)> {
     match state {
@@ -102,13 +97,13 @@ pub fn inspection(state: &str) -> Option<(&'static str, Severity)> {
     }
 }
 
-/// fw4's own offloading is configured or in force.
+/// Reports fw4's own offloading, configured or in force.
 #[must_use]
 pub fn firewall_offload(on: bool) -> Option<Condition> {
     on.then(|| Condition::new("flowtable-fw4", Level::Warning))
 }
 
-/// The firewall's configuration opens the router, or zones behind it, to the Internet.
+/// Reports firewall settings that open the router, or zones behind it, to the Internet.
 #[must_use]
 pub fn internet(exposures: &[Exposure]) -> Option<Condition> {
     (!exposures.is_empty()).then(|| Condition::new("system-wan-open", Level::Error))
@@ -121,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_nearly_full_from_four_fifths() {
+    fn reports_a_conntrack_table_from_80_percent() {
         assert_eq!(conntrack(799, 1000), None);
         let full = conntrack(800, 1000).unwrap();
         assert_eq!((full.code, full.level), ("conntrack-full", Level::Warning));
@@ -130,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_differs_only_from_another_one() {
+    fn reports_the_engine_only_if_it_differs() {
         assert_eq!(engine("ebpf", "ebpf", "nft: busy"), None);
         let differs = engine("ebpf", "off", "nft: busy").unwrap();
         let params = json!({"wanted": "ebpf", "active": "off", "why": "nft: busy"});
@@ -138,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_firewalls_own_offloading_has_its_section() {
+    fn names_the_section_that_enables_fw4_offloading() {
         let firewall = |value: &str| {
             let section = json!({".type": "defaults", ".name": "cfg01", "flow_offloading": value});
             json!({"cfg01": section})

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Severities of the doctor's findings, in their order.
+//! Severities of the doctor's findings.
 
 config::named! {
-    /// How bad it is, worst last.
+    /// Severity of a finding, worst last.
     #[derive(PartialOrd, Ord)]
     pub enum Severity from text {
-        /// Nothing found.
         Ok = "ok",
         /// No action needed.
         Info = "info",
@@ -21,7 +20,7 @@ config::named! {
 }
 
 impl Severity {
-    /// Whether something should be done about it.
+    /// Returns whether the finding needs an action.
     #[must_use]
     pub const fn asks(self) -> bool {
         match self {
