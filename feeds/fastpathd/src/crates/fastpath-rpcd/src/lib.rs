@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpath-rpcd: rpcd runs it for each call of one of our objects that needs root; no process
-//! stays. `/usr/libexec/rpcd` has a link to it for each object. The list of objects and of other
-//! commands.
+//! The program behind our privileged objects. rpcd runs `/usr/libexec/rpcd/OBJECT`, a link to this
+//! program, for each call; no process stays.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The objects, each named as its link.
+/// Each object has a link of its name.
 const OBJECTS: &[&plugin::Object] = &[
     &access::OBJECT,
     &change::OBJECT,
@@ -14,7 +13,7 @@ const OBJECTS: &[&plugin::Object] = &[
     &fastpath_config::OBJECT,
     &wireless::OBJECT,
 ];
-/// Other commands, for init scripts and itself.
+/// Commands without an object, for init scripts and for the program itself.
 const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("boot", change::boot),
     ("leave", change::leave),
@@ -23,12 +22,12 @@ const SUBCOMMANDS: &[plugin::Subcommand] = &[
     ("settle", change::settle),
 ];
 
-/// The names of the links: of each object, that is.
+/// Returns the names of all links.
 pub fn links() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|object| object.name)
 }
 
-/// The whole program. The first of `args` is the name it was started by.
+/// Runs the program. The first of `args` is the name of the link.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     plugin::main("fastpath-rpcd", args, OBJECTS, SUBCOMMANDS)

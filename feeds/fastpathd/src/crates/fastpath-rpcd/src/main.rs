@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpath-rpcd alone, for this crate's tests. Routers have it in the program of crate
-//! `fastpath`.
+//! Standalone program for the tests of this crate. Routers run it as part of crate `fastpath`.
 
 use std::process::ExitCode;
 
 #[expect(unsafe_code, reason = "sets the environment before any thread starts")]
 fn main() -> ExitCode {
-    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    // SAFETY: no other thread exists yet.
     unsafe { launch::ensure_path() };
     fastpath_rpcd::run(std::env::args_os())
 }

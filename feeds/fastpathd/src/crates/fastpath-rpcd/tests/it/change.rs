@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath.change` as rpcd runs it, on files of its own and a bus that the test answers for: who
-//! may change what, who may confirm it, and the rollback without a confirmation.
+//! Runs `fastpath.change` like rpcd, with its own files and a stand-in bus: rights, confirmation,
+//! and the rollback without a confirmation.
 
 use crate::router::Router;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn renamed() -> Value {
     json!([{"config": "system", "op": "set", "section": "main", "values": values}])
 }
 
-/// A router whose administrators may write everything, unless they are named with less.
+/// Returns a router where ann and ben may write every file, and eve only `dhcp`.
 fn router(name: &str) -> Router {
     Router::new(name, &[("ann", &["*"]), ("ben", &["*"]), ("eve", &["dhcp"])])
         .with("system", BEFORE)
@@ -25,7 +25,7 @@ fn router(name: &str) -> Router {
 }
 
 #[test]
-fn who_may_write_one_file_changes_no_other() {
+fn a_user_changes_only_permitted_files() {
     let router = router("rights");
     let values = json!({"domain": "home"});
     let mut edits = renamed();
@@ -43,7 +43,7 @@ fn who_may_write_one_file_changes_no_other() {
 }
 
 #[test]
-fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
+fn a_file_that_libuci_cannot_parse_does_not_affect_other_files() {
     let broken = "config interface 'lan'\n\toption ipaddr '192.168.1.1\n";
     let firewall = "config zone 'lan'\n\toption name 'lan'\n\toption network 'lan'\n";
     let router = router("broken").with("network", broken).with("firewall", firewall);
@@ -68,7 +68,7 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
         assert_eq!(found, (&json!("broken"), &json!("network"), &json!(2), &cause), "{error}");
         assert_eq!(error["text"], text);
     }
-    // Its interfaces are not known to be missing.
+    // While the network file is broken, an unknown interface of a zone is not a problem.
     let edits = edit("firewall", "lan", json!({"network": ["lan", "guest"]}));
     let answer = router.call("ann", "check", json!({"edits": edits}));
     assert_eq!(answer["problems"], json!([]), "{answer}");
@@ -84,9 +84,9 @@ fn a_file_that_libuci_cannot_parse_takes_nothing_else_down() {
     assert_eq!(answer["error"]["code"], "broken", "{answer}");
 }
 
-/// An interface that comes up reloads firewall4, which drops all new connections without its file.
+/// If the firewall's file is broken, reloading firewall4 for an interface drops new connections.
 #[test]
-fn a_broken_firewall_is_not_reloaded_by_a_change_of_interfaces() {
+fn refuses_interface_changes_while_the_firewall_file_is_broken() {
     let firewall = "config zone 'lan'\n\toption name 'lan\n";
     let router = router("reloaded")
         .with("firewall", firewall)
@@ -108,9 +108,9 @@ fn a_broken_firewall_is_not_reloaded_by_a_change_of_interfaces() {
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
-/// Its cause is in the folder that libuci reads first.
+/// rpcd's libuci fails on a broken file in the folder that it reads first.
 #[test]
-fn a_file_that_rpcd_alone_refuses_takes_nothing_else_down() {
+fn a_file_that_only_rpcd_refuses_does_not_affect_other_files() {
     let router = router("second");
     let second = router.path("../config2");
     std::fs::create_dir(&second).unwrap();
@@ -124,9 +124,9 @@ fn a_file_that_rpcd_alone_refuses_takes_nothing_else_down() {
     assert_eq!(answer["id"], 1, "{answer}");
 }
 
-/// libuci takes every encoding.
+/// libuci accepts any encoding.
 #[test]
-fn a_comment_in_latin_1_is_kept_through_a_change_and_its_end() {
+fn a_revert_restores_a_comment_in_latin_1() {
     let before = [b"# T\xfcr\n", BEFORE.as_bytes()].concat();
     let router = router("latin");
     std::fs::write(router.path("system"), &before).unwrap();
@@ -137,7 +137,7 @@ fn a_comment_in_latin_1_is_kept_through_a_change_and_its_end() {
 }
 
 #[test]
-fn a_service_with_a_comment_in_latin_1_is_asked_for() {
+fn reports_the_exposure_of_a_service_with_a_comment_in_latin_1() {
     let router = router("services").with("firewall", "config zone 'w'\n\toption name 'wan'\n");
     let dropbear = b"config dropbear\n\toption Port '2222' # T\xfcr\n";
     std::fs::write(router.path("dropbear"), dropbear).unwrap();
@@ -147,9 +147,9 @@ fn a_service_with_a_comment_in_latin_1_is_asked_for() {
     assert_eq!(answer["exposes"][0]["zone"], "wan", "{answer}");
 }
 
-/// The limits of `schema/change`, and names that it does not have.
+/// The limits of `schema/change`, and unknown arguments.
 #[test]
-fn an_argument_that_is_not_documented_is_refused() {
+fn refuses_an_undocumented_argument() {
     let router = router("arguments");
     let note = |characters| json!({"edits": renamed(), "note": "ü".repeat(characters)});
     for (method, args, argument) in [
@@ -173,7 +173,7 @@ fn an_argument_that_is_not_documented_is_refused() {
 }
 
 #[test]
-fn only_who_applied_a_change_keeps_it() {
+fn only_the_user_who_applied_a_change_confirms_it() {
     let router = router("confirm");
     let answer = router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
     assert_eq!(answer["id"], 1, "{answer}");
@@ -187,7 +187,7 @@ fn only_who_applied_a_change_keeps_it() {
 }
 
 #[test]
-fn another_change_waits_for_the_end_of_the_first() {
+fn refuses_a_second_change_while_one_is_pending() {
     let router = router("pending");
     router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
     let answer = router.call("ben", "apply", json!({"edits": renamed()}));
@@ -198,9 +198,9 @@ fn another_change_waits_for_the_end_of_the_first() {
     assert_eq!(router.file("system"), BEFORE);
 }
 
-/// rpcd rolls back after the timeout, but forgets the change when it is restarted.
+/// rpcd rolls back after the timeout, but loses the pending change when it restarts.
 #[test]
-fn what_nobody_kept_is_taken_back_although_rpcd_has_forgotten_it() {
+fn an_expired_change_is_rolled_back_after_rpcd_restarts() {
     let router = router("expiry");
     router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
     assert_eq!(router.file("system"), AFTER);
@@ -224,13 +224,13 @@ fn engine(engine: &str) -> Value {
     json!([{"config": "fastpath", "op": "set", "section": "main", "values": values}])
 }
 
-/// The digest that the daemon reports for the file with this engine.
+/// Returns the digest that the daemon reports for the file with this engine.
 fn digest(engine: &str) -> String {
     config::digest(&config::parse_uci(&ENGINE.replace("flowtable", engine)).unwrap())
 }
 
 #[test]
-fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
+fn a_change_is_confirmed_only_if_the_daemon_has_it_in_force() {
     let router = router("daemon").with("fastpath", ENGINE);
     router.daemon(&json!({"configuration": {"digest": digest("flowtable"), "refused": ""},
         "problems": []}));
@@ -260,7 +260,7 @@ fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
 }
 
 #[test]
-fn the_daemon_does_not_read_what_a_shell_has_staged() {
+fn the_daemon_ignores_changes_staged_by_a_shell() {
     let router = router("staged").with("fastpath", ENGINE);
     router.stage_in_a_shell("fastpath", "main", &json!({"engine": "off"}));
     let answer = router.config("fastpath");
@@ -271,7 +271,7 @@ fn the_daemon_does_not_read_what_a_shell_has_staged() {
 }
 
 #[test]
-fn no_answer_has_a_secret() {
+fn answers_contain_no_secret() {
     let router = router("secrets");
     let values = json!({"password": "another"});
     let edits = json!([{"config": "network", "op": "set", "section": "wan", "values": values}]);

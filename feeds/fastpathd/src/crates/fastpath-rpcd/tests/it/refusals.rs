@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The codes of all refusals, as the schema lists them for the page.
+//! The refusal codes that the schema lists for the page.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router in a folder: rpcd's objects `session` and `uci` as far as a change needs them. Files
-//! have named sections and plain options only.
+//! A router in a folder, with a stand-in for rpcd's `session` and `uci`. Files may have only named
+//! sections and plain options.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,19 +19,19 @@ pub(crate) struct Router {
     rpcd: Arc<Mutex<Rpcd>>,
 }
 
-/// rpcd with its state.
+/// State of the stand-in for rpcd.
 #[derive(Default)]
 struct Rpcd {
     config: PathBuf,
-    /// Files that users may write; their sessions have their names.
+    /// Files that each user may write; the session id is the user's name.
     users: BTreeMap<String, Vec<String>>,
-    /// New values by file and section, in sessions made by programs.
+    /// Uncommitted values of each session, by file and section.
     staged: BTreeMap<String, BTreeMap<(String, String), Map>>,
-    /// The session that applied, and the files as they were.
+    /// Session of the pending apply, and the previous contents of its files.
     applied: Option<(String, BTreeMap<String, Vec<u8>>)>,
-    /// The events that procd received.
+    /// Packages of the events that procd received.
     reloaded: Vec<String>,
-    /// The daemon's `status`; none: it does not run.
+    /// The daemon's `status`; `None` if the daemon does not run.
     status: Option<Map>,
     made: usize,
 }
@@ -40,7 +40,7 @@ struct Rpcd {
 const SHELL: &str = "";
 
 impl Router {
-    /// `users`: who may write which files.
+    /// Creates a router; `users` lists the files that each user may write.
     pub(crate) fn new(name: &str, users: &[(&str, &[&str])]) -> Self {
         let root = std::env::temp_dir().join(format!("rpcd-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&root);
@@ -57,7 +57,7 @@ impl Router {
         Self { root, rpcd }
     }
 
-    /// With this file of the configuration.
+    /// Writes a file of the configuration.
     pub(crate) fn with(self, config: &str, text: &str) -> Self {
         std::fs::write(self.root.join("etc/config").join(config), text).unwrap();
         self
@@ -71,13 +71,13 @@ impl Router {
         std::fs::read_to_string(self.path(config)).unwrap()
     }
 
-    /// A method of the object, called by a user of the web.
+    /// Calls a method of `fastpath.change` with the session of a web user.
     pub(crate) fn call(&self, user: &str, method: &str, mut args: Value) -> Value {
         args[SESSION] = json!(user);
         self.ask("fastpath.change", method, &args)
     }
 
-    /// The daemon's part of a file.
+    /// Returns the part of a file that the daemon may read.
     pub(crate) fn config(&self, config: &str) -> Value {
         self.ask("fastpath.config", "get", &json!({"config": config}))
     }
@@ -94,29 +94,29 @@ impl Router {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 
-    /// The daemon's `status` from now on.
+    /// Sets the daemon's `status`.
     pub(crate) fn daemon(&self, status: &Value) {
         self.rpcd().status = status.as_object().cloned();
     }
 
-    /// `uci set` without a commit.
+    /// Stages values like `uci set` without a commit.
     pub(crate) fn stage_in_a_shell(&self, config: &str, section: &str, values: &Value) {
         let values = values.as_object().cloned().unwrap_or_default();
         let place = (config.to_owned(), section.to_owned());
         self.rpcd().staged.entry(SHELL.to_owned()).or_default().insert(place, values);
     }
 
-    /// Sessions that programs have made and not ended.
+    /// Number of sessions that programs created and did not end.
     pub(crate) fn sessions(&self) -> usize {
         self.rpcd().staged.keys().filter(|session| *session != SHELL).count()
     }
 
-    /// rpcd is restarted: it does not roll back any more.
+    /// Restarts rpcd, which loses its pending rollback.
     pub(crate) fn forget(&self) {
         self.rpcd().applied = None;
     }
 
-    /// The time to confirm is over.
+    /// Lets the time for the confirmation expire.
     pub(crate) fn run_out_of_time(&self) {
         let path = self.root.join("var/run/fastpath-change/running.json");
         let mut running: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -124,7 +124,7 @@ impl Router {
         std::fs::write(&path, running.to_string()).unwrap();
     }
 
-    /// The files of procd's events that did not come from rpcd.
+    /// Packages of the events that procd received from programs other than rpcd.
     pub(crate) fn reloaded(&self) -> Vec<String> {
         self.rpcd().reloaded.clone()
     }
@@ -203,10 +203,10 @@ impl Rpcd {
     }
 
     fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
-        // libuci prefers its second folder.
+        // libuci reads `/etc/config2` first, then `/etc/config`.
         let first = self.config.with_file_name("config2").join(config);
         let text = std::fs::read(first).or_else(|_| std::fs::read(self.config.join(config)));
-        // rpcd's answer to an error of libuci.
+        // rpcd reports an error of libuci as an unknown error.
         let values = config::parse_uci(&text.map_err(|_| Status::NotFound)?);
         let mut values = values.map_err(|_| Status::UnknownError)?;
         for ((of, section), new) in self.staged.get(session).into_iter().flatten() {
@@ -234,7 +234,7 @@ impl Rpcd {
     }
 }
 
-/// As uci writes it.
+/// Formats sections like uci.
 fn written(values: &Value) -> String {
     let mut text = String::new();
     let sections = values.as_object().into_iter().flatten();
