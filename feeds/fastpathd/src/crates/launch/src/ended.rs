@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Why a program failed, as a text: the signal that ended it with its likely cause, a lack of
-//! memory that it reported, its own words otherwise.
+//! Describes why a program failed: the signal with its likely cause, a reported lack of memory, or
+//! the program's own message.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// A shell's status for a program that a signal ended is this much more than the signal's number.
+/// A shell exits with this value plus the number of the signal that ended its program.
 const BY_SHELL: i32 = 128;
-/// Signals that end programs; others reach a status of a shell by accident only.
+/// Signals with causes. Other numbers in a shell's exit status are taken as plain exit statuses.
 const SIGNALS: &[(i32, &str, &str)] = &[
     (libc::SIGABRT, "SIGABRT", "it aborted itself, for lack of memory or by a fault of its own"),
     (libc::SIGBUS, "SIGBUS", "it crashed"),
@@ -25,7 +25,7 @@ const SIGNALS: &[(i32, &str, &str)] = &[
     (libc::SIGXCPU, "SIGXCPU", "it reached its limit of CPU time"),
     (libc::SIGXFSZ, "SIGXFSZ", "it reached the limit of a file's size"),
 ];
-/// Words of libc, Rust and Suricata for a failed allocation.
+/// Messages of libc, Rust and Suricata for a failed allocation.
 const NO_MEMORY: &[&str] = &[
     "cannot allocate memory",
     "out of memory",
@@ -36,7 +36,7 @@ const NO_MEMORY: &[&str] = &[
 ];
 const LONGEST: usize = 200;
 
-/// The signal that ended a program, or one that its shell reports, with the likely cause.
+/// Describes the signal that ended the program, or that its shell reports, with the likely cause.
 #[must_use]
 pub fn killed(status: ExitStatus) -> Option<String> {
     let by_shell = || status.code().map(|code| code - BY_SHELL);
@@ -47,8 +47,8 @@ pub fn killed(status: ExitStatus) -> Option<String> {
     }
 }
 
-/// Why a program failed, by its status and what it printed. Its last words are not the reason if
-/// it did not come to its own end.
+/// Describes why a program failed. After a signal its output is ignored, because it seldom has the
+/// reason.
 #[must_use]
 pub fn ended(status: ExitStatus, said: &str) -> String {
     if let Some(killed) = killed(status) {
@@ -63,7 +63,7 @@ pub fn ended(status: ExitStatus, said: &str) -> String {
     }
 }
 
-/// The line in which a program reports a failed allocation.
+/// Returns the line in which a program reports a failed allocation, shortened to 200 characters.
 #[must_use]
 pub fn no_memory(said: &str) -> Option<String> {
     let reports = |line: &&str| {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_end_is_told_in_its_own_words() {
+    fn reports_the_output_of_a_program_that_exited() {
         assert_eq!(ended(status("exit 3"), " no such table\n"), "no such table");
         assert_eq!(ended(status("exit 3"), "\n"), "exit status: 3");
         assert_eq!(ended(status("exit 255"), "usage"), "usage");
@@ -111,15 +111,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a program printed, its signal is the reason.
+        /// The signal is the reason, whatever the program printed.
         #[test]
-        fn last_words_never_hide_a_signal(number in 1i32..32, said: String) {
+        fn output_never_hides_a_signal(number in 1i32..32, said: String) {
             let text = ended(ExitStatus::from_raw(number), &said);
             prop_assert!(text.starts_with(&format!("ended by signal {number}")), "{}", text);
         }
 
         #[test]
-        fn an_exit_status_below_a_shells_is_no_signal(code in 0i32..=128, said: String) {
+        fn an_exit_status_up_to_128_is_not_a_signal(code in 0i32..=128, said: String) {
             prop_assert_eq!(killed(ExitStatus::from_raw(code << 8)), None);
             prop_assert!(!ended(ExitStatus::from_raw(code << 8), &said).is_empty());
         }

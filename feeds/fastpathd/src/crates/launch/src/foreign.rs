@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files in folders of another user, who may put a link, a pipe or a device there: only regular
-//! files are read, never waited for, and up to a limit.
+//! Reads files in folders of another user, who could place links, pipes or devices there.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -9,10 +8,10 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file, not through a link in its folder.
+/// Opens a regular file without blocking. The file itself must not be a link.
 ///
 /// # Errors
-/// There is none, or it is something else.
+/// The file is missing, unreadable or not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -23,10 +22,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The first `most` bytes of such a file.
+/// Reads at most `most` bytes of a regular file; see [`open`].
 ///
 /// # Errors
-/// There is none, or it is something else.
+/// The file is missing, unreadable or not a regular file.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most).read_to_end(&mut bytes)?;
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_regular_file_is_read_and_not_all_of_it() {
+    fn reads_only_regular_files_up_to_the_limit() {
         let folder = std::env::temp_dir().join(format!("launch-foreign-{}", std::process::id()));
         fs::create_dir_all(folder.join("folder")).unwrap();
         fs::write(folder.join("file"), "1234567890").unwrap();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `PATH` of our programs, and which of the programs they start inherit `CAP_NET_ADMIN`: none
-//! unless named. Files of other users are read in `foreign.rs`, ends of
-//! programs in `ended.rs`. Deadlines are in `supervise.rs`;
-//! limits of memory and CPU time in crate `plugin`, `process.rs`.
+//! Starts programs with a `PATH` and without `CAP_NET_ADMIN`, except for programs that need it.
+//! Also supervises programs, describes their failures and reads files of other users.
 
 mod ended;
 pub mod foreign;
@@ -24,18 +22,18 @@ use rustix::thread::{
 pub use ended::{ended, killed, no_memory};
 pub use supervise::{Piece, Stopped, supervise};
 
-/// Where `OpenWrt` has its programs.
+/// Program folders of `OpenWrt`.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Gives this process a `PATH` if it has none. ujail starts a program with an environment of its
-/// own, and libc's own list has no `/usr/sbin`, where nft is.
+/// Sets `PATH` if it is missing: ujail clears the environment, and libc's default lacks
+/// `/usr/sbin`, where nft is.
 ///
 /// # Safety
-/// No other thread has been started: a thread may read the environment at any time.
+/// No other thread may run, since any thread may read the environment.
 #[expect(unsafe_code, reason = "the environment belongs to all threads")]
 pub unsafe fn ensure_path() {
     if lacks_path(std::env::var_os("PATH").as_deref()) {
-        // SAFETY: the caller vouches for being alone.
+        // SAFETY: the caller guarantees that no other thread runs.
         unsafe { std::env::set_var("PATH", PATH) };
     }
 }
@@ -44,19 +42,19 @@ fn lacks_path(path: Option<&OsStr>) -> bool {
     path.is_none_or(OsStr::is_empty)
 }
 
-/// Keeps the capabilities of this process from the programs it starts: the ambient ones, which
-/// any program inherits that runs as a user other than root. Call it before the first thread
-/// starts, since each thread has a set of its own. `with_net_admin` is the exception.
+/// Clears the ambient capabilities, which programs of users other than root would inherit. Call it
+/// before the first thread starts, since each thread has its own set. Exempt a program with
+/// [`with_net_admin`].
 ///
 /// # Errors
-/// The kernel knows no ambient capabilities; then there are none to inherit.
+/// The kernel does not support ambient capabilities, so programs cannot inherit any.
 pub fn withhold_capabilities() -> io::Result<()> {
     Ok(clear_ambient_capability_set()?)
 }
 
-/// Turns root into this user with `CAP_NET_ADMIN` alone, for good, as ujail does: a build for small
-/// flash has no ujail, and procd applies capabilities nowhere else. Call it before the first thread
-/// starts.
+/// Changes irrevocably from root to this user with `CAP_NET_ADMIN` alone, like ujail. Builds for
+/// small flash lack ujail, the only means by which procd applies capabilities. Call it before the
+/// first thread starts.
 ///
 /// # Errors
 /// `users`, the text of `/etc/passwd`, has no such user other than root, or the kernel refused.
@@ -65,7 +63,7 @@ pub fn become_user(name: &str, users: &str) -> io::Result<()> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no user {name}")))?;
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // An error for numbers that this kernel does not know.
+        // The kernel reports an error for capabilities that it does not know.
         let is_set = capability_is_in_bounding_set(one).unwrap_or(false);
         if is_set && one != CapabilitySet::NET_ADMIN {
             remove_capability_from_bounding_set(one)?;
@@ -82,7 +80,7 @@ pub fn become_user(name: &str, users: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// User and group of a line `name:password:user:group:…`.
+/// Parses user and group of a line `name:password:user:group:…`; `None` for root.
 fn ids(name: &str, users: &str) -> Option<(Uid, Gid)> {
     let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let line = lines.find(|line| line.first() == Some(&name))?;
@@ -90,28 +88,27 @@ fn ids(name: &str, users: &str) -> Option<(Uid, Gid)> {
     Some((Uid::from_raw(number(2)?), Gid::from_raw(number(3)?)))
 }
 
-/// Starts the program with `CAP_NET_ADMIN`, if this process may pass it on. Only for programs of
-/// the router itself that change its network, and that read data of no other machine.
+/// Passes `CAP_NET_ADMIN` to the program if this process has it. Use it only for the router's own
+/// programs that change its network and never process data of another machine.
 #[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn with_net_admin(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec only async-signal-safe calls may be made; `pass_on_net_admin`
-    // makes one system call and allocates nothing.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `pass_on_net_admin`
+    // makes one system call and does not allocate.
     unsafe { command.pre_exec(pass_on_net_admin) }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form of a step before exec")]
 fn pass_on_net_admin() -> io::Result<()> {
-    // Fails without a jail. Root's programs have all capabilities there.
+    // Fails without a jail, where root's programs have all capabilities.
     let _ = configure_capability_in_ambient_set(CapabilitySet::NET_ADMIN, true);
     Ok(())
 }
 
-/// Starts the program without capabilities and without means to get any: neither a file's
-/// capabilities nor a set-user-ID bit counts.
+/// Starts the program without capabilities. File capabilities and set-user-ID bits cannot add any.
 #[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec only async-signal-safe calls may be made; `drop_capabilities`
-    // makes system calls and allocates nothing.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `drop_capabilities`
+    // only makes system calls and does not allocate.
     unsafe { command.pre_exec(drop_capabilities) }
 }
 
@@ -131,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_there_stays() {
+    fn only_a_missing_or_empty_path_is_set() {
         assert!(lacks_path(None));
         assert!(lacks_path(Some(OsStr::new(""))));
         assert!(!lacks_path(Some(OsStr::new("/opt/bin"))));
     }
 
-    /// A line of a program's own `/proc/self/status`.
+    /// Returns the value of a line of `/proc/PID/status`.
     fn line<'a>(status: &'a str, name: &str) -> &'a str {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_default().trim_start_matches(':').trim()
@@ -152,7 +149,7 @@ mod tests {
     fn a_program_starts_without_capabilities() {
         let mut cat = Command::new("cat");
         let bare = status(without_capabilities(cat.arg("/proc/self/status")));
-        // Root gets its permitted set back with each exec, up to the bounding set.
+        // Each exec gives root its permitted set again, up to the bounding set.
         if line(&bare, "Uid").starts_with('0') {
             eprintln!("skipped: as root every exec gives all capabilities");
         } else {
@@ -185,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_taken_by_name_and_never_root() {
+    fn finds_a_user_by_its_whole_name_and_never_root() {
         let users = "root:x:0:0::/root:/bin/ash\nfast:x:7:8\nfastpath:x:455:456::/:/bin/false\n\
                      toor:x:0:9\nwheel:x:9:0\nbroken:x\n";
         assert_eq!(ids("fastpath", users), Some((Uid::from_raw(455), Gid::from_raw(456))));
@@ -194,7 +191,7 @@ mod tests {
         }
     }
 
-    /// In a process of its own: the bounding set and the user are lost for good.
+    /// Needs its own thread: the bounding set and the user cannot be restored.
     #[test]
     fn root_becomes_a_user_with_one_capability() {
         if !rustix::process::geteuid().is_root() {
@@ -228,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_named_program_inherits_a_capability() {
+    fn only_programs_with_net_admin_inherit_the_capability() {
         as_the_daemon(|| {
             let cat = || {
                 let mut cat = Command::new("cat");

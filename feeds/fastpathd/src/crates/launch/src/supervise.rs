@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a program in its own process group to its end or to a deadline, passes its output on piece
-//! by piece, and kills the group otherwise. The callers choose the time: `process.rs` of crates
-//! `plugin` and `rules`.
+//! Runs a program in its own process group until it ends or reaches its deadline, and passes its
+//! output to the caller in pieces.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,33 +11,32 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// A piece of a program's output.
 #[derive(Debug)]
 pub enum Piece {
-    /// To its standard output.
+    /// From standard output.
     Output(Vec<u8>),
-    /// To its standard error.
+    /// From standard error.
     Stderr(Vec<u8>),
 }
 
-/// Why a program did not come to its own end. In each case it is killed.
+/// Why a program was stopped. Its process group has been killed.
 #[derive(Debug)]
 pub enum Stopped<E> {
-    /// It does not exist, or may not be run.
+    /// The program does not exist or may not be run.
     Start(io::Error),
-    /// Waiting for it failed.
+    /// `waitpid` failed.
     Wait(io::Error),
-    /// The time was over.
+    /// The deadline has passed.
     Late,
-    /// The receiver of its output refused a piece.
+    /// The receiver of the output returned an error.
     Refused(E),
 }
 
-/// Runs a program with `input` as its standard input and passes its output to `take`, piece by
-/// piece. It gets a process group of its own, which is killed unless the program ends in time.
+/// Runs a program with `input` on its standard input and passes its output to `take` in pieces. The
+/// program gets its own process group, which is killed unless it ends within `time`.
 ///
 /// # Errors
-/// It did not come to its own end. A bad exit status is not an error here.
+/// The program was stopped. A non-zero exit status is not an error here.
 pub fn supervise<E>(
     command: &mut Command,
     input: &[u8],
@@ -59,7 +57,7 @@ pub fn supervise<E>(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    // It may have closed its outputs and live on.
+    // The program may have closed its outputs and still run.
     loop {
         if let Some(status) = group.child.try_wait().map_err(Stopped::Wait)? {
             group.ended = true;
@@ -72,7 +70,7 @@ pub fn supervise<E>(
     }
 }
 
-/// Kills a program and its children, unless it has ended.
+/// Kills the process group when dropped, unless the program has ended.
 struct Group {
     child: Child,
     ended: bool,
@@ -92,7 +90,7 @@ impl Drop for Group {
     }
 }
 
-/// A program that does not read must not keep its caller waiting.
+/// Writes in a thread, because a program that does not read would block the caller.
 fn write(child: &mut Child, input: &[u8]) {
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_vec();
@@ -101,7 +99,7 @@ fn write(child: &mut Child, input: &[u8]) {
 }
 
 fn listen(child: &mut Child) -> Receiver<Piece> {
-    // Small: a fast writer waits here for its reader instead of filling the memory.
+    // A small queue blocks a fast writer until its reader catches up, which bounds memory.
     let (sender, pieces) = sync_channel(4);
     if let Some(output) = child.stdout.take() {
         pass_on(output, sender.clone(), Piece::Output);
