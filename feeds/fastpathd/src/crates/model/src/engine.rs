@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engines by their names in UCI (off, flowtable, flowtable-hw, ebpf) and the default.
+//! The engines and the default.
 
 config::named! {
     /// The engine that offloads established flows.
     #[derive(Default)]
     pub enum Engine from text {
-        /// None.
+        /// No offload.
         Off = "off",
         /// The kernel's software flowtable.
         #[default]

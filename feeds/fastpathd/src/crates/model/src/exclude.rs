@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `exclude` of `/etc/config/fastpath`, flows kept on the slow path for ever or for their
-//! first packets: its options, refused conditions, and whether a connection matches. Its nftables
-//! rules are in crate `ruleset`, `rules.rs`.
+//! Section `exclude` of `/etc/config/fastpath`: flows that stay on the slow path, always or for
+//! their first packets. Crate `ruleset` writes the nftables rules for it in `rules.rs`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,17 +9,15 @@ use std::str::FromStr;
 use config::{Fault, Network, Section, label, number, number_in, switch};
 use ctnetlink::Tuple;
 
-/// A port or a range of ports, both ends included.
+/// A port or an inclusive range of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ports {
-    /// First port.
     pub first: u16,
-    /// Last port, not smaller than the first.
+    /// Last port, at least `first`.
     pub last: u16,
 }
 
 impl Ports {
-    /// Whether `port` is one of them.
     #[must_use]
     pub fn contains(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
@@ -54,30 +51,30 @@ impl FromStr for Ports {
     }
 }
 
-/// The values of `slow_packets` in a section `exclude`. Nobody reads a million first packets.
+/// Limits of `slow_packets`. Programs that analyse first packets need far less than a million.
 const SLOW_PACKETS: RangeInclusive<u32> = 1..=1_000_000;
 
-/// Flows that stay on the slow path: all given conditions must match.
+/// Flows that meet all given conditions stay on the slow path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Exclude {
-    /// Its name in the configuration; may be empty.
+    /// Option `name`; may be empty.
     pub name: String,
-    /// Networks of the initiator.
+    /// Network of the initiator.
     pub src: Option<Network>,
-    /// Networks of the responder, after destination NAT.
+    /// Network of the responder, after destination NAT.
     pub dest: Option<Network>,
-    /// IP protocol: 6 TCP, 17 UDP; none: both.
+    /// IP protocol: 6 TCP, 17 UDP; `None` matches both.
     pub proto: Option<u8>,
     /// Source ports of the initiator.
     pub src_port: Option<Ports>,
     /// Ports of the responder, after destination NAT.
     pub dest_port: Option<Ports>,
-    /// For their first packets only, this many in both directions together; none: for ever.
+    /// Number of first packets, both directions together, on the slow path; `None` for all packets.
     pub slow_packets: Option<u32>,
 }
 
 impl Exclude {
-    /// Whether a connection with these tuples matches.
+    /// Returns whether a connection with these tuples matches.
     #[must_use]
     pub fn matches(&self, orig: &Tuple, reply: &Tuple) -> bool {
         self.src.is_none_or(|network| network.contains(orig.src))
@@ -87,7 +84,7 @@ impl Exclude {
             && self.dest_port.is_none_or(|ports| ports.contains(reply.sport))
     }
 
-    /// Whether the flows never leave the slow path.
+    /// Returns whether matching flows always stay on the slow path.
     #[must_use]
     pub fn for_ever(&self) -> bool {
         self.slow_packets.is_none()
@@ -101,7 +98,7 @@ impl Exclude {
             || self.dest_port.is_some()
     }
 
-    /// Reads a section. None if it is disabled or invalid.
+    /// Parses a section. Returns `None` if the section is disabled or invalid.
     pub fn read(section: &mut Section<'_>) -> Option<Self> {
         let enabled = section.value("enabled", switch).unwrap_or(true);
         let exclude = Self {
@@ -126,7 +123,7 @@ impl Exclude {
     }
 }
 
-/// None: TCP and UDP.
+/// Returns the number of a protocol; `None` for both TCP and UDP.
 fn protocol(text: &str) -> Result<Option<u8>, Fault> {
     match text {
         "tcp" | "6" => Ok(Some(6)),

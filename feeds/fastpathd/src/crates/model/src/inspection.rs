@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values and defaults of options about inspection: action (inspect, none, always), mode (nfq, ids,
-//! inline), fail (open, closed), spread (hash, fanout); and the gate (queue, open, closed).
+//! Values of the inspection options and their defaults, and the gate of the inspection rules.
 
 config::named! {
     /// Action of the policy for a connection.
     #[derive(Default)]
     pub enum Action from text {
-        /// Inspection until Suricata bypasses it or its budget is spent, then offload.
+        /// Inspect until Suricata bypasses the connection or its budget is spent, then offload.
         #[default]
         Inspect = "inspect",
-        /// No inspection, offload at once.
+        /// Offload at once, without inspection.
         None = "none",
-        /// Inspection of every packet until its end, no offload.
+        /// Inspect every packet; never offload.
         Always = "always",
     }
 }
@@ -25,19 +24,19 @@ config::named! {
         Nfq = "nfq",
         /// Suricata gets copies of the packets of ports and drops nothing.
         Ids = "ids",
-        /// Suricata itself bridges two ports.
+        /// Suricata bridges two ports itself.
         Inline = "inline",
     }
 }
 
 config::named! {
-    /// The treatment of connections to be inspected while Suricata is not running.
+    /// Treatment of connections to be inspected while Suricata is not running.
     #[derive(Default)]
     pub enum FailPolicy from text {
-        /// They pass uninspected.
+        /// Pass them uninspected.
         #[default]
         Open = "open",
-        /// Their packets are dropped.
+        /// Drop their packets.
         Closed = "closed",
     }
 }
@@ -61,6 +60,5 @@ pub enum Gate {
     Queue,
     /// Accept them uninspected, on the slow path, without using the budget.
     Open,
-    /// Drop them.
     Closed,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The terms that rules, flow table, Suricata's configuration and eBPF engine have in common.
+//! Types shared by rules, flow table, Suricata's configuration and the eBPF engine.
 
 mod connection;
 mod engine;

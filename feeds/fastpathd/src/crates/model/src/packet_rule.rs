@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules of other programs that act on each packet: which flows reach one, judged by tuples,
-//! devices, mark and packet count. The rules are read in crate `ruleset`, `foreign.rs`, which also
-//! writes the same conditions as rules of nftables.
+//! Rules of other programs that act on each packet, and which flows reach one. Crate `ruleset`
+//! reads the rules in `foreign.rs` and writes the same conditions for nftables.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use ctnetlink::Tuple;
 
-/// A rule of another program, as `nft -a list` names it.
+/// Identifies a rule of another program in the terms of `nft -a list`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleName {
-    /// Family of its table.
     pub family: String,
-    /// Its table.
     pub table: String,
-    /// Its chain.
     pub chain: String,
-    /// Its handle.
     pub handle: u64,
-    /// Its comment; may be empty.
+    /// Comment of the rule; may be empty.
     pub comment: String,
 }
 
@@ -31,113 +26,105 @@ impl fmt::Display for RuleName {
     }
 }
 
-/// Which addresses a chain sees: those before, between or after destination and source NAT.
+/// Which addresses a chain sees relative to NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NatStage {
-    /// As the packet arrives.
+    /// Before destination NAT, on arrival.
     Before,
-    /// As in the forward hook.
+    /// Between destination and source NAT, in the forward hook.
     Between,
-    /// As the packet leaves.
+    /// After source NAT, on departure.
     After,
 }
 
-/// A test of a packet whose outcome is the same for all packets of a flow in one direction.
+/// A test with the same result for all packets of a flow in one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// IPv6, not IPv4.
     Ipv6,
-    /// From the responder.
+    /// The packet comes from the responder.
     Reply,
     /// Layer 4 protocol.
     Proto(u8),
-    /// One end's address is within these ranges, both ends included.
+    /// An address is within one of these inclusive ranges.
     Address {
-        /// The sender's, not the receiver's.
+        /// Tests the source address instead of the destination address.
         source: bool,
-        /// First and last address, all of one family.
+        /// First and last address of each range, in one family.
         ranges: Vec<(IpAddr, IpAddr)>,
     },
-    /// One end's port is within these ranges, both ends included.
+    /// A port is within one of these inclusive ranges.
     Port {
-        /// The sender's, not the receiver's.
+        /// Tests the source port instead of the destination port.
         source: bool,
-        /// First and last port.
+        /// First and last port of each range.
         ranges: Vec<(u16, u16)>,
     },
-    /// The layer 3 device has one of these names; a `*` at the end stands for any rest.
+    /// The layer 3 device has one of these names; a trailing `*` is a wildcard.
     Device {
-        /// Egress, not ingress.
+        /// Tests the egress device instead of the ingress device.
         leaving: bool,
-        /// The names.
         names: Vec<String>,
     },
-    /// Bits of the connection's mark.
+    /// Tests bits of the connection mark.
     Mark {
-        /// The bits compared.
         mask: u32,
-        /// Their value.
+        /// Compared with the masked mark.
         value: u32,
     },
-    /// Conntrack has counted fewer packets, in both directions.
+    /// Conntrack has counted fewer packets, both directions together.
     FewerPackets(u32),
 }
 
-/// A test and the outcome that it needs.
+/// A test and the result that it must have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Condition {
-    /// The test.
     pub test: Test,
-    /// The outcome.
     pub holds: bool,
 }
 
-/// What becomes of a flow that meets all conditions of a step.
+/// What happens to a flow that meets all conditions of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Its packets leave the chain.
+    /// The packets leave the chain.
     Leaves,
-    /// Its packets reach this rule.
+    /// The packets reach this rule.
     Reaches(RuleName),
 }
 
-/// One step of a chain. Conditions that are not understood are left out of steps that reach a rule,
-/// and steps that leave the chain have none of these.
+/// One step of a chain. A step that reaches a rule omits unknown conditions and may match too much;
+/// a step that leaves the chain has none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// All of them have to hold.
+    /// All must be met.
     pub conditions: Vec<Condition>,
-    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// A base chain of another program with rules that act on each packet. The first step whose
-/// conditions hold decides.
+/// A base chain of another program with rules that act on each packet. The first matching step
+/// decides.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PacketChain {
-    /// The addresses that it sees.
     pub stage: NatStage,
-    /// Its steps, in the order of packets.
+    /// Steps in the order of evaluation.
     pub steps: Vec<Step>,
 }
 
-/// A flow, as far as conditions go by it.
+/// The properties of a flow that conditions test.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowFacts<'a> {
-    /// Tuple of the packets from the initiator.
+    /// Tuple of packets from the initiator.
     pub orig: &'a Tuple,
-    /// Tuple of the replies, as they arrive.
+    /// Tuple of replies on arrival, before reverse NAT.
     pub reply: &'a Tuple,
     /// Layer 3 devices towards initiator and responder; `None` if unknown.
     pub devices: [Option<&'a str>; 2],
-    /// The connection's mark.
     pub mark: u32,
     /// Packets that conntrack has counted.
     pub packets: u64,
 }
 
 impl PacketChain {
-    /// The rule that packets of the flow reach, in either direction.
+    /// Returns the rule that packets of the flow reach in either direction.
     #[must_use]
     pub fn reached(&self, flow: &FlowFacts<'_>) -> Option<&RuleName> {
         [false, true].into_iter().find_map(|reply| self.reached_in(flow, reply))
@@ -157,7 +144,7 @@ impl PacketChain {
 }
 
 impl Condition {
-    /// Whether packets of the flow in this direction meet it; `None` if that is unknown.
+    /// Returns whether the flow's packets of one direction meet the condition; `None` if unknown.
     fn is_met(&self, flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> Option<bool> {
         self.test.outcome(flow, stage, reply).map(|outcome| outcome == self.holds)
     }
@@ -196,7 +183,7 @@ impl Test {
 
 type End = (IpAddr, u16);
 
-/// Sender and receiver of packets in this direction, as a chain at this stage sees them.
+/// Returns sender and receiver of packets in this direction at a NAT stage.
 fn ends(flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> (End, End) {
     let (there, back) = if reply { (flow.reply, flow.orig) } else { (flow.orig, flow.reply) };
     let (arrives, leaves) = (
@@ -210,7 +197,7 @@ fn ends(flow: &FlowFacts<'_>, stage: NatStage, reply: bool) -> (End, End) {
     }
 }
 
-/// In the forward hook both ends have their own addresses.
+/// Returns the real addresses of both ends, which the forward hook sees.
 fn between(flow: &FlowFacts<'_>, reply: bool) -> (End, End) {
     let initiator = (flow.orig.src, flow.orig.sport);
     let responder = (flow.reply.src, flow.reply.sport);

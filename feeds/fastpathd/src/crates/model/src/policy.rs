@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An inspection policy resolved to layer 3 devices, and whether a connection between two devices
-//! matches. The section `policy` is read in crate `ruleset`, `policy.rs`.
+//! An inspection policy resolved to layer 3 devices. Crate `ruleset` reads the section `policy` in
+//! `policy.rs`.
 
 use std::collections::BTreeSet;
 
 use crate::inspection::Action;
 
-/// An inspection policy on the devices of this machine. The devices are those of the rules, layer
-/// 3 devices such as `br-lan.10` or `pppoe-wan`.
+/// An inspection policy on layer 3 devices such as `br-lan.10` or `pppoe-wan`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct DevicePolicy {
-    /// Its name in the configuration; may be empty.
+    /// Option `name`; may be empty.
     pub name: String,
-    /// The action for matching connections.
     pub action: Action,
-    /// Devices of the initiator; none: any; empty: no connection matches.
+    /// Devices of the initiator; `None` matches any device, an empty set none.
     pub from: Option<BTreeSet<String>>,
-    /// Devices of the responder; as `from`.
+    /// Devices of the responder, with the cases of `from`.
     pub to: Option<BTreeSet<String>>,
 }
 
 impl DevicePolicy {
-    /// Whether a connection between these devices matches.
+    /// Returns whether a connection between these devices matches.
     #[must_use]
     pub fn matches(&self, from: &str, to: &str) -> bool {
         [(&self.from, from), (&self.to, to)].into_iter().all(|(devices, device)| {
@@ -29,7 +27,7 @@ impl DevicePolicy {
         })
     }
 
-    /// Whether no connection can match at present.
+    /// Returns whether no connection can match at present.
     #[must_use]
     pub fn is_void(&self) -> bool {
         [&self.from, &self.to].into_iter().flatten().any(BTreeSet::is_empty)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How packets between the ends of a connection are routed: by their destinations alone, or as the
-//! kernel answered.
+//! How packets between the ends of a connection are routed.
 
 use std::net::IpAddr;
 
-/// Where a packet is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NextHop {
     /// Index of the layer 3 device.
     pub device: u32,
-    /// The next router; none: the destination is on the link.
+    /// Address of the next router; `None` if the destination is on the link.
     pub gateway: Option<IpAddr>,
 }
 
@@ -18,30 +16,30 @@ pub struct NextHop {
 pub enum Routing {
     /// By their destinations alone.
     Destination,
-    /// By more than that, and the kernel has not answered yet.
+    /// By other properties too; the kernel's answer is pending.
     Asked,
-    /// As the kernel answered.
+    /// By the kernel's answer.
     Kernel {
         /// Next hops towards the initiator and the responder.
         hops: [NextHop; 2],
-        /// Nothing that the answer depends on has changed since.
+        /// The answer is still valid: nothing that it depends on has changed.
         current: bool,
     },
-    /// As the kernel answered, where a device belongs to a VRF. Devices of another one may have
-    /// hosts with the same addresses, so it is shown, and no engine relies on it.
+    /// By the kernel's answer, through a device of a VRF. For display only: another VRF may contain
+    /// the same addresses, so no engine relies on it.
     Vrf {
         /// Next hops towards the initiator and the responder.
         hops: [NextHop; 2],
-        /// Nothing that the answer depends on has changed since.
+        /// The answer is still valid: nothing that it depends on has changed.
         current: bool,
     },
-    /// By more than can be known, or by a device to which their translated source address does not
-    /// belong.
+    /// By properties that the daemon cannot know, or through a device that does not own the
+    /// translated source address.
     Unknown,
 }
 
 impl Routing {
-    /// Next hops towards the initiator and the responder, where the kernel was asked for them.
+    /// Returns the kernel's next hops towards initiator and responder, if it was asked.
     #[must_use]
     pub const fn hops(&self) -> Option<[NextHop; 2]> {
         match self {
@@ -50,7 +48,7 @@ impl Routing {
         }
     }
 
-    /// Whether the packets of the connection may be routed otherwise than is known.
+    /// Returns whether packets may be routed differently than known.
     #[must_use]
     pub const fn is_uncertain(&self) -> bool {
         match self {
