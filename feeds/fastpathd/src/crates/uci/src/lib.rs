@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI, the configuration of `OpenWrt`: packages of sections with options, as files of
-//! `/etc/config` ([`parse()`], [`text`]) and as the JSON that `uci get` of ubus answers
-//! ([`Package::read`], [`Package::values`]).
+//! UCI, the configuration of `OpenWrt`: packages as files of `/etc/config` ([`parse()`], [`text`])
+//! and as the JSON of `uci get` over ubus ([`Package::read`], [`Package::values`]).
 
 mod package;
 mod parse;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packages, sections and options as values: spellings of a switch, lists split at white space, the
-//! JSON of `uci get`, and when two packages are the same configuration.
+//! Packages, sections and options, and their conversion from and to the JSON of `uci get`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A switch, in any of UCI's spellings.
+/// Parses a switch in any of UCI's spellings.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text {
@@ -17,32 +16,27 @@ pub fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// The value of an option. To UCI an empty one is the same as none.
+/// The value of an option. UCI treats an empty text like a missing option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
-    /// `option`.
     Text(String),
-    /// `list`.
     List(Vec<String>),
 }
 
-/// Options by name. Their order within a section means nothing.
+/// Options by name. UCI ignores their order within a section.
 pub type Options = BTreeMap<String, Setting>;
 
-/// A section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// Its name; of an anonymous one `cfg…`, which uci makes up and which changes with the
-    /// section's position and contents.
+    /// Name of the section. uci generates `cfg…` for an anonymous section, which changes with its
+    /// position and contents.
     #[serde(rename = "section")]
     pub name: String,
-    /// Whether the file gives it no name.
+    /// The file gives the section no name.
     pub anonymous: bool,
-    /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its options.
     #[serde(rename = "values")]
     pub options: Options,
 }
@@ -50,15 +44,13 @@ pub struct Section {
 /// A file of `/etc/config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
-    /// The sections, in order.
     pub sections: Vec<Section>,
 }
 
-/// Packages by name.
 pub type Packages = BTreeMap<String, Package>;
 
 impl Setting {
-    /// From a text or a list of texts; none if it is empty or of another type.
+    /// Converts a string or a list of strings; `None` if the value is empty or has another type.
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         match value {
@@ -73,7 +65,7 @@ impl Setting {
         }
     }
 
-    /// Its texts; of an option one.
+    /// Returns the entries of a list, or the single text of an option.
     #[must_use]
     pub fn texts(&self) -> &[String] {
         match self {
@@ -89,7 +81,7 @@ impl Setting {
         }
     }
 
-    /// The entries of a list. A text is split at white space, as everywhere in `OpenWrt`.
+    /// Returns the entries of a list. A text is split at white space, the convention of `OpenWrt`.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {
@@ -100,7 +92,7 @@ impl Setting {
 }
 
 impl Section {
-    /// The text of an option, or the only entry of a list; of a longer list none.
+    /// Returns the text of an option or the only entry of a list; `None` for a longer list.
     #[must_use]
     pub fn text(&self, option: &str) -> Option<&str> {
         match self.options.get(option)?.texts() {
@@ -109,13 +101,13 @@ impl Section {
         }
     }
 
-    /// The entries of an option.
+    /// Returns the entries of an option; empty if the option is missing.
     #[must_use]
     pub fn words(&self, option: &str) -> Vec<&str> {
         self.options.get(option).map(Setting::words).unwrap_or_default()
     }
 
-    /// Whether a switch is on; `default` if the option is missing or has another value.
+    /// Returns whether a switch is on; `default` if the option is missing or not a switch.
     #[must_use]
     pub fn is_on(&self, option: &str, default: bool) -> bool {
         self.text(option).map_or(default, |text| switch(text).unwrap_or(default))
@@ -133,7 +125,7 @@ fn options(values: &Map<String, Value>) -> Options {
 }
 
 impl Package {
-    /// From the `values` of `uci get`; fields that are not sections are left out.
+    /// Converts the `values` of `uci get`, ignoring fields that are not sections.
     #[must_use]
     pub fn read(values: &Map<String, Value>) -> Self {
         let mut found: Vec<(u64, Section)> = Vec::new();
@@ -153,8 +145,8 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
-    /// As `uci get` answers: sections by name, each with `.anonymous`, `.type`, `.name`, `.index`
-    /// and its options.
+    /// Returns the sections by name in the form of `uci get`: with `.anonymous`, `.type`, `.name`,
+    /// `.index` and the options.
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {
@@ -170,24 +162,23 @@ impl Package {
         self.sections.iter().enumerate().map(section).collect::<Map<String, Value>>().into()
     }
 
-    /// The section of a name.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The sections of a type, in order.
+    /// Returns the sections of a type, in order.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Section> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
-    /// The first section of a type whose option has this value.
+    /// Returns the first section of a type with this value of an option.
     #[must_use]
     pub fn find<'a>(&'a self, kind: &'a str, option: &str, value: &str) -> Option<&'a Section> {
         self.of(kind).find(|section| section.text(option) == Some(value))
     }
 
-    /// Whether both are the same configuration: names that uci makes up do not count.
+    /// Returns whether both packages have the same configuration. Generated names are ignored.
     #[must_use]
     pub fn says(&self, other: &Package) -> bool {
         let same = |(a, b): (&Section, &Section)| {
@@ -206,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_come_in_their_order() {
+    fn sections_are_sorted_by_index() {
         let values = json!({
             "wan": {".type": "interface", ".name": "wan", ".anonymous": false, ".index": 1,
                 "proto": "pppoe", "dns": ["1.1.1.1", "9.9.9.9"], "empty": ""},
@@ -224,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_made_up_name_says_nothing() {
+    fn generated_names_do_not_count_as_a_difference() {
         let section = |name: &str, anonymous| Section {
             name: name.into(),
             anonymous,

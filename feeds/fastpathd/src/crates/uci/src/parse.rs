@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses UCI's file format exactly as libuci does: a file that libuci refuses keeps services from
-//! starting, one that it takes must not be reported. `tests/libuci.txt` has libuci's own answers.
+//! Parses UCI's file format exactly like libuci: services do not start with a file that libuci
+//! rejects, and an accepted file must not be reported. `tests/libuci.txt` has recorded answers.
 //!
-//! Surprising rules of libuci: a semicolon ends a statement, but behind an unquoted word it drops
-//! the rest of the line; an empty value of an option changes nothing; a NUL byte ends its line, and
-//! where the next one goes on depends on the size of libuci's buffer, which doubles.
+//! Rules of libuci that surprise: a semicolon ends a statement, but after an unquoted word it drops
+//! the rest of the line. An empty value of an option changes nothing. A NUL byte ends its line, and
+//! the size of libuci's growing buffer decides where reading continues.
 
 use std::collections::BTreeMap;
 
@@ -12,47 +12,44 @@ use thiserror::Error;
 
 use crate::package::{Options, Package, Section, Setting};
 
-/// A file that is not UCI.
+/// A file that is not valid UCI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct ParseError {
-    /// Line of the file, from 1, at which the statement begins.
+    /// Line of the file, from 1, where the statement begins.
     pub line: usize,
-    /// The problem there.
     pub fault: ParseFault,
 }
 
-/// What is wrong with a statement. No text quotes the file: it may hold secrets.
+/// The fault of a statement. Its text never quotes the file, which may contain secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseFault {
-    /// The first word of a statement.
+    /// Unknown command.
     #[error("the line begins with none of package, config, option and list")]
     Command,
-    /// Too few words.
+    /// A required word is missing.
     #[error("a name or a type is missing")]
     Few,
-    /// Too many words.
     #[error("there are more words than the statement has; a value with spaces needs quotes")]
     Many,
-    /// Of a section or an option.
+    /// Invalid name of a section or an option.
     #[error("a name has characters other than letters, digits and _")]
     Name,
-    /// Of a section.
+    /// Invalid type of a section.
     #[error("a section's type has characters other than printable ASCII")]
     Type,
-    /// No section is open.
+    /// An option before the first section.
     #[error("an option stands before the first section")]
     First,
     /// A section of this name has another type.
     #[error("a section of this name has another type further up")]
     Retyped,
-    /// The file ends in it.
+    /// The file ends within quotes.
     #[error("a quote is never closed")]
     Quote,
 }
 
 impl ParseFault {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Command,
         Self::Few,
@@ -64,7 +61,7 @@ impl ParseFault {
         Self::Quote,
     ];
 
-    /// The stable name.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -80,38 +77,35 @@ impl ParseFault {
     }
 }
 
-/// A statement of a file, in its order.
+/// A statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Statement {
-    /// Opens a section: of those with this name the first, unless it is anonymous.
+    /// Opens a section. A name opens the first section of this name; an anonymous section is new.
     Section {
-        /// Its type.
         kind: String,
-        /// Its name; of an anonymous one libuci's.
+        /// Name of the section; generated as by libuci if it is anonymous.
         name: String,
-        /// Whether the file gives it no name.
+        /// The file gives the section no name.
         anonymous: bool,
     },
     /// Sets an option of the open section.
     Option {
-        /// Its name.
         name: String,
-        /// Its value, never empty.
+        /// Never empty.
         value: String,
     },
-    /// Adds to a list of the open section.
+    /// Appends to a list of the open section.
     Entry {
-        /// Name of the list.
         name: String,
-        /// The entry; may be empty.
+        /// May be empty.
         value: String,
     },
 }
 
-/// Reads a file of `/etc/config`.
+/// Parses a file of `/etc/config`.
 ///
 /// # Errors
-/// The first statement that libuci refuses.
+/// The first statement that libuci rejects.
 pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, ParseError> {
     let mut package = Package::default();
     let mut open = 0;
@@ -140,10 +134,10 @@ pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, ParseError> 
     Ok(package)
 }
 
-/// The statements of a file; one that changes nothing is left out.
+/// Returns the statements of a file, without those that change nothing.
 ///
 /// # Errors
-/// The first statement that libuci refuses.
+/// The first statement that libuci rejects.
 pub fn statements(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Vec<Statement>, ParseError> {
     let mut reader = Reader { rest: text.as_ref(), ..Reader::default() };
     let mut file = File::default();
@@ -155,7 +149,7 @@ pub fn statements(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Vec<Statement>, 
     Ok(file.statements)
 }
 
-/// The name that libuci gives to the anonymous section with this number, from 1, and type.
+/// Returns the name that libuci generates for the anonymous section `number`, from 1, of a type.
 #[must_use]
 pub fn anonymous_name(number: usize, kind: &str) -> String {
     let add = |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte));
@@ -167,8 +161,9 @@ pub fn anonymous_name(number: usize, kind: &str) -> String {
 #[derive(Default)]
 struct File {
     statements: Vec<Statement>,
-    /// Number of sections, and their types by name.
+    /// Number of sections.
     sections: usize,
+    /// Types of sections by name.
     kinds: BTreeMap<String, String>,
 }
 
@@ -187,31 +182,31 @@ impl File {
     }
 }
 
-/// libuci's buffer of a line, in which it ends words by NUL bytes.
+/// Models libuci's line buffer, where NUL bytes end words.
 #[derive(Default)]
 struct Reader<'a> {
     /// Bytes that are not in the buffer yet.
     rest: &'a [u8],
-    /// Ends before the first NUL byte.
+    /// Content of the buffer up to the first NUL byte.
     text: Vec<u8>,
-    /// Place in `text`.
+    /// Position in `text`.
     at: usize,
-    /// Size of libuci's buffer.
+    /// Size of libuci's buffer in bytes.
     size: usize,
-    /// Number of the line at which `text` begins, and of the lines read.
+    /// Line where `text` begins.
     line: usize,
+    /// Number of lines read.
     read: usize,
 }
 
 impl Reader<'_> {
-    /// Begins the next line.
     fn begin(&mut self) {
         self.line = self.read + 1;
         self.at = 0;
         self.fill();
     }
 
-    /// Reads a line to the current place, as the C library's `fgets` does in pieces.
+    /// Reads a line at the current position, in pieces like libuci's `fgets`.
     fn fill(&mut self) {
         self.text.truncate(self.at);
         if self.size == 0 {
@@ -279,7 +274,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The command of the next statement of the line, which ends at a blank or a tab only.
+    /// Reads the command of the next statement. It ends at a blank, a tab or the end of the line.
     fn command(&mut self) -> Result<Option<Command>, ParseFault> {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -309,7 +304,7 @@ impl Reader<'_> {
         check(word.is_empty(), ParseFault::Many)
     }
 
-    /// The next word; empty at the end of the statement.
+    /// Reads the next word; empty at the end of the statement.
     fn word(&mut self) -> Result<String, ParseFault> {
         self.skip_space();
         let start = self.at;
@@ -323,7 +318,7 @@ impl Reader<'_> {
                 Some(b'\'') => self.single(&mut word)?,
                 Some(b'"') => self.double(&mut word)?,
                 Some(b'#') => self.text.truncate(self.at),
-                // The NUL byte behind a word without quotes is put in place of the semicolon.
+                // libuci ends an unquoted word by a NUL byte, which replaces the semicolon.
                 Some(b';') if start + word.len() == self.at => self.text.truncate(self.at),
                 Some(b';') | None => break,
                 Some(b'\\') => {
@@ -364,7 +359,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The next byte between quotes, which go over lines.
+    /// Reads the next byte between quotes, which may span lines.
     fn quoted(&mut self) -> Result<u8, ParseFault> {
         if self.byte().is_none() {
             self.fill();
@@ -374,7 +369,7 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// The byte behind a backslash; the end of the line continues with the next one.
+    /// Reads the byte after a backslash. A backslash at the end of a line joins the next line.
     fn escaped(&mut self, word: &mut Vec<u8>) {
         match self.text.get(self.at..).unwrap_or_default() {
             [] | [b'\n', ..] | [b'\r', b'\n'] => self.fill(),
@@ -398,18 +393,18 @@ fn check(is: bool, fault: ParseFault) -> Result<(), ParseFault> {
     if is { Ok(()) } else { Err(fault) }
 }
 
-/// As C's `isspace`.
+/// Matches C's `isspace`.
 fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'\x0b'
 }
 
-/// Whether it can be the name of a section or an option.
+/// Returns whether `text` is a valid name of a section or an option.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether it can be the name of a file.
+/// Returns whether `text` is a valid name of a file.
 #[must_use]
 pub fn is_package(text: &str) -> bool {
     is_name(&text.replace('-', "_"))

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// As `uci get` answers it.
+/// Parses a file into the form of `uci get`.
 fn parsed(text: &str) -> Result<Value, ParseError> {
     parse(text).map(|package| package.values())
 }
 
 #[test]
-fn an_export_becomes_what_get_answers() {
-    // Recorded of `uci export` and `ubus call uci get`.
+fn parses_an_export_into_the_answer_of_get() {
+    // Recorded from `uci export` and `ubus call uci get`.
     let text = r#"package fastpath
 
 config fastpath 'main'
@@ -48,7 +48,7 @@ config rule
 }
 
 #[test]
-fn every_kind_of_quoting() {
+fn parses_every_kind_of_quoting() {
     let text = "config a b # comment\noption bare x-1.2/3:4@5 # more\noption single '# \"\\'\n\
         option double \"a\\\"b'\\\\\"\noption joined a'b c'\"d\"\noption empty ''\n\
         option lines 'one\ntwo'\noption after y";
@@ -67,7 +67,7 @@ fn every_kind_of_quoting() {
 }
 
 #[test]
-fn lists_and_repeats_as_in_libuci() {
+fn merges_lists_and_repeated_options_like_libuci() {
     let text = "config a b\noption x 1\noption x 2\nlist y 1\nlist y 2\noption z 1\nlist z 2\n\
         config a b\noption w 1\n";
     let values = parsed(text).unwrap();
@@ -79,19 +79,19 @@ fn lists_and_repeats_as_in_libuci() {
 }
 
 #[test]
-fn nothing_is_no_error() {
+fn accepts_a_file_without_sections() {
     for text in ["", "\n\n", "# only a comment", "  \t # x\n", "package fastpath\n"] {
         assert_eq!(parsed(text), Ok(json!({})), "{text:?}");
     }
 }
 
-/// Bytes, each written as the character of its number.
+/// Decodes a text with one character per byte.
 fn bytes(text: &Value) -> Vec<u8> {
     let code = |c: char| u8::try_from(u32::from(c)).unwrap();
     text.as_str().unwrap().chars().map(code).collect()
 }
 
-/// Texts of those bytes.
+/// Decodes all texts of a recorded value.
 fn text(value: &Value) -> Value {
     match value {
         Value::String(_) => json!(String::from_utf8_lossy(&bytes(value))),
@@ -103,7 +103,7 @@ fn text(value: &Value) -> Value {
     }
 }
 
-/// libuci's words for it.
+/// Returns libuci's messages for a fault.
 fn reason(fault: ParseFault) -> &'static [&'static str] {
     match fault {
         ParseFault::Command => &["invalid command"],
@@ -124,10 +124,10 @@ fn reason(fault: ParseFault) -> &'static [&'static str] {
     }
 }
 
-/// Pairs of lines, recorded from libuci (66127cd7): a file, and its sections (type, name, whether
-/// anonymous, options) or the reason to refuse it.
+/// Pairs of lines recorded from libuci (66127cd7): a file, and its sections (type, name, anonymous,
+/// options) or libuci's error message.
 #[test]
-fn files_are_read_as_libuci_reads_them() {
+fn parses_files_like_libuci() {
     let recorded = include_str!("../tests/libuci.txt");
     let lines: Vec<Value> =
         recorded.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -154,7 +154,7 @@ fn files_are_read_as_libuci_reads_them() {
 }
 
 #[test]
-fn the_line_is_where_the_statement_begins() {
+fn an_error_has_the_line_where_the_statement_begins() {
     for (text, line) in [
         ("config a\n\noption x 'y", 3),
         ("config a\noption x \"y\n\n", 2),
@@ -168,19 +168,19 @@ fn the_line_is_where_the_statement_begins() {
     }
 }
 
-/// As `uci export` quotes.
+/// Quotes like `uci export`.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_taken(bytes: Vec<u8>) {
+    fn accepts_any_bytes_without_a_panic(bytes: Vec<u8>) {
         let _ = parse(&bytes);
     }
 
     #[test]
-    fn any_statements_are_taken(
+    fn accepts_any_statements_without_a_panic(
         text in "((config|option|list|package|#)[ a'\"\\\\;\n]{0,6}){0,12}",
     ) {
         let _ = parsed(&text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes a package as a file of `/etc/config`, and quotes its values.
+//! Writes a package as a file of `/etc/config`.
 
 use crate::package::{Package, Section, Setting};
 
-/// The package as a file, as uci writes it.
+/// Formats a package like `uci export`.
 #[must_use]
 pub fn text(package: &Package) -> String {
     let mut text = String::new();
@@ -40,12 +40,12 @@ fn section_text(section: &Section, text: &mut String) {
     }
 }
 
-/// Whether it is one word without quotes.
+/// Returns whether the type needs no quotes.
 fn is_plain(kind: &str) -> bool {
     kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
-/// Only a single quote is special between single quotes: it is escaped outside of them.
+/// Only a single quote is special between single quotes; it is escaped outside of them.
 fn quote(value: &str, text: &mut String) {
     text.push('\'');
     text.push_str(&value.replace('\'', "'\\''"));
@@ -61,7 +61,7 @@ mod tests {
     use crate::parse::parse;
 
     #[test]
-    fn the_text_is_that_of_uci() {
+    fn formats_a_section_like_uci() {
         let options = Options::from([
             ("ports".to_owned(), Setting::List(vec!["lan1:u*".into(), "lan2".into()])),
             ("name".to_owned(), Setting::Text("it's".into())),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn package() -> impl Strategy<Value = Package> {
-        // Everything that a value may be: quotes, ends of lines, backslashes, Unicode.
+        // Values with quotes, line ends, backslashes and Unicode.
         let value = || "([^\0]|['\"\\\\\n#; ü]){1,12}";
         let setting = prop_oneof![
             value().prop_map(Setting::Text),
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reads_as_it_was(package in package()) {
+        fn a_written_package_is_read_back(package in package()) {
             prop_assert!(parse(&text(&package)).unwrap().says(&package), "{}", text(&package));
         }
     }
