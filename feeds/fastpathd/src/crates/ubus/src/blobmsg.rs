@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! JSON-like values in blobmsg form: type numbers, how JSON types map to them, deepest nesting
-//! (32), decoding. Encoding is in `serializer.rs`.
+//! JSON-like values in blobmsg form. Encoding is in `serializer.rs`.
 //!
 //! | JSON | blobmsg |
 //! | --- | --- |
@@ -20,28 +19,28 @@ use crate::value_type::{
 };
 use crate::{DecodeError, EncodeError, Map, serializer};
 
-/// A table in blobmsg form, not necessarily well-formed: a broker hands it on without looking.
+/// A table in blobmsg form, possibly malformed: a broker forwards it without decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blobmsg(Vec<u8>);
 
 impl Blobmsg {
-    /// Takes bytes that came from the wire.
+    /// Copies a table as received.
     #[must_use]
     pub fn from_wire(bytes: &[u8]) -> Self {
         Blobmsg(bytes.to_vec())
     }
 
-    /// The attributes as they lie on the wire, without a head of their own.
+    /// Returns the encoded fields, without the head of a table.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Writes a map or a struct, without making JSON values of it first.
+    /// Encodes a map or a struct directly, without JSON values in between.
     ///
     /// # Errors
-    /// When the table is nested too deeply, is over the message limit, or a string holds a NUL;
-    /// when `table` is another kind of value, or refuses.
+    /// The table is nested too deeply or over the message limit, a string contains a NUL, `table`
+    /// is not a map or struct, or its serialization fails.
     pub fn encode<T: Serialize + ?Sized>(table: &T) -> Result<Self, EncodeError> {
         let bytes = serializer::table(table)?;
         if bytes.len() > crate::MAX_MESSAGE {
@@ -50,10 +49,10 @@ impl Blobmsg {
         Ok(Blobmsg(bytes))
     }
 
-    /// Reads the table. Of two fields with the same name the later one counts.
+    /// Decodes the table. The last of several fields with one name wins.
     ///
     /// # Errors
-    /// When the bytes are not a well-formed table.
+    /// The bytes are not a well-formed table.
     pub fn decode(&self) -> Result<Map, DecodeError> {
         table(&self.0, MAX_DEPTH)
     }
@@ -75,7 +74,7 @@ fn named(blob: Blob<'_>, depth: usize) -> Result<(String, Value), DecodeError> {
     Ok((name, value(Blob { payload, ..blob }, depth)?))
 }
 
-/// The name's length, the name, its NUL and the padding stand before the value.
+/// Splits the length, the name with its NUL, and the padding from the value of a field.
 fn split_name(payload: &[u8]) -> Result<(String, &[u8]), DecodeError> {
     let (len, rest) = payload.split_first_chunk::<2>().ok_or(DecodeError::Name)?;
     let len = usize::from(u16::from_be_bytes(*len));
@@ -94,7 +93,7 @@ fn value(blob: Blob<'_>, depth: usize) -> Result<Value, DecodeError> {
         INT32 => fixed(blob, "a 32-bit number").map(|bytes| i32::from_be_bytes(bytes).into()),
         INT16 => fixed(blob, "a 16-bit number").map(|bytes| i16::from_be_bytes(bytes).into()),
         INT8 => blob.bool().map(Value::Bool),
-        // JSON has no NaN and no infinity: null, as JavaScript writes them.
+        // JSON has neither NaN nor infinities, so they become null, as in JavaScript.
         DOUBLE => {
             fixed(blob, "a double").map(|bytes| f64::from_bits(u64::from_be_bytes(bytes)).into())
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The task that owns the socket, and the owner's handle to it. Limits: 256 incoming messages, 8
-//! MiB unsent, 10 s for ubusd's greeting. The bytes of waiting calls are limited in `weight.rs`. It
-//! does not reconnect: its owner does.
+//! The task that owns the socket, and the interface of its owner. A connection that ended does not
+//! reconnect; the owner opens a new one.
 
 use std::io;
 use std::path::Path;
@@ -23,16 +22,16 @@ use crate::{
     Map, Status,
 };
 
-/// Incoming messages that wait for [`Connection::next`]; calls beyond it are refused.
+/// Incoming messages in the backlog of [`Connection::next`]; further ones are refused.
 const BACKLOG: usize = 256;
-/// Bytes that may wait for ubusd to read them: some of the largest messages.
+/// Limit of bytes that ubusd has not read yet: a few of the largest messages.
 const MAX_UNSENT: usize = 8 * crate::MAX_MESSAGE;
-/// ubusd greets at once; under emulation and load "at once" is long.
+/// ubusd greets at once; the timeout allows for emulation and load.
 const HELLO: Duration = Duration::from_secs(10);
-/// Between two lines of the log about refused messages.
+/// Interval between log messages about refused messages.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// A connection to ubusd. Dropping it and its handles closes the socket.
+/// A connection to ubusd. The socket closes when the connection and all its handles are dropped.
 pub struct Connection {
     incoming: mpsc::Receiver<Incoming>,
     handle: Handle,
@@ -43,34 +42,31 @@ pub struct Connection {
 /// Calls, notifications and events for the owner of a connection.
 #[derive(Debug)]
 pub enum Incoming {
-    /// A call of a published object; its arguments fit the method's policy.
+    /// A call of a published object.
     Invoke(Request),
-    /// The first subscriber came to a published object, or the last one left.
+    /// A published object got its first subscriber or lost its last one.
     Subscribers {
         /// Path of the object.
         object: String,
-        /// Whether there is any subscriber.
+        /// The object has a subscriber.
         active: bool,
     },
-    /// A notification of an object subscribed to.
+    /// A notification of an object that the program subscribed to.
     Notification {
-        /// Path of that object.
+        /// Path of the object.
         object: String,
-        /// Name of the notification.
         name: String,
-        /// Its content.
         data: Map,
     },
-    /// An object subscribed to is gone; subscribe again when it is back (`ubus.object.add`).
+    /// An object that the program subscribed to is gone; subscribe again at its `ubus.object.add`.
     Unsubscribed {
-        /// Path of that object.
+        /// Path of the object.
         object: String,
     },
-    /// An event listened for.
+    /// An event that the program listens for.
     Event {
         /// Name of the event.
         id: String,
-        /// Its content.
         data: Map,
     },
 }
@@ -78,25 +74,22 @@ pub enum Incoming {
 /// A call of a published object.
 #[derive(Debug)]
 pub struct Request {
-    /// Path of the object.
     pub object: String,
-    /// Name of the method; one of the object's.
     pub method: String,
-    /// The arguments, each known to the method's policy and of its type.
+    /// Arguments, checked against the method's policy unless the object is unchecked.
     pub args: Map,
-    /// User that the caller runs as, as ubusd saw it.
+    /// User of the calling process, as reported by ubusd.
     pub user: String,
-    /// Group that the caller runs as.
+    /// Group of the calling process.
     pub group: String,
-    /// The handle to answer with.
     pub reply: Reply,
-    /// Counts as waiting until it is handled.
+    /// Counts the call as waiting until the request is dropped.
     #[expect(dead_code, reason = "its drop is what counts")]
     weight: Weight,
 }
 
-/// The answer to one call, given now or later, from any task. Dropped unused, it answers
-/// [`Status::UnknownError`], so no caller waits for its timeout.
+/// Answers one call, now or later, from any task. Dropping it unused answers
+/// [`Status::UnknownError`], so that the caller does not wait for its timeout.
 #[derive(Debug)]
 pub struct Reply {
     address: ReturnAddress,
@@ -109,16 +102,16 @@ impl Reply {
     /// Answers with `result`, a map or a struct, and status 0.
     ///
     /// # Errors
-    /// When `result` cannot be sent, most likely because it is over 1 MiB; the caller then gets
+    /// `result` cannot be encoded, usually because it is over 1 MiB; the caller then gets
     /// [`Status::SystemError`].
     pub fn data<T: Serialize + ?Sized>(self, result: &T) -> Result<(), EncodeError> {
         self.table(Blobmsg::encode(result))
     }
 
-    /// Answers with a table that is already encoded, or with the status of an error.
+    /// Answers with an encoded table, or reports an encoding error to the caller.
     ///
     /// # Errors
-    /// As [`Reply::data`].
+    /// See [`Reply::data`].
     pub fn table(mut self, table: Result<Blobmsg, EncodeError>) -> Result<(), EncodeError> {
         let data = table.and_then(|table| self.address.data(table).encode());
         let outcome = match data {
@@ -142,7 +135,7 @@ impl Reply {
     fn finish(&mut self, status: Status) {
         self.done = true;
         if self.address.wanted {
-            // A connection that has ended takes no answers, and nobody waits for one.
+            // Sending fails only after the connection has ended, when no caller waits any more.
             let _ = self.commands.send(Command::Frame(self.address.status(status)));
         }
     }
@@ -157,10 +150,10 @@ impl Drop for Reply {
 }
 
 impl Connection {
-    /// Connects to the ubusd that listens at `path` and waits for its greeting.
+    /// Connects to the ubusd at `path` and waits for its greeting.
     ///
     /// # Errors
-    /// When nobody listens there or does not greet as ubusd does.
+    /// The socket refuses the connection, or its server does not greet like ubusd.
     pub async fn open(path: &Path) -> Result<Connection, ConnectError> {
         let socket = |source| ConnectError::Socket { path: path.to_owned(), source };
         let mut stream = UnixStream::connect(path).await.map_err(socket)?;
@@ -191,17 +184,17 @@ impl Connection {
         Connection { incoming, handle: Handle::new(commands), pace, task: Some(task) }
     }
 
-    /// A handle for calls, publishing and notifications; clone it freely.
+    /// Returns a handle for calls, publishing and notifications, which is cheap to clone.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Waits for the next one, and after large answers a while longer: ubusd drops answers that
-    /// pile up for one caller. Cancelling it loses nothing.
+    /// Waits for the next message, and longer after large answers, since ubusd drops answers that
+    /// pile up for one caller. Cancel safe.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// The connection has ended.
     pub async fn next(&mut self) -> Result<Incoming, ConnectionError> {
         let wait = self.pace.wait();
         if !wait.is_zero() {
@@ -237,10 +230,10 @@ async fn hello(stream: &mut UnixStream, decoder: &mut Decoder) -> Result<(), Con
 /// Commands of handles and replies to the task.
 pub(crate) enum Command {
     Request(Query, oneshot::Sender<Answer>),
-    /// A notification of our object at a path.
+    /// Path of our object, name and content of a notification.
     Notify(String, String, Blobmsg),
     Frame(Frame),
-    /// A frame whose sender has encoded it, to know that it can be.
+    /// A frame that the sender encoded itself to detect errors.
     Bytes(Vec<u8>),
 }
 
@@ -249,11 +242,11 @@ struct Driver {
     decoder: Decoder,
     unsent: Vec<u8>,
     sink: mpsc::Sender<Incoming>,
-    /// Weak, so that the task ends when every handle is gone.
+    /// Weak, so that the task ends when all handles are dropped.
     commands: mpsc::WeakUnboundedSender<Command>,
     pace: Arc<Pace>,
     waiting: Waiting,
-    /// When a refused message was last logged.
+    /// Time of the last log message about a refused message.
     refused: Option<Instant>,
 }
 
@@ -336,7 +329,7 @@ impl Driver {
                 let reply = Reply { address: call.address, commands, pace, done: false };
                 let (object, method, args) = (call.object, call.method, call.args);
                 let (user, group) = (call.user, call.group);
-                // A refused call is answered by the drop of its `Reply`.
+                // Dropping the `Reply` answers the refused call.
                 let Some(weight) = self.waiting.add(call.size) else {
                     self.log_refusal(&method);
                     return Ok(());
@@ -363,7 +356,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Callers choose how many there are and what they contain.
+    /// Limits rate and length of the log message, since callers choose both.
     fn log_refusal(&mut self, name: &str) {
         let now = Instant::now();
         if self.refused.is_none_or(|at| now.saturating_duration_since(at) >= QUIET) {
@@ -375,7 +368,7 @@ impl Driver {
     fn send(&mut self, frame: &Frame) -> Result<(), ConnectionError> {
         match frame.encode() {
             Ok(bytes) => self.enqueue(&bytes),
-            // A frame from a caller's data is checked by the caller first.
+            // Frames with a caller's data were already checked by the caller.
             Err(error) => {
                 log::error!("a ubus {:?} frame cannot be sent: {error}", frame.kind);
                 Ok(())
@@ -390,7 +383,7 @@ impl Driver {
     }
 }
 
-/// Without `NoReply` ubusd would list the subscribers and each would acknowledge.
+/// Sets `NoReply`; without it ubusd would list the subscribers and each would acknowledge.
 fn notification(id: u32, name: String, data: Blobmsg) -> Frame {
     let attributes = vec![
         Attribute::ObjectId(id),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors of the codec, of a connection to ubusd, and of a call, and the ubus status of a failed
+//! Errors of the codec, of a connection to ubusd and of a call, and the ubus status of a failed
 //! call.
 
 use std::io;
@@ -8,184 +8,177 @@ use std::time::Duration;
 
 use crate::Status;
 
-/// Bytes from the wire that are not a well-formed message.
+/// The received bytes are not a well-formed message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Fewer bytes than an attribute's head.
+    /// Fewer bytes than the head of an attribute.
     #[error("{left} stray bytes instead of an attribute")]
     Truncated {
-        /// Bytes there were.
+        /// Bytes that are left.
         left: usize,
     },
-    /// A length below the head's own size or beyond the surrounding message.
+    /// A length below the size of the head or beyond the surrounding message.
     #[error("an attribute of {len} bytes where {left} are left")]
     Length {
-        /// Length the attribute claims.
+        /// Length in the head of the attribute.
         len: usize,
-        /// Bytes there were.
+        /// Bytes that are left.
         left: usize,
     },
     /// A payload of the wrong size or without its closing NUL.
     #[error("{len} bytes are not {what}")]
     Size {
-        /// The expected payload.
+        /// Description of the expected payload.
         what: &'static str,
-        /// Its size in bytes.
+        /// Actual size in bytes.
         len: usize,
     },
-    /// A field name that does not end where it says.
+    /// A field name that does not match its length.
     #[error("a field's name is broken")]
     Name,
-    /// A type number that blobmsg does not have.
+    /// A type number that blobmsg does not define.
     #[error("unknown blobmsg type {id}")]
     Type {
-        /// The type number.
+        /// Number of the type.
         id: u8,
     },
     /// Tables nested deeper than [`crate::MAX_DEPTH`].
     #[error("nested deeper than {} levels", crate::MAX_DEPTH)]
     TooDeep,
-    /// A frame's version is not 0.
+    /// A frame with a version other than 0.
     #[error("a frame of version {version}")]
     Version {
-        /// The version.
+        /// Version in the head of the frame.
         version: u8,
     },
     /// A frame larger than [`crate::MAX_MESSAGE`].
     #[error("a frame of {len} bytes, {} are allowed", crate::MAX_MESSAGE)]
     TooLarge {
-        /// Its size in bytes.
+        /// Size in bytes.
         len: usize,
     },
-    /// An answer of ubusd that lacks a field it must have.
+    /// An answer of ubusd without a required field.
     #[error("the answer lacks {what}")]
     Missing {
-        /// The missing field.
+        /// Description of the missing field.
         what: &'static str,
     },
 }
 
-/// A value that cannot be put into a message.
+/// A value cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// More than [`crate::MAX_MESSAGE`] bytes.
     #[error("{len} bytes are more than the {} of a message", crate::MAX_MESSAGE)]
     TooLarge {
-        /// Size in bytes where the limit was noticed.
+        /// Size in bytes when the limit was exceeded.
         len: usize,
     },
     /// Tables nested deeper than [`crate::MAX_DEPTH`].
     #[error("nested deeper than {} levels", crate::MAX_DEPTH)]
     TooDeep,
-    /// A NUL inside a string, which would silently cut it short for a reader written in C.
+    /// A NUL inside a string, which would truncate it for a reader written in C.
     #[error("the string {text:?} holds a NUL")]
     Nul {
-        /// The string.
+        /// The whole string.
         text: String,
     },
-    /// A message is a table; this is another value.
+    /// A message must be a table.
     #[error("a message must be a table")]
     NotTable,
-    /// The value cannot be written.
+    /// The serialization of the value failed.
     #[error("{message}")]
     Value {
-        /// Why.
+        /// The reason.
         message: String,
     },
 }
 
-/// Why there is no connection to ubusd.
+/// Opening a connection to ubusd failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The socket is not there or refuses.
+    /// The socket is missing or refuses the connection.
     #[error("connecting to ubusd at {}", path.display())]
     Socket {
         /// Path of the socket.
         path: PathBuf,
-        /// The kernel's error.
         source: io::Error,
     },
-    /// Somebody listens, but does not greet as ubusd does.
+    /// The server of the socket does not greet like ubusd.
     #[error("waiting for the greeting of ubusd at {}", path.display())]
     Hello {
         /// Path of the socket.
         path: PathBuf,
-        /// The error of the greeting.
         source: ConnectionError,
     },
 }
 
-/// Why a connection ended. Connect again and publish again.
+/// The connection ended. The program must connect and publish again.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// ubusd closed it: it was stopped, or it found one of our messages malformed.
+    /// ubusd closed the connection: it stopped, or it rejected one of our messages as malformed.
     #[error("ubusd closed the connection")]
     Closed,
-    /// The kernel reported an error.
     #[error("reading from or writing to ubusd")]
     Io(#[from] io::Error),
-    /// ubusd sent bytes that are not an ubus message.
+    /// ubusd sent bytes that are not a ubus message.
     #[error("reading a message of ubusd")]
     Malformed(#[from] DecodeError),
     /// ubusd does not read our messages.
     #[error("ubusd does not read {len} bytes")]
     Stalled {
-        /// Bytes waiting to be sent.
+        /// Unsent bytes.
         len: usize,
     },
-    /// Nothing came in time.
+    /// No greeting arrived in time.
     #[error("ubusd did not respond within {} ms", waited.as_millis())]
     Silent {
-        /// How long we waited.
+        /// Time since the connection was opened.
         waited: Duration,
     },
 }
 
-/// Why a request got no usable answer. `request` names it, such as `call uci get`.
+/// A request got no usable answer. `request` describes it, such as `call uci get`.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The other side, or ubusd for it, answered with a status other than 0.
+    /// The object, or ubusd on its behalf, answered with a status other than 0.
     #[error("{request}: {status}")]
     Status {
-        /// The request.
         request: String,
-        /// The answer.
+        /// Status of the answer.
         status: Status,
     },
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     #[error("{request}: no answer within {} ms", waited.as_millis())]
     Timeout {
-        /// The request.
         request: String,
-        /// How long we waited.
+        /// The caller's timeout.
         waited: Duration,
     },
-    /// The connection ended first.
+    /// The connection ended before the answer.
     #[error("{request}: the connection to ubusd is closed")]
     Disconnected {
-        /// The request.
+        /// Description of the request.
         request: String,
     },
-    /// The arguments cannot be sent.
+    /// The arguments cannot be encoded.
     #[error("{request}: encoding the arguments")]
     Arguments {
-        /// The request.
+        /// Description of the request.
         request: String,
-        /// The problem with them.
         source: EncodeError,
     },
-    /// The answer cannot be read.
+    /// The answer cannot be decoded.
     #[error("{request}: decoding the answer")]
     Answer {
-        /// The request.
+        /// Description of the request.
         request: String,
-        /// The problem with it.
         source: DecodeError,
     },
 }
 
 impl CallError {
-    /// The ubus status closest to it, which a C client would have seen.
+    /// Returns the closest ubus status, which a C client would have got.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {

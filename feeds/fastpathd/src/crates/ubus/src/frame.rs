@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames: an eight-byte head (version, kind, sequence, peer) and one blob that holds the
-//! attributes; numbers of kinds and attributes, largest message (1 MiB).
+//! Frames: an eight-byte head (version, kind, sequence, peer) and one blob with the attributes.
 
 use crate::blob::{Blob, Blobs, Writer};
 use crate::{Blobmsg, DecodeError, EncodeError, Status};
 
-/// Most bytes of a frame behind its head, as `UBUS_MAX_MSGLEN`: ubusd closes the connection of a
+/// Maximum bytes of a frame without its head (`UBUS_MAX_MSGLEN`). ubusd closes the connection of a
 /// client that sends more.
 pub const MAX_MESSAGE: usize = 1 << 20;
 
 const HEAD: usize = 8;
 const BLOB_HEAD: usize = 4;
 
-/// The kind of a frame, `enum ubus_msg_type` in C.
+/// Kind of a frame, `enum ubus_msg_type` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are ubus' own")]
 pub enum Kind {
@@ -28,7 +27,7 @@ pub enum Kind {
     Unsubscribe,
     Notify,
     Monitor,
-    /// A number this crate does not know.
+    /// An unknown kind.
     Other(u8),
 }
 
@@ -77,7 +76,7 @@ pub enum Attribute {
     Subscribers(Vec<u32>),
     User(String),
     Group(String),
-    /// An attribute this crate does not know: its id and payload.
+    /// Id and payload of an unknown attribute.
     Other(u8, Vec<u8>),
 }
 
@@ -136,17 +135,16 @@ fn text(out: &mut Writer, id: u8, value: &str) -> Result<(), EncodeError> {
 /// One message between ubusd and a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its purpose.
     pub kind: Kind,
     /// Chosen by the caller and repeated in every answer.
     pub seq: u16,
-    /// A client or an object, depending on kind and direction.
+    /// Id of a client or an object, depending on kind and direction.
     pub peer: u32,
-    /// The attributes in the order they have on the wire.
+    /// Attributes in the order of the wire.
     pub attributes: Vec<Attribute>,
 }
 
-/// Defines the look-up of the first attribute of one variant.
+/// Defines getters for the first attribute of a variant.
 macro_rules! first {
     ($(#[$doc:meta] $name:ident: $variant:ident -> $type:ty = $map:expr;)*) => {$(
         #[$doc]
@@ -162,11 +160,11 @@ macro_rules! first {
 
 impl Frame {
     first! {
-        /// Outcome that an answer carries.
+        /// Outcome of a request.
         status: Status -> Status = |code: &u32| Status::from_code(*code);
         /// Path of an object, or a pattern of paths.
         object_path: ObjectPath -> &str = String::as_str;
-        /// Id of the object that is meant.
+        /// Id of the object of a request.
         object_id: ObjectId -> u32 = |id: &u32| *id;
         /// Name of a method, a notification or an event.
         method: Method -> &str = String::as_str;
@@ -176,26 +174,26 @@ impl Frame {
         signature: Signature -> &Blobmsg = std::convert::identity;
         /// Arguments or result.
         data: Data -> &Blobmsg = std::convert::identity;
-        /// Object that is to be watched or that has gone.
+        /// Id of the object to watch, or of a removed object.
         target: Target -> u32 = |id: &u32| *id;
         /// Whether an object has subscribers.
         active: Active -> bool = |truth: &bool| *truth;
-        /// User that a caller runs as.
+        /// User of the calling process.
         user: User -> &str = String::as_str;
-        /// Group that a caller runs as.
+        /// Group of the calling process.
         group: Group -> &str = String::as_str;
     }
 
-    /// Whether the sender wants no answer.
+    /// Returns whether the sender wants no answer.
     #[must_use]
     pub fn no_reply(&self) -> bool {
         self.attributes.contains(&Attribute::NoReply(true))
     }
 
-    /// The frame as it is sent.
+    /// Encodes the frame.
     ///
     /// # Errors
-    /// When it is over [`MAX_MESSAGE`] or a string holds a NUL.
+    /// The frame is over [`MAX_MESSAGE`], or a string contains a NUL.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut out = Writer::default();
         let open = out.open(0, false);
@@ -226,7 +224,7 @@ impl Frame {
     }
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 #[derive(Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
@@ -235,17 +233,17 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Adds bytes read from the socket; they may end in the middle of a frame.
+    /// Appends bytes from the socket, which may end within a frame.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.buffer.drain(..std::mem::take(&mut self.used));
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete frame, if there is one.
+    /// Returns the next complete frame; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// When the bytes are not a frame; the rest cannot be trusted, so close the
-    /// connection.
+    /// The bytes are not a frame. Close the connection, since the rest of the stream is not
+    /// reliable either.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, DecodeError> {
         let rest = &self.buffer[self.used..];
         let Some((head, body)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };

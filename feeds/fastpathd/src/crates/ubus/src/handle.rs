@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests to the bus: call, list, publish, notify, subscribe, listen, send an event. Calls have
-//! the caller's time, requests to ubusd itself 10 s. None is repeated here; the daemon does so in
-//! crate `fastpathd`, `bus/repeat.rs`.
+//! Requests to the bus: call, list, publish, notify, subscribe, listen, send an event. Nothing is
+//! retried here; the daemon retries in crate `fastpathd`, `bus/repeat.rs`.
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use crate::{
     Attribute, Blobmsg, CallError, DecodeError, EncodeError, Frame, Kind, Map, Object, Status,
 };
 
-/// For requests that ubusd answers itself.
+/// Timeout of requests that ubusd answers itself.
 const PROMPT: Duration = Duration::from_secs(10);
 /// ubusd's own object for events.
 const EVENT_OBJECT: u32 = 1;
@@ -28,9 +27,8 @@ pub struct Handle {
 /// An object on the bus as ubusd lists it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Path of the object.
     pub path: String,
-    /// Its id, valid until it is withdrawn.
+    /// Id of the object, valid until the object is removed.
     pub id: u32,
     /// Argument types (numbers of blobmsg) by method and argument.
     pub methods: Map,
@@ -41,12 +39,11 @@ impl Handle {
         Handle { commands }
     }
 
-    /// Calls `method` of the object at `path` with `args`, a map or a struct, and waits for its
-    /// result; an object that answers
-    /// status 0 without data gives an empty map. `timeout` covers look-up and call.
+    /// Calls `method` of the object at `path` with `args`, a map or a struct, and returns its
+    /// result. Status 0 without data is an empty map. `timeout` covers look-up and call.
     ///
     /// # Errors
-    /// See [`CallError`]; the object's own status is in it.
+    /// See [`CallError`], which includes the status of the object.
     pub async fn call<T: Serialize + ?Sized>(
         &self,
         path: &str,
@@ -58,7 +55,7 @@ impl Handle {
         request.within(timeout, request.call(path, method, args)).await
     }
 
-    /// The objects whose path is `pattern`, or begins with it if it ends in `*`.
+    /// Returns the objects with the path `pattern`; a trailing `*` is a wildcard.
     ///
     /// # Errors
     /// See [`CallError`]; an unknown path is [`Status::NotFound`].
@@ -67,19 +64,19 @@ impl Handle {
         request.within(PROMPT, request.lookup(pattern)).await
     }
 
-    /// Publishes `object`; calls of it come out of [`crate::Connection::next`].
+    /// Publishes `object`. [`crate::Connection::next`] returns its calls.
     ///
     /// # Errors
-    /// See [`CallError`]; a path that is taken already is [`Status::InvalidArgument`].
+    /// See [`CallError`]; an occupied path is [`Status::InvalidArgument`].
     pub async fn publish(&self, object: Object) -> Result<(), CallError> {
         self.add_object(object, true).await
     }
 
-    /// As [`Handle::publish`], but every call arrives whatever its arguments are: rpcd's own
-    /// objects ignore arguments that they do not know.
+    /// Publishes `object` like [`Handle::publish`], but without checks of arguments, for stand-ins
+    /// of rpcd's objects, which ignore unknown arguments.
     ///
     /// # Errors
-    /// As [`Handle::publish`].
+    /// See [`Handle::publish`].
     pub async fn publish_unchecked(&self, object: Object) -> Result<(), CallError> {
         self.add_object(object, false).await
     }
@@ -95,11 +92,11 @@ impl Handle {
         Ok(())
     }
 
-    /// Notifies the subscribers of our object at `path`. It neither waits nor fails when the object
-    /// is not published or the connection is gone: a notification is not a request.
+    /// Notifies the subscribers of our object at `path` without waiting. Does nothing if the object
+    /// is not published or the connection has ended.
     ///
     /// # Errors
-    /// When `data` cannot be sent.
+    /// `data` cannot be encoded.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         path: &str,
@@ -111,8 +108,8 @@ impl Handle {
         Ok(())
     }
 
-    /// Subscribes to the notifications of the object at `path`; they come out of
-    /// [`crate::Connection::next`].
+    /// Subscribes to notifications of the object at `path`. [`crate::Connection::next`] returns
+    /// them.
     ///
     /// # Errors
     /// See [`CallError`]; an unknown path is [`Status::NotFound`].
@@ -121,8 +118,8 @@ impl Handle {
         request.within(PROMPT, request.subscribe(path)).await
     }
 
-    /// Listens for the events named `pattern`, or beginning with it if it ends in `*`; they come
-    /// out of [`crate::Connection::next`].
+    /// Listens for events with the name `pattern`; a trailing `*` is a wildcard.
+    /// [`crate::Connection::next`] returns the events.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -145,7 +142,7 @@ impl Handle {
     }
 }
 
-/// One request and the text that its errors use for it.
+/// One request and its description for errors.
 struct Request<'a> {
     name: String,
     handle: &'a Handle,
@@ -184,7 +181,7 @@ impl Request<'_> {
     async fn listen(&self, pattern: &str) -> Result<(), CallError> {
         let ours = self.add(Vec::new(), Role::Listener).await?;
         let mut args = Map::new();
-        // ubusd reads an id as 32 bits, so an int64 would not do: the sign bit goes with it.
+        // ubusd reads an object id as int32, so reinterpret the unsigned id.
         args.insert("object".to_owned(), ours.cast_signed().into());
         args.insert("pattern".to_owned(), pattern.into());
         self.invoke(EVENT_OBJECT, "register", &args).await?;
@@ -240,7 +237,7 @@ impl Request<'_> {
         }
     }
 
-    /// The data frames of an answer with status 0.
+    /// Returns the data frames of an answer with status 0.
     async fn ask(&self, query: Query) -> Result<Vec<Frame>, CallError> {
         let probe =
             Frame { kind: query.kind, seq: 0, peer: query.peer, attributes: query.attributes };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A ubus client in Rust: codec, calls, and published objects, on the socket of `OpenWrt`'s ubusd.
 //!
-//! A [`Connection`] spawns one task that owns the socket, so calls, replies and notifications make
-//! progress whatever the program is doing. Its owner takes the requests of others with
-//! [`Connection::next`], and anybody may hold a cheap [`Handle`] to call, publish and notify. Both
-//! work on a current-thread runtime. When the connection ends, `next` returns the reason, every
-//! open call fails, and the program reconnects and publishes again.
+//! A [`Connection`] spawns a task that owns the socket, so calls, replies and notifications
+//! progress independently of the program. The owner receives messages with [`Connection::next`];
+//! cheap [`Handle`]s call, publish and notify. Both work on a current-thread runtime. When the
+//! connection ends, `next` returns the reason, open calls fail, and the owner has to reconnect and
+//! publish again.
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};
@@ -21,7 +21,7 @@
 //! let bus = connection.handle();
 //! bus.publish(Object { path: "fastpath".into(), methods: METHODS }).await?;
 //!
-//! // A call of our own, while calls of others queue up.
+//! Our own call does not block calls by others, which queue up meanwhile.
 //! let mut args = Map::new();
 //! args.insert("config".into(), "fastpath".into());
 //! let config = bus.call("uci", "get", &args, Duration::from_secs(3)).await?;
@@ -45,8 +45,8 @@
 //! # }
 //! ```
 //!
-//! For tests and for a broker, [`Frame`], [`Decoder`], [`Blobmsg`] and the [`protocol`] without
-//! I/O are public too.
+//! [`Frame`], [`Decoder`], [`Blobmsg`] and the [`protocol`] without I/O are public for tests and
+//! brokers.
 
 mod blob;
 mod blobmsg;
@@ -74,5 +74,5 @@ pub use value_type::MAX_DEPTH;
 /// A message: arguments of a method, its answer, or a notification.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
-/// Where ubusd listens on `OpenWrt`.
+/// Socket of ubusd on `OpenWrt`.
 pub const SOCKET: &str = "/var/run/ubus/ubus.sock";

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An object that a program registers on ubus: its methods, the types of their arguments, and which
-//! JSON values fit a type.
+//! Published objects: methods, argument types, and which JSON values fit a type.
 
 use serde_json::Value;
 
 use crate::{Map, Status};
 
-/// Type of one argument of a method.
+/// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are blobmsg's own")]
 pub enum PolicyType {
@@ -21,14 +20,14 @@ pub enum PolicyType {
 }
 
 impl PolicyType {
-    /// The number of the type in a signature.
+    /// Returns the number of the type in a signature.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Whether an argument may have this value. A whole number fits every wider number, because a
-    /// JSON caller has no say in the width its number gets on the wire.
+    /// Returns whether an argument may have this value. An integer fits every wider type, since
+    /// JSON callers cannot choose its width on the wire.
     #[must_use]
     pub fn admits(self, value: &Value) -> bool {
         match self {
@@ -47,21 +46,19 @@ impl PolicyType {
 /// Name and type of an argument.
 pub type Argument = (&'static str, PolicyType);
 
-/// A method of a published object and the arguments it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
-    /// Name of the method.
     pub name: &'static str,
-    /// Every argument it knows. uhttpd adds `ubus_rpc_session` (a string) to every call: a method
-    /// that does not list it cannot be called from the web.
+    /// All accepted arguments. uhttpd adds the string `ubus_rpc_session` to every call, so web
+    /// clients can call only methods that list it.
     pub policy: &'static [Argument],
 }
 
 impl Method {
-    /// Checks the arguments: each one known and of its type. All are optional.
+    /// Checks that each argument is known and has its type. All arguments are optional.
     ///
     /// # Errors
-    /// [`Status::InvalidArgument`], as an object behind libubus answers.
+    /// [`Status::InvalidArgument`], like an object of libubus.
     pub fn check(&self, args: &Map) -> Result<(), Status> {
         let known = |(name, value): (&String, &Value)| {
             self.policy.iter().any(|(known, kind)| known == name && kind.admits(value))
@@ -70,17 +67,15 @@ impl Method {
     }
 }
 
-/// An object to publish.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Path under which callers find it, such as `fastpath`.
+    /// Path of the object, such as `fastpath`.
     pub path: String,
-    /// Its methods.
     pub methods: &'static [Method],
 }
 
 impl Object {
-    /// The method table as ubusd shows it to callers: argument types by method and name.
+    /// Returns the method table for ubusd: argument types by method and name.
     #[must_use]
     pub fn signature(&self) -> Map {
         let table = |method: &Method| {

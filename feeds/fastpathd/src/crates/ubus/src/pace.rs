@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How fast answers may go out: 512 KiB at once, then 5 MiB a second.
-//!
-//! ubusd keeps at most 1 MiB for a client that reads slowly (`UBUS_CLIENT_MAX_TXQ_LEN`) and
-//! silently drops the rest: the caller then gets status 0 and no data. All calls from the web share
-//! the one connection of uhttpd. So answers go out no faster than uhttpd on a small router can pass
-//! them on, and calls wait their turn instead of losing their answers.
+//! Limits the rate of answers to what uhttpd on a small router can read. ubusd buffers at most 1
+//! MiB for a slow client (`UBUS_CLIENT_MAX_TXQ_LEN`) and silently drops the rest: the caller gets
+//! status 0 without data. All web calls share one connection of uhttpd, so calls have to wait.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Half of the bytes that ubusd keeps for a client.
+/// Bytes of a burst: half of ubusd's buffer for a client.
 const BURST: f64 = 512.0 * 1024.0;
-/// Bytes a second beyond the burst.
+/// Bytes per second after the burst.
 const RATE: f64 = 5.0 * 1024.0 * 1024.0;
 
-/// A bucket that answers fill and time empties.
+/// A leaky bucket: answers fill it, time drains it.
 #[derive(Debug)]
 struct Bucket {
     level: f64,
@@ -40,7 +37,7 @@ impl Bucket {
     }
 }
 
-/// The pace of one connection.
+/// Rate limit of one connection.
 #[derive(Debug)]
 pub(crate) struct Pace(Mutex<Bucket>);
 
@@ -49,12 +46,12 @@ impl Pace {
         Self(Mutex::new(Bucket { level: 0.0, at: Instant::now() }))
     }
 
-    /// An answer of this size goes out.
+    /// Accounts for an answer of `bytes`.
     pub(crate) fn answered(&self, bytes: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).fill(bytes, Instant::now());
     }
 
-    /// How long the next call has to wait.
+    /// Returns how long the next call has to wait.
     pub(crate) fn wait(&self) -> Duration {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).wait(Instant::now())
     }
@@ -65,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_a_flood_waits() {
+    fn delays_answers_beyond_a_burst() {
         let start = Instant::now();
         let mut bucket = Bucket { level: 0.0, at: start };
         for _ in 0..4 {

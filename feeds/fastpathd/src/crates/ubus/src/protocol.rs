@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The protocol of a ubus client without any I/O: numbers requests, puts their answers together,
-//! and turns frames that ubusd sends on its own into [`Output`]s.
-//!
-//! `T` is whatever the driver keeps with a request to find who asked.
+//! The client side of the ubus protocol without I/O: numbers requests, collects their answers, and
+//! converts other frames of ubusd to [`Output`]s. `T` identifies the asker of a request.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,63 +10,60 @@ use crate::{Attribute, Frame, Kind, Map, Object, Status};
 /// A request to ubusd or, through it, to an object.
 #[derive(Debug)]
 pub struct Query {
-    /// Kind of the frame.
     pub kind: Kind,
-    /// Object that is called, 0 for ubusd itself.
+    /// Id of the called object, 0 for ubusd itself.
     pub peer: u32,
-    /// Attributes of the frame.
     pub attributes: Vec<Attribute>,
-    /// For [`Kind::AddObject`]: the role of the new object.
+    /// Role of the new object, for [`Kind::AddObject`].
     pub role: Option<Role>,
 }
 
 /// The role of an object of this connection.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// It answers calls.
+    /// Answers calls.
     Published {
-        /// The object as it is published.
         object: Object,
-        /// Whether arguments must fit the methods. rpcd's own objects ignore others.
+        /// Arguments must fit the methods. rpcd's own objects ignore unknown arguments.
         checked: bool,
     },
-    /// Notifications of the object at this path arrive at it.
+    /// Receives notifications of the object at this path.
     Subscriber(String),
-    /// Events arrive at it.
+    /// Receives events.
     Listener,
 }
 
-/// Everything that came back for a request.
+/// The complete answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How it ended.
+    /// Status that ended the request.
     pub status: Status,
-    /// The data frames that came before the end.
+    /// Data frames before the status.
     pub data: Vec<Frame>,
 }
 
-/// Where the answer to a call goes.
+/// Destination of the answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnAddress {
     /// Sequence of the call.
     pub seq: u16,
-    /// Client that called.
+    /// Id of the calling client.
     pub peer: u32,
-    /// Object that was called.
+    /// Id of the called object.
     pub object: u32,
-    /// Whether the caller waits at all.
+    /// The caller waits for an answer.
     pub wanted: bool,
 }
 
 impl ReturnAddress {
-    /// The frame that carries a result.
+    /// Returns the frame of a result.
     #[must_use]
     pub fn data(&self, table: crate::Blobmsg) -> Frame {
         let attributes = vec![Attribute::ObjectId(self.object), Attribute::Data(table)];
         Frame { kind: Kind::Data, seq: self.seq, peer: self.peer, attributes }
     }
 
-    /// The frame that ends a call.
+    /// Returns the frame that ends a call.
     #[must_use]
     pub fn status(&self, status: Status) -> Frame {
         let attributes = vec![Attribute::Status(status.code()), Attribute::ObjectId(self.object)];
@@ -76,64 +71,55 @@ impl ReturnAddress {
     }
 }
 
-/// A call of one of our objects, its arguments already checked against the policy.
+/// A call of one of our objects, checked against the policy unless the object is unchecked.
 #[derive(Debug)]
 pub struct Invocation {
-    /// Path of the object.
     pub object: String,
-    /// Name of the method.
     pub method: String,
-    /// The arguments.
     pub args: Map,
-    /// Their bytes on the wire.
+    /// Bytes of the encoded arguments.
     pub size: usize,
-    /// User that the caller runs as, as ubusd saw it.
+    /// User of the calling process, as reported by ubusd.
     pub user: String,
-    /// Group that the caller runs as.
+    /// Group of the calling process.
     pub group: String,
-    /// Where the answer goes.
     pub address: ReturnAddress,
 }
 
-/// The driver's task after a frame.
+/// What the driver has to do after a frame.
 #[derive(Debug)]
 pub enum Output<T> {
-    /// Nothing.
     Nothing,
-    /// Send this frame.
     Send(Frame),
-    /// A request is over.
+    /// Pass the answer of a completed request to its asker.
     Completed(T, Answer),
     /// One of our objects is called.
     Invoked(Invocation),
-    /// The first subscriber came to one of our objects, or the last one left.
+    /// One of our objects got its first subscriber or lost its last one.
     Subscribers {
         /// Path of the object.
         object: String,
-        /// Whether there is any subscriber.
+        /// The object has a subscriber.
         active: bool,
     },
-    /// An object that we subscribed to notifies.
+    /// An object that we subscribed to sends a notification.
     Notified {
-        /// Path of that object.
+        /// Path of the object.
         object: String,
-        /// Name of the notification.
         name: String,
-        /// Its content.
         data: Map,
-        /// The acknowledgement to send, if the notifier wants one.
+        /// Acknowledgement to send; `None` if the notifier does not want one.
         reply: Option<Frame>,
     },
     /// An object that we subscribed to is gone.
     Unsubscribed {
-        /// Path of that object.
+        /// Path of the object.
         object: String,
     },
     /// An event that we listen for.
     Event {
         /// Name of the event.
         id: String,
-        /// Its content.
         data: Map,
     },
 }
@@ -159,7 +145,7 @@ impl<T> Default for Protocol<T> {
 }
 
 impl<T> Protocol<T> {
-    /// Numbers a request and remembers who asked. `None` when 65,535 requests are open.
+    /// Numbers a request and stores its asker. `None` if 65,535 requests are open.
     pub fn request(&mut self, query: Query, token: T) -> Option<Frame> {
         let seq = (1..=u16::MAX)
             .map(|step| self.seq.wrapping_add(step))
@@ -170,13 +156,13 @@ impl<T> Protocol<T> {
         Some(Frame { kind, seq, peer, attributes })
     }
 
-    /// Forgets the requests whose asker has gone away. Their late answers are ignored.
+    /// Drops requests with an asker that is gone; their late answers are ignored.
     pub fn forget(&mut self, gone: impl Fn(&T) -> bool) {
-        // A registration stays: ubusd has the object whether somebody still waits or not.
+        // Registrations stay: ubusd has the object even if the asker has stopped waiting.
         self.pending.retain(|_, pending| pending.role.is_some() || !gone(&pending.token));
     }
 
-    /// Id of our object at `path`.
+    /// Returns the id of our object at `path`.
     #[must_use]
     pub fn object_id(&self, path: &str) -> Option<u32> {
         let ours =
@@ -184,7 +170,7 @@ impl<T> Protocol<T> {
         self.objects.iter().find(|(_, role)| ours(role)).map(|(id, _)| *id)
     }
 
-    /// Takes one frame from ubusd.
+    /// Processes one frame from ubusd.
     pub fn receive(&mut self, frame: Frame) -> Output<T> {
         match frame.kind {
             Kind::Status => self.complete(&frame),
@@ -201,7 +187,7 @@ impl<T> Protocol<T> {
         if pending.peer != frame.peer {
             return Output::Nothing;
         }
-        // The object can be called from here on, even before the closing status.
+        // Accept calls of the object from now on; they may arrive before the closing status.
         if let Some(id) = frame.object_id()
             && let Some(role) = pending.role.take()
         {
@@ -256,7 +242,7 @@ impl<T> Protocol<T> {
                 data,
                 reply: wanted.then(|| address.status(Status::Ok)),
             },
-            // ubusd sends events from peer 0 and takes no answer to them.
+            // ubusd sends events from peer 0 and expects no answer.
             Some(Role::Listener) => Output::Event { id: name, data },
         }
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Encodes any value of serde as blobmsg, in one pass: width of integers, numbers that are not
-//! finite, variants, keys.
+//! Encodes any serde value as blobmsg in one pass.
 
 use serde::Serialize;
 use serde::ser;
@@ -18,18 +17,18 @@ impl ser::Error for EncodeError {
     }
 }
 
-/// Writes `value`, which has to be a map or a struct: the fields without a head of their own.
+/// Encodes the fields of `value`, a map or a struct, without the head of a table.
 pub(crate) fn table<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     let mut out = Writer::default();
     value.serialize(Field { out: &mut out, name: None, depth: MAX_DEPTH })?;
     Ok(out.into_bytes())
 }
 
-/// A value to be written; without a name the message itself.
+/// A value to encode; `name` is `None` for the message itself.
 struct Field<'w> {
     out: &'w mut Writer,
     name: Option<&'w str>,
-    /// Levels of nesting that are left.
+    /// Remaining levels of nesting.
     depth: usize,
 }
 
@@ -66,7 +65,7 @@ impl<'w> Field<'w> {
         Ok(Compound { out: self.out, outer: None, inner, key: String::new(), depth })
     }
 
-    /// A variant with content is a table of one field.
+    /// Encodes a variant with content as a table of one field.
     fn variant(self, name: &'static str, id: u8) -> Result<Compound<'w>> {
         let table = self.compound(TABLE)?;
         let content = Field { out: table.out, name: Some(name), depth: table.depth };
@@ -75,7 +74,7 @@ impl<'w> Field<'w> {
     }
 }
 
-/// Integers that an int64 holds.
+/// Encodes integers that fit an int64.
 macro_rules! widened {
     ($($method:ident $kind:ident),*) => {$(
         fn $method(self, value: $kind) -> Result<()> {
@@ -228,7 +227,7 @@ struct Compound<'w> {
     /// The table around the content of a variant.
     outer: Option<Open>,
     inner: Option<Open>,
-    /// Of the value that follows.
+    /// Key of the next value.
     key: String,
     depth: usize,
 }
@@ -243,7 +242,7 @@ impl Compound<'_> {
     }
 }
 
-/// Elements of arrays have no names.
+/// Array elements have empty names.
 macro_rules! elements {
     ($($kind:ident $method:ident),*) => {$(
         impl ser::$kind for Compound<'_> {

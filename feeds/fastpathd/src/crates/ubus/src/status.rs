@@ -32,13 +32,13 @@ statuses! {
 }
 
 impl Status {
-    /// The number on the wire.
+    /// Returns the number on the wire.
     #[must_use]
     pub fn code(self) -> u32 {
         self as u32
     }
 
-    /// The status of that number; one this crate does not know is an unknown error.
+    /// Returns the status with this number; an unknown number is an unknown error.
     #[must_use]
     pub fn from_code(code: u32) -> Self {
         let found = ALL.iter().find(|(status, _)| status.code() == code);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Types of values in blobmsg, and how deeply values nest.
+//! Types of blobmsg values, and the limit of nesting.
 
-/// Deepest nesting of tables and arrays that is read or written, as in json-c.
+/// Maximum nesting of tables and arrays for reading and writing, the default of json-c.
 pub const MAX_DEPTH: usize = 32;
 
 pub(crate) const UNSPEC: u8 = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Limits of the calls that wait for their answer: 4 MiB of arguments, each call at least 256
-//! bytes. Callers can send a megabyte each, and decoded it takes several times as much.
+//! Limits the memory of calls that are not handled yet. A call may have a megabyte of arguments,
+//! and several times as much when decoded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Some of the largest messages.
+/// Limit of bytes, a few of the largest messages.
 const MOST: usize = 4 * crate::MAX_MESSAGE;
-/// A call without arguments.
+/// Bytes that a call counts in addition to its arguments.
 const LEAST: usize = 256;
 
 /// The bytes of one connection's calls.
@@ -15,7 +15,7 @@ const LEAST: usize = 256;
 pub(crate) struct Waiting(Arc<AtomicUsize>);
 
 impl Waiting {
-    /// One more call with so many bytes of arguments; `None`: too many wait already.
+    /// Adds a call with `bytes` of arguments; `None` if the limit is reached.
     pub(crate) fn add(&self, bytes: usize) -> Option<Weight> {
         let bytes = bytes + LEAST;
         let fits = |now: usize| now.checked_add(bytes).filter(|sum| *sum <= MOST);
@@ -26,7 +26,7 @@ impl Waiting {
     }
 }
 
-/// The bytes of one call, until it is dropped.
+/// Counts the bytes of one call until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Weight {
     waiting: Waiting,
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_wait_up_to_their_sum_and_one_more_when_another_has_ended() {
+    fn refuses_calls_beyond_the_limit_until_one_ends() {
         let waiting = Waiting::default();
         let megabyte = crate::MAX_MESSAGE - LEAST;
         let mut calls: Vec<_> = (0..4).map(|_| waiting.add(megabyte).unwrap()).collect();

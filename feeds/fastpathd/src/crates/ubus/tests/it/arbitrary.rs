@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes, and any value.
+//! Tests the codec with arbitrary bytes and values.
 
 use crate::transcript;
 use proptest::prelude::*;
 use serde_json::Value;
 use ubus::{Blobmsg, Decoder, EncodeError, MAX_DEPTH, MAX_MESSAGE, Map};
 
-/// Reads whatever can be read of `bytes`, cut into pieces of `piece` bytes.
+/// Decodes as many frames of `bytes` as possible, in pieces of `piece` bytes.
 fn read(bytes: &[u8], piece: usize) -> Vec<ubus::Frame> {
     let mut decoder = Decoder::default();
     let mut frames = Vec::new();
@@ -14,7 +14,7 @@ fn read(bytes: &[u8], piece: usize) -> Vec<ubus::Frame> {
         decoder.extend(piece);
         while let Ok(Some(frame)) = decoder.next_frame() {
             for table in [frame.data(), frame.signature()].into_iter().flatten() {
-                // Whatever could be read can be written.
+                // Any decoded table can be encoded.
                 if let Ok(map) = table.decode() {
                     Blobmsg::encode(&map).unwrap();
                 }
@@ -53,18 +53,18 @@ fn map() -> impl Strategy<Value = Map> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(map in map()) {
+    fn an_encoded_map_is_decoded_unchanged(map in map()) {
         prop_assert_eq!(Blobmsg::encode(&map).unwrap().decode().unwrap(), map);
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+    fn decodes_or_refuses_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
         read(&bytes, 64);
         let _ = Blobmsg::from_wire(&bytes).decode();
     }
 
     #[test]
-    fn where_the_stream_is_cut_does_not_matter(piece in 1_usize..200) {
+    fn decodes_the_same_frames_for_any_split_of_the_stream(piece in 1_usize..200) {
         for transcript in transcript::all() {
             let stream: Vec<u8> = transcript.reads.iter().filter(|(direction, _)| {
                 *direction == transcript::Direction::FromUbusd
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// xorshift64: the same mutations on every run, so that a failure can be repeated.
+/// xorshift64 gives the same mutations on every run, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -87,7 +87,7 @@ impl Dice {
 }
 
 #[test]
-fn mutated_recordings_are_read_or_refused() {
+fn decodes_or_refuses_mutated_recordings() {
     let mut dice = Dice(0x5eed_0fa5_7a17_0001);
     for transcript in transcript::all() {
         for (_, _, bytes) in transcript.frames() {
@@ -115,12 +115,12 @@ fn nested(depth: usize) -> Map {
 }
 
 #[test]
-fn nesting_ends_at_the_limit() {
+fn refuses_nesting_beyond_the_limit() {
     let deepest = nested(MAX_DEPTH);
     assert_eq!(Blobmsg::encode(&deepest).unwrap().decode().unwrap(), deepest);
     let too_deep = nested(MAX_DEPTH + 1);
     assert_eq!(Blobmsg::encode(&too_deep), Err(EncodeError::TooDeep));
-    // The same on the wire: tables of a four-byte head and four bytes of empty name.
+    // Tables on the wire, each with a four-byte head and four bytes of empty name.
     let wire = (1..=1000_u32).fold(Vec::new(), |inner: Vec<u8>, level| {
         let head = 0x8200_0000 | (8 * level);
         [&head.to_be_bytes()[..], &[0; 4], &inner].concat()
@@ -129,7 +129,7 @@ fn nesting_ends_at_the_limit() {
 }
 
 #[test]
-fn a_message_over_the_limit_is_neither_written_nor_read() {
+fn refuses_to_encode_or_decode_a_message_over_the_limit() {
     let text = |len| Map::from_iter([("a".to_owned(), Value::from("x".repeat(len)))]);
     assert!(Blobmsg::encode(&text(MAX_MESSAGE - 16)).is_ok());
     let refused = Blobmsg::encode(&text(MAX_MESSAGE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A connection to a ubusd that the test plays itself.
+//! Tests a connection to a stand-in for ubusd.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ fn frame(kind: Kind, seq: u16, peer: u32, attributes: Vec<Attribute>) -> Frame {
     Frame { kind, seq, peer, attributes }
 }
 
-/// The socket of a ubusd, removed at the end.
+/// The socket of a ubusd, removed on drop.
 struct Socket {
     listener: UnixListener,
     path: PathBuf,
@@ -94,7 +94,7 @@ impl Ubusd {
     }
 }
 
-/// Both ends of a connection, greeted.
+/// Returns both ends of a connection after the greeting.
 async fn pair() -> (Connection, Ubusd) {
     let socket = Socket::new();
     let (connection, ubusd) = tokio::join!(Connection::open(&socket.path), async {
@@ -106,7 +106,7 @@ async fn pair() -> (Connection, Ubusd) {
     (connection.unwrap(), ubusd)
 }
 
-/// As [`pair`], with an object published.
+/// Returns a [`pair`] with a published object.
 async fn published() -> (Connection, Ubusd) {
     let (connection, mut ubusd) = pair().await;
     let bus = connection.handle();
@@ -116,7 +116,7 @@ async fn published() -> (Connection, Ubusd) {
     (connection, ubusd)
 }
 
-/// Nothing here takes long; an endless wait has to fail.
+/// Fails if `work` takes longer than 10 seconds.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), work).await.unwrap()
 }
@@ -126,7 +126,7 @@ fn map(name: &str, value: impl Into<serde_json::Value>) -> Map {
 }
 
 #[tokio::test]
-async fn a_missing_or_strange_ubusd_is_an_error() {
+async fn a_missing_or_malformed_ubusd_is_an_error() {
     let path = std::env::temp_dir().join("no-such.sock");
     let missing = Connection::open(&path).await.err().unwrap();
     assert!(matches!(missing, ConnectError::Socket { .. }), "{missing}");
@@ -157,7 +157,7 @@ async fn a_call_reaches_the_program_and_its_answer_the_caller() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_without_the_program() {
+async fn refuses_invalid_calls_without_passing_them_to_the_program() {
     let (connection, mut ubusd) = published().await;
     for (seq, (method, args, status)) in (1..).zip([
         ("nosuch", Map::new(), Status::MethodNotFound),
@@ -171,7 +171,7 @@ async fn what_does_not_fit_is_refused_without_the_program() {
 }
 
 #[tokio::test]
-async fn a_forgotten_call_is_answered() {
+async fn a_dropped_call_is_answered() {
     let (mut connection, mut ubusd) = published().await;
     ubusd.invoke(1, "echo", &Map::new()).await;
     drop(soon(connection.next()).await.unwrap());
@@ -190,7 +190,7 @@ async fn an_answer_too_large_becomes_an_error_on_both_sides() {
 }
 
 #[tokio::test]
-async fn calls_that_nobody_takes_are_refused_beyond_the_backlog() {
+async fn refuses_calls_beyond_the_backlog() {
     let (mut connection, mut ubusd) = published().await;
     for seq in 0..257 {
         ubusd.invoke(seq, "echo", &Map::new()).await;
@@ -203,9 +203,9 @@ async fn calls_that_nobody_takes_are_refused_beyond_the_backlog() {
     ubusd.expect_status(0, Status::Ok).await;
 }
 
-/// Each of them may be a megabyte: 256 of them would take all memory of a router.
+/// 256 calls of a megabyte would exhaust the memory of a router.
 #[tokio::test]
-async fn large_calls_that_nobody_takes_are_refused_earlier() {
+async fn refuses_large_calls_before_the_backlog_is_full() {
     let (mut connection, mut ubusd) = published().await;
     let large = map("text", "x".repeat(1_000_000));
     for seq in 0..5 {
@@ -225,7 +225,7 @@ async fn large_calls_that_nobody_takes_are_refused_earlier() {
 }
 
 #[tokio::test]
-async fn subscribers_come_and_go() {
+async fn reports_the_first_and_the_last_subscriber() {
     let (mut connection, mut ubusd) = published().await;
     for active in [true, false] {
         let attributes = vec![Attribute::ObjectId(OBJECT), Attribute::Active(active)];
@@ -249,7 +249,7 @@ async fn subscribers_come_and_go() {
 }
 
 #[tokio::test]
-async fn the_end_reaches_everybody() {
+async fn open_calls_and_the_owner_learn_that_the_connection_ended() {
     let (mut connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     let call = bus.list("*");
@@ -272,9 +272,9 @@ async fn a_malformed_message_ends_the_connection() {
     assert!(matches!(end, ConnectionError::Malformed(_)), "{end}");
 }
 
-/// ubusd passes arguments on as they are.
+/// ubusd forwards arguments without checking them.
 #[tokio::test]
-async fn damaged_arguments_are_answered_and_the_connection_goes_on() {
+async fn answers_damaged_arguments_and_keeps_the_connection() {
     let (mut connection, mut ubusd) = published().await;
     let args = Blobmsg::encode(&map("text", "x".repeat(400))).unwrap();
     let size = args.as_bytes().len();
@@ -285,7 +285,7 @@ async fn damaged_arguments_are_answered_and_the_connection_goes_on() {
     ];
     let whole = frame(Kind::Invoke, 1, CALLER, attributes).encode().unwrap();
     let start = whole.len() - size;
-    // xorshift64: the same damage on every run.
+    // xorshift64 gives the same damage on every run.
     let mut seed = 88_172_645_463_325_252_u64;
     let (mut sent, mut taken) = (0, 0);
     while sent < 1_000_000 {
@@ -295,7 +295,7 @@ async fn damaged_arguments_are_answered_and_the_connection_goes_on() {
             seed ^= seed >> 7;
             seed ^= seed << 17;
             let [at, byte, far, ..] = seed.to_ne_bytes();
-            // Mostly in the heads, where lengths and types are.
+            // Damage mostly the heads, which contain lengths and types.
             let at = if far < 200 { usize::from(at) % 16 } else { usize::from(at) % size };
             bytes[start + at] = byte;
         }
@@ -333,11 +333,11 @@ async fn a_ubusd_that_does_not_read_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn the_socket_closes_when_nobody_holds_the_connection() {
+async fn the_socket_closes_when_connection_and_handles_are_dropped() {
     let (connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     drop(connection);
-    // Any handle can still call.
+    // A remaining handle can still call.
     let ((), listed) = tokio::join!(
         async {
             let request = ubusd.next().await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The codec and the client against recordings and arbitrary bytes.
+//! Tests the codec and the client with recordings and arbitrary bytes.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 

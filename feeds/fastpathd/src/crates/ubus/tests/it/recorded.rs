@@ -6,7 +6,7 @@ use serde_json::json;
 use ubus::{Blobmsg, Frame, Kind, Status};
 
 #[test]
-fn every_recorded_frame_is_written_as_it_was_read() {
+fn encodes_every_recorded_frame_unchanged() {
     let mut frames = 0;
     for transcript in transcript::all() {
         for (_, frame, bytes) in transcript.frames() {
@@ -18,7 +18,7 @@ fn every_recorded_frame_is_written_as_it_was_read() {
 }
 
 #[test]
-fn every_recorded_table_is_written_as_it_was_read() {
+fn encodes_every_recorded_table_unchanged() {
     let mut tables = 0;
     for transcript in transcript::all() {
         for (_, frame, _) in transcript.frames() {
@@ -40,7 +40,7 @@ fn find(transcript: &Transcript, direction: Direction, kind: Kind, method: &str)
 }
 
 #[test]
-fn a_call_is_read_with_arguments_and_caller() {
+fn decodes_a_call_with_arguments_and_caller() {
     let publisher = Transcript::read("001.json");
     let call = find(&publisher, Direction::FromUbusd, Kind::Invoke, "echo");
     assert_eq!(call.object_id(), Some(0xd737_53c8));
@@ -51,7 +51,7 @@ fn a_call_is_read_with_arguments_and_caller() {
 }
 
 #[test]
-fn every_json_type_is_read_from_a_result() {
+fn decodes_every_json_type_of_a_result() {
     let publisher = Transcript::read("001.json");
     let frames = publisher.frames();
     let data = frames.iter().filter(|(direction, frame, _)| {
@@ -66,7 +66,7 @@ fn every_json_type_is_read_from_a_result() {
 }
 
 #[test]
-fn a_notification_names_its_subscribers_in_the_answer() {
+fn the_answer_to_a_notification_lists_its_subscribers() {
     let publisher = Transcript::read("001.json");
     let notify = find(&publisher, Direction::ToUbusd, Kind::Notify, "tick");
     assert_eq!(notify.data().unwrap().decode().unwrap()["text"], "hello");
@@ -80,7 +80,7 @@ fn a_notification_names_its_subscribers_in_the_answer() {
 }
 
 #[test]
-fn the_command_line_client_gets_the_status_that_it_printed() {
+fn decodes_the_status_that_the_command_line_client_printed() {
     let last_status = |name| {
         let frames = Transcript::read(name).frames();
         let mut from = frames.iter().rev().filter(|(d, _, _)| *d == Direction::FromUbusd);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The recorded connection of an object, played to [`Protocol`]: it must answer as the real
-//! libubus did.
+//! Replays the recorded connection of an object: [`Protocol`] must answer like libubus.
 
 use crate::transcript::{Direction, Transcript};
 use serde_json::{Value, json};
@@ -65,7 +64,7 @@ fn publish() -> Query {
 }
 
 #[test]
-fn the_recorded_object_is_played_byte_for_byte() {
+fn replays_the_recorded_object_byte_for_byte() {
     let recorded = Transcript::read("001.json").frames();
     let side = |wanted| recorded.iter().filter(move |(direction, _, _)| *direction == wanted);
     let mut protocol = Protocol::default();
@@ -103,7 +102,7 @@ fn status(seq: u16, peer: u32) -> Frame {
 }
 
 #[test]
-fn answers_find_their_requests_in_any_order() {
+fn matches_answers_to_requests_in_any_order() {
     let mut protocol = Protocol::default();
     let first = request(&mut protocol, "first");
     let second = request(&mut protocol, "second");
@@ -131,7 +130,7 @@ fn sequence_numbers_wrap_and_skip_open_requests() {
 }
 
 #[test]
-fn unknown_and_mistyped_arguments_are_refused() {
+fn refuses_unknown_and_mistyped_arguments() {
     let check = |args: Value| DEMO[0].check(&table(args));
     assert_eq!(check(json!({"n": 1, "msg": "x", "ubus_rpc_session": "0"})), Ok(()));
     for wrong in [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of serde are written as their JSON would be.
+//! Values of serde and their JSON have the same encoding.
 
 use std::collections::BTreeMap;
 
@@ -91,14 +91,14 @@ fn everything() -> impl Strategy<Value = Everything> {
 
 proptest! {
     #[test]
-    fn a_value_has_the_bytes_of_its_json(value in everything()) {
+    fn a_value_and_its_json_have_the_same_encoding(value in everything()) {
         let json = serde_json::to_value(&value).unwrap();
         prop_assert_eq!(Blobmsg::encode(&value).unwrap(), Blobmsg::encode(&json).unwrap());
     }
 }
 
 #[test]
-fn numbers_have_the_smallest_type_that_fits() {
+fn encodes_numbers_in_the_smallest_type_that_fits() {
     let ids = |value: Value| Blobmsg::encode(&json!({ "n": value })).unwrap().as_bytes()[0] & 0x7f;
     assert_eq!(ids(json!(i32::MIN)), 5);
     assert_eq!(ids(json!(i64::from(i32::MAX) + 1)), 4);
@@ -109,7 +109,7 @@ fn numbers_have_the_smallest_type_that_fits() {
 }
 
 #[test]
-fn a_message_is_a_table() {
+fn refuses_a_message_that_is_not_a_table() {
     for value in [json!(1), json!([1]), json!("text"), json!(null)] {
         assert_eq!(Blobmsg::encode(&value), Err(EncodeError::NotTable));
     }
@@ -119,7 +119,7 @@ fn a_message_is_a_table() {
 }
 
 #[test]
-fn a_value_that_refuses_says_why() {
+fn reports_why_a_value_cannot_be_serialized() {
     let keys: BTreeMap<Option<bool>, u8> = [(None, 1)].into();
     let error = Blobmsg::encode(&keys).unwrap_err();
     assert_eq!(error.to_string(), "a key must be a text");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The files under `tests/recorded`: lists of direction and hexadecimal bytes, as read from the
-//! socket.
+//! Reads the files in `tests/recorded`: lists of direction and hexadecimal bytes, one per read from
+//! the socket.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ impl Transcript {
         Transcript { name: name.to_owned(), reads }
     }
 
-    /// The frames of both directions with their bytes.
+    /// Returns the frames of both directions with their bytes.
     pub(crate) fn frames(&self) -> Vec<(Direction, Frame, Vec<u8>)> {
         [Direction::ToUbusd, Direction::FromUbusd].into_iter().flat_map(|d| self.side(d)).collect()
     }
