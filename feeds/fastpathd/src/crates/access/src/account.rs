@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names of accounts: rpcd's logins and the system's users; and which have no password.
+//! Looks up accounts: rpcd's logins, the system's users, and whether an account has a password.
 
 use std::path::{Path, PathBuf};
 
-/// Files with names of accounts.
 pub(crate) struct Accounts {
     logins: PathBuf,
     users: PathBuf,
@@ -17,20 +16,20 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    /// Accounts of other files.
+    /// Uses other files, for tests.
     pub(crate) fn at(logins: PathBuf, users: PathBuf, shadow: PathBuf) -> Self {
         Self { logins, users, shadow }
     }
 
-    /// Whether a name is one. Nobody logs in by a file that cannot be parsed, so its names count as
-    /// unknown.
+    /// Returns whether an account has this name. A file that cannot be parsed allows no login, so
+    /// its names count as unknown.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.logins().of("login").any(|login| is_of(login, name))
             || text(&self.users).lines().any(|user| user.split(':').next() == Some(name))
     }
 
-    /// Whether rpcd lets a name in with any password: `$p$USER` stands for the user's hash in the
-    /// shadow file, and an empty one is right for all.
+    /// Returns whether rpcd accepts any password for this name: `$p$USER` refers to the user's hash
+    /// in the shadow file, and an empty hash matches every password.
     pub(crate) fn lacks_password(&self, name: &str) -> bool {
         let shadow = text(&self.shadow);
         let is_empty = |user: &str| {
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logins_and_users_are_accounts() {
+    fn finds_accounts_among_logins_and_users() {
         let folder = std::env::temp_dir().join(format!("access-accounts-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let files = [folder.join("rpcd"), folder.join("passwd"), folder.join("shadow")];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tokens of browsers in which a user has logged in before, so that the throttle counts those
-//! apart from everybody else. A token has a random number and its HMAC-SHA-256 with the name, under
-//! a key in `/etc/fastpath/access.key`, which only root reads. It is good for one name and replaces
-//! no password. Also the nonces of `begin`: a time and its HMAC, under a key that a boot renews.
+//! Tokens that identify browsers of earlier logins, for separate counts in the throttle: a random
+//! number and its HMAC-SHA-256 with the user name. A token replaces no password. Also the nonces of
+//! `begin`: a time and its HMAC, under a key that is renewed at boot.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,37 +13,36 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Kept by sysupgrade and by backups, as the accounts are.
+/// Key of tokens, readable only by root. sysupgrade and backups include it, like the accounts.
 pub(crate) const KEY: &str = "/etc/fastpath/access.key";
-/// Key of the nonces, in memory.
+/// Key of nonces, in memory.
 pub(crate) const NONCE_KEY: &str = "/var/run/fastpath-access.key";
-/// How long a nonce is valid.
 pub(crate) const NONCE_LIFETIME: Duration = Duration::from_secs(60);
-/// Bytes of the key: a block of SHA-256.
+/// Bytes of a key: one block of SHA-256.
 const BYTES: usize = 64;
 /// Bytes of a token's random number.
 const NUMBER: usize = 16;
-/// Characters of it in base64.
+/// Length of the random number in base64.
 const NUMBER_TEXT: usize = 22;
 
-/// Suffix of the text that a nonce seals, which no number of a token has.
+/// Distinguishes the HMAC of a nonce from that of a token: no token's number contains a dot.
 const NONCE: &str = ".nonce";
 
-/// The router's key.
+/// Key of tokens or of nonces.
 pub(crate) struct Key([u8; BYTES]);
 
 impl Key {
-    /// The key in a file; none if there is none yet, or an incomplete one.
+    /// Reads the key from a file; `None` if the file is missing or has another size.
     pub(crate) fn stored(file: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         File::open(file).ok()?.take(BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         bytes.try_into().ok().map(Self)
     }
 
-    /// The key in a file, which is made at the first use.
+    /// Reads the key from a file, and creates it on first use.
     ///
     /// # Errors
-    /// The file cannot be written, on a full flash for example.
+    /// The file cannot be written, for example because the flash is full.
     pub(crate) fn of_file(file: &Path) -> io::Result<Self> {
         if let Some(key) = Self::stored(file) {
             return Ok(key);
@@ -53,7 +51,7 @@ impl Key {
         if let Some(folder) = file.parent() {
             DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
         }
-        // Of two first logins at once, the token of one is invalid: its next login renews it.
+        // If two first logins race, one token becomes invalid; the next login replaces it.
         let aside = file.with_extension(std::process::id().to_string());
         let written = OpenOptions::new()
             .write(true)
@@ -68,7 +66,7 @@ impl Key {
         written.map(|()| key)
     }
 
-    /// A new token for a name.
+    /// Creates a token for a user name.
     ///
     /// # Errors
     /// The kernel gave no random bytes.
@@ -78,7 +76,7 @@ impl Key {
         Ok(format!("{number}.{}", Base64UrlUnpadded::encode_string(&seal)))
     }
 
-    /// The number of the browser whose token this is; none if it was not made for that name here.
+    /// Returns the random number of a token; `None` unless this router issued it for this name.
     pub(crate) fn browser(&self, name: &str, token: &str) -> Option<String> {
         let (number, seal) = token.split_once('.')?;
         let seal = Base64UrlUnpadded::decode_vec(seal).ok()?;
@@ -87,14 +85,14 @@ impl Key {
         valid.then(|| number.to_owned())
     }
 
-    /// A nonce, made at a time since boot.
+    /// Creates a nonce with the current time since boot.
     pub(crate) fn nonce(&self, now: Duration) -> String {
         let made = now.as_millis().to_string();
         let seal = self.seal(NONCE, &made).finalize().into_bytes();
         format!("{made}.{}", Base64UrlUnpadded::encode_string(&seal))
     }
 
-    /// Whether a nonce was made with this key and has not expired.
+    /// Returns whether a nonce was made with this key and has not expired.
     pub(crate) fn is_fresh(&self, nonce: &str, now: Duration) -> bool {
         let Some((made, seal)) = nonce.split_once('.') else { return false };
         let Ok(seal) = Base64UrlUnpadded::decode_vec(seal) else { return false };
@@ -105,7 +103,7 @@ impl Key {
     }
 
     fn seal(&self, name: &str, number: &str) -> Hmac<Sha256> {
-        // The number has a fixed length, so no two pairs give the same text.
+        // The number has a fixed length, so different pairs never give the same text.
         Hmac::new(&self.0.into()).chain_update(number).chain_update(name)
     }
 }
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_good_for_its_name_on_its_router() {
+    fn a_token_is_valid_only_for_its_name_and_router() {
         let (key, other) = (Key([1; BYTES]), Key([2; BYTES]));
         let token = key.token("root").unwrap();
         let number = key.browser("root", &token).unwrap();
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_expires_and_is_good_on_its_router() {
+    fn a_nonce_expires_and_is_valid_only_on_its_router() {
         let (key, other) = (Key([1; BYTES]), Key([2; BYTES]));
         let at = Duration::from_millis(100_250);
         let nonce = key.nonce(at);
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_made_once_and_only_root_reads_it() {
+    fn the_key_is_created_once_and_readable_only_by_root() {
         use std::os::unix::fs::PermissionsExt;
         let folder = std::env::temp_dir().join(format!("access-key-{}", std::process::id()));
         let file = folder.join("fastpath/access.key");

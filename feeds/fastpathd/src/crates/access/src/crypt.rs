@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Hashes of passwords for `/etc/config/rpcd`, as rpcd compares them: `crypt(3)` with SHA-512
-//! (`$6$`), which musl supports, too, and a random salt. The allowed lengths of a password are in
-//! `login.rs`.
+//! Hashes passwords for `/etc/config/rpcd` with SHA-512 (`$6$`), which `crypt(3)` of musl supports,
+//! and a random salt.
 
 use std::io::Read;
 
 use sha_crypt::{PasswordHasher, ShaCrypt};
 
-/// Bytes of a salt: 16 letters, which is the longest there is.
+/// Bytes of a salt: 16 characters in base64, the maximum of `crypt(3)`.
 const SALT: usize = 12;
 
-/// The hash of `password` with a salt of its own.
+/// Hashes `password` with a new salt.
 ///
 /// # Errors
 /// The kernel gave no random bytes.
@@ -30,8 +29,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_other_programs() {
-        // As `openssl passwd -6 -salt 'rounds=5000$5Qk/5Qk/5Qk/5Qk/' PASSWORD` prints them.
+    fn hashes_match_the_output_of_openssl() {
+        // Output of `openssl passwd -6 -salt 'rounds=5000$5Qk/5Qk/5Qk/5Qk/' PASSWORD`.
         let known = [
             (
                 "Hello world!".to_owned(),
@@ -51,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_salt_of_its_own() {
+    fn each_hash_has_a_new_salt() {
         let (one, other) = (hash("x").unwrap(), hash("x").unwrap());
         assert!(one.starts_with("$6$") && one != other, "{one}, {other}");
     }

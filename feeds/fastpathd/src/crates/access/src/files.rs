@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `fastpath-rpcd secrets`: files of `/etc/config` that hold a secret are closed to users
-//! other than root. `uci` and our own writer keep the mode of a file.
+//! Command `fastpath-rpcd secrets`: makes files of `/etc/config` with secrets inaccessible to other
+//! users. `uci` and our own writer keep the mode of a file.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -12,7 +12,7 @@ use crate::journal;
 
 const FOLDER: &str = "/etc/config";
 
-/// Closes them; a failure is logged, and the next start repeats it.
+/// Restricts all files with secrets. A failure is logged, and the next start retries.
 #[must_use]
 pub fn close_secrets(_: &[String]) -> ExitCode {
     match close(Path::new(FOLDER)) {
@@ -28,7 +28,7 @@ fn close(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
-        // A group other than root's was chosen on purpose, as for the daemon's own file.
+        // A group other than root was chosen on purpose and keeps its access.
         let closed = metadata.mode() & if metadata.gid() == 0 { !0o077 } else { !0o007 };
         if metadata.is_file() && metadata.mode() != closed && holds_secret(&entry.path()) {
             fs::set_permissions(entry.path(), Permissions::from_mode(closed & 0o7777))?;
@@ -37,7 +37,7 @@ fn close(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file holds a secret. Nobody knows of a file that cannot be parsed.
+/// Returns whether a file contains a secret. A file that cannot be parsed might, so it counts.
 fn holds_secret(path: &Path) -> bool {
     let text = fs::read(path).unwrap_or_default();
     uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_with_secrets_are_closed() {
+    fn restricts_only_files_with_secrets() {
         let folder = std::env::temp_dir().join(format!("access-files-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let secret = "config interface wan\n option password x\n";
@@ -61,13 +61,13 @@ mod tests {
             let file = folder.join(name);
             fs::write(&file, text).unwrap();
             fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
-            // The test may run as another group than root's.
+            // The files belong to the group of the test, which may not be root.
             let group = fs::metadata(&file).unwrap().gid();
             let expected = if group == 0 { expected } else { mode & !0o007 & (expected | 0o070) };
             close(&folder).unwrap();
             assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, expected, "{name}");
         }
-        // A comment in Latin-1.
+        // A comment in Latin-1 must not hide the secret.
         let latin = folder.join("latin");
         fs::write(&latin, [b"# \xfc\n", secret.as_bytes()].concat()).unwrap();
         assert!(holds_secret(&latin));

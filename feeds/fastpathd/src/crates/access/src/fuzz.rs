@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: arguments of `login` as uhttpd passes
-//! them on, against a bus without rpcd.
+//! Private parsers of this crate for the fuzz targets: a `login` on a bus without rpcd.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +9,10 @@ use crate::account::Accounts;
 use crate::login::{Files, begin, login};
 use crate::record::Record;
 
-/// Answers one `login`; `folder` gets the record of failures and the key of tokens.
+/// Answers one `login`. `folder` gets the record of failures and the keys.
 ///
 /// # Errors
-/// The answer that the page gets.
+/// The refusal of the login.
 pub async fn attempt(mut args: Map, folder: &Path) -> Result<Map, Refusal> {
     let files = Files {
         record: Record::at(folder.join("failures"), "/proc/uptime".into()),

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lines about logins in the system log: socket `/dev/log`, facility auth, name `fastpath-access`.
-//! Also how a user name from the network is escaped and shortened for such a line.
+//! Messages about logins in the system log, over `/dev/log` with facility auth.
 
 use std::os::unix::net::UnixDatagram;
 
-/// Facility "auth" (4) of syslog, severity "warning" (4).
+/// Facility "auth" (4), severity "warning" (4).
 const WARNING: u8 = 4 * 8 + 4;
-/// The same facility, severity "info" (6).
+/// Facility "auth" (4), severity "info" (6).
 const INFO: u8 = 4 * 8 + 6;
 
-/// A line about a problem.
 pub(crate) fn warn(text: &str) {
     send(WARNING, text);
 }
 
-/// A line about normal operation.
 pub(crate) fn info(text: &str) {
     send(INFO, text);
 }
 
-/// Without a log a login goes on all the same.
+/// Sends a message. Errors are ignored, because a login must work without a log.
 fn send(priority: u8, text: &str) {
     let line = format!("<{priority}>fastpath-access: {text}");
     if let Ok(socket) = UnixDatagram::unbound() {
@@ -27,7 +24,7 @@ fn send(priority: u8, text: &str) {
     }
 }
 
-/// A name from the network, made fit for a line of the log.
+/// Escapes a name from the network and cuts it to 32 characters for the log.
 pub(crate) fn spelled(name: &str) -> String {
     let mut text: String = name.chars().take(32).flat_map(char::escape_default).collect();
     if name.chars().count() > 32 {
@@ -41,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_in_its_line() {
+    fn escapes_and_shortens_a_name_for_the_log() {
         assert_eq!(spelled("root"), "root");
         assert_eq!(spelled("a\nb\u{202e}c"), "a\\nb\\u{202e}c");
         assert_eq!(spelled(&"x".repeat(40)), format!("{}…", "x".repeat(32)));

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.access`: a login that lets nobody guess quickly.
+//! The ubus object `fastpath.access`: logins that slow down guessing.
 //!
-//! rpcd's own `session login` answers as fast as it is asked, and anybody who reaches the router's
-//! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
-//! few wrong passwords it refuses for a while without asking, longer with each one. See
-//! [`LoginThrottle`] for how long, and for why nobody is locked out. `begin` hands out the nonce
-//! that a login needs. A browser in which the user
-//! has logged in before is counted apart. A user on the router itself calls `session login` on the
-//! bus, or needs no session: they are never refused.
+//! rpcd's `session login` answers without delay, and anybody who reaches the page may call it.
+//! [`OBJECT`] calls it for the page and delays attempts after a few wrong passwords, longer with
+//! each one; [`LoginThrottle`] counts browsers of earlier logins separately, so that guessing does
+//! not lock out their users. Users on the router call `session login` on the bus, or need no
+//! session, and are never refused.
 
 mod account;
 mod browser;

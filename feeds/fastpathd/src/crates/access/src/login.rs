@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `begin`, `login` and `hash` of `fastpath.access`: arguments, answers, the refusals
-//! `nonce`, `denied` and `wait`, when an empty password is accepted, and the shortest and longest
-//! password of an account.
+//! Methods `begin`, `login` and `hash` of `fastpath.access`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,16 +14,16 @@ use crate::journal;
 use crate::record::Record;
 use crate::throttle::Client;
 
-/// How long after boot an account without a password may be used, for which rpcd accepts any: a
-/// rebound web page could use it as well.
+/// Time after boot during which accounts without a password may log in. rpcd accepts any password
+/// for them, so a DNS-rebinding page could log in, too.
 const EMPTY_PASSWORD_WINDOW: Duration = Duration::from_secs(15 * 60);
-/// The shortest password that is taken for an account.
+/// Minimum bytes of a password for an account.
 const SHORTEST: usize = 8;
-/// The longest that crypt(3) reads completely on every libc.
+/// Maximum bytes that `crypt(3)` reads completely on every libc.
 const LONGEST: usize = 256;
 
 config::coded! {
-    /// Why a login, or a hash, is refused.
+    /// Why a login or a hash is refused.
     pub enum LoginReason {
         Wrong = "wrong-password", "wrong name or password";
         Nonce = "nonce", "call fastpath.access begin, and login with its nonce within a minute";
@@ -38,7 +36,7 @@ config::coded! {
     }
 }
 
-/// See `schema/access`.
+/// The object of `schema/access`.
 pub const OBJECT: Object = Object {
     name: "fastpath.access",
     methods: &[
@@ -62,15 +60,10 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// Files of a login.
 pub(crate) struct Files {
-    /// Failures.
     pub record: Record,
-    /// Key of tokens.
     pub key: PathBuf,
-    /// Key of nonces.
     pub nonce_key: PathBuf,
-    /// Names of accounts.
     pub accounts: Accounts,
 }
 
@@ -85,9 +78,9 @@ impl Default for Files {
     }
 }
 
-/// A web page of another origin can send a login, but not read the nonce that it needs.
+/// Returns a nonce for `login`. A web page of another origin can send a login, but not read it.
 pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
-    // The lock of the record keeps two first calls from making two keys.
+    // The lock of the record keeps two first calls from creating two keys.
     let made =
         files.record.update(|_, now| Key::of_file(&files.nonce_key).map(|key| key.nonce(now)));
     let nonce = made.map_err(|error| unusable(&error))?.map_err(|error| {
@@ -97,7 +90,7 @@ pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
     Ok(map([("nonce", nonce.into()), ("valid_s", NONCE_LIFETIME.as_secs().into())]))
 }
 
-/// The hash of a password, for `/etc/config/rpcd`: the page does not forward the password itself.
+/// Hashes a password for `/etc/config/rpcd`, so that drafts never contain the password itself.
 fn hash(call: &Call) -> Result<Map, Refusal> {
     let password = call.text("password")?.unwrap_or_default();
     if !(SHORTEST..=LONGEST).contains(&password.len()) {
@@ -111,7 +104,7 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-/// Whether an attempt is admitted, and counted as failed. Without a fresh nonce nothing is counted.
+/// Admits an attempt and counts it as failed. An attempt without a fresh nonce is not counted.
 fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Refusal> {
     let admitted = files.record.update(|throttle, now| {
         let key = Key::stored(&files.nonce_key);
@@ -129,7 +122,6 @@ fn admit(files: &Files, attempt: &Attempt, client: Client<'_>) -> Result<(), Ref
     admitted.map_err(|error| unusable(&error))?
 }
 
-/// Arguments of `login`.
 struct Attempt {
     name: String,
     password: String,
@@ -210,7 +202,7 @@ fn new(key: &Path, name: &str) -> std::io::Result<String> {
     Key::of_file(key)?.token(name)
 }
 
-/// rpcd's answer to a wrong name and to a wrong password alike.
+/// Returns whether rpcd refused the name or the password; it does not distinguish the two.
 fn wrong(error: &BusError) -> bool {
     error.status() == Status::PermissionDenied
 }
@@ -232,7 +224,7 @@ fn unusable(error: &crate::RecordError) -> Refusal {
     Refusal::new("failed", error.reason())
 }
 
-/// Never less than it takes.
+/// Rounds up, so that a retry after this time is never too early.
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

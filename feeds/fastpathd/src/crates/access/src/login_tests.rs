@@ -8,7 +8,7 @@ use super::*;
 #[path = "../../plugin/tests/bus/mod.rs"]
 mod bus;
 
-/// A router that knows one password, with a clock that stands still.
+/// A router with one valid password and a clock that stands still.
 struct Router {
     folder: PathBuf,
 }
@@ -77,7 +77,7 @@ impl Drop for Router {
 }
 
 #[test]
-fn a_right_password_forgives_the_wrong_ones_before_it() {
+fn a_correct_password_resets_the_failures() {
     let router = Router::new("forgives");
     for round in 0..3 {
         for wait_s in [0, 0, 0] {
@@ -89,7 +89,7 @@ fn a_right_password_forgives_the_wrong_ones_before_it() {
 }
 
 #[test]
-fn wrong_passwords_make_the_next_one_wait() {
+fn wrong_passwords_delay_the_next_attempt() {
     let router = Router::new("waits");
     for wait_s in [0, 0, 0, 1] {
         assert_eq!(router.refused("wrong"), ("denied", json!(wait_s)));
@@ -98,7 +98,7 @@ fn wrong_passwords_make_the_next_one_wait() {
 }
 
 #[test]
-fn an_attempt_that_nobody_answered_counts_for_nothing() {
+fn an_unanswered_attempt_is_not_counted() {
     let router = Router::new("unanswered");
     for _ in 0..6 {
         assert_eq!(router.refused("away").0, "bus");
@@ -106,9 +106,9 @@ fn an_attempt_that_nobody_answered_counts_for_nothing() {
     assert!(router.log_in("right").is_ok());
 }
 
-/// With a throttle that knows only names, a client that guesses keeps the owner out.
+/// Otherwise a client that guesses the name's password would lock out its owner.
 #[test]
-fn a_browser_that_has_logged_in_before_is_not_kept_out() {
+fn guesses_of_others_do_not_delay_a_browser_with_a_token() {
     let router = Router::new("browser");
     let token = router.log_in("right").expect("the first login")["browser"].clone();
     let token = token.as_str().expect("a text");
@@ -138,18 +138,18 @@ fn a_browser_that_has_logged_in_before_is_not_kept_out() {
     assert_eq!(router.log_in_from(token, "root", "right").expect_err("the fifth").code, "wait");
 }
 
-/// A full flash, for example.
+/// The key cannot be written, for example on a full flash.
 #[test]
-fn without_a_key_a_login_goes_on() {
+fn a_login_succeeds_if_the_key_cannot_be_written() {
     let router = Router::new("no-key");
     std::fs::create_dir_all(router.folder.join("key/x")).unwrap();
     let session = router.log_in("right").expect("it needs no token");
     assert_eq!(session.get("browser"), None);
 }
 
-/// A web page of another origin knows no nonce.
+/// A web page of another origin has no nonce.
 #[test]
-fn nothing_counts_without_a_nonce() {
+fn an_attempt_without_a_valid_nonce_is_not_counted() {
     let router = Router::new("nonce");
     assert_eq!(router.refused("wrong"), ("denied", json!(0)));
     let record = || std::fs::read_to_string(router.folder.join("failures")).unwrap();
@@ -167,7 +167,7 @@ fn nothing_counts_without_a_nonce() {
 }
 
 #[test]
-fn an_empty_password_is_accepted_only_after_boot() {
+fn an_empty_password_is_accepted_only_shortly_after_boot() {
     let router = Router::new("empty");
     for (uptime, accepted) in [("1.0", true), ("900.0", true), ("900.1", false), ("1e6", false)] {
         std::fs::write(router.folder.join("uptime"), uptime).unwrap();
@@ -178,9 +178,9 @@ fn an_empty_password_is_accepted_only_after_boot() {
     }
 }
 
-/// rpcd takes any password for an account that has none.
+/// rpcd accepts any password for an account without one.
 #[test]
-fn an_account_without_a_password_is_closed_after_boot() {
+fn an_account_without_a_password_is_refused_15_minutes_after_boot() {
     let router = Router::new("open");
     let login = "config login\n option username root\n option password '$p$root'\n";
     std::fs::write(router.folder.join("rpcd"), login).unwrap();
@@ -197,9 +197,9 @@ fn an_account_without_a_password_is_closed_after_boot() {
     }
 }
 
-/// Names that are accounts have entries of their own, whatever names others try.
+/// Accounts have their own entries, which guesses with invented names cannot evict.
 #[test]
-fn an_account_is_counted_as_one() {
+fn accounts_and_unknown_names_are_counted_separately() {
     let router = Router::new("account");
     std::fs::write(router.folder.join("passwd"), "root:x:0:0\n").unwrap();
     let _ = router.refused("wrong");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The file of failed logins, `/var/run/fastpath-access.json`, which one process after the other
-//! locks, reads and writes. Times come from `/proc/uptime`; `throttle.rs` decides the delays.
+//! The record of failed logins, `/var/run/fastpath-access.json`. Processes lock, read and write it
+//! in turn, with times of `/proc/uptime`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,12 +12,12 @@ use plugin::CallReason;
 
 use crate::throttle::LoginThrottle;
 
-/// In memory, and in a folder where only root makes files.
+/// In memory, in a folder where only root can create files.
 const FILE: &str = "/var/run/fastpath-access.json";
-/// Above any size that it reaches: 64 names, and 16 browsers of 100 bytes per account.
+/// Read limit in bytes, above any real size: 64 names, and 16 browsers of 100 bytes per account.
 const LONGEST: u64 = 1024 * 1024;
 
-/// The file, or the clock, could not be used.
+/// The record or the clock could not be used.
 #[derive(Debug)]
 pub struct RecordError {
     attempt: &'static str,
@@ -40,7 +40,7 @@ impl std::fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Where the failed logins are kept, and where time is read.
+/// Paths of the record and of the clock.
 #[derive(Clone, Debug)]
 pub struct Record {
     file: PathBuf,
@@ -54,17 +54,17 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Another file, and another clock.
+    /// Uses another file and another clock, for tests.
     #[must_use]
     pub fn at(file: PathBuf, uptime: PathBuf) -> Self {
         Self { file, uptime }
     }
 
-    /// Lets `work` read and change the throttle, while no other process does. A file that cannot be
-    /// read as one is an empty one: only root writes it, and a login must not depend on it.
+    /// Runs `work` on the throttle under an exclusive lock. An invalid file counts as empty, since
+    /// a login must not depend on it and only root can write it.
     ///
     /// # Errors
-    /// See [`RecordError`]; the throttle is as it was.
+    /// See [`RecordError`].
     pub fn update<T>(
         &self,
         work: impl FnOnce(&mut LoginThrottle, Duration) -> T,
@@ -93,8 +93,8 @@ impl Record {
 
     fn write(&self, file: &mut File, throttle: &LoginThrottle) -> Result<(), RecordError> {
         let text = serde_json::to_string(throttle).unwrap_or_default();
-        // Over the old text: an empty file could not be written on a full disk, and would let
-        // everybody guess from the beginning.
+        // Overwrite in place: after a truncation on a full disk the file would stay empty, which
+        // would reset all delays.
         let write = |file: &mut File| {
             file.seek(SeekFrom::Start(0))?;
             file.write_all(text.as_bytes())?;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::throttle::Client;
 
-    /// A folder of its own for one test, with a clock that stands at 100 s.
+    /// Creates a folder for one test, with a clock that stands at 100.25 s.
     fn place(name: &str) -> (PathBuf, Record) {
         let folder = std::env::temp_dir().join(format!("access-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_knows_what_another_counted() {
+    fn processes_share_the_count_of_failures() {
         let (folder, record) = place("kept");
         for count in 1..=4 {
             assert_eq!(admitted(&record.clone()), Ok(count));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn only_root_reads_it() {
+    fn the_record_is_readable_only_by_root() {
         use std::os::unix::fs::PermissionsExt;
         let (folder, record) = place("mode");
         assert!(admitted(&record).is_ok());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_failures_is_an_empty_record() {
+    fn an_invalid_file_counts_as_empty() {
         let (folder, record) = place("broken");
         for text in ["", "{", "[]", "{\"names\": 3}", "\u{0}\u{0}"] {
             std::fs::write(folder.join("failures"), text).expect("a broken file");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_could_not_be_used() {
+    fn an_error_names_the_failed_operation() {
         let (folder, _) = place("clock");
         let record = Record::at(folder.join("failures"), folder.join("none"));
         let error = record.update(|_, _| ()).expect_err("there is no clock");

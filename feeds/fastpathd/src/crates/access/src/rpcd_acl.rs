@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Commands `fastpath-rpcd login close` and `login open`: whether rpcd's file
-//! `acl.d/unauthenticated.json` lets the web call rpcd's own `session login`, which slows nobody
-//! down. rpcd is reloaded after a change.
+//! Commands `fastpath-rpcd login close` and `login open`: remove or restore the web's grant for
+//! rpcd's `session login`, which does not delay guesses.
 //!
-//! rpcd's package grants it to everybody in `acl.d/unauthenticated.json`, and grants can only be
-//! removed from the file that grants them. `LuCI` does not need this one: its pages log in inside
-//! of uhttpd, on the bus and as root.
+//! Grants can be removed only from the file that gives them, here `acl.d/unauthenticated.json` of
+//! rpcd's package. `LuCI` does not need this grant: its pages log in within uhttpd, on the bus and
+//! as root.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,16 +14,16 @@ use std::process::{Command, ExitCode};
 use plugin::process::{self, Limits};
 use serde_json::{Value, json};
 
-/// rpcd reads the grants when it starts and when it is reloaded: then it executes itself again and
-/// keeps its sessions.
+/// rpcd reads the grants at its start and on reload, when it executes itself again and keeps its
+/// sessions.
 const RPCD: &str = "/etc/init.d/rpcd";
-/// The file of rpcd's package.
+/// File of rpcd's package.
 const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
-/// An init script waits for procd as long as it takes, and the start of fastpathd waits for this.
-/// It starts services, which would inherit limits of memory.
+/// The start of fastpathd waits for the reload, and the init script would wait for procd
+/// indefinitely. Memory is not limited, since services would inherit the limit.
 const RELOAD: Limits = Limits { resources: false, ..Limits::short(20) };
 
-/// `close` takes the grant away, `open` gives it back; rpcd is reloaded if it runs.
+/// Removes the grant (`close`) or restores it (`open`), and reloads rpcd if something changed.
 #[must_use]
 pub fn login_grant(words: &[String]) -> ExitCode {
     let done = match words {
@@ -57,7 +56,7 @@ fn settle(file: &Path, closed: bool, rpcd: &Path, limits: Limits) -> Result<(), 
     Err(failed(&end))
 }
 
-/// Whether it was otherwise before.
+/// Writes the grant as wanted. Returns whether the file changed.
 fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     let failed =
         |what: &str, cause: &dyn std::fmt::Display| format!("{what} {}: {cause}", file.display());
@@ -67,8 +66,8 @@ fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     if after == before {
         return Ok(false);
     }
-    // Written to a second file and renamed, so that rpcd never sees half of it. Flushed before:
-    // after a power cut it could be empty otherwise, and then no login over the web works.
+    // Rename a complete file, so that rpcd never reads half of it. Sync it first: after a power cut
+    // it could be empty, and then every login over the web would fail.
     let aside = file.with_extension("new");
     let written = File::create(&aside).and_then(|mut new| {
         new.write_all(format!("{after:#}\n").as_bytes())?;
@@ -79,7 +78,7 @@ fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The groups with the grant as wanted, and everything else as it was.
+/// Returns the groups with the grant added or removed, and everything else unchanged.
 fn turned(groups: &Value, closed: bool) -> Value {
     let mut groups = groups.clone();
     let place = "/unauthenticated/read/ubus/session";
@@ -106,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_login_goes_and_comes_back() {
+    fn removes_and_restores_only_the_login() {
         assert_eq!(turned(&groups(&["access", "login"]), true), groups(&["access"]));
         assert_eq!(turned(&groups(&["access"]), false), groups(&["access", "login"]));
         assert_eq!(turned(&groups(&["access", "login"]), false), groups(&["access", "login"]));
     }
 
     #[test]
-    fn a_file_that_is_not_rpcds_stays() {
+    fn keeps_a_file_with_another_structure() {
         for other in [json!({}), json!([1]), json!({"unauthenticated": {"read": 3}})] {
             assert_eq!(turned(&other, true), other);
         }
@@ -140,7 +139,7 @@ mod tests {
         }
         let none = folder.join("none");
         assert_eq!(settle(&file, false, &none, RELOAD), Ok(()), "rpcd is not installed");
-        // One that fails, and one that does not end.
+        // A reload that fails, one that is killed, and one that does not end.
         let reloaded = |script: &str| {
             std::fs::write(&rpcd, script).expect("a script");
             std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_or_stays() {
+    fn replaces_a_valid_file_and_keeps_a_broken_one() {
         let folder = std::env::temp_dir().join(format!("access-grant-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let file = folder.join("unauthenticated.json");

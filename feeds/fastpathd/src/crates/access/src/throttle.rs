@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Delays after wrong passwords: how many wrong passwords are free, how the pause then doubles and
-//! how long it gets, for each name, for all names together, and for each browser that has logged in
-//! before; when failures expire, and which entries are evicted.
+//! Delays after wrong passwords, per name, per browser of an earlier login, and for all names
+//! together.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Mistyped passwords that cost nothing.
+/// Failures without a delay.
 const FREE: u32 = 4;
-/// Longest pause of one name: at most 1440 attempts a day, the free ones included. Guessing keeps
-/// the owner out of browsers without an earlier login; other browsers have failures of their own,
-/// and dropbear counts for ssh.
+/// Maximum delay of one name: at most 1440 attempts a day, including the free ones. Guessing delays
+/// the owner only in browsers without an earlier login; dropbear counts ssh logins itself.
 const LONGEST: Duration = Duration::from_secs(64);
-/// Attempts under any names that cost nothing: a household that forgot its password, not a list
-/// of names to be tried.
+/// Failures of all names together without a delay: enough for a household that forgot its password,
+/// too few to try a list of names.
 const FREE_IN_ALL: u32 = 40;
-/// The longest that everybody is refused: two seconds between attempts under changing names.
+/// Maximum delay for all names together: two seconds between attempts with changing names.
 const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
-/// Failures count until there was none for so long.
+/// Failures expire after this time without another failure.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-/// Limit of names without an account; those with the fewest failures are evicted. Accounts are
-/// never evicted.
+/// Limit of names without an account; entries with the fewest failures are evicted first. Accounts
+/// are never evicted.
 const NAMES: usize = 64;
-/// Limit of browsers per account, evicted likewise: tokens of one account evict none of another.
+/// Limit of browsers per account, so that tokens of one account cannot evict those of another.
 const BROWSERS: usize = 16;
-/// Bytes of a name that are kept: of longer ones the rest makes no difference here.
+/// Bytes of a name that are compared and stored.
 const NAME_BYTES: usize = 64;
 
 /// Failures in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// How many.
     failures: u32,
-    /// When the last one was, in milliseconds since the router started.
+    /// Time of the last failure, in milliseconds since boot.
     last_ms: u64,
 }
 
 impl Failures {
-    /// How much longer to wait; zero: not at all.
+    /// Returns the remaining delay; zero if an attempt is allowed.
     fn wait(self, now: Duration, free: u32, longest: Duration) -> Duration {
         let Some(beyond) = self.failures.checked_sub(free) else { return Duration::ZERO };
         let seconds = 1u64.checked_shl(beyond).unwrap_or(u64::MAX);
@@ -58,19 +55,16 @@ impl Failures {
     }
 }
 
-/// Who makes an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client<'a> {
-    /// Anybody, under the name of an account.
+    /// Any client, with the name of an account.
     Account(&'a str),
-    /// Anybody, under a name without an account.
+    /// Any client, with a name without an account.
     Unknown(&'a str),
-    /// A browser in which the user has logged in before. Its attempts are counted apart from all
-    /// others, in both directions.
+    /// A browser of an earlier login. Its failures are counted separately from all others.
     Browser {
-        /// The account.
         name: &'a str,
-        /// The number in its token.
+        /// Random number of its token.
         number: &'a str,
     },
 }
@@ -83,7 +77,7 @@ impl Client<'_> {
         }
     }
 
-    /// Whether attempts count for all names together.
+    /// Returns whether attempts also count for all names together.
     fn is_stranger(self) -> bool {
         match self {
             Client::Account(_) | Client::Unknown(_) => true,
@@ -92,8 +86,8 @@ impl Client<'_> {
     }
 }
 
-/// Recent failures. Times are since boot and so is the file's life, so setting the clock gains
-/// nothing.
+/// Recent failures. Their times are relative to boot, like the lifetime of the file, so setting the
+/// clock does not shorten a delay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginThrottle {
@@ -104,12 +98,11 @@ pub struct LoginThrottle {
 }
 
 impl LoginThrottle {
-    /// Admits an attempt of `client` and counts it as failed until [`Self::passed`] or
-    /// [`Self::unanswered`], so parallel attempts gain nothing. Returns the failures of the name or
-    /// of the browser.
+    /// Admits an attempt and counts it as failed until [`Self::passed`] or [`Self::unanswered`], so
+    /// that parallel attempts gain nothing. Returns the failures of the name or browser.
     ///
     /// # Errors
-    /// How long to wait.
+    /// The remaining delay.
     pub fn admit(&mut self, client: Client<'_>, now: Duration) -> Result<u32, Duration> {
         self.forget(now);
         let wait = self.wait(client, now);
@@ -126,15 +119,15 @@ impl LoginThrottle {
         Ok(failures)
     }
 
-    /// The attempt was right. Returns the failures before it. Failures under the name of a
-    /// browser's account are those of others and stay.
+    /// Records a correct password and returns the failures before it. After a login with a token,
+    /// failures of other clients under the same name stay.
     pub fn passed(&mut self, client: Client<'_>) -> u32 {
         self.uncount(client);
         let own = self.entries_mut(client).remove(&client.key());
         own.map_or(0, |own| own.failures.saturating_sub(1))
     }
 
-    /// Nobody answered whether it was right.
+    /// Uncounts an attempt that rpcd did not answer.
     pub fn unanswered(&mut self, client: Client<'_>) {
         self.uncount(client);
         if let Some(own) = self.entries_mut(client).get_mut(&client.key()) {
@@ -142,7 +135,7 @@ impl LoginThrottle {
         }
     }
 
-    /// How long the next attempt of `client` has to wait.
+    /// Returns the delay before the next attempt of `client`.
     #[must_use]
     pub fn wait(&self, client: Client<'_>, now: Duration) -> Duration {
         let entries = match client {
@@ -191,7 +184,7 @@ impl LoginThrottle {
     }
 }
 
-/// Evicts keys with this ending, those with the fewest failures first, until `limit` are left.
+/// Evicts keys with this ending until `limit` are left, those with the fewest failures first.
 fn evict(entries: &mut BTreeMap<String, Failures>, ending: &str, limit: usize) {
     let ours = |name: &String| name.ends_with(ending);
     while entries.keys().filter(|name| ours(name)).count() > limit {

@@ -10,7 +10,7 @@ const OWNER: Client<'_> = Client::Browser { name: "root", number: "its number" }
 const FIRST: Client<'_> = Client::Browser { name: "root", number: "1" };
 const SECOND: Client<'_> = Client::Browser { name: "root", number: "2" };
 
-/// Tries as soon as it may, `times` times; answers when.
+/// Tries `times` times as early as allowed, and returns the times in seconds.
 fn hammer(throttle: &mut LoginThrottle, name: &str, times: usize) -> Vec<u64> {
     let mut now = s(1000);
     let mut tried = Vec::new();
@@ -24,13 +24,13 @@ fn hammer(throttle: &mut LoginThrottle, name: &str, times: usize) -> Vec<u64> {
 }
 
 #[test]
-fn each_failure_beyond_the_free_ones_costs_twice_the_time() {
+fn each_failure_beyond_the_free_ones_doubles_the_delay() {
     let tried = hammer(&mut LoginThrottle::default(), "root", 12);
     assert_eq!(tried, [0, 0, 0, 0, 1, 3, 7, 15, 31, 63, 127, 191]);
 }
 
 #[test]
-fn nobody_is_kept_out_for_more_than_64_seconds() {
+fn the_delay_of_a_name_is_at_most_64_seconds() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 200);
     let last = Duration::from_millis(throttle.accounts["root"].last_ms);
@@ -39,7 +39,7 @@ fn nobody_is_kept_out_for_more_than_64_seconds() {
 }
 
 #[test]
-fn one_name_does_not_keep_out_another() {
+fn failures_of_one_name_do_not_delay_another() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "viewer", 8);
     assert!(throttle.wait(Client::Account("viewer"), s(1016)) > Duration::ZERO);
@@ -47,7 +47,7 @@ fn one_name_does_not_keep_out_another() {
 }
 
 #[test]
-fn the_right_password_forgives() {
+fn a_correct_password_resets_the_failures_of_its_name() {
     let mut throttle = LoginThrottle::default();
     for _ in 0..3 {
         assert!(throttle.admit(Client::Account("root"), s(5)).is_ok());
@@ -59,7 +59,7 @@ fn the_right_password_forgives() {
 }
 
 #[test]
-fn failures_are_forgotten_after_a_quarter_of_an_hour() {
+fn failures_expire_after_15_minutes() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 7);
     let later = s(1007) + REMEMBERED;
@@ -68,7 +68,7 @@ fn failures_are_forgotten_after_a_quarter_of_an_hour() {
 }
 
 #[test]
-fn many_at_once_are_not_better_off() {
+fn parallel_attempts_get_no_more_free_failures() {
     let mut throttle = LoginThrottle::default();
     let admitted =
         (0..100).filter(|_| throttle.admit(Client::Account("root"), s(9)).is_ok()).count();
@@ -76,7 +76,7 @@ fn many_at_once_are_not_better_off() {
 }
 
 #[test]
-fn nothing_is_counted_when_nobody_answered() {
+fn unanswered_attempts_are_not_counted() {
     let mut throttle = LoginThrottle::default();
     for _ in 0..100 {
         assert_eq!(throttle.admit(Client::Account("root"), s(9)), Ok(1));
@@ -86,7 +86,7 @@ fn nothing_is_counted_when_nobody_answered() {
 }
 
 #[test]
-fn changing_names_are_slowed_down_too() {
+fn attempts_with_changing_names_are_delayed() {
     let mut throttle = LoginThrottle::default();
     let free = (0..100)
         .take_while(|n| throttle.admit(Client::Unknown(&format!("user{n}")), s(9)).is_ok())
@@ -98,7 +98,7 @@ fn changing_names_are_slowed_down_too() {
 }
 
 #[test]
-fn invented_names_do_not_make_it_forget_a_real_one() {
+fn invented_names_do_not_evict_an_account() {
     let mut throttle = LoginThrottle::default();
     hammer(&mut throttle, "root", 6);
     for n in 0..500u64 {
@@ -108,7 +108,7 @@ fn invented_names_do_not_make_it_forget_a_real_one() {
     assert_eq!(throttle.accounts["root"].failures, 6);
 }
 
-/// One token of an account, and any number of another's.
+/// Attempts with many tokens of one account do not evict the entry of another account's token.
 #[test]
 fn browsers_of_another_account_gain_no_guesses() {
     let mut throttle = LoginThrottle::default();
@@ -125,7 +125,7 @@ fn browsers_of_another_account_gain_no_guesses() {
 }
 
 #[test]
-fn a_long_name_is_the_same_whatever_its_end() {
+fn names_are_compared_up_to_their_maximum_length() {
     let mut throttle = LoginThrottle::default();
     for n in 0..4 {
         assert!(throttle.admit(Client::Unknown(&format!("{}{n}", "ä".repeat(40))), s(9)).is_ok());
@@ -134,10 +134,10 @@ fn a_long_name_is_the_same_whatever_its_end() {
     assert!(throttle.names.keys().all(|name| name.len() <= NAME_BYTES));
 }
 
-/// One client, or a hundred, guess a hundred times a second each, under the owner's name and under
-/// others. The owner makes a typing error, and is in with the next attempt.
+/// 1 or 100 clients guess 100 times a second each, with the owner's name and another. The owner
+/// mistypes once and logs in with the next attempt.
 #[test]
-fn a_browser_of_the_owner_is_in_while_others_guess() {
+fn the_owner_logs_in_from_a_known_browser_while_others_guess() {
     for clients in [1u32, 100] {
         let mut throttle = LoginThrottle::default();
         let (mut guesses, mut admitted) = (0u32, 0u32);
@@ -155,13 +155,13 @@ fn a_browser_of_the_owner_is_in_while_others_guess() {
             }
         }
         assert_eq!(guesses, 6000 * clients);
-        // As many as before: that the owner logs in does not give anybody more.
+        // The owner's logins do not give other clients more guesses.
         assert_eq!(admitted, if clients == 1 { 9 } else { 18 });
     }
 }
 
 #[test]
-fn a_browser_has_no_more_attempts_than_a_name() {
+fn a_browser_has_as_many_free_attempts_as_a_name() {
     let mut throttle = LoginThrottle::default();
     let free = (0..100).filter(|_| throttle.admit(FIRST, s(9)).is_ok()).count();
     assert_eq!(free, 4);
@@ -174,10 +174,10 @@ fn a_browser_has_no_more_attempts_than_a_name() {
 }
 
 proptest! {
-    /// After any attempts in any order, the next attempt never has to wait longer than the
-    /// longest pause, and a file of the throttle reads back the same.
+    /// After any attempts, delays stay below the maximum, and the stored throttle is read back
+    /// unchanged.
     #[test]
-    fn waits_are_bounded(
+    fn delays_are_bounded_and_the_throttle_is_read_back(
         tries in prop::collection::vec((0u8..240, 0u64..4000, any::<bool>()), 0..300)
     ) {
         let mut throttle = LoginThrottle::default();
@@ -201,9 +201,9 @@ proptest! {
     }
 }
 
-/// Decoys with more failures than the real name must not evict the entry of that name.
+/// Decoys with more failures than the real name must not evict its entry.
 #[test]
-fn decoys_gain_no_guesses_of_an_account() {
+fn decoy_names_gain_no_guesses_for_an_account() {
     let (mut throttle, mut now, mut admitted, mut turn) =
         (LoginThrottle::default(), s(1000), 0u32, 0u64);
     let mut decoy = |throttle: &mut LoginThrottle, now: &mut Duration| {
@@ -227,7 +227,7 @@ fn decoys_gain_no_guesses_of_an_account() {
     assert!(admitted <= 24 * 60, "{admitted} guesses of one account in a day");
 }
 
-/// The same for somebody who uses each attempt as soon as it is admitted.
+/// The same limit holds for a client that uses each attempt as soon as it is allowed.
 #[test]
 fn a_day_has_at_most_1440_guesses_of_an_account() {
     let day = hammer(&mut LoginThrottle::default(), "root", 1441);
