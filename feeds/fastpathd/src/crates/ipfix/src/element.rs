@@ -1,51 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The elements of our records, in the order of the templates: number, length, name, and for our
-//! own ones type and description. `docs/ipfix.csv` is made of them.
+//! The information elements of our records, in the order of the templates. `docs/ipfix.csv` is
+//! generated from them.
 
-/// Length of a field whose length is in the record (RFC 7011, 7).
+/// Length of a field with its length in the record (RFC 7011, section 7).
 pub(crate) const VARIABLE: u16 = u16::MAX;
 /// The enterprise number of reverse elements (RFC 5103).
 pub(crate) const REVERSE: u32 = 29305;
 
-/// Whose number an element has.
+/// The registry of an element's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// IANA's registry.
     Iana,
-    /// The same element of IANA's registry, for packets to the initiator (RFC 5103).
+    /// The IANA element of the same number, for packets to the initiator (RFC 5103).
     Reverse,
-    /// Our own, under the enterprise number of the configuration.
+    /// Our own element, under the enterprise number of the configuration.
     Enterprise {
         /// Abstract data type (RFC 7012).
         kind: &'static str,
-        /// Its semantics (RFC 7012).
+        /// Data type semantics (RFC 7012).
         semantics: &'static str,
         /// Meaning of the value.
         text: &'static str,
     },
 }
 
-/// An information element as our templates list it.
+/// An information element in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
-    /// Whose number it has.
     pub owner: Owner,
-    /// Its number.
     pub id: u16,
-    /// Bytes of the field; 65535: variable.
+    /// Bytes of the field; 65535 for a variable length.
     pub length: u16,
-    /// Its name.
     pub name: &'static str,
 }
 
 /// A template of our messages.
 #[derive(Debug)]
 pub struct Template {
-    /// Its number, which is that of the sets of its records.
+    /// Number of the template and of the sets with its records.
     pub id: u16,
-    /// How many of the first fields are the scope; 0: it is not a template of options.
+    /// Number of leading scope fields; 0 for a template without options.
     pub scope: u16,
-    /// Its fields.
     pub fields: &'static [Element],
 }
 
@@ -62,8 +58,8 @@ const fn text(id: u16, name: &'static str, text: &'static str) -> Element {
     Element { owner, id, length: VARIABLE, name }
 }
 
-/// Our own numbers begin at 101: pmacct 1.7 does not distinguish elements of one number by their
-/// enterprise.
+/// Our numbers start at 101: pmacct 1.7 ignores enterprise numbers, so smaller ones would collide
+/// with IANA's elements in the templates.
 const OFFLOADED: Element = Element {
     owner: Owner::Enterprise {
         kind: "unsigned64",
@@ -76,7 +72,7 @@ const OFFLOADED: Element = Element {
     name: "offloadedOctetDeltaCount",
 };
 
-/// The fields of a record with addresses of this length.
+/// Lists the fields of a record with addresses of this length.
 macro_rules! fields {
     ($length:literal, $src:literal $src_name:literal, $dst:literal $dst_name:literal,
      $post_src:literal $post_src_name:literal, $post_dst:literal $post_dst_name:literal) => {
@@ -123,7 +119,7 @@ macro_rules! fields {
     };
 }
 
-/// Records of IPv4.
+/// Template of IPv4 records.
 pub static V4: Template = Template {
     id: 256,
     scope: 0,
@@ -136,7 +132,7 @@ pub static V4: Template = Template {
     ),
 };
 
-/// Records of IPv6.
+/// Template of IPv6 records.
 pub static V6: Template = Template {
     id: 257,
     scope: 0,
@@ -149,14 +145,14 @@ pub static V6: Template = Template {
     ),
 };
 
-/// Names of interfaces: an options record for each.
+/// Template of interface names, one options record per interface.
 pub static INTERFACE: Template = Template {
     id: 258,
     scope: 1,
     fields: &[iana(10, 4, "ingressInterface"), iana(82, VARIABLE, "interfaceName")],
 };
 
-/// Our own elements as a table, with the columns of IANA's registry and the enterprise number.
+/// Formats our own elements as CSV, with the columns of IANA's registry and the enterprise number.
 #[must_use]
 pub fn csv(enterprise: u32) -> String {
     let rows = V4.fields.iter().filter_map(|Element { owner, id, name, .. }| {

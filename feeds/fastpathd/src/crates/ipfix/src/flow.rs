@@ -1,53 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One record about a flow, and its bytes: the fields in the order of its template. Lengths above
-//! which texts are cut.
+//! One record about a flow and its encoding.
 
 use std::net::IpAddr;
 
 use crate::element::{Template, V4, V6};
 
-/// Bytes of a text: the length of a field below 255 takes one byte (RFC 7011, 7).
+/// Maximum bytes of a text. Field lengths below 255 take one byte (RFC 7011, section 7).
 const TEXT_MOST: usize = 64;
 
-/// The source of a record is the initiator (`biflowDirection`, RFC 5103, 6.3).
+/// `biflowDirection`: the source of a record is the initiator (RFC 5103, section 6.3).
 const INITIATOR: u8 = 1;
 
 /// Why a record ends (`flowEndReason`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EndReason {
-    /// The flow has been idle.
+    /// The flow was idle for the timeout.
     Idle = 1,
-    /// The flow goes on; the record reports its growth.
+    /// The flow continues; the record reports its growth.
     Active = 2,
-    /// The end of the connection was seen.
+    /// The connection ended.
     End = 3,
-    /// The exporter ends; the flow may go on.
+    /// The exporter stops; the flow may continue.
     Forced = 4,
 }
 
 /// Addresses and ports of both ends, the initiator's first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
-    /// The initiator's address.
     pub src: IpAddr,
-    /// The responder's address.
     pub dst: IpAddr,
-    /// The initiator's port; ICMP: 0.
+    /// Port of the initiator; 0 for ICMP.
     pub sport: u16,
-    /// The responder's port; ICMP: type and code.
+    /// Port of the responder; type and code for ICMP.
     pub dport: u16,
 }
 
-/// A record about a flow. Pairs: from the initiator, and to it; or the initiator's side, and the
-/// responder's.
+/// A record about a flow. Counters have a value for each direction, from and to the initiator;
+/// other pairs are of the initiator's and the responder's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow<'a> {
-    /// Begin of the time that the record reports, Unix ms.
+    /// Start of the reported interval, Unix time in ms.
     pub start_ms: u64,
-    /// Its end.
+    /// End of the reported interval, Unix time in ms.
     pub end_ms: u64,
-    /// Bytes since the last record, headers of layer 3 included.
+    /// Bytes since the last record, including layer 3 headers.
     pub octets: [u64; 2],
     /// Packets since the last record.
     pub packets: [u64; 2],
@@ -55,25 +52,22 @@ pub struct Flow<'a> {
     pub offloaded: u64,
     /// Protocol of layer 4.
     pub protocol: u8,
-    /// The ends as the initiator's packets have them.
+    /// Endpoints in the initiator's packets before NAT.
     pub sent: Ends,
-    /// The same behind NAT.
+    /// Endpoints in the initiator's packets after NAT.
     pub received: Ends,
-    /// Why the record ends.
     pub end_reason: EndReason,
-    /// Numbers of the devices of layer 3; 0: unknown.
+    /// Indices of the layer 3 devices; 0 if unknown.
     pub interfaces: [u32; 2],
-    /// VLANs; 0: none.
+    /// VLANs; 0 if untagged.
     pub vlans: [u16; 2],
-    /// Number of the flow.
     pub id: u64,
-    /// The path of its packets.
+    /// Best path of the flow's packets since the last record.
     pub path: &'a str,
-    /// Why it was not offloaded.
+    /// Why the flow was not offloaded; empty if it was.
     pub reason: &'a str,
-    /// State of inspection.
     pub inspection: &'a str,
-    /// Firewall zones.
+    /// Firewall zones; empty if none.
     pub zones: [&'a str; 2],
 }
 
@@ -82,7 +76,7 @@ impl Flow<'_> {
         if self.sent.src.is_ipv4() { &V4 } else { &V6 }
     }
 
-    /// Appends the fields of the template.
+    /// Appends the fields in the order of the template.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let v4 = self.sent.src.is_ipv4();
         let numbers = [
@@ -118,7 +112,7 @@ fn ends(ends: Ends, v4: bool, out: &mut Vec<u8>) {
         match address {
             IpAddr::V4(address) if v4 => out.extend(address.octets()),
             IpAddr::V6(address) if !v4 => out.extend(address.octets()),
-            // NAT does not change the family within one entry of conntrack.
+            // NAT does not change the family within one conntrack entry.
             IpAddr::V4(_) | IpAddr::V6(_) => {
                 out.extend(std::iter::repeat_n(0, if v4 { 4 } else { 16 }));
             }
@@ -129,7 +123,7 @@ fn ends(ends: Ends, v4: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// A field of variable length, cut between characters.
+/// Appends a field of variable length, cut at a character boundary.
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
     let mut length = text.len().min(TEXT_MOST);
     while !text.is_char_boundary(length) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! IPFIX messages (RFC 7011) about flows: one biflow record (RFC 5103) for each flow, with the
-//! addresses behind NAT (RFC 8158). No I/O; the clock comes in as a parameter.
+//! IPFIX messages (RFC 7011) about flows, without I/O: one biflow record (RFC 5103) per flow, with
+//! its addresses after NAT (RFC 8158). Callers pass the time.
 
 mod element;
 mod flow;

@@ -1,54 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Encoded records that wait for their message, in one ring of bytes of limited size.
+//! A bounded queue of encoded records, in one ring buffer.
 
 use std::collections::VecDeque;
 
 use crate::element::INTERFACE;
 use crate::flow::{self, Flow};
 
-/// Before each record: the number of its template and its length, 16 bits each.
+/// Prefix of each record: 16 bits for the template and 16 for the length.
 const HEAD: usize = 4;
 
-/// A queue of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Queue {
     bytes: VecDeque<u8>,
     records: usize,
-    /// Reused, so that a record allocates nothing.
+    /// Reused, so that adding a record does not allocate.
     scratch: Vec<u8>,
 }
 
 impl Queue {
-    /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records in it.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records
     }
 
-    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records == 0
     }
 
-    /// Bytes of all records.
+    /// Bytes of all records with their prefixes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds a record about a flow.
     pub fn push(&mut self, flow: &Flow<'_>) {
         self.add(flow.template().id, |out| flow.write(out));
     }
 
-    /// Adds the name of an interface.
     pub fn push_interface(&mut self, index: u32, name: &str) {
         self.add(INTERFACE.id, |out| {
             out.extend(index.to_be_bytes());
@@ -66,7 +60,7 @@ impl Queue {
         self.records += 1;
     }
 
-    /// Appends the records of `other`, as many as fit below `most` bytes. Returns how many do not.
+    /// Appends records of `other` up to `most` bytes in total. Returns how many are dropped.
     pub fn append(&mut self, other: &Self, most: usize) -> usize {
         let mut at = 0;
         let mut records = 0;
@@ -82,7 +76,7 @@ impl Queue {
         other.records - records
     }
 
-    /// The template and the length of the first record.
+    /// Returns the template and the length of the first record.
     pub(crate) fn first(&self) -> Option<(u16, usize)> {
         self.head(0)
     }

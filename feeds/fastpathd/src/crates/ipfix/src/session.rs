@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of one transport session: header, sequence number, template sets, data sets, and their
-//! largest size.
+//! Messages of one transport session: headers, templates and data sets.
 
 use crate::element::{Element, INTERFACE, Owner, REVERSE, Template, V4, V6};
 use crate::queue::Queue;
 
-/// Bytes of a message: with the headers of UDP and IPv6 it fits a link with an MTU of 1448.
+/// Maximum bytes of a message. With headers of UDP and IPv6 it fits an MTU of 1448.
 pub const MESSAGE_MOST: usize = 1400;
 
 const VERSION: u16 = 10;
 const HEADER: usize = 16;
 const SET_HEADER: usize = 4;
-/// The set of templates, and of those of options.
+/// Set of templates.
 const TEMPLATES: u16 = 2;
+/// Set of options templates.
 const OPTIONS: u16 = 3;
-/// The field specifier is followed by an enterprise number.
+/// Marks a field specifier that is followed by an enterprise number.
 const ENTERPRISE_BIT: u16 = 1 << 15;
 
 /// A transport session with one observation domain.
@@ -22,12 +22,12 @@ const ENTERPRISE_BIT: u16 = 1 << 15;
 pub struct Session {
     domain: u32,
     enterprise: u32,
-    /// Data records sent before.
+    /// Number of data records sent so far.
     sequence: u32,
 }
 
 impl Session {
-    /// A session that has sent nothing.
+    /// Creates a session with sequence number 0.
     #[must_use]
     pub fn new(domain: u32, enterprise: u32) -> Self {
         Self { domain, enterprise, sequence: 0 }
@@ -47,8 +47,8 @@ impl Session {
         end(out);
     }
 
-    /// Writes a message with the first records of `queue` into `out`, as many as fit, and takes
-    /// them from the queue. Returns their number; do not send a message of 0.
+    /// Moves the first records of `queue` into a message in `out`, as many as fit. Returns their
+    /// number; do not send a message without records.
     pub fn data(&mut self, unix_s: u32, queue: &mut Queue, out: &mut Vec<u8>) -> usize {
         self.begin(unix_s, out);
         let mut records: u32 = 0;
@@ -76,7 +76,7 @@ impl Session {
         usize::try_from(records).unwrap_or_default()
     }
 
-    /// Makes a message of another session with this many data records the next one of this session.
+    /// Renumbers a message of another session with `records` data records as the next of this one.
     pub fn adopt(&mut self, message: &mut [u8], records: usize) {
         if let Some(sequence) = message.get_mut(8..12) {
             sequence.copy_from_slice(&self.sequence.to_be_bytes());
@@ -117,13 +117,13 @@ impl Session {
     }
 }
 
-/// The length of the message.
+/// Writes the length of the message into its header.
 fn end(out: &mut [u8]) {
     let length = u16::try_from(out.len()).unwrap_or(u16::MAX);
     out[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Returns where the set begins.
+/// Returns the position of the set.
 fn begin_set(id: u16, out: &mut Vec<u8>) -> usize {
     let at = out.len();
     out.extend(id.to_be_bytes());

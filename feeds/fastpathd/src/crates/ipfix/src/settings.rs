@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `export` of kind `ipfix` in `/etc/config/fastpath`: options, defaults, limits.
+//! Sections `export` of kind `ipfix` in `/etc/config/fastpath`.
 
 use std::net::SocketAddr;
 
@@ -9,57 +9,52 @@ use crate::element::REVERSE;
 
 /// IANA's port of IPFIX.
 const PORT: u16 = 4739;
-/// Seconds.
+/// Default, in seconds.
 const ACTIVE_TIMEOUT: u32 = 60;
+/// Default, in seconds.
 const IDLE_TIMEOUT: u32 = 15;
-/// Seconds. A collector that starts can read records only after the next templates.
+/// Default, in seconds. A collector that starts cannot read records before the next templates.
 const TEMPLATE_REFRESH: u32 = 10;
-/// The enterprise number of examples (RFC 5612): none is registered for fastpath.
+/// The enterprise number for examples (RFC 5612), because fastpath has none.
 const ENTERPRISE: u32 = 32473;
 const TIMEOUTS: std::ops::RangeInclusive<u32> = 1..=3600;
 const REFRESHES: std::ops::RangeInclusive<u32> = 1..=86_400;
-/// 0 is that of IANA's own elements.
+/// 0 stands for IANA's own elements.
 const ENTERPRISES: std::ops::RangeInclusive<u32> = 1..=u32::MAX;
 
 config::named! {
     /// Transport to a collector.
     #[derive(Default)]
     pub enum Protocol from text {
-        /// Datagrams.
         #[default]
         Udp = "udp",
-        /// One connection.
         Tcp = "tcp",
     }
 }
 
-/// A section `export`: a collector and its records.
+/// One collector and its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Option `name`, else the name of the section.
+    /// Option `name`; defaults to the name of the section.
     pub name: String,
-    /// It is used.
     pub enabled: bool,
-    /// Transport.
     pub protocol: Protocol,
-    /// The collector.
     pub collector: SocketAddr,
-    /// The interface of `/etc/config/network` to send over; `None` for the kernel's route.
+    /// Interface of `/etc/config/network` to send over; `None` follows the kernel's route.
     pub interface: Option<String>,
-    /// Seconds after which a flow with packets has another record.
+    /// Seconds between the records of an active flow.
     pub active_timeout: u32,
-    /// Seconds without packets after which a flow has a record.
+    /// Seconds without packets until a flow is reported as idle.
     pub idle_timeout: u32,
     /// Seconds between templates over UDP.
     pub template_refresh: u32,
-    /// Observation domain.
     pub domain: u32,
     /// Enterprise number of our own elements.
     pub enterprise: u32,
 }
 
 impl Settings {
-    /// Takes the options out of the section, which notes their problems.
+    /// Parses a section, which collects the problems of its options.
     #[must_use]
     pub fn of(section: &mut Section<'_>) -> Self {
         let name = section.value("name", label);
@@ -81,7 +76,7 @@ impl Settings {
     }
 }
 
-/// With the number of reverse elements a collector would read ours as the reverse of IANA's.
+/// Refuses the number of reverse elements, which would make ours the reverse of IANA's.
 fn enterprise_of(text: &str) -> Result<u32, Fault> {
     match number_in(ENTERPRISES)(text)? {
         REVERSE => Err(Fault::ReverseEnterprise),
@@ -109,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_enough() {
+    fn only_the_address_is_required() {
         let found = read("config export 'collector'\n\toption host '192.0.2.10'\n");
         let expected = Settings {
             name: "collector".to_owned(),
@@ -127,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_said() {
+    fn reads_every_option() {
         let found = read(
             "config export\n\toption name 'flow store'\n\toption enabled '0'\n\
              \toption protocol 'tcp'\n\toption host '2001:db8::10'\n\toption port '2055'\n\
@@ -151,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_cannot_be_used_are_named() {
+    fn names_the_option_of_an_invalid_value() {
         for (line, text) in [
             ("option host 'collector.example'", "is not an address of a host; names are not"),
             ("option host '224.0.0.1'", "is not an address of a host"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages as a collector reads them: a golden message byte by byte, and properties with a decoder
-//! that knows nothing but RFC 7011.
+//! Compares messages with golden files, and decodes arbitrary records with an independent decoder.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -50,7 +49,7 @@ fn hex(bytes: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// `GOLDEN_UPDATE=1` renews the file.
+/// Compares `text` with a file. `GOLDEN_UPDATE=1` updates the file.
 fn golden(path: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("GOLDEN_UPDATE").is_some() {
@@ -60,7 +59,7 @@ fn golden(path: &str, text: &str) {
 }
 
 #[test]
-fn golden_messages() {
+fn templates_and_a_record_match_the_golden_files() {
     let mut session = Session::new(DOMAIN, ENTERPRISE);
     let (mut queue, mut out) = (Queue::new(), Vec::new());
     session.templates(1_800_000_000, &mut out);
@@ -70,9 +69,9 @@ fn golden_messages() {
     golden("tests/golden/record.txt", &hex(&out));
 }
 
-/// The table for tools is that of the templates.
+/// The published table matches the templates.
 #[test]
-fn the_table_has_our_elements() {
+fn the_published_table_matches_our_elements() {
     golden("../../../../../docs/ipfix.csv", &ipfix::csv(ENTERPRISE));
 }
 
@@ -98,7 +97,7 @@ fn a_record_has_the_fields_of_its_flow() {
 }
 
 #[test]
-fn interfaces_have_names() {
+fn encodes_the_name_of_an_interface() {
     let mut collector = Collector::default();
     let mut session = Session::new(DOMAIN, ENTERPRISE);
     let (mut queue, mut out) = (Queue::new(), Vec::new());
@@ -207,10 +206,10 @@ impl Made {
 }
 
 proptest! {
-    /// Whatever the records: every message is within its size, the collector reads each record
-    /// once and in order, and the sequence number counts them.
+    /// Every message respects its maximum size, each record arrives once and in order, and sequence
+    /// numbers count records.
     #[test]
-    fn records_arrive(flows in prop::collection::vec(made(), 0..24), first in any::<u32>()) {
+    fn records_arrive_intact(flows in prop::collection::vec(made(), 0..24), first in any::<u32>()) {
         let mut collector = Collector::default();
         let mut session = Session::new(first, ENTERPRISE);
         let (mut queue, mut out) = (Queue::new(), Vec::new());
@@ -239,9 +238,9 @@ proptest! {
         prop_assert!(queue.is_empty() && queue.size() == 0);
     }
 
-    /// A queue of limited size keeps the oldest records whole, and counts the others.
+    /// A full queue keeps the oldest records complete and counts the dropped ones.
     #[test]
-    fn a_full_queue_counts_losses(
+    fn a_full_queue_counts_dropped_records(
         flows in prop::collection::vec(made(), 1..24),
         most in 0_usize..5000,
     ) {

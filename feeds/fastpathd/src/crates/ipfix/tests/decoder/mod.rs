@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A collector for the tests: templates and records by RFC 7011, without our tables. It panics
-//! where a message is not exactly used up.
+//! A collector that decodes templates and records by RFC 7011, independently of our tables. It
+//! panics on bytes that are missing or left over.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -9,8 +9,9 @@ use std::net::IpAddr;
 
 pub(crate) const REVERSE: u32 = 29305;
 
-/// Numbers of IANA's registry that are addresses, and that are strings.
+/// IANA elements with addresses.
 const ADDRESSES: [u16; 8] = [8, 12, 27, 28, 225, 226, 281, 282];
+/// IANA elements with strings.
 const STRINGS: [u16; 1] = [82];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub(crate) fn sequence(message: &[u8]) -> u32 {
 }
 
 impl Collector {
-    /// The records of a message whose templates are known.
+    /// Decodes a message with known templates.
     pub(crate) fn read(&mut self, message: &[u8]) -> Vec<Record> {
         let mut bytes = Bytes(message);
         assert_eq!(bytes.short(), 10, "version");
