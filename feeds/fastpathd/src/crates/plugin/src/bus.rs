@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of other objects on ubus: 10 s for each unless stated, none is repeated (the daemon's are,
-//! in crate `fastpathd`, `bus/repeat.rs`); which ubus status an error has, and whether the call
-//! may have been carried out.
+//! Calls of other objects on ubus. Nothing is retried here; the daemon retries in crate
+//! `fastpathd`, `bus/repeat.rs`.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -13,15 +12,15 @@ use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
 use crate::map::Map;
 
-/// The objects called answer at once; rpcd gives a program 30 s in all.
+/// Timeout of a call. The called objects answer at once, and rpcd kills a program after 30 s.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A call under way.
+/// The pending answer to a call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Map, BusError>> + 'a>>;
 
-/// Answers calls of methods: ubusd, or a test.
+/// Answers calls of methods: ubusd or a test.
 pub trait Callee {
-    /// Calls a method and waits for its answer, `patience` at most.
+    /// Calls a method and waits at most `patience` for its answer.
     fn call<'a>(
         &'a self,
         path: &'a str,
@@ -31,26 +30,24 @@ pub trait Callee {
     ) -> Calling<'a>;
 }
 
-/// The bus. Connects with the first call; cheap to clone.
+/// The bus. Connects at the first call; cheap to clone.
 #[derive(Clone)]
 pub struct Bus(Rc<dyn Callee>);
 
-/// ubusd at its socket.
 struct Socket {
     path: PathBuf,
     connection: RefCell<Option<Connection>>,
 }
 
-/// A call that got no usable answer.
+/// A call without a usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
-    /// There is no ubusd.
+    /// ubusd cannot be reached.
     #[error("{}{}", .0, cause(.0))]
     Connect(#[from] ConnectError),
-    /// The call failed.
     #[error("{0}")]
     Call(#[from] CallError),
-    /// rpcd made no session.
+    /// rpcd did not create a session.
     #[error("session create: the answer has no session")]
     NoSession,
 }
@@ -60,7 +57,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 impl BusError {
-    /// The ubus status that says about the same.
+    /// Returns the closest ubus status.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -70,7 +67,7 @@ impl BusError {
         }
     }
 
-    /// Whether the call may have been carried out: nobody said that it was not.
+    /// Returns whether the call may have been executed although its answer is missing.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
         match self {
@@ -94,25 +91,25 @@ impl Default for Bus {
 }
 
 impl Bus {
-    /// ubusd's own socket, or the one that the environment's `UBUS_SOCKET` names.
+    /// Returns the bus at the socket of `UBUS_SOCKET`, or at ubusd's default socket.
     #[must_use]
     pub fn from_environment() -> Self {
         std::env::var_os("UBUS_SOCKET").map_or_else(Self::default, |path| Self::at(path.into()))
     }
 
-    /// The bus at a socket.
+    /// Returns the bus at a socket.
     #[must_use]
     pub fn at(socket: PathBuf) -> Self {
         Self::of(Rc::new(Socket { path: socket, connection: RefCell::default() }))
     }
 
-    /// A bus on which this one answers.
+    /// Returns a bus with calls answered by `callee`.
     #[must_use]
     pub fn of(callee: Rc<dyn Callee>) -> Self {
         Self(callee)
     }
 
-    /// Calls a method and waits for its answer, 10 s at most.
+    /// Calls a method and waits at most 10 s for its answer.
     ///
     /// # Errors
     /// See [`BusError`].
@@ -120,7 +117,7 @@ impl Bus {
         self.call_within(path, method, args, PATIENCE).await
     }
 
-    /// As [`Bus::call`], with another time.
+    /// Calls a method and waits at most `patience` for its answer.
     ///
     /// # Errors
     /// See [`BusError`].

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Arguments of a call by type, the caller's session, and the form of a refusal: an object `error`
-//! with `code`, `text` and `cause`.
+//! Typed arguments of a call, the caller's session, and refusals.
 
 use config::Cause;
 use serde_json::{Value, json};
@@ -9,54 +8,53 @@ use crate::bus::{Bus, BusError};
 use crate::map::Map;
 use crate::reason::CallReason;
 
-/// The argument that uhttpd adds to each call: the caller's session.
+/// The argument for the caller's session, which uhttpd adds to each call.
 pub const SESSION: &str = "ubus_rpc_session";
 
 /// How a call without a session reached this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// From rpcd, for any user whom ubusd lets call the method. ubusd passes the name of that user
-    /// on to rpcd, and rpcd not to its programs.
+    /// Through rpcd, from any user that ubusd permits. rpcd learns the user's name from ubusd but
+    /// does not forward it.
     Bus,
-    /// The arguments are on the command line: the caller is this process's own user.
+    /// Arguments on the command line: the caller is the user of this process.
     CommandLine,
 }
 
-/// A call of a method. Reading an argument of a wrong type is refused as `argument`.
+/// A call of a method. An argument of a wrong type is refused with code `argument`.
 pub struct Call {
     args: Map,
-    /// The caller of a request without a session.
+    /// Origin of a call without a session.
     pub origin: Origin,
-    /// The connection to other objects; made at the first use.
+    /// Connection to other objects.
     pub bus: Bus,
 }
 
 /// Why a call is refused; `{"error": {"code": …, "text": …, "cause": …}}` on the bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// A stable name of the kind of refusal, for programs.
+    /// Stable kind of the refusal, for programs.
     pub code: &'static str,
-    /// The reason with its own code, for people: the operation, its object, the remedy.
+    /// The reason with its own code, for people.
     pub cause: Box<Cause>,
     /// Further fields of `error`.
     pub more: Map,
 }
 
 impl Refusal {
-    /// A refusal without further fields.
+    /// Creates a refusal without further fields.
     #[must_use]
     pub fn new(code: &'static str, cause: impl Into<Cause>) -> Self {
         Self { code, cause: Box::new(cause.into()), more: Map::new() }
     }
 
-    /// With one more field.
     #[must_use]
     pub fn with(mut self, field: &str, value: Value) -> Self {
         self.more.insert(field.to_owned(), value);
         self
     }
 
-    /// As it is answered.
+    /// Converts the refusal to an answer.
     #[must_use]
     pub fn answer(self) -> Map {
         let mut error = self.more;
@@ -74,26 +72,26 @@ impl From<BusError> for Refusal {
 }
 
 impl Call {
-    /// A call with these arguments, from rpcd.
+    /// Creates a call that arrived through rpcd.
     #[must_use]
     pub fn new(args: Map, bus: Bus) -> Self {
         Self { args, origin: Origin::Bus, bus }
     }
 
-    /// The caller's session; none if somebody on the router itself calls. Unless ubusd lets only
-    /// root call the method, [`Call::origin`] says whether the caller is known.
+    /// Returns the caller's session; `None` for a caller on the router itself. Only
+    /// [`Call::origin`] shows whether such a caller is known, unless ubusd permits only root.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.args.get(SESSION).and_then(Value::as_str)
     }
 
-    /// An argument, unchanged; null is the same as none.
+    /// Returns an argument unchanged; null counts as missing.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.args.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text.
+    /// Returns a text argument.
     ///
     /// # Errors
     /// The argument has another type.
@@ -101,7 +99,7 @@ impl Call {
         self.typed(name, "string", Value::as_str)
     }
 
-    /// A number from 0.
+    /// Returns an argument that is an integer from 0.
     ///
     /// # Errors
     /// The argument has another type.
@@ -109,10 +107,10 @@ impl Call {
         self.typed(name, "number from 0", Value::as_u64)
     }
 
-    /// A number in a range.
+    /// Returns an integer argument within `range`.
     ///
     /// # Errors
-    /// The argument has another type, or is not in the range.
+    /// The argument has another type or is out of range.
     pub fn number_in(
         &self,
         name: &'static str,
@@ -128,7 +126,7 @@ impl Call {
         }
     }
 
-    /// A switch; false unless given.
+    /// Returns a switch; false if it is missing.
     ///
     /// # Errors
     /// The argument has another type.
@@ -136,7 +134,7 @@ impl Call {
         Ok(self.typed(name, "boolean", Value::as_bool)?.unwrap_or(false))
     }
 
-    /// A list.
+    /// Returns a list argument.
     ///
     /// # Errors
     /// The argument has another type.
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_have_types() {
+    fn arguments_are_read_by_type() {
         let call = call(json!({"name": "x", "size": -1, "deep": true, "none": null}));
         assert_eq!(call.text("name"), Ok(Some("x")));
         assert_eq!(call.text("none"), Ok(None));
@@ -179,9 +177,9 @@ mod tests {
         assert_eq!(error.map(|r| r.more["argument"].clone()), Some(json!("size")));
     }
 
-    /// Without a session it would be root on the router itself.
+    /// An invalid session must not be treated like a call on the router itself, which acts as root.
     #[test]
-    fn a_session_that_is_none_is_no_call_of_the_router_itself() {
+    fn an_invalid_session_is_not_a_missing_session() {
         assert_eq!(call(json!({})).session(), None);
         for id in ["", "0", "00000000000000000000000000000000"] {
             assert_eq!(call(json!({SESSION: id})).session(), Some(id));
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_an_answer() {
+    fn converts_a_refusal_to_an_answer() {
         let reason = CallReason::Missing { argument: "id" };
         let refusal = Refusal::new("argument", reason).with("user", json!("ann"));
         let cause = json!({"code": "argument-missing", "params": {"argument": "id"}});

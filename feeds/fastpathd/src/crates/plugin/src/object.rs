@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods of an object with the types of their arguments, and the description that rpcd gets for
-//! `list`.
+//! Objects with their methods and argument types, and their description for rpcd's `list`.
 
 use std::pin::Pin;
 
@@ -9,11 +8,11 @@ use serde_json::{Value, json};
 use crate::call::{Call, Refusal, SESSION};
 use crate::map::Map;
 
-/// A method at work.
+/// The pending answer of a method.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Map, Refusal>>>>;
 
-/// Type of an argument. rpcd takes a value's type for the argument's, and of a number the value
-/// for its width.
+/// Type of an argument. rpcd derives the type from a sample value, and the width of a number from
+/// the value itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are JSON's own")]
 pub enum Sample {
@@ -37,24 +36,23 @@ impl Sample {
     }
 }
 
-/// A method, its arguments (all optional; the session is added) and the function that answers it.
+/// A method and its arguments. All arguments are optional, and the session is added.
 pub struct Method {
-    /// Its name.
     pub name: &'static str,
-    /// Names and types.
+    /// Names and types of the arguments.
     pub args: &'static [(&'static str, Sample)],
-    /// Begins the work.
+    /// Starts the method.
     pub run: fn(Call) -> Answer,
 }
 
 impl Method {
-    /// Whether it has an argument of this name.
+    /// Returns whether the method has an argument of this name.
     pub(crate) fn takes(&self, name: &str) -> bool {
         name == SESSION || self.args.iter().any(|(arg, _)| *arg == name)
     }
 }
 
-/// A method: its name, the function that answers it, and names and types of its arguments.
+/// Builds a [`Method`] from its name, its function, and the names and types of its arguments.
 #[macro_export]
 macro_rules! method {
     ($name:literal, $run:path $(, $arg:literal: $sample:ident)*) => {
@@ -66,16 +64,14 @@ macro_rules! method {
     };
 }
 
-/// An object on the bus.
 pub struct Object {
-    /// Its name, which is the name of the file that rpcd runs.
+    /// Name of the object and of the file that rpcd runs.
     pub name: &'static str,
-    /// Its methods.
     pub methods: &'static [Method],
 }
 
 impl Object {
-    /// The description that rpcd expects: sample arguments by method and name.
+    /// Returns the description that rpcd expects: sample arguments by method and name.
     #[must_use]
     pub fn signature(&self) -> Map {
         let table = |method: &Method| {
@@ -106,13 +102,13 @@ mod tests {
     };
 
     #[test]
-    fn every_method_takes_the_session() {
+    fn every_method_accepts_the_session() {
         let expected = json!({"make": {"size": 32, "parts": [], "ubus_rpc_session": ""}});
         assert_eq!(Value::Object(OBJECT.signature()), expected);
     }
 
     #[test]
-    fn only_its_own_methods_are_found() {
+    fn finds_only_methods_of_the_object() {
         assert!(OBJECT.method("make").is_some());
         assert!(OBJECT.method("break").is_none());
     }

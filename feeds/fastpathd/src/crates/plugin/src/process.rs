@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Limits of programs that run as root for a call: time (`LONGEST` is 25 s) and as much on a CPU,
-//! bytes of output, address space of half the memory (64 to 512 MiB), no core. They are killed if
-//! the call ends first.
+//! Runs programs as root for a call, with limits of time, output and memory. The programs are
+//! killed if the call ends first.
 #![expect(unsafe_code, reason = "limits are set between fork and exec")]
 
 use std::io;
@@ -12,56 +11,55 @@ use std::time::Duration;
 use launch::{Piece, Stopped, supervise};
 pub use launch::{ended, killed};
 
-/// Bytes of address space that a program has at least and at most; half of the memory in between.
+/// Limits of a program's address space in bytes, which is half of the memory otherwise.
 const LEAST_MEMORY: u64 = 64 << 20;
 const MOST_MEMORY: u64 = 512 << 20;
-/// The kernel sends SIGXCPU at the limit, and SIGKILL this many seconds later.
+/// Seconds between SIGXCPU at the CPU limit and SIGKILL.
 const CPU_GRACE: u64 = 1;
 
-/// Limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From its start to its end; as much on a CPU.
+    /// Limit of the run time, and of the CPU time.
     pub time: Duration,
-    /// Bytes of its standard output, and as many of its standard error.
+    /// Maximum bytes of standard output, and of standard error.
     pub output: usize,
-    /// Whether memory and time on a CPU are limited. Processes that a program leaves behind
-    /// keep these limits, so an init script has none: its services would inherit them.
+    /// Limits memory and CPU time. Must be off for init scripts, since their services would inherit
+    /// the limits.
     pub resources: bool,
 }
 
 impl Limits {
-    /// rpcd kills us after 30 s, and then processes that the program has started would live on.
+    /// rpcd kills this program after 30 s, which would leave the children of ours running.
     pub const LONGEST: Duration = Duration::from_secs(25);
 
-    /// For a program that says little.
+    /// Limits for a program with little output.
     #[must_use]
     pub const fn short(seconds: u64) -> Self {
         Self { time: Duration::from_secs(seconds), output: 64 << 10, resources: true }
     }
 }
 
-/// Why a program did not come to its own end.
+/// Why a program was stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It could not be started, or not be waited for.
+    /// The program could not be started or waited for.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// Killed: its time was over.
+    /// Killed at the time limit.
     #[error("it did not finish within {0} s")]
     Late(u64),
-    /// Killed: it wrote more than it may.
+    /// Killed at the output limit.
     #[error("it wrote more than {0} bytes")]
     Loud(usize),
 }
 
-/// Runs a program to its end, with `input` as its standard input.
+/// Runs a program with `input` on its standard input until it ends.
 ///
-/// It has a process group of its own, which is killed when it goes beyond its limits, and when this
-/// process ends before it.
+/// The program has its own process group, which is killed when it exceeds a limit or when this
+/// process ends first.
 ///
 /// # Errors
-/// It did not come to its own end. A bad exit status is not an error here.
+/// The program was stopped. A non-zero exit status is not an error here.
 pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output, RunError> {
     limit(command, limits);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -88,7 +86,7 @@ fn limit(command: &mut Command, limits: Limits) {
     let set = [
         (libc::RLIMIT_AS, memory, memory),
         (libc::RLIMIT_CPU, seconds, seconds + CPU_GRACE),
-        // Its input is stored nowhere.
+        // A core dump would store the program's input.
         (libc::RLIMIT_CORE, 0, 0),
     ];
     let count = if limits.resources { set.len() } else { 0 };
@@ -102,7 +100,7 @@ fn limit(command: &mut Command, limits: Limits) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it makes system calls, allocates nothing and takes no lock.
+    // SAFETY: between fork and exec this only makes system calls, without allocation or locks.
     unsafe { command.pre_exec(confine) };
 }
 
@@ -110,21 +108,21 @@ fn done(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Forks again and returns in the child, which the program replaces. The process between it
-/// and `parent` passes on how the child ends. If the parent dies, it kills the process group: the
-/// kernel would send a signal to our child only, and not to the children of it.
+/// Forks again and returns in the child, which becomes the program. The process between it and
+/// `parent` passes on its exit status, and kills the process group if the parent dies: a death
+/// signal of the kernel would reach only the child, not its descendants.
 fn guard(parent: u32) -> io::Result<()> {
     let is_parent = |id: u32| {
-        // SAFETY: it takes nothing and returns a plain number.
+        // SAFETY: getppid has no arguments and returns a plain number.
         u32::try_from(unsafe { libc::getppid() }).ok() == Some(id)
     };
     let dies_with = |id: u32, signal: libc::c_int| -> io::Result<()> {
-        // SAFETY: it takes plain numbers.
+        // SAFETY: prctl takes plain numbers here.
         done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::c_long::from(signal)) })?;
-        // A death before the call above sends no signal.
+        // If the parent died before the call above, no signal will arrive.
         if is_parent(id) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
     };
-    // SAFETY: system calls on values of this stack; the kernel reads and writes no other memory.
+    // SAFETY: system calls on values of this stack; the kernel accesses no other memory.
     unsafe {
         let mut signals: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -147,12 +145,12 @@ fn guard(parent: u32) -> io::Result<()> {
     }
 }
 
-/// Ends as the child does. Holds no file open, so that their readers see the end.
+/// Ends with the status of the child. Closes all files, so that readers of pipes see their end.
 ///
 /// # Safety
-/// This process does nothing else any more.
+/// This process must not need its files any more.
 unsafe fn pass_on(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
-    // SAFETY: the caller vouches for it that no file is needed; plain numbers otherwise.
+    // SAFETY: the caller guarantees that no file is needed; the other calls take plain numbers.
     unsafe {
         let (first, last, flags): (libc::c_uint, _, libc::c_uint) = (0, libc::c_uint::MAX, 0);
         libc::syscall(libc::SYS_close_range, first, last, flags);
@@ -179,9 +177,9 @@ unsafe fn pass_on(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
     }
 }
 
-/// Bytes of address space for a program on this router.
+/// Returns the limit of address space for a program on this router, in bytes.
 fn memory() -> u64 {
-    // SAFETY: both take and return plain numbers.
+    // SAFETY: sysconf takes and returns plain numbers.
     let (pages, size) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let number = |value: libc::c_long| u64::try_from(value).unwrap_or(0);

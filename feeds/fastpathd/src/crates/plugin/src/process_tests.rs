@@ -15,24 +15,24 @@ fn said(script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether a process lives that is more than an entry in its parent's books.
+/// Returns whether a process exists and is not a zombie.
 fn lives(id: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[test]
-fn a_program_says_what_it_has_to() {
+fn returns_the_output_and_status_of_a_program() {
     let output = run(&mut shell("cat; echo no >&2; exit 3"), b"yes", Limits::short(20)).unwrap();
     assert_eq!((&*output.stdout, &*output.stderr), (&b"yes"[..], &b"no\n"[..]));
     assert_eq!(output.status.code(), Some(3));
     let missing = run(&mut Command::new("/no/such/program"), b"", Limits::short(20));
     assert!(matches!(missing, Err(RunError::System(_))));
-    // One that reads nothing of much input.
+    // A program may ignore a large input.
     assert!(run(&mut shell("true"), &vec![b'x'; 1 << 20], Limits::short(20)).is_ok());
 }
 
 #[test]
-fn the_kernel_limits_it() {
+fn a_program_has_the_kernels_limits() {
     let kib: u64 = said("ulimit -v").trim().parse().unwrap();
     assert!((LEAST_MEMORY >> 10..=MOST_MEMORY >> 10).contains(&kib), "{kib}");
     assert_eq!(said("ulimit -t").trim(), "20");
@@ -41,20 +41,20 @@ fn the_kernel_limits_it() {
     let output = run(&mut shell("ulimit -t"), b"", all).unwrap();
     let ours = Command::new("sh").args(["-c", "ulimit -t"]).output().unwrap();
     assert_eq!(output.stdout, ours.stdout);
-    // A file without an end, as a name in an option may lead to.
+    // awk grows until it reaches the memory limit, like a program that reads a file without end.
     let endless = "exec awk 'BEGIN { x = \"x\"; while (1) x = x x }'";
     let ended = run(&mut shell(endless), b"", Limits::short(20));
     assert!(!matches!(ended, Ok(output) if output.status.success()));
 }
 
 #[test]
-fn nothing_of_it_stays() {
+fn a_program_is_killed_with_its_children() {
     let mut ids = tempfile("stays");
     let script = format!("sleep 300 & echo $! $$ >{}; wait", ids.0.display());
     let late = run(&mut shell(&script), b"", Limits::short(1));
     assert!(matches!(late, Err(RunError::Late(1))), "{late:?}");
     for id in ids.text().split_whitespace() {
-        // The one that is not our child dies in its own time, but long before its sleep is over.
+        // The grandchild dies a little later, but long before its sleep is over.
         let patience = Instant::now() + Duration::from_secs(60);
         while lives(id) {
             assert!(Instant::now() < patience, "{id} has outlived the time for its program");
@@ -65,9 +65,9 @@ fn nothing_of_it_stays() {
     assert!(matches!(loud, Err(RunError::Loud(_))));
 }
 
-/// The kernel counts the thread that started it.
+/// The death signal is tied to the thread that started the program.
 #[test]
-fn it_does_not_outlive_who_started_it() {
+fn a_program_dies_with_its_parent() {
     let start = || {
         let mut command = shell("exec sleep 300");
         limit(&mut command, Limits::short(20));
@@ -78,9 +78,9 @@ fn it_does_not_outlive_who_started_it() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
 }
 
-/// Nor do the programs that it has started, such as fw4's.
+/// A program's children, such as those of fw4, must die as well.
 #[test]
-fn its_children_do_not_outlive_who_started_it() {
+fn children_of_a_program_die_with_its_parent() {
     let mut ids = tempfile("orphan");
     let file = ids.0.clone();
     let start = move || {
@@ -104,9 +104,9 @@ fn its_children_do_not_outlive_who_started_it() {
     }
 }
 
-/// The process in between hides neither an exit status nor a signal.
+/// The process in between forwards exit status and signal.
 #[test]
-fn its_end_is_seen() {
+fn returns_the_exit_status_or_signal_of_a_program() {
     use std::os::unix::process::ExitStatusExt;
     let ended = |script: &str| run(&mut shell(script), b"", Limits::short(20)).unwrap().status;
     assert_eq!(ended("exit 3").code(), Some(3));
@@ -114,7 +114,7 @@ fn its_end_is_seen() {
     assert_eq!(ended("kill -15 $$").signal(), Some(libc::SIGTERM));
 }
 
-/// A file of one test.
+/// A file that is removed after its test.
 struct Temporary(std::path::PathBuf);
 
 fn tempfile(name: &str) -> Temporary {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program that rpcd runs: `PROGRAM list`, `PROGRAM call METHOD`; the object is chosen by the
-//! link's name, arguments have 1 MiB at most.
+//! The program that rpcd runs: `PROGRAM list` and `PROGRAM call METHOD`.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -15,14 +14,14 @@ use crate::map::Map;
 use crate::object::Object;
 use crate::reason::CallReason;
 
-/// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
+/// Maximum bytes of the arguments. Messages on ubus have at most 1 MiB, requests of uhttpd 64 KiB.
 const LONGEST: u64 = 1 << 20;
 
-/// An additional command of the program, with its arguments.
+/// Name and function of an additional command.
 pub type Subcommand = (&'static str, fn(&[String]) -> ExitCode);
 
-/// The whole program: answers for the object whose name it was started by, the first of `args`
-/// (rpcd starts a link of the object's name), or which the next one names.
+/// Runs the program. The object is named by the link in the first of `args`, which rpcd starts, or
+/// by the next argument.
 #[must_use]
 pub fn main(
     program: &str,
@@ -63,7 +62,7 @@ fn usage(program: &str, objects: &[&Object]) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A closed pipe must not cause a panic: rpcd may have given up.
+/// Ignores a closed pipe instead of a panic, since rpcd may have stopped waiting.
 fn print(map: Map) -> ExitCode {
     match writeln!(std::io::stdout(), "{}", Value::Object(map)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -97,7 +96,7 @@ fn carry_out(
     tokio::task::LocalSet::new().block_on(&runtime, (method.run)(call))
 }
 
-/// Reads one object and no further: rpcd may leave the other end open.
+/// Reads one object and stops there, because rpcd may leave the pipe open.
 fn arguments(input: &mut dyn Read) -> Result<Map, Refusal> {
     let refused = |reason| Err(Refusal::new("argument", reason));
     let mut values = Deserializer::from_reader(input.take(LONGEST)).into_iter::<Value>();
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_one_object_of_a_stream_that_goes_on() {
+    fn reads_only_the_first_object_of_a_stream() {
         assert_eq!(say(r#"{"text":"a"}{"text":"b"}"#), json!({"said": "a"}));
     }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts of refusals that any object may give: the bus, a file, an argument.
+//! Reasons for refusals that any object may have: the bus, a file, an argument.
 
 config::coded! {
-    /// Why a call is refused, whatever its object. `said` is of another program or the operating
-    /// system.
+    /// Why a call is refused. `said` is a message of another program or of the operating system.
     pub enum CallReason {
         Bus { said: String } = "bus", "{said}";
         File { what: &'static str, path: String, said: String } = "file", "{what} {path}: {said}";
@@ -24,7 +23,7 @@ config::coded! {
 }
 
 impl CallReason {
-    /// A value that an argument cannot have, escaped for a log.
+    /// Reports an invalid value of an argument, escaped for logs.
     #[must_use]
     pub fn value(argument: &'static str, value: &str) -> Self {
         Self::Value { argument, value: value.escape_debug().to_string() }

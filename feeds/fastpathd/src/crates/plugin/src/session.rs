@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `uci`, by a session of our own: its rights, how long it lives (30 s for a few
-//! calls), and the values of a file.
+//! Sessions for rpcd's object `uci`.
 //!
-//! Without a session rpcd works on changes that a shell has staged and not committed (`uci set`, in
-//! `/tmp/.uci`). A session has its own staged changes, and rights for the files that it is made
-//! for alone.
+//! Without a session rpcd includes changes that a shell has staged and not committed (`uci set`, in
+//! `/tmp/.uci`). A session has its own staged changes, and rights only for the files that it was
+//! created for.
 
 use serde_json::{Value, json};
 use ubus::Status;
@@ -13,12 +12,10 @@ use crate::bus::{Bus, BusError};
 use crate::call::SESSION;
 use crate::map::{Map, map};
 
-/// The rights of a session to its files.
+/// Rights of a session for its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// Read them.
     Read,
-    /// Read and change them.
     Write,
 }
 
@@ -38,13 +35,13 @@ pub struct UciSession {
 }
 
 impl UciSession {
-    /// Seconds that a session for a few calls lives, should we end before we destroy it.
+    /// Timeout in seconds of a session for a few calls, in case it is never closed.
     pub const BRIEF: u64 = 30;
 
-    /// Makes a session that lives for `seconds` after its last use.
+    /// Creates a session that expires `seconds` after its last use.
     ///
     /// # Errors
-    /// rpcd does not answer, or not with a session.
+    /// rpcd does not answer or returns no session.
     pub async fn open(
         bus: &Bus,
         configs: &[&str],
@@ -63,13 +60,12 @@ impl UciSession {
         Ok(Self { bus: bus.clone(), id })
     }
 
-    /// A session that is there already.
+    /// Returns an existing session.
     #[must_use]
     pub fn of(bus: &Bus, id: &str) -> Self {
         Self { bus: bus.clone(), id: id.to_owned() }
     }
 
-    /// Its id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -84,7 +80,7 @@ impl UciSession {
         self.bus.call("uci", method, &args).await
     }
 
-    /// The `values` of a file with the edits staged in this session; none without the file.
+    /// Returns the `values` of a file with this session's staged edits; `None` without the file.
     ///
     /// # Errors
     /// See [`BusError`].
@@ -99,7 +95,7 @@ impl UciSession {
         }
     }
 
-    /// Ends the session and discards its staged edits. It would expire anyway.
+    /// Ends the session and discards its staged edits. An error is ignored, as the session expires.
     pub async fn close(self) {
         let args = map([(SESSION, json!(self.id))]);
         let _ = self.bus.call("session", "destroy", &args).await;

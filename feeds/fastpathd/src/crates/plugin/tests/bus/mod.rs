@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A bus on which the test itself answers every call, for programs that call others there.
+//! A stand-in for the bus. The test itself answers every call.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use plugin::Map;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind, Status};
 
-/// The function that answers a call: object, method and arguments in, as on a router.
+/// Answers a call with the given object, method and arguments.
 pub(crate) type Objects = dyn FnMut(&str, &str, &Map) -> Result<Map, Status> + Send;
 
-/// Serves at a socket for as long as the test's process lives.
+/// Serves the bus at a socket until the test process ends.
 pub(crate) fn serve(socket: &Path, objects: Box<Objects>) {
     let listener = UnixListener::bind(socket).expect("a socket for the test");
     let objects = Arc::new(Mutex::new(objects));
@@ -24,11 +24,10 @@ pub(crate) fn serve(socket: &Path, objects: Box<Objects>) {
     });
 }
 
-/// One connection.
 struct Client {
     stream: UnixStream,
     objects: Arc<Mutex<Box<Objects>>>,
-    /// The objects it has looked up: their numbers are their places.
+    /// Paths that the client has looked up. The id of an object is its position, from 1.
     known: Vec<String>,
 }
 
@@ -73,7 +72,7 @@ impl Client {
         Ok(vec![Attribute::Data(Blobmsg::encode(&answer).expect("an answer"))])
     }
 
-    /// A client that has gone meanwhile needs no answer.
+    /// Errors are ignored, because the client may have disconnected.
     fn send(&mut self, kind: Kind, (seq, peer): (u16, u32), attributes: Vec<Attribute>) {
         let frame = Frame { kind, seq, peer, attributes };
         let _ = self.stream.write_all(&frame.encode().expect("a frame"));
