@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The command line: usage, commands, options, the requests that filters become, and the default
-//! path of ubusd's socket; which method a command calls, and how its answer is printed.
+//! Parses the command line: usage, commands, options, and the method that each command calls.
 
 use std::ffi::OsString;
 
@@ -11,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::doctor::Request;
 use crate::{cpu_plan, ebpf, export, protection, show};
 
-/// The command.
 #[derive(Debug)]
 pub(crate) struct Args {
     pub(crate) socket: String,
@@ -25,10 +23,10 @@ pub(crate) enum Command {
     Version,
     /// Prints the answer of a method.
     Ask(Query),
-    /// Redraws `status` and the busiest flows of this request.
+    /// Redraws `status` and the busiest flows of this request every second.
     Watch(Map<String, Value>),
     Doctor(Request),
-    /// `None` shows the engine.
+    /// Sets the engine; `None` shows it.
     Engine(Option<EngineChange>),
 }
 
@@ -37,7 +35,7 @@ pub(crate) enum Command {
 pub(crate) struct Query {
     pub(crate) method: &'static str,
     pub(crate) args: Value,
-    /// The answer as text.
+    /// Formats the answer.
     pub(crate) show: fn(&Value) -> String,
 }
 
@@ -95,7 +93,7 @@ alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid 
 
 pub(crate) const DEFAULT_SOCKET: &str = "/var/run/ubus/ubus.sock";
 
-/// Options in order, before the command that they belong to is known.
+/// Words and options, collected before the command is known.
 #[derive(Default)]
 struct Seen {
     words: Vec<String>,
@@ -138,7 +136,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
 }
 
 impl Seen {
-    /// An option of a filter or a page.
+    /// Stores an option as a part of the filter or of the page.
     fn option(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), ArgsError> {
         let value: Value = match name {
             "vlan" | "family" => parser.value()?.parse::<u16>()?.into(),
@@ -235,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_become_the_request() {
+    fn converts_filters_to_a_request() {
         let args = parsed(
             "flows --path slow --path inspect --inspection spent --vlan 10 --limit 5 \
              --ascending -j",
@@ -248,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn alerts_have_filters_of_their_own() {
+    fn converts_filters_of_alerts() {
         let args = parsed("alerts --sid 7 --action blocked --since 3 --limit 9").unwrap();
         let want = json!({"since": 3, "limit": 9, "filter": {"sid": 7, "action": "blocked"}});
         assert_eq!(asked(&args), ("alerts", &want));
     }
 
     #[test]
-    fn ids_may_be_above_32_bits() {
+    fn accepts_ids_above_32_bits() {
         let twin = (1_u64 << 32) + 7;
         for (line, method, want) in [
             ("flow 4294967303", "flow", json!({"id": twin})),
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn engine_is_shown_or_set() {
+    fn engine_without_a_name_shows_the_engine() {
         assert!(matches!(parsed("engine").unwrap().command, Command::Engine(None)));
         let set = parsed("engine off --persist").unwrap();
         let Command::Engine(Some(change)) = set.command else { panic!("{set:?}") };
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_doctor_may_be_asked_for_parts_and_for_fixes() {
+    fn parses_checks_and_fixes_of_the_doctor() {
         let args = parsed("doctor --check a --check b --fix c --yes --json").unwrap();
         let request =
             Request { checks: vec!["a".into(), "b".into()], fixes: vec!["c".into()], yes: true };
@@ -282,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn names_the_mistake_of_an_invalid_command_line() {
         for (line, says) in [
             ("", "unknown command ''"),
             ("fly", "unknown command 'fly'"),

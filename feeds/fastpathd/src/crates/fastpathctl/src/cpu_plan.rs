@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `cpu` as text: state, roles of CPUs, differences from the plan.
+//! Formats the answer of `cpu`.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::json::{flag, list, number, text};
 use crate::table::table;
 
-/// The answer of `cpu`.
+/// Formats the state of the plan, roles of CPUs, and differences from the plan.
 pub(crate) fn cpu(answer: &Value) -> String {
     let mut out = String::new();
     let state = match (flag(answer, "enabled"), flag(answer, "active")) {
@@ -35,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn roles_and_what_differs() {
+    fn shows_roles_and_differences() {
         let text = cpu(&json!({
             "enabled": true, "active": true, "why": "",
             "cpus": [{"cpu": 0, "role": "forwarding"}, {"cpu": 1, "role": "inspection"}],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Command `doctor`: runs checks by their program, applies fixes over ubus or, without rpcd, by
-//! their program, with rollback (seconds of the trial, time for the effect), exit status. Findings
-//! are formatted in `examination.rs`.
+//! Command `doctor`: runs checks and applies fixes, with rollback. Findings are formatted in
+//! `examination.rs`.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -16,18 +15,17 @@ use crate::examination::{self, Paint};
 use crate::json::{list, number, text};
 use crate::print;
 
-/// The request to the doctor.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Request {
-    /// Only these checks; empty: all.
+    /// Ids of the checks to run; empty for all.
     pub(crate) checks: Vec<String>,
-    /// Checks whose findings are to be fixed; `all`: every finding with a fix.
+    /// Ids of the checks to fix; `all` for every finding with a fix.
     pub(crate) fixes: Vec<String>,
-    /// Do not ask before a fix.
+    /// Skip the confirmation of a fix.
     pub(crate) yes: bool,
 }
 
-/// Why the checks could not run, or a fix failed.
+/// Why the checks could not run, or why a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
     #[error("{path} cannot be run: {cause}; is fastpathd installed?")]
@@ -42,22 +40,21 @@ pub(crate) enum DoctorError {
 
 /// Folder of the programs that rpcd runs for its objects.
 const PLUGINS: &str = "/usr/libexec/rpcd";
-/// rpcd ends a plugin after 30 s, the lab's after 120.
+/// Timeout of a call. rpcd kills a program after 30 s, in the lab after 120 s.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Seconds until an unconfirmed change is rolled back.
 const TRIAL: u64 = 90;
-/// How long a fix may take to show: the daemon reads its table every 20 s, and retries after 30.
-/// Bytes of a program's answer. A message on ubus has at most as many.
+/// Maximum bytes of a program's answer, the limit of a ubus message.
 const LONGEST_ANSWER: usize = 1 << 20;
+/// Timeout for a finding to disappear: the daemon reads tables every 20 s, and retries after 30 s.
 const EFFECT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(500);
 
 const DOCTOR: &str = "fastpath.doctor";
 const CHANGE: &str = "fastpath.change";
 
-/// The connection to the objects.
 struct Objects {
-    /// With the connection, whose end would close the socket.
+    /// The handle and its connection, which keeps the socket open.
     bus: Option<(Handle, Connection)>,
     socket: String,
 }
@@ -69,7 +66,7 @@ impl Objects {
         Self { bus, socket: socket.to_owned() }
     }
 
-    /// Over the bus; where the object is not there, by running its program.
+    /// Calls a method over the bus, or runs the program if the object is missing.
     async fn ask(
         &self,
         object: &'static str,
@@ -92,8 +89,8 @@ impl Objects {
         accepted(answer)
     }
 
-    /// By the program: over ubus it does not know that root calls, and withholds findings about
-    /// accounts.
+    /// Runs the checks by their program. Over ubus it does not know that the caller is root, and
+    /// omits findings about accounts.
     fn run(&self, request: &Value) -> Result<Value, DoctorError> {
         accepted(self.by_program(DOCTOR, "run", request)?)
     }
@@ -132,23 +129,22 @@ enum ProgramError {
     Output { end: String, cause: serde_json::Error },
 }
 
-/// Of a program that answers a method.
 fn limits(method: &str) -> Limits {
-    // Others start services, which would inherit the limits of memory and CPU time.
+    // Other methods start services, which would inherit the limits of memory and CPU time.
     Limits { time: PATIENCE, output: LONGEST_ANSWER, resources: matches!(method, "run" | "check") }
 }
 
-/// Runs a program to its end and reads its answer.
+/// Runs a program until it ends and parses its answer.
 fn answer_of(command: &mut Command, limits: Limits) -> Result<Value, ProgramError> {
     let output = process::run(command, b"", limits)?;
-    // Its complaints are not part of the answer.
+    // Forward the program's messages.
     let _ = std::io::stderr().write_all(&output.stderr);
     let end = || process::killed(output.status).unwrap_or_else(|| output.status.to_string());
     serde_json::from_slice(&output.stdout)
         .map_err(|cause| ProgramError::Output { end: end(), cause })
 }
 
-/// The text of an error, with the details it lists.
+/// Returns the text of an error with its details.
 fn refusal(error: &Value) -> String {
     let mut message = text(error, "text").to_owned();
     for key in ["problems", "cuts"] {
@@ -160,8 +156,8 @@ fn refusal(error: &Value) -> String {
     message
 }
 
-/// Runs the checks and the requested fixes. The exit status is the worst that remains and is not
-/// accepted: 0 nothing above info, 1 advice or warnings, 2 errors, 3 a check that could not run.
+/// Applies fixes and runs the checks. The exit status is that of the worst finding without accepted
+/// ones: 0 none or notes, 1 advice or warnings, 2 errors, 3 a check that could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
@@ -196,7 +192,7 @@ fn status(summary: &Value) -> ExitCode {
     })
 }
 
-/// The findings above info that have a fix and are not accepted, in the doctor's order.
+/// Returns the ids of findings above info that have a fix and are not accepted.
 fn fixable(answer: &Value) -> Vec<String> {
     let bad =
         |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
@@ -206,7 +202,7 @@ fn fixable(answer: &Value) -> Vec<String> {
     found.map(|finding| text(finding, "id").to_owned()).collect()
 }
 
-/// The finding of a check; none: it finds nothing any more.
+/// Returns the finding of a check; `None` if the check passes or reports only a note.
 fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
     let mut answer = objects.run(&json!({"checks": [id]}))?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
@@ -243,7 +239,7 @@ async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), Docto
         print(&format!("{id}: fixed and confirmed\n"));
         return Ok(());
     }
-    // Without it the router rolls back when the change expires.
+    // Otherwise the router rolls back only when the change expires.
     objects.ask(CHANGE, "revert", &change).await?;
     gone?;
     Err(still(id, "; the change was rolled back"))
@@ -270,8 +266,8 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     Err(DoctorError::Refused(format!("{id}: not applied")))
 }
 
-/// Whether the finding goes away in time. A router that does not answer for a moment is one whose
-/// services are restarting.
+/// Returns whether the finding disappears in time. Errors until then are ignored, because services
+/// may be restarting.
 async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {
@@ -291,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_status_is_that_of_the_worst() {
+    fn the_exit_status_is_that_of_the_worst_finding() {
         let of = |summary: Value| format!("{:?}", status(&summary));
         let code = |n: u8| format!("{:?}", ExitCode::from(n));
         assert_eq!(of(json!({"ok": 9, "info": 2})), code(0));
@@ -318,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_starts_services_has_no_limits_that_they_would_inherit() {
+    fn programs_that_start_services_have_no_resource_limits() {
         for (method, limited) in [("run", true), ("check", true), ("fix", false), ("apply", false)]
         {
             assert_eq!(limits(method).resources, limited, "{method}");
@@ -326,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_answers_with_json() {
+    fn parses_the_json_answer_of_a_program() {
         assert_eq!(shell("echo '{\"a\": 1}'; echo x >&2", limits("run")).unwrap(), json!({"a": 1}));
         let error = shell("echo no; exit 3", limits("run")).unwrap_err().to_string();
         assert!(error.contains("exit status: 3 without JSON output"), "{error}");
     }
 
     #[test]
-    fn all_are_the_findings_with_a_fix() {
+    fn fixes_all_findings_with_a_fix_unless_accepted() {
         let found = |id: &str, of: &str, fix: Value| json!({"id": id, "severity": of, "fix": fix});
         let answer = json!({"findings": [
             found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),
@@ -344,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_lists_what_is_wrong() {
+    fn a_refusal_lists_its_problems() {
         let error = json!({"code": "invalid", "text": "not applied",
             "problems": [{"text": "VLAN 0 is invalid"}]});
         assert_eq!(refusal(&error), "not applied\n  VLAN 0 is invalid");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `ebpf` as text: state, flows, hooks of devices, verdicts, dropped packets by rule.
+//! Formats the answer of `ebpf`.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::json::{flag, list, number, text};
 use crate::table::table;
 
-/// The answer of `ebpf`.
+/// Formats state, flows, hooks of devices, verdicts, and dropped packets by rule.
 pub(crate) fn ebpf(answer: &Value) -> String {
     let mut out = String::new();
     let state = if flag(answer, "active") { "active" } else { "not active" };
@@ -40,7 +40,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn devices_exits_and_drops() {
+    fn shows_devices_verdicts_and_dropped_packets() {
         let text = ebpf(&json!({
             "active": true, "why": "wan: rejected by the driver", "flows": 3, "capacity": 32768,
             "evicted": 0, "seen": 12,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor's findings and the differences that a fix makes, as text: colours, line width,
-//! summary.
+//! Formats the doctor's findings and the differences of a fix.
 
 use std::fmt::Write;
 
@@ -10,12 +9,12 @@ use crate::json::{list, number, text};
 use crate::protection::plain;
 use crate::units::duration;
 
-/// Whether text may have colours.
+/// Colours text if `true`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
 impl Paint {
-    /// A severity, padded to the widest.
+    /// Formats a severity, padded to the longest.
     fn severity(self, name: &str) -> String {
         let colour = match name {
             "error" => "1;31",
@@ -32,19 +31,19 @@ impl Paint {
     }
 }
 
-/// Columns of a line; longer text makes it longer.
+/// Columns of a wrapped line, exceeded only by a longer word.
 const WIDTH: usize = 100;
 /// Columns before the text under a heading.
 const INDENT: usize = 9;
 
-/// The answer of `fastpath.doctor run`.
+/// Formats the answer of `fastpath.doctor run`.
 pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     let mut out = String::new();
     let shown = || list(answer, "findings").filter(|found| text(found, "severity") != "ok");
     for found in shown().filter(|found| !is_accepted(found)) {
         one(&mut out, found, paint);
     }
-    // The heading alone: the finding is accepted.
+    // Accepted findings have only a heading.
     for found in shown().filter(|found| is_accepted(found)) {
         heading(&mut out, "accepted", found, paint);
     }
@@ -72,7 +71,7 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     out
 }
 
-/// Whether a section of the configuration accepts a finding.
+/// Returns whether a section of the configuration accepts a finding.
 pub(crate) fn is_accepted(found: &Value) -> bool {
     list(found, "accepted").next().is_some()
 }
@@ -104,7 +103,7 @@ fn one(out: &mut String, found: &Value, paint: Paint) {
     out.push('\n');
 }
 
-/// Text under a heading, behind a sign; nothing if it is empty.
+/// Appends wrapped text under a heading, after `sign`; nothing if the text is empty.
 fn paragraph(out: &mut String, sign: &str, words: &str) {
     let words = plain(words);
     if words.is_empty() {
@@ -129,7 +128,7 @@ fn paragraph(out: &mut String, sign: &str, words: &str) {
     out.push('\n');
 }
 
-/// The lines of a change by `fastpath.change check`, as text.
+/// Formats the differences in the answer of `fastpath.change check`.
 pub(crate) fn diff(checked: &Value) -> String {
     let mut out = String::new();
     let value = |of: &Value| match of {
@@ -142,7 +141,7 @@ pub(crate) fn diff(checked: &Value) -> String {
     };
     for change in list(checked, "diff") {
         let option = text(change, "option");
-        // Sections come, go and are put in order; only options have values.
+        // Sections are added, removed or reordered; only options have values.
         let what = text(change, "what");
         if matches!(what, "add" | "remove" | "order") {
             let sign = match what {
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_has_all_its_parts_and_lines_are_folded() {
+    fn shows_all_parts_of_a_finding_in_wrapped_lines() {
         let text = report(&answer(), Paint(false));
         for part in [
             "error    Broken  [x]\n",
@@ -214,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_only_for_terminals() {
+    fn uses_colours_only_if_enabled() {
         assert!(report(&answer(), Paint(true)).contains("\x1b[1;31merror"));
         assert!(!report(&answer(), Paint(false)).contains('\x1b'));
     }
 
     #[test]
-    fn a_diff_has_both_values() {
+    fn a_diff_shows_old_and_new_values() {
         let checked = json!({"diff": [
             {"config": "fastpath", "section": "cpu", "option": "enabled", "from": "0", "to": "1"},
             {"config": "network", "section": "lan", "option": "ipaddr", "from": ["a", "b"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `exports` as a table.
+//! Formats the answer of `exports`.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::json::{list, number, text};
 use crate::protection::{endpoint, plain};
 use crate::table::table;
 
-/// The answer of `exports`.
+/// Formats the collectors as a table.
 pub(crate) fn exports(answer: &Value) -> String {
     let rows = list(answer, "exports").map(|export| {
         let collector = endpoint(text(export, "host"), number(export, "port"));
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collector_has_a_line() {
+    fn shows_one_line_for_each_collector() {
         let shown = exports(&json!({"exports": [{"name": "store", "kind": "ipfix",
             "protocol": "udp", "host": "2001:db8::1", "port": 4739, "state": "down", "sent": 120,
             "lost": 3, "queued": 7, "why": "nothing listens on the collector's port"}]}));

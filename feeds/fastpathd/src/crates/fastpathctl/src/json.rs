@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fields of JSON answers; a missing one is empty.
+//! Reads fields of JSON answers. A missing field is empty.
 
 use serde_json::Value;
 

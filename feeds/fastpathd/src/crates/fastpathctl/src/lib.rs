@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathctl, the command line of fastpathd: carries a command out; timeout, errors and exit
-//! status.
+//! fastpathctl, the command line of fastpathd.
 
 mod args;
 mod cpu_plan;
@@ -28,7 +27,7 @@ use protection::plain_answer;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
-/// The daemon answers in milliseconds; applying an engine takes some runs of nft.
+/// Timeout of a call. The daemon answers in milliseconds, except for runs of nft.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +54,7 @@ enum Failure {
     Runtime(#[source] std::io::Error),
 }
 
-/// The whole program. The first of `args` is the name it was started by.
+/// Runs the program. The first of `args` is its own name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().skip(1).collect();
@@ -71,7 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     // A closed pipe must not cause a panic, here and below.
     let _ = write!(std::io::stderr(), "fastpathctl: {failure}\n{usage}");
     match failure {
-        // 1 and 2 would be findings.
+        // The doctor uses 1 and 2 for findings.
         Failure::Doctor(_) => ExitCode::from(3),
         Failure::Args(_) if args.iter().any(|word| word == "doctor") => ExitCode::from(3),
         Failure::Args(_) => ExitCode::from(2),
@@ -113,7 +112,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
             let args = json!({"set": set});
             (Query { method: "engine", args, show: show::engine }, persist.then_some(set))
         }
-        // Carried out without the daemon.
+        // Handled without the daemon.
         Command::Help | Command::Version | Command::Doctor(_) => return Ok(()),
     };
     let mut answer = call(&bus, query.method, &query.args).await?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Option `--persist`: the engine in `/etc/config/fastpath`, by a change that is in the list of the
-//! last changes and can be undone. Seconds of its trial, and how often `confirm` is repeated until
-//! the daemon uses it.
+//! Option `--persist`: writes the engine to `/etc/config/fastpath` by a change, which can be
+//! undone.
 
 use std::time::Duration;
 
@@ -9,13 +8,13 @@ use serde_json::{Value, json};
 use ubus::{CallError, Handle};
 
 const CHANGE: &str = "fastpath.change";
-/// Until the change is reverted unless it is confirmed.
+/// Seconds until an unconfirmed change is rolled back.
 const TRIAL_S: u64 = 60;
-/// Each waits 5 s for fastpathd: all of them end before the trial.
+/// Attempts to confirm. Each waits 5 s for fastpathd, so all end before the rollback.
 const CONFIRM_CALLS: u32 = 6;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The engine was chosen, but is not in the configuration.
+/// The engine was set but could not be written to the configuration.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PersistError {
     #[error("writing the engine into the configuration: {0}")]
@@ -24,7 +23,7 @@ pub(crate) enum PersistError {
     Refused(String),
 }
 
-/// Writes the engine; fastpathd has to use it before it is confirmed.
+/// Writes the engine and confirms it after fastpathd has it in force.
 pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistError> {
     let values = json!({"enabled": "1", "engine": engine});
     let edit = json!({"config": "fastpath", "op": "set", "section": "main", "values": values});
@@ -47,8 +46,8 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
     }
 }
 
-/// The answer of `confirm`, which is repeated while fastpathd has not read the new configuration:
-/// on a slow router the init script takes longer than the few seconds that one call waits.
+/// Calls `confirm` until fastpathd has read the new configuration: on a slow router the init script
+/// takes longer than the few seconds that one call waits.
 async fn confirm(
     mut call: impl AsyncFnMut() -> Result<Value, CallError>,
 ) -> Result<Value, CallError> {
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_confirmation_is_repeated_until_the_daemon_uses_the_change() {
+    async fn retries_the_confirmation_until_the_change_is_in_force() {
         let kept = json!({"state": "confirmed"});
         let answers = vec![late(&json!([])), late(&json!([])), kept.clone(), late(&json!([]))];
         assert_eq!(calls(answers).await, (kept, 3));

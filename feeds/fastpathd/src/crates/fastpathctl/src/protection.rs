@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answers of `ips`, `alerts`, `blocks`, `block_release`, `reinspect` and `rules_update` as
-//! text. Also how text from the network is escaped for a terminal.
-//!
-//! Signatures and names come from the network: characters that control a terminal are escaped.
+//! Formats the answers of `ips`, `alerts`, `blocks`, `block_release`, `reinspect` and
+//! `rules_update`, and escapes text from the network for a terminal.
 
 use std::fmt::Write;
 
@@ -12,7 +10,7 @@ use crate::json::{flag, list, number, text};
 use crate::table::table;
 use crate::units::{duration, size};
 
-/// The text without control characters and marks that turn the writing direction.
+/// Escapes control characters and marks that change the writing direction.
 pub(crate) fn plain(text: &str) -> String {
     let turns = |c: char| {
         matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -25,7 +23,7 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// An answer with all its texts like that.
+/// Escapes all texts of an answer.
 pub(crate) fn plain_answer(answer: Value) -> Value {
     match answer {
         Value::String(text) => Value::String(plain(&text)),
@@ -41,7 +39,6 @@ fn field(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "{name:<18} {value}");
 }
 
-/// The answer of `ips`.
 pub(crate) fn ips(answer: &Value) -> String {
     let mut out = String::new();
     field(
@@ -117,7 +114,6 @@ fn sources(rules: &Value) -> String {
     table("SOURCE|STATE|>RULES|MESSAGE", rows)
 }
 
-/// The answer of `alerts`.
 pub(crate) fn alerts(answer: &Value) -> String {
     let rows = list(answer, "alerts").map(|alert| {
         vec![
@@ -151,7 +147,6 @@ fn time_of_day(at_ms: i64) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// The answer of `blocks`.
 pub(crate) fn blocks(answer: &Value) -> String {
     let rows = list(answer, "blocks").map(|block| {
         let lasts = number(block, "until_ms") - number(block, "since_ms");
@@ -173,17 +168,14 @@ pub(crate) fn blocks(answer: &Value) -> String {
     out
 }
 
-/// The answer of `block_release`.
 pub(crate) fn released(answer: &Value) -> String {
     format!("{} unblocked\n", text(answer, "address"))
 }
 
-/// The answer of `reinspect`.
 pub(crate) fn reinspected(answer: &Value) -> String {
     format!("connections returned to inspection: {}\n", number(answer, "flows"))
 }
 
-/// The answer of `rules_update`.
 pub(crate) fn rules_update(answer: &Value) -> String {
     let words = if flag(answer, "started") { "started" } else { "already running" };
     format!("update: {words}; `fastpathctl ips` shows its progress\n")
@@ -195,7 +187,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_would_steer_a_terminal_is_escaped() {
+    fn escapes_control_characters_of_alerts() {
         let answer = json!({"total": 1, "seen": 9, "alerts": [{
             "id": 7, "at_ms": 86_399_000, "action": "blocked", "sid": 8_100_001,
             "src": "2001:db8::1", "sport": 80, "dst": "10.0.0.1", "dport": 4000,
@@ -210,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_comes_first() {
+    fn shows_the_state_of_inspection_first() {
         let text = ips(&json!({
             "state": "failing-open", "why": "Suricata does not answer\u{1b}[2J", "mode": "nfq",
             "fail": "open", "suricata": {"version": "8.0.8", "running": false, "restarts": 2},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answers of `status`, `engine`, `flush`, `flows`, `flow`, `top` and `topology` as text. Pure:
-//! takes JSON, gives lines.
+//! Formats the answers of `status`, `engine`, `flush`, `flows`, `flow`, `top` and `topology`.
 
 use std::fmt::Write;
 
@@ -18,7 +17,6 @@ fn joined(value: &Value, key: &str) -> String {
     list(value, key).filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The answer of `status`.
 pub(crate) fn status(answer: &Value) -> String {
     let mut out = engine(&answer["engine"]);
     let ratio = &answer["ratio"];
@@ -46,7 +44,7 @@ pub(crate) fn status(answer: &Value) -> String {
     for finding in list(answer, "health") {
         let _ = writeln!(out, "{:<18} {}", text(finding, "level"), text(finding, "text"));
     }
-    // Each fact once.
+    // Skip findings that are already listed as health.
     let further = |worst: &&Value| {
         list(answer, "health").all(|finding| text(finding, "code") != text(worst, "id"))
     };
@@ -81,7 +79,6 @@ fn wan_line(wan: &Value, now_ms: i64) -> String {
     )
 }
 
-/// The answer of `flush`.
 pub(crate) fn flushed(answer: &Value) -> String {
     if answer["flushed"] == true {
         "flushed: flows are in the fast path again with their next packet\n".to_owned()
@@ -90,7 +87,7 @@ pub(crate) fn flushed(answer: &Value) -> String {
     }
 }
 
-/// The answer of `engine`, or that part of `status`.
+/// Formats the answer of `engine`, or the same part of `status`.
 pub(crate) fn engine(state: &Value) -> String {
     let mut out = String::new();
     let (wanted, active) = (text(state, "wanted"), text(state, "active"));
@@ -129,7 +126,7 @@ fn paths(paths: &Value) -> String {
     table("PATH|>FLOWS|>RATE|>PACKETS/S|>BYTES", rows)
 }
 
-/// One page of `flows`, ungrouped.
+/// Formats one page of `flows`.
 pub(crate) fn flows(page: &Value) -> String {
     let named = |row: &Value| -> Value {
         let cells = row.as_array().into_iter().flatten().cloned();
@@ -158,7 +155,7 @@ pub(crate) fn flows(page: &Value) -> String {
     out
 }
 
-/// `lan/10`: zone (or device) and VLAN.
+/// Formats one side of a flow as zone (or device) and VLAN, such as `lan/10`.
 fn side(row: &Value, side: &str) -> String {
     let zone = match text(row, &format!("{side}_zone")) {
         "" => text(row, &format!("{side}_dev")),
@@ -170,7 +167,6 @@ fn side(row: &Value, side: &str) -> String {
     }
 }
 
-/// The answer of `flow`.
 pub(crate) fn flow(answer: &Value) -> String {
     let mut out = String::new();
     for (name, value) in answer["flow"].as_object().into_iter().flatten() {
@@ -194,7 +190,6 @@ pub(crate) fn flow(answer: &Value) -> String {
     out
 }
 
-/// The answer of `top`.
 pub(crate) fn top(answer: &Value) -> String {
     let rows = list(answer, "rows").map(|row| {
         vec![
@@ -211,7 +206,6 @@ pub(crate) fn top(answer: &Value) -> String {
     table("WHO|NAME|>FLOWS|>OFFLOADED|>UP|>DOWN|>BYTES|>BYTES OFFLOADED", rows)
 }
 
-/// The answer of `topology`.
 pub(crate) fn topology(answer: &Value) -> String {
     let links = list(answer, "links").map(|link| {
         let on = match (text(link, "master"), text(link, "lower")) {
@@ -243,7 +237,7 @@ pub(crate) fn topology(answer: &Value) -> String {
     out
 }
 
-/// `10u* 20t`: a port's VLANs, u untagged, t tagged, * where untagged frames go; or the tag of a
+/// Formats a port's VLANs as `10u* 20t` (untagged, tagged, `*` marks the PVID), or the tag of a
 /// VLAN device.
 fn vlans(answer: &Value, link: &Value, name: &str) -> String {
     if number(link, "vlan") != 0 {

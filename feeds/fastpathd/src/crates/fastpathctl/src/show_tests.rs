@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 #[test]
-fn flows_stand_in_columns() {
+fn shows_flows_in_columns() {
     let page = json!({
         "total": 3, "matched": 2,
         "cols": ["proto", "src", "sport", "dst", "dport", "in_dev", "in_vlan", "in_zone",
@@ -28,7 +28,7 @@ fn flows_stand_in_columns() {
 }
 
 #[test]
-fn an_engine_in_hardware_says_how_many_ports_support_it() {
+fn shows_how_many_ports_support_hardware_offload() {
     let mut state = json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "why": "",
         "devices": ["lan1", "wan"], "hardware_unused": false,
         "hardware_ports": {"able": ["lan1"], "present": 2}});
@@ -43,7 +43,7 @@ fn an_engine_in_hardware_says_how_many_ports_support_it() {
 }
 
 #[test]
-fn status_says_why_the_engine_differs() {
+fn status_shows_why_the_engine_differs() {
     let text = status(&json!({
         "engine": {"wanted": "flowtable", "active": "off", "why": "nft refused it", "devices": []},
         "ratio": {"total": 0.5},
@@ -95,16 +95,16 @@ fn topology_shows_vlans_of_ports() {
 }
 
 #[test]
-fn an_empty_answer_is_not_a_panic() {
+fn formats_an_empty_answer_without_a_panic() {
     for show in [status, flows, flow, top, topology, engine] {
         show(&json!({}));
         show(&json!([1]));
     }
 }
 
-/// Names come from the network: from DHCP clients, and from devices of a PPPoE session.
+/// Names come from the network: from DHCP clients, and from peers of PPPoE sessions.
 #[test]
-fn no_name_steers_a_terminal() {
+fn escapes_control_characters_of_all_answers() {
     use crate::export::exports;
     use crate::protection::{alerts, blocks, ips, plain_answer};
 

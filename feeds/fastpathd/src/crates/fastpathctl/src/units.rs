@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rates, sizes, durations and percentages as text.
+//! Formats rates, sizes, durations and percentages.
 
-/// `1.2 Gbit/s`: powers of 1000, three digits at most before the unit.
+/// Formats a rate such as `1.2 Gbit/s`, in powers of 1000.
 pub(crate) fn rate(bps: i64) -> String {
     scaled(bps, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 
-/// `1.2 GB`: powers of 1000, as the rates.
+/// Formats a size such as `1.2 GB`, in powers of 1000.
 pub(crate) fn size(bytes: i64) -> String {
     scaled(bytes, &["B", "kB", "MB", "GB", "TB", "PB"])
 }
@@ -15,7 +15,7 @@ fn scaled(value: i64, units: &[&str]) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     let mut rest = value.max(0) as f64;
     let mut at = 0;
-    // 999.95 would print as 1000.0.
+    // 999.95 would be rounded to 1000.0.
     while rest >= 999.95 && at + 1 < units.len() {
         rest /= 1000.0;
         at += 1;
@@ -23,7 +23,7 @@ fn scaled(value: i64, units: &[&str]) -> String {
     if at == 0 { format!("{rest:.0} {}", units[at]) } else { format!("{rest:.1} {}", units[at]) }
 }
 
-/// `5s`, `3m12s`, `2h05m`, `4d03h`.
+/// Formats a duration as `5s`, `3m12s`, `2h05m` or `4d03h`.
 pub(crate) fn duration(seconds: i64) -> String {
     let s = seconds.max(0);
     match s {
@@ -34,7 +34,7 @@ pub(crate) fn duration(seconds: i64) -> String {
     }
 }
 
-/// `97.3 %`; `–` where nothing was measured.
+/// Formats a share as `97.3 %`; `–` if nothing was measured.
 pub(crate) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |s| format!("{:.1} %", s * 100.0))
 }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_share_is_a_dash() {
+    fn formats_an_unknown_share_as_a_dash() {
         assert_eq!(percent(None), "–");
         assert_eq!(percent(Some(0.973)), "97.3 %");
     }
