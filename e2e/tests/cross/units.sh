@@ -6,7 +6,7 @@
 # no generic netlink.
 LEFT_OUT=(--skip ability::tests::reads_the_abilities_of_the_loopback_device
     --skip client::tests::families_are_found_by_name
-    --skip machine::ports::tests::a_device_that_is_not_there_is_named
+    --skip machine::ports::tests::an_error_names_the_missing_device
     --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads
     --skip process::tests::a_program_has_the_kernels_limits)
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time
-//! between two readings of a counter (default and limit).
+//! Methods `run`, `last`, `fix` and `pmtu` of `fastpath.doctor`: arguments and refusals.
 
 use std::time::Duration;
 
@@ -16,12 +15,11 @@ use crate::pmtu::measure;
 use crate::report::run;
 use crate::texts::Texts;
 
-/// Time between two readings of a counter, unless the caller says otherwise.
+/// Default time between two readings of a counter.
 const SAMPLE: Duration = Duration::from_secs(1);
-/// As long as a caller may make it wait: rpcd ends a plugin after 120 s.
+/// Maximum time between two readings: rpcd kills a program after 30 s.
 const LONGEST_SAMPLE: Duration = Duration::from_secs(10);
 
-/// Answers a call.
 pub(crate) fn answer(
     machine: &dyn Machine,
     method: &str,
@@ -63,7 +61,7 @@ fn ran(
     let sample = sample(args)?;
     let at_ms = machine.now_ms();
     let audience = Audience::of(machine, args, without_session);
-    // A run without a caller is for all readers of the kept report; its answer has no more.
+    // A background run is stored for all audiences; its answer is reduced to the caller's.
     let own = is_background(args)? && !args.contains_key(plugin::SESSION);
     let gathered = if own { Audience::Writer } else { audience };
     let report = run(machine, only.as_deref(), sample, gathered);
@@ -76,13 +74,13 @@ fn ran(
             let (path, said) = (FILE.to_owned(), error.to_string());
             Refusal::new("failed", CallReason::File { what: "writing", path, said })
         };
-        // A full file system does not withhold the answer from a caller.
+        // A full file system must not withhold the answer from a caller.
         saved.map_err(failed).or_else(|refusal| if own { Err(refusal) } else { Ok(()) })?;
     }
     Ok(kept.answer(machine, audience))
 }
 
-/// Whether the run yields to everything else.
+/// Returns whether the run has low priority.
 pub(crate) fn is_background(args: &Map<String, Value>) -> Result<bool, Refusal> {
     match args.get("background") {
         None | Some(Value::Null) => Ok(false),
@@ -105,7 +103,7 @@ fn is_check(id: &str) -> bool {
     CHECKS.iter().flat_map(|group| *group).any(|check| check.id == id)
 }
 
-/// The checks asked for; none: all. An empty list is all as well, since forms send such.
+/// Returns the ids of the requested checks; `None` for all, also if the list is empty.
 fn named(args: &Map<String, Value>) -> Result<Option<Vec<String>>, Refusal> {
     let list = match args.get("checks") {
         None | Some(Value::Null) => return Ok(None),

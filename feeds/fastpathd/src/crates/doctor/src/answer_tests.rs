@@ -24,13 +24,13 @@ fn ask_from(origin: Origin, fake: &Fake, method: &str, args: &Value) -> Value {
 }
 
 #[test]
-fn ids_are_unique() {
+fn check_ids_are_unique() {
     let ids: Vec<_> = CHECKS.iter().flat_map(|group| *group).map(|check| check.id).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
 }
 
 #[test]
-fn rpcd_gets_the_arguments_of_the_methods() {
+fn the_signature_lists_the_arguments_of_the_methods() {
     let signature = Value::Object(OBJECT.signature());
     assert!(signature["run"]["checks"].is_array());
     assert!(signature["fix"]["seconds"].is_number());
@@ -55,7 +55,7 @@ fn a_finding_has_a_code_parameters_and_english_text() {
 }
 
 #[test]
-fn what_cannot_be_read_is_unknown_with_the_reason() {
+fn an_unreadable_source_gives_an_unknown_finding_with_the_reason() {
     let fake = fake().without("/proc/modules");
     let report = ask(&fake, "run", &json!({"checks": ["flowtable-missing"]}));
     assert_eq!(report["summary"]["unknown"], 1, "{report:#}");
@@ -65,7 +65,7 @@ fn what_cannot_be_read_is_unknown_with_the_reason() {
 }
 
 #[test]
-fn bad_arguments_are_refused_by_name() {
+fn refuses_invalid_arguments_by_name() {
     for (method, args, part) in [
         ("run", json!({"checks": "all"}), "'checks'"),
         ("run", json!({"checks": ["no\u{7}thing"]}), "no\\u{7}thing"),
@@ -81,7 +81,7 @@ fn bad_arguments_are_refused_by_name() {
     }
 }
 
-/// A router whose root has no password, and rpcd's answer about the caller's rights.
+/// A router with an empty root password, and rpcd's answer about the caller's rights.
 fn open_account(writes: &Value) -> Fake {
     fake()
         .file("/etc/shadow", "root::19000:0:99999:7:::\nviewer:$1$x$viewer:19000::::::\n")
@@ -89,7 +89,7 @@ fn open_account(writes: &Value) -> Fake {
 }
 
 #[test]
-fn a_reader_does_not_see_whose_password_is_empty() {
+fn a_reader_does_not_see_accounts_without_a_password() {
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     for answer in [
         ask(&open_account(&json!(false)), "run", &asked),
@@ -111,7 +111,7 @@ fn a_reader_does_not_see_whose_password_is_empty() {
 }
 
 #[test]
-fn a_writer_sees_whose_password_is_empty() {
+fn a_writer_sees_accounts_without_a_password() {
     let router = open_account(&json!(true));
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     let answer = ask(&router, "run", &asked);
@@ -121,9 +121,9 @@ fn a_writer_sees_whose_password_is_empty() {
     assert!(router.done().contains(&format!("call session access {right}")), "{:?}", router.done());
 }
 
-/// Without a session rpcd does not say which user calls: ubusd lets the daemon's call `run`.
+/// rpcd does not forward the user of a call, and ubusd lets the daemon call `run`, too.
 #[test]
-fn a_call_on_ubus_without_a_session_does_not_see_whose_password_is_empty() {
+fn a_call_without_a_session_does_not_see_accounts_without_a_password() {
     let (router, asked) = (open_account(&json!(true)), json!({"checks": ["system-password"]}));
     let answer = ask(&router, "run", &asked);
     assert_eq!(answer["findings"][0]["severity"], "unknown", "{answer:#}");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who reads the answer, by rpcd's right to call `fix`. A reader without it does not get findings
-//! that would help to break into the router: neither passwords nor rights of accounts are checked
-//! then.
+//! The audience of an answer, decided by rpcd's right to call `fix`. Readers do not get findings
+//! about passwords and rights of accounts, which would help to break into the router.
 
 use plugin::Origin;
 use serde_json::{Map, Value};
 
 use crate::machine::Machine;
 
-/// Who asked.
+/// The caller's rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// May apply fixes.
@@ -17,15 +16,15 @@ pub(crate) enum Audience {
     Reader,
 }
 
-/// Checks whose findings a reader does not get.
+/// Checks with findings for writers only.
 pub(crate) const PRIVATE: &[&str] = &["system-password", "system-sessions"];
 
-/// Replaces withheld values for a reader.
+/// Replaces withheld values in a reader's answer.
 pub(crate) const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {
-    /// Who calls `run` without a session: ubusd lets the daemon's user do so, too, and rpcd does
-    /// not say which user it was.
+    /// Returns the audience of `run` without a session. On the bus it is a reader, because ubusd
+    /// also lets the daemon's user call, and rpcd does not report the user.
     pub(crate) fn without_session(origin: Origin) -> Self {
         match origin {
             Origin::Bus => Self::Reader,
@@ -33,7 +32,7 @@ impl Audience {
         }
     }
 
-    /// Asks rpcd for the right to `fix` of the caller's session. If rpcd does not answer, it is a
+    /// Asks rpcd whether the caller's session may call `fix`. Without an answer the caller is a
     /// reader.
     pub(crate) fn of(
         machine: &dyn Machine,

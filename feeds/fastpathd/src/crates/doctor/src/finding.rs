@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The form of a check's result: severities, code, evidence, parameters, gain, and the kinds of
-//! fixes (a change of UCI, or steps).
+//! The result of a check: severity, code, evidence, parameters, gain and fix.
 
 pub(crate) use health::Severity;
 use health::{Condition, Level};
@@ -8,33 +7,31 @@ use serde_json::{Map, Value, json};
 
 use crate::facts::Unknown;
 
-/// None: nothing is wrong. A finding. Or the fact that the check needed and could not read.
+/// `None` if all is well, a finding, or the fact that the check could not read.
 pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
 
 /// One finding of a check, without its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finding {
-    /// How bad it is.
     pub severity: Severity,
-    /// Selects other texts than the check's; empty: the check's.
+    /// Selects other texts than the check's own; empty for the check's own.
     pub case: &'static str,
-    /// The values, and where they were read.
+    /// The values that the finding rests on.
     pub evidence: Vec<Evidence>,
     /// Parameters of the texts.
     pub params: Map<String, Value>,
-    /// Source of the figure of the expected gain.
+    /// Source of the expected gain.
     pub gain: Option<Gain>,
-    /// The one-click fix.
     pub fix: Option<Fix>,
 }
 
 impl Finding {
-    /// A finding without evidence yet.
+    /// Creates a finding without evidence.
     pub(crate) fn new(severity: Severity) -> Self {
         Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
     }
 
-    /// Of a fact that the daemon's `status.health` reports, too.
+    /// Creates a finding for a condition that `status.health` reports, too.
     #[must_use]
     pub(crate) fn of(condition: Condition) -> Self {
         let severity = match condition.level {
@@ -45,18 +42,18 @@ impl Finding {
         Self { params: condition.params, ..Self::new(severity) }
     }
 
-    /// Its code in the API, by which its texts are found: the check's `id`, or `id/CASE`.
+    /// Returns the code in the API and key of the texts: the check's `id`, or `id/CASE`.
     pub(crate) fn code(&self, id: &str) -> String {
         if self.case.is_empty() { id.to_owned() } else { format!("{id}/{}", self.case) }
     }
 
-    /// With the texts of `case` where it has its own.
+    /// Selects the texts of `case`.
     pub(crate) fn case(mut self, case: &'static str) -> Self {
         self.case = case;
         self
     }
 
-    /// The objects it is about, sorted: an acceptance names them.
+    /// Returns the objects of the finding, sorted, for acceptances.
     pub(crate) fn about(&self) -> Vec<String> {
         let mut about: Vec<String> = self.evidence.iter().filter_map(Evidence::object).collect();
         about.sort_unstable();
@@ -64,13 +61,13 @@ impl Finding {
         about
     }
 
-    /// None without evidence.
+    /// Returns the finding, or `None` without evidence.
     pub(crate) fn if_seen(self) -> Option<Self> {
         Some(self).filter(|finding| !finding.evidence.is_empty())
     }
 
-    /// With one more piece of evidence: its name in `what` of the texts, its object (may be
-    /// empty), the value, and where it was read.
+    /// Adds evidence: its name in `what` of the texts, its object (may be empty), the value, and
+    /// its source.
     #[expect(clippy::needless_pass_by_value, reason = "references, numbers and texts just made")]
     pub(crate) fn saw(
         mut self,
@@ -84,8 +81,8 @@ impl Finding {
         self
     }
 
-    /// The value of the last evidence is the text of a reason of this `kind`, for which the daemon
-    /// reports `cause`: code and parameters.
+    /// Adds the daemon's `cause` (code and parameters) of this `kind` to the last evidence, if its
+    /// value is the text of that cause.
     pub(crate) fn because(mut self, kind: &'static str, cause: &Value) -> Self {
         if let (Some(seen), Value::Object(cause)) = (self.evidence.last_mut(), cause) {
             let mut cause = cause.clone();
@@ -95,48 +92,47 @@ impl Finding {
         self
     }
 
-    /// With the value of `{name}` in the texts.
+    /// Sets the value of `{name}` in the texts.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
-    /// With an expected gain, whose figure is from `source`.
+    /// Sets the source of the expected gain.
     pub(crate) fn gain(mut self, source: &'static str) -> Self {
         self.gain = Some(Gain { source });
         self
     }
 
-    /// With a one-click fix.
     pub(crate) fn fix(mut self, fix: Option<Fix>) -> Self {
         self.fix = fix;
         self
     }
 }
 
-/// A value, and where it was read.
+/// A value and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Evidence {
-    /// Its name in `what` of the group's texts.
+    /// Name in `what` of the group's texts.
     pub what: &'static str,
-    /// Its object, a port for example; empty: none.
+    /// Object of the value, such as a port; may be empty.
     pub of: String,
-    /// As it was read, with its unit.
+    /// The value with its unit.
     pub value: String,
     /// A path, a command or a method.
     pub source: String,
-    /// Kind, code and parameters of the reason whose text is `value`.
+    /// Kind, code and parameters of the cause that `value` describes.
     pub cause: Option<Value>,
 }
 
-/// Evidence whose value is part of its object: a VLAN, an open port, a destination, the value of an
+/// Evidence with a value that is part of its object: a VLAN, an open port, a destination, an
 /// option.
 const NAMED_BY_VALUE: &[&str] =
     &["forwarding", "listener", "no-port", "option", "rule", "sessions"];
 
 impl Evidence {
-    /// Its object. A number alone is that of a process, a CPU or a queue: after the next boot it is
-    /// another one.
+    /// Returns the object; `None` for a bare number, since processes, CPUs and queues may have
+    /// another number after the next boot.
     fn object(&self) -> Option<String> {
         let of = self.of.trim();
         if of.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -147,7 +143,7 @@ impl Evidence {
         Some(health::object(&text))
     }
 
-    /// Parameters of its name.
+    /// Returns the parameters of its name.
     pub(crate) fn params(&self) -> Map<String, Value> {
         Map::from_iter([("of".to_owned(), self.of.clone().into())])
     }
@@ -156,81 +152,75 @@ impl Evidence {
 /// The expected effect of the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gain {
-    /// Where it was measured.
+    /// Source of the measurement.
     pub source: &'static str,
 }
 
 /// The one-click fix.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fix {
-    /// Edits of UCI, as `fastpath.change apply` takes them: rolled back without confirmation.
+    /// Edits for `fastpath.change apply`, which rolls back without a confirmation.
     Change(Vec<Value>),
-    /// Steps that last until the next boot, or change no setting at all.
+    /// Steps that last until the next boot or change no setting.
     Steps(Vec<Step>),
 }
 
 impl Fix {
-    /// Sets options of a section; `null` removes one.
+    /// Returns a fix that sets options of a section; `null` removes an option.
     pub(crate) fn set(config: &str, section: &str, values: &Value) -> Self {
         Self::Change(vec![set(config, section, values)])
     }
 
-    /// Runs a program.
+    /// Returns a fix that runs a program.
     pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
         Self::Steps(vec![Step::run(program, args)])
     }
 
-    /// Writes into a file of `/proc/sys` or `/sys`.
+    /// Returns a fix that writes to a file of `/proc/sys` or `/sys`.
     pub(crate) fn write(path: impl Into<String>, number: u64) -> Self {
         Self::Steps(vec![Step::Write { path: path.into(), text: number.to_string() }])
     }
 }
 
-/// One thing done outside of UCI.
+/// An action outside of UCI.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
-    /// Writes a text into a file of `/proc/sys` or `/sys`.
+    /// Writes to a file of `/proc/sys` or `/sys`.
     Write {
-        /// The file.
+        /// Path of an existing file.
         path: String,
-        /// The text written.
         text: String,
     },
     /// Runs a program.
     Run {
-        /// Its name in `PATH`.
+        /// Name in `PATH`.
         program: &'static str,
-        /// Its arguments.
         args: Vec<String>,
     },
-    /// Switches an offload of a port, as `ethtool -K` would.
+    /// Switches an offload of a port like `ethtool -K`.
     Feature {
-        /// The port.
         device: String,
-        /// The kernel's name of the offload, `rx-gro` for example.
+        /// The kernel's name of the offload, such as `rx-gro`.
         feature: &'static str,
-        /// The new state.
         on: bool,
     },
     /// Calls a method on ubus.
     Call {
-        /// The object.
+        /// Path of the object.
         object: &'static str,
-        /// The method.
         method: &'static str,
-        /// Its arguments.
         args: Map<String, Value>,
     },
 }
 
 impl Step {
-    /// Runs a program.
+    /// Returns a step that runs a program.
     pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
         Self::Run { program, args: args.iter().map(|&word| word.to_owned()).collect() }
     }
 }
 
-/// The edit that sets options of a section; `null` removes one.
+/// Returns an edit that sets options of a section; `null` removes an option.
 pub(crate) fn set(config: &str, section: &str, values: &Value) -> Value {
     json!({"op": "set", "config": config, "section": section, "values": values})
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out a finding's fix: edits as a change with rollback, or its steps one by one. Which fix
-//! a finding has is decided by its check.
+//! Applies the fix of a finding: a change with rollback, or steps in order.
 
 use config::Cause;
 use plugin::{CallReason, Refusal};
@@ -10,8 +9,8 @@ use crate::finding::{Finding, Fix, Step};
 use crate::machine::Machine;
 use crate::reason::DoctorReason;
 
-/// Carries out the fix of `id`'s finding. A change of settings becomes one transaction of
-/// `fastpath.change`, in the name of `session`, with `seconds` to confirm.
+/// Applies the fix of a finding. Edits become one change of `fastpath.change` with the session and
+/// the confirmation time of `request`.
 pub(crate) fn fix(
     machine: &dyn Machine,
     id: &str,
@@ -35,7 +34,7 @@ pub(crate) fn fix(
     }
 }
 
-/// The arguments passed on to `fastpath.change apply`.
+/// Arguments that are passed to `fastpath.change apply`.
 const PASSED_ON: &[&str] = &["seconds", "via", "cut_ok", "ubus_rpc_session"];
 
 fn change(
@@ -54,7 +53,7 @@ fn change(
     answer.map_err(|said| Refusal::new("failed", CallReason::Bus { said }))
 }
 
-/// The step that was done.
+/// Performs a step and returns its description.
 fn perform(machine: &dyn Machine, step: &Step) -> Result<Cause, Refusal> {
     let (reason, outcome) = match step {
         Step::Write { path, text } => {

@@ -29,7 +29,7 @@ fn steps_run_in_order_and_are_reported() {
 }
 
 #[test]
-fn a_step_that_fails_is_named_with_its_cause_and_ends_it() {
+fn a_failing_step_is_reported_and_ends_the_fix() {
     let step = |path: &str| Step::Write { path: path.into(), text: "1".into() };
     let finding = with(Fix::Steps(vec![step("/proc/sys/none"), step("/proc/sys/x")]));
     let fake = Fake::new().file("/proc/sys/x", "0");
@@ -41,7 +41,7 @@ fn a_step_that_fails_is_named_with_its_cause_and_ends_it() {
 }
 
 #[test]
-fn a_change_goes_to_the_transaction_with_the_session_of_the_caller() {
+fn a_change_is_applied_with_the_session_of_the_caller() {
     let fake = Fake::new().answers("fastpath.change apply", json!({"id": "7", "seconds": 30}));
     let finding = with(Fix::Change(vec![json!({"op": "set"})]));
     let request = json!({"id": "x", "seconds": 30, "ubus_rpc_session": "s", "other": 1});
@@ -56,7 +56,7 @@ fn a_change_goes_to_the_transaction_with_the_session_of_the_caller() {
 }
 
 #[test]
-fn no_finding_and_no_fix_are_different_refusals() {
+fn distinguishes_a_missing_finding_from_a_missing_fix() {
     let fake = Fake::new();
     assert_eq!(fix(&fake, "x", None, &Map::new()).unwrap_err().code, "nothing");
     let bare = Finding::new(Severity::Advice);

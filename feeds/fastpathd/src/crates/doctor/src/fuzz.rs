@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Private parsers of this crate, for the fuzz targets: a router whose files, programs and
-//! objects answer any text.
+//! Private parsers of this crate for the fuzz targets: a router with arbitrary files, programs and
+//! objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,11 +16,10 @@ use crate::machine::{Echo, Ethtool, Feature, Machine, Rings};
 use crate::report;
 use crate::texts::Texts;
 
-/// Read once: it takes longer than all checks.
+/// Parsed once, because it takes longer than all checks.
 static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::english);
 
-/// Answers by the file's path, the program's command line, or object and method. `*` answers for
-/// those that are not listed.
+/// Answers by path, command line, or object and method. `*` is the default.
 struct Answers<'a>(BTreeMap<&'a str, &'a str>);
 
 impl Answers<'_> {
@@ -108,9 +107,9 @@ impl Machine for Answers<'_> {
     }
 }
 
-/// Runs the checks of a group on a router that answers `texts`, by name; all checks if `group` is
-/// none. The answer has all findings, but of the checks without one only the first: most time
-/// would go into texts that are made alike.
+/// Runs the checks of a group, or all checks for an unknown group, on a router with these `texts`.
+/// The answer omits most checks without a finding, because formatting them would take most of the
+/// time.
 #[must_use]
 pub fn run(group: &str, texts: BTreeMap<&str, &str>) -> Value {
     let checks = CHECKS.iter().flat_map(|checks| *checks).filter(|check| check.group == group);

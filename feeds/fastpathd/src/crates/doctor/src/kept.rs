@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The last report of all checks, kept in a file of root's until the next boot: what of it a reader
-//! gets, which findings are accepted, and the summary.
+//! Keeps the last report of all checks in a file until the next boot, reduces it for readers, and
+//! marks accepted findings.
 
 use std::io;
 
@@ -16,33 +16,33 @@ use crate::facts::uci::fastpath;
 use crate::machine::Machine;
 use crate::reason::DoctorReason;
 
-/// Root's alone: it has findings that only administrators see. The daemon sees the time of its last
-/// change.
+/// The file of the report. Only root can read it, since it has findings for administrators. The
+/// daemon checks the time of its last modification.
 pub(crate) const FILE: &str = "/var/run/fastpath-doctor.json";
 
 /// The findings of one run, before acceptance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kept {
-    /// When it began, Unix ms.
+    /// Start of the run, Unix ms.
     pub at_ms: u64,
-    /// How long it took.
+    /// Duration of the run in ms.
     pub took_ms: u64,
-    /// Worst first.
+    /// Sorted, worst first.
     pub findings: Vec<Map<String, Value>>,
 }
 
 impl Kept {
-    /// The last one.
+    /// Loads the last report.
     ///
     /// # Errors
-    /// There is none since the boot.
+    /// No report exists since boot.
     pub(crate) fn load(machine: &dyn Machine) -> Result<Self, Refusal> {
         let text = machine.read(FILE).ok();
         let read = text.and_then(|text| serde_json::from_str(&text).ok());
         read.ok_or_else(|| DoctorReason::NoReport.into())
     }
 
-    /// In place of the one before. Findings that its reader must not see stay as found last.
+    /// Replaces the report. A reader's report keeps the private findings of the previous one.
     pub(crate) fn save(mut self, machine: &dyn Machine, audience: Audience) -> io::Result<()> {
         if let (Audience::Reader, Ok(before)) = (audience, Self::load(machine)) {
             self.findings.retain(|found| !is_private(found));
@@ -52,7 +52,7 @@ impl Kept {
         machine.keep(FILE, &json!(self).to_string())
     }
 
-    /// The answer of the API, as `audience` may see it.
+    /// Returns the API's answer for `audience`.
     pub(crate) fn answer(
         mut self,
         machine: &dyn Machine,
@@ -89,8 +89,8 @@ fn is_private(found: &Map<String, Value>) -> bool {
     PRIVATE.contains(&text(found, "id"))
 }
 
-/// Worst first, and in the table's order among equals: the place of a withheld finding must not
-/// reveal how severe it is.
+/// Sorts worst first, then in the table's order: the position of a withheld finding must not reveal
+/// its severity.
 fn sort(findings: &mut [Map<String, Value>]) {
     let place = |found: &Map<String, Value>| {
         CHECKS.iter().flat_map(|group| *group).position(|check| check.id == text(found, "id"))
@@ -98,20 +98,20 @@ fn sort(findings: &mut [Map<String, Value>]) {
     findings.sort_by_key(|found| (std::cmp::Reverse(severity(found)), place(found)));
 }
 
-/// As the check itself answers a reader.
+/// Replaces a finding by a reader's answer.
 fn withhold(found: &mut Map<String, Value>) {
     let answer = crate::report::withheld(text(found, "id"));
     *found = answer;
 }
 
-/// A configuration that cannot be read accepts nothing.
+/// Returns the acceptances; none if the configuration cannot be read.
 fn accepted(machine: &dyn Machine) -> Vec<Acceptance> {
     let Some(values) = fastpath(machine) else { return Vec::new() };
     Package::new(&values).map_or_else(|_| Vec::new(), |mut package| Acceptance::read(&mut package))
 }
 
-/// Names of the sections that accept a finding. Only one that asks for something can be, and no
-/// private one: a reader would see it in the configuration.
+/// Returns the sections that accept a finding. Only findings above info can be accepted, and no
+/// private ones, since readers see the configuration.
 fn covering(accepted: &[Acceptance], found: &Map<String, Value>) -> Vec<String> {
     let severity = severity(found);
     if !severity.asks() || is_private(found) {
@@ -123,7 +123,7 @@ fn covering(accepted: &[Acceptance], found: &Map<String, Value>) -> Vec<String> 
     accepted.iter().filter(covers).map(|one| one.section.clone()).collect()
 }
 
-/// Checks by result; accepted findings count as such only.
+/// Counts checks by result. An accepted finding counts only as accepted.
 fn summary(findings: &[Map<String, Value>]) -> Map<String, Value> {
     use Severity::{Advice, Error, Info, Ok, Unknown, Warning};
     let is_accepted = |found: &&Map<String, Value>| {

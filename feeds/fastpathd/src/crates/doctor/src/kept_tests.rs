@@ -9,7 +9,7 @@ use crate::audience::PRIVATE;
 use crate::machine::Machine;
 use crate::machine::fake::Fake;
 
-/// A router without flowtables, whose root has no password.
+/// A router without flowtables and with an empty root password.
 fn router() -> Fake {
     Fake::new()
         .file("/proc/modules", "")
@@ -28,13 +28,13 @@ fn found<'a>(report: &'a Value, id: &str) -> &'a Value {
     findings.iter().find(|found| found["id"] == id).unwrap_or(&Value::Null)
 }
 
-/// Of the router's own.
+/// Runs the checks like the router itself does in the background.
 fn background(machine: &Fake) -> Value {
     ask(machine, Origin::Bus, "run", &json!({"background": true, "sample_ms": 1}))
 }
 
 #[test]
-fn the_last_report_is_kept() {
+fn keeps_the_last_complete_report() {
     let router = router();
     let none = ask(&router, Origin::Bus, "last", &json!({}));
     assert_eq!(none["error"]["code"], "none", "{none}");
@@ -47,7 +47,7 @@ fn the_last_report_is_kept() {
 }
 
 #[test]
-fn a_run_of_the_routers_own_finds_all_and_tells_its_caller_no_more_than_any_reader() {
+fn a_background_run_keeps_all_findings_and_answers_like_for_a_reader() {
     let router = router();
     let own = background(&router);
     assert_eq!(found(&own, "system-password")["severity"], "unknown", "{own:#}");
@@ -64,7 +64,7 @@ fn a_run_of_the_routers_own_finds_all_and_tells_its_caller_no_more_than_any_read
 }
 
 #[test]
-fn a_session_does_not_get_more_by_asking_for_the_background() {
+fn a_session_gains_no_rights_with_a_background_run() {
     let router = router();
     let asked = json!({"background": true, "sample_ms": 1, "ubus_rpc_session": "0123"});
     let _ = ask(&router, Origin::Bus, "run", &asked);
@@ -74,7 +74,7 @@ fn a_session_does_not_get_more_by_asking_for_the_background() {
 }
 
 #[test]
-fn a_readers_run_keeps_what_an_administrators_found_before() {
+fn a_readers_run_keeps_private_findings_of_the_previous_report() {
     let router = router();
     let _ = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
     let _ = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 1}));
@@ -84,7 +84,7 @@ fn a_readers_run_keeps_what_an_administrators_found_before() {
 }
 
 #[test]
-fn readers_and_administrators_get_the_same_but_for_private_checks() {
+fn readers_and_administrators_get_the_same_findings_except_private_ones() {
     let router = router();
     let all = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
     let less = ask(&router, Origin::Bus, "run", &json!({"sample_ms": 1}));
@@ -97,9 +97,9 @@ fn readers_and_administrators_get_the_same_but_for_private_checks() {
 const ACCEPTED: &str = "config accepted\n\toption check 'flowtable-missing/absent'\n\
     \toption severity 'error'\n\tlist about 'nft_flow_offload'\n";
 
-/// The configuration is for readers, too.
+/// Readers can see the configuration.
 #[test]
-fn a_private_finding_is_not_accepted() {
+fn a_private_finding_cannot_be_accepted() {
     let accepted = "config accepted\n\toption check 'system-password'\n\tlist about 'root'\n";
     let router = router().file("/etc/config/fastpath", accepted);
     let root = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
@@ -108,7 +108,7 @@ fn a_private_finding_is_not_accepted() {
 }
 
 #[test]
-fn an_accepted_finding_is_marked_and_counts_as_such() {
+fn an_accepted_finding_is_marked_and_counted_separately() {
     let before = background(&router());
     let finding = found(&before, "flowtable-missing");
     assert_eq!(finding["accepted"], json!([]));
@@ -125,7 +125,7 @@ fn an_accepted_finding_is_marked_and_counts_as_such() {
 }
 
 #[test]
-fn an_acceptance_counts_as_soon_as_it_is_written() {
+fn an_acceptance_has_effect_on_the_kept_report() {
     let router = router();
     let _ = background(&router);
     let router = router.file("/etc/config/fastpath", ACCEPTED);
@@ -134,9 +134,9 @@ fn an_acceptance_counts_as_soon_as_it_is_written() {
     assert_eq!(ask(&router, Origin::Bus, "last", &json!({}))["summary"]["accepted"], 0);
 }
 
-/// An edit that ends the acceptance has to name the section as rpcd does.
+/// rpcd's names of sections are needed for an edit that ends the acceptance.
 #[test]
-fn sections_have_the_names_that_edits_use() {
+fn acceptances_have_rpcds_names_of_sections() {
     let values = json!({"cfg0a92bd": {".type": "accepted", ".anonymous": true,
         "check": "flowtable-missing/absent", "about": ["nft_flow_offload"]}});
     let router = router()
@@ -148,7 +148,7 @@ fn sections_have_the_names_that_edits_use() {
 }
 
 #[test]
-fn a_full_file_system_does_not_withhold_an_answer() {
+fn a_full_file_system_fails_only_a_background_run() {
     let router = router().full();
     let report = ask(&router, Origin::CommandLine, "run", &json!({"sample_ms": 1}));
     assert!(report["findings"].is_array(), "{report}");

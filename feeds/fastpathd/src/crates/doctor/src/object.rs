@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object `fastpath.doctor` on ubus, in the program that rpcd runs: its methods and their
-//! arguments. They are carried out in `answer.rs`.
+//! The ubus object `fastpath.doctor` in the program that rpcd runs. `answer.rs` handles its
+//! methods.
 
 use std::future::ready;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use crate::machine::{Router, step_back};
 use crate::reason::DoctorReason;
 use crate::turn::{LOCK, LONG_PATIENCE, PATIENCE, turn};
 
-/// The object on ubus.
 pub const OBJECT: Object = Object {
     name: "fastpath.doctor",
     methods: &[
@@ -58,7 +57,7 @@ fn answered(
     carried_out(method, args, call.origin)
 }
 
-/// The kept report. It is read while others run checks.
+/// Returns the kept report. It needs no lock, so it works during a run.
 fn last(call: &Call) -> Result<Map, Refusal> {
     carried_out("last", given(&[], call), call.origin)
 }
@@ -68,7 +67,7 @@ fn given(known: &'static [(&'static str, Sample)], call: &Call) -> Map {
     names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone()))).collect()
 }
 
-/// The router waits for its programs and for the bus, which a task must not.
+/// Runs in a thread, because checks block on programs and on the bus, which an async task must not.
 fn carried_out(method: &'static str, args: Map, origin: Origin) -> Result<Map, Refusal> {
     let answered = std::thread::spawn(move || {
         if is_background(&args)? {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Method `pmtu`: the largest packet that reaches a host (smallest and largest size, tries), and
-//! whether a larger one is reported or lost.
+//! Method `pmtu`: measures the path MTU to a host, and whether larger packets are reported or lost.
 
 use std::net::Ipv4Addr;
 
@@ -11,14 +10,14 @@ use crate::reason::DoctorReason;
 
 /// The size that every IPv4 host must accept (RFC 791); a smaller path MTU is a defect.
 const LEAST: u16 = 576;
-/// Ethernet's, and as much as a line to the Internet ever carries.
+/// Ethernet's MTU, the maximum of an Internet connection.
 const MOST: u16 = 1500;
-/// A single lost packet is not a black hole.
+/// Repeats, so that one lost packet is not taken for a black hole.
 const TRIES: usize = 2;
 
-/// Finds the largest packet that `target` answers, by bisection, and the fate of a larger one:
-/// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `reported`
-/// (by a router on the path), or `silent`: a black hole.
+/// Finds the largest packet that `target` answers, by bisection, and the outcome for a larger one:
+/// `limit` is `none` (1500 bytes pass), `device` (our own device), `reported` (by a router on the
+/// path), or `silent` (a black hole).
 pub(crate) fn measure(
     machine: &dyn Machine,
     target: &str,
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_packet_that_passes_is_found() {
+    fn finds_the_largest_packet_that_passes() {
         assert_eq!(limit(&Fake::new().passes(1500, Echo::Lost)), (1500, "none".into()));
         for size in [576, 1000, 1280, 1492, 1499] {
             for (beyond, name) in
@@ -91,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_does_not_answer_is_no_black_hole() {
+    fn a_silent_host_is_not_reported_as_a_black_hole() {
         let error = measure(&Fake::new().passes(0, Echo::Lost), "203.0.113.1").unwrap_err();
         assert_eq!(error.code(), "silent");
     }
 
     #[test]
-    fn only_a_hosts_address_is_a_target() {
+    fn accepts_only_the_address_of_a_host() {
         for target in ["", "example.org", "224.0.0.1", "0.0.0.0", "1.2.3.4; reboot", "::1"] {
             let error = measure(&Fake::new(), target).unwrap_err();
             assert_eq!(error.code(), "target", "{target}");

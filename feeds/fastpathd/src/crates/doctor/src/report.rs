@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the checks and answers their verdicts: which are run, order by severity, and the fields of
-//! a finding in the API.
+//! Runs the checks and formats their verdicts for the API.
 
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ pub(crate) struct Report {
     verdicts: Vec<(&'static Check, Verdict)>,
 }
 
-/// Runs all checks, or only those named in `only`.
+/// Runs all checks, or only the checks in `only`.
 pub(crate) fn run(
     machine: &dyn Machine,
     only: Option<&[String]>,
@@ -37,13 +36,13 @@ pub(crate) fn run(
 }
 
 impl Report {
-    /// The finding of a check, if it has one.
+    /// Returns the finding of a check; `None` without a finding.
     pub(crate) fn finding(&self, id: &str) -> Option<&Finding> {
         let (_, verdict) = self.verdicts.iter().find(|(check, _)| check.id == id)?;
         verdict.as_ref().ok()?.as_ref()
     }
 
-    /// Leaves the findings, and the first check that has none.
+    /// Removes all checks without a finding except the first one.
     #[cfg(feature = "fuzz")]
     pub(crate) fn shorten(&mut self) {
         let mut plain = 0;
@@ -54,17 +53,17 @@ impl Report {
         });
     }
 
-    /// `findings` of the API, worst first, and in the table's order among equals.
+    /// Returns `findings` of the API, worst first, then in the table's order.
     pub(crate) fn findings(&self, texts: &Texts) -> Vec<Map<String, Value>> {
         let mut rated: Vec<(Severity, Map<String, Value>)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
-        // Few enough for any sort; this one keeps the order among equals.
+        // The sort is stable, so equal severities keep the table's order.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
         rated.into_iter().map(|(_, finding)| finding).collect()
     }
 }
 
-/// The answer of a check to a reader who must not see its finding.
+/// Returns the answer of a check to a reader who must not see its finding.
 pub(crate) fn withheld(id: &str) -> Map<String, Value> {
     let check = CHECKS.iter().flat_map(|group| *group).find(|check| check.id == id);
     let why = Err(Unknown(WITHHELD.to_owned()));

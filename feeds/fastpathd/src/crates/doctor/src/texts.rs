@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The English texts of findings from `texts/en.json`, and how `{name}` in them is filled. Other
-//! languages are in the page, under the same keys.
+//! The English texts of findings in `texts/en.json`. The page has other languages under the same
+//! keys.
 
 use serde_json::{Map, Value};
 
@@ -8,23 +8,23 @@ use crate::finding::{Evidence, Finding};
 
 const ENGLISH: &str = include_str!("../texts/en.json");
 
-/// The texts: group, check, key.
+/// Texts by group, check and key.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts(Map<String, Value>);
 
 impl Texts {
-    /// The texts that this program contains.
+    /// Returns the built-in texts.
     pub(crate) fn english() -> Self {
-        // A test shows that it is JSON.
+        // A test shows that the file is valid JSON.
         Self(serde_json::from_str(ENGLISH).unwrap_or_default())
     }
 
-    /// The text of a check; empty if there is none.
+    /// Returns a text of a check; empty if it is missing.
     pub(crate) fn of(&self, group: &str, id: &str, key: &str) -> &str {
         self.0.get(group).and_then(|group| group.get(id)?.get(key)?.as_str()).unwrap_or_default()
     }
 
-    /// The text of a finding: of its case if it has one, otherwise of the check.
+    /// Returns a text of a finding: of its case if there is one, otherwise of the check.
     pub(crate) fn finding(&self, group: &str, id: &str, finding: &Finding, key: &str) -> String {
         let own = match finding.case {
             "" => "",
@@ -34,13 +34,13 @@ impl Texts {
         fill(text, &finding.params)
     }
 
-    /// The name of a piece of evidence.
+    /// Returns the name of evidence.
     pub(crate) fn evidence(&self, group: &str, evidence: &Evidence) -> String {
         fill(self.of(group, "what", evidence.what), &evidence.params())
     }
 }
 
-/// Replaces each `{name}` with its value; one without a value stays as it is.
+/// Replaces each `{name}` by its value; unknown names stay.
 pub(crate) fn fill(text: &str, params: &Map<String, Value>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

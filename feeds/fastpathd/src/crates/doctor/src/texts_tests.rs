@@ -27,7 +27,7 @@ pub(crate) fn assert_texts(id: &str, finding: &Finding) {
     }
 }
 
-/// The finding of the check of that id, whose texts exist.
+/// Returns the finding of a check after checking its texts.
 pub(crate) fn found_by(checks: &[Check], id: &str, facts: &Facts) -> Finding {
     let check = checks.iter().find(|check| check.id == id).unwrap();
     let finding = (check.run)(facts).unwrap().unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn found_by(checks: &[Check], id: &str, facts: &Facts) -> Finding {
     finding
 }
 
-/// The findings of all of these checks.
+/// Returns the findings of several checks after checking their texts.
 pub(crate) fn all_found(checks: &[Check], facts: &Facts) -> Vec<(&'static str, Finding)> {
     let run = |check: &Check| {
         let finding = (check.run)(facts).unwrap()?;
@@ -46,7 +46,7 @@ pub(crate) fn all_found(checks: &[Check], facts: &Facts) -> Vec<(&'static str, F
 }
 
 #[test]
-fn each_check_has_a_subject_and_a_good_result() {
+fn each_check_has_texts_for_its_subject_and_success() {
     let texts = Texts::english();
     for check in CHECKS.iter().flat_map(|group| *group) {
         for key in ["about", "ok"] {
@@ -56,9 +56,9 @@ fn each_check_has_a_subject_and_a_good_result() {
     }
 }
 
-/// The page compares its languages with the file.
+/// The page compares its languages with this file.
 #[test]
-fn the_file_lists_exactly_the_checks() {
+fn the_texts_list_exactly_the_checks() {
     let file: Value = serde_json::from_str(ENGLISH).unwrap();
     let mut listed = Vec::new();
     for (group, texts) in file.as_object().unwrap().iter().filter(|(group, _)| *group != "general")
@@ -78,7 +78,7 @@ fn the_file_lists_exactly_the_checks() {
 }
 
 #[test]
-fn parameters_are_filled_and_others_stay() {
+fn fills_parameters_and_keeps_unknown_names() {
     let params: Map<String, Value> = json!({"port": "lan1", "n": 3}).as_object().unwrap().clone();
     assert_eq!(fill("{port}: {n} of {m}, {", &params), "lan1: 3 of {m}, {");
 }

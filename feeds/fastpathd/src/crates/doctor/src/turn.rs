@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One run at a time: the lock `/var/run/fastpath-doctor.lock`, and how long a call waits for it.
-//! Each run reads all rules and runs a dozen programs, and every reader may ask as often as they
-//! like.
+//! The lock that lets only one run at a time: each run reads all rules and starts a dozen programs,
+//! and every reader may request one.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -9,18 +8,18 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Held during a run; the kernel releases it however the process ends.
+/// The lock of a run. The kernel releases it however the process ends.
 pub(crate) const LOCK: &str = "/var/run/fastpath-doctor.lock";
-/// Longer than a run takes; rpcd ends the program after 30 s.
+/// Timeout over the bus, longer than a run. rpcd kills this program after 30 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// At the command line, where nothing ends it: for a run of the daemon's on a busy router.
+/// Timeout on the command line, without rpcd's limit: enough for a daemon's run on a busy router.
 pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The lock, until it is dropped; none if others hold it for longer than `patience`.
+/// Acquires the lock until it is dropped; `None` if others hold it for longer than `patience`.
 ///
 /// # Errors
-/// The file cannot be made or locked.
+/// The file cannot be created or locked.
 pub(crate) fn turn(path: &Path, patience: Duration) -> io::Result<Option<File>> {
     let file =
         OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_runs_at_a_time() {
+    fn the_lock_allows_one_run_at_a_time() {
         let name = format!("fastpath-doctor-{}.lock", std::process::id());
         let path = std::env::temp_dir().join(name);
         let first = turn(&path, Duration::ZERO).unwrap();

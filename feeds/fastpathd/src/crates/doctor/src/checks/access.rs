@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of logins to the web: accounts that may find the sessions of administrators, and a login
-//! of rpcd's that does not limit attempts. Also of files with passwords that every user may read.
+//! Checks of access to the router: accounts that can find administrators' sessions, a web login
+//! without throttling, and files with passwords that every user can read.
 
 use super::Check;
 use crate::facts::Facts;
 use crate::facts::access::{Access, GROUPS, Groups, LOGINS, grants, has};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
-/// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-sessions", group: "system", run: sessions },
     Check { id: "system-login", group: "system", run: login },
     Check { id: "system-secrets", group: "system", run: secrets },
 ];
 
-/// The group of the page: an account that writes it is an administrator.
+/// The ACL group of the page. An account with write access is an administrator.
 const PAGE: &str = "luci-app-fastpath";
-/// rpcd keeps staged changes in `uci-ID` there, and the id of a session is all that a request
-/// needs. A call names the folder either way: `/var` is a link.
+/// Folders of rpcd's staged changes, `uci-ID`: the id of a session is sufficient for its use.
+/// `/var` is a link, so both paths work.
 const SESSIONS: [&str; 2] = ["/var/run/rpcd", "/tmp/run/rpcd"];
-/// Rights of everybody before a login.
+/// ACL group of clients without a login.
 const NOBODY: &str = "unauthenticated";
 
-/// An account that may change nothing, and may list the sessions of those who may.
+/// Reports accounts without write access that can list the sessions of administrators.
 fn sessions(facts: &Facts) -> Verdict {
     let Access { logins, groups, .. } = &facts.access;
     let (logins, groups) = (logins.get()?, groups.get()?);
@@ -46,7 +45,7 @@ fn sessions(facts: &Facts) -> Verdict {
     Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
-/// rpcd's login is open to the web, though the page has its own: it answers each guess at once.
+/// Reports rpcd's own login being open to the web, because it does not delay guesses.
 fn login(facts: &Facts) -> Verdict {
     let Access { groups, opened, throttled, .. } = &facts.access;
     let groups: &Groups = groups.get()?;
@@ -55,13 +54,13 @@ fn login(facts: &Facts) -> Verdict {
     if !open || !throttled {
         return Ok(None);
     }
-    // Other programs may need it.
+    // The administrator opened it, because another program may need it.
     let severity = if *opened { Severity::Info } else { Severity::Warning };
     let case = if *opened { "chosen" } else { "" };
     Ok(Some(Finding::new(severity).case(case).saw("login", "", "session login", GROUPS)))
 }
 
-/// Files with passwords that programs of every user can read.
+/// Reports files with passwords that every user can read.
 fn secrets(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning);
     let paths = facts.access.exposed.get()?;
@@ -80,7 +79,7 @@ mod tests {
     use crate::machine::fake::Fake;
     use crate::texts::tests::found_by;
 
-    /// As `LuCI` grants them, up to 25.12.
+    /// The grants of `LuCI` up to 25.12.
     const LUCI_BASE: &str = r#"{"luci-base": {"read": {"file": {"/": ["list"], "/*": ["list"]},
         "ubus": {"file": ["list"]}}, "write": {"ubus": {"uci": ["set"]}}}}"#;
     const UNAUTHENTICATED: &str =
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_viewer_who_lists_the_sessions_is_found() {
+    fn reports_a_viewer_who_can_list_sessions() {
         for rights in [
             " list read unauthenticated\n list read luci-app-fastpath\n list read luci-base\n",
             " list read 'luci-*'\n",
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_writer_sees_whose_rights_are_too_wide() {
+    fn only_a_writer_sees_accounts_with_excessive_rights() {
         let fake = router("config login\n option username viewer\n list read luci-base\n");
         let reader = sessions(&facts(&fake, Audience::Reader)).unwrap_err().to_string();
         assert!(!reader.contains("viewer") && reader.contains("administrators"), "{reader}");
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_that_an_upgrade_has_opened_again_is_found() {
+    fn reports_a_login_that_an_upgrade_opened_again() {
         let open = |logins: &str| {
             router(logins).file("/usr/share/rpcd/acl.d/unauthenticated.json", UNAUTHENTICATED)
         };
@@ -151,7 +150,7 @@ mod tests {
         assert_eq!(login(&facts(&alone, Audience::Reader)), Ok(None), "the only login there is");
     }
     #[test]
-    fn a_readable_file_with_a_password_is_a_finding() {
+    fn reports_a_readable_file_with_a_password() {
         let secret = "config interface wan\n option password x\n";
         let machine = router("")
             .file("/etc/config/network", secret)

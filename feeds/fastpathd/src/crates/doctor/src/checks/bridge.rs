@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of bridges: a bridge for each VLAN, ports without PVID or VLAN, VLANs without a port,
-//! ports blocked by the spanning tree. The edits of the first one's fix are made in `migration.rs`.
+//! Checks of bridges: VLANs, PVIDs and the spanning tree. The fix of the first check is in
+//! `migration.rs`.
 
 use super::Check;
 use super::migration;
@@ -9,7 +9,6 @@ use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
 const GROUP: &str = "bridge";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "bridge-per-vlan", group: GROUP, run: per_vlan },
     Check { id: "bridge-pvid", group: GROUP, run: pvid },
@@ -22,7 +21,7 @@ const FORWARDING: u64 = 3;
 const STATES: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "blocking"];
 const TOPOLOGY: &str = "ubus call fastpath topology: bridges";
 
-/// Several bridges that each carry one VLAN of the same ports.
+/// Reports several bridges with one VLAN each.
 fn per_vlan(facts: &Facts) -> Verdict {
     let plain = facts.bridges.all.get()?.iter().filter(|of| !of.vlan_aware);
     let plain: Vec<&Bridge> = plain.filter(|of| !of.ports.is_empty()).collect();
@@ -56,8 +55,8 @@ fn shown(port: &BridgePort) -> String {
     if shown.is_empty() { "–".into() } else { shown.join(" ") }
 }
 
-/// Ports whose frames without a tag go nowhere, although some are sent so, or that are in no
-/// VLAN at all.
+/// Reports ports without a VLAN, and ports with an untagged VLAN but no PVID, which drop untagged
+/// frames.
 fn pvid(facts: &Facts) -> Verdict {
     let mut found: Option<Finding> = None;
     for bridge in aware(facts)? {
@@ -81,7 +80,7 @@ fn pvid(facts: &Facts) -> Verdict {
     Ok(found)
 }
 
-/// VLANs that the router is in and no port.
+/// Reports VLANs of the router without a port.
 fn empty(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Advice);
     let mut vids = Vec::new();
@@ -97,7 +96,7 @@ fn empty(facts: &Facts) -> Verdict {
     Ok(finding.with("vlans", vids.join(", ")).if_seen())
 }
 
-/// Ports with a link that the spanning tree does not let forward.
+/// Reports ports that have a link but are blocked by the spanning tree.
 fn stp(facts: &Facts) -> Verdict {
     let mut found: Option<Finding> = None;
     for bridge in facts.bridges.all.get()? {

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Fix};
 use crate::machine::fake::Fake;
 use crate::texts::tests::all_found;
 
-/// A bridge in `/sys` with ports that have a link and forward.
+/// Adds a bridge to `/sys`. Its ports have a link and forward.
 fn bridge(mut fake: Fake, name: &str, aware: u8, ports: &[&str]) -> Fake {
     fake = fake.file(&format!("{DEVICES}/{name}/bridge/vlan_filtering"), &aware.to_string());
     for port in ports {
@@ -49,12 +49,12 @@ fn aware() -> Fake {
 }
 
 #[test]
-fn one_vlan_aware_bridge_is_well() {
+fn a_vlan_aware_bridge_has_no_finding() {
     assert_eq!(found(&aware(), &healthy()), []);
 }
 
 #[test]
-fn a_port_needs_a_vlan_for_frames_without_a_tag() {
+fn reports_a_port_without_pvid_or_vlan() {
     let own = json!([member(10, true, false), member(20, true, false)]);
     let (id, finding) =
         found(&aware(), &topology(&json!([member(10, false, false)]), &own)).remove(0);
@@ -65,7 +65,7 @@ fn a_port_needs_a_vlan_for_frames_without_a_tag() {
 }
 
 #[test]
-fn a_vlan_needs_ports() {
+fn reports_a_vlan_without_ports() {
     let own = json!([member(10, true, false), member(30, true, false)]);
     let (id, finding) =
         found(&aware(), &topology(&json!([member(10, false, true)]), &own)).remove(0);
@@ -73,7 +73,7 @@ fn a_vlan_needs_ports() {
 }
 
 #[test]
-fn a_port_blocked_by_the_spanning_tree_is_reported_unless_it_has_no_link() {
+fn reports_a_port_blocked_by_the_spanning_tree_unless_it_has_no_link() {
     let blocked = aware().file(&format!("{DEVICES}/lan2/brport/state"), "4\n");
     let (id, finding) = found(&blocked, &healthy()).remove(0);
     assert_eq!((id, &finding.params["state"]), ("bridge-stp", &json!("blocking")));
@@ -110,7 +110,7 @@ fn per_vlan() -> Fake {
 }
 
 #[test]
-fn bridges_for_a_vlan_each_become_one() {
+fn the_fix_joins_bridges_for_one_vlan_each() {
     let fake = per_vlan().file("/etc/config/network", NETWORK);
     let (id, finding) = found(&fake, &json!({})).remove(0);
     assert_eq!((id, finding.case), ("bridge-per-vlan", ""));
@@ -140,13 +140,13 @@ fn bridges_for_a_vlan_each_become_one() {
 }
 
 #[test]
-fn bridges_that_uci_does_not_know_are_left_to_their_owner() {
+fn offers_no_fix_for_bridges_outside_uci() {
     let fake = per_vlan().file("/etc/config/network", &NETWORK.replace("br-iot", "br-other"));
     let (_, finding) = found(&fake, &json!({})).remove(0);
     assert_eq!((finding.case, &finding.fix), ("manual", &None));
 }
 
 #[test]
-fn one_plain_bridge_is_nobodys_fault() {
+fn a_single_plain_bridge_has_no_finding() {
     assert_eq!(found(&bridge(Fake::new(), "br-lan", 0, &["lan1"]), &json!({})), []);
 }

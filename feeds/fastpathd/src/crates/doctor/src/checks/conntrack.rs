@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of connection tracking: accounting off, helpers, nearly full table, long timeout of
-//! established TCP connections, small hash, readers of counters that eBPF leaves out; limits and
-//! fixes. When a table is nearly full is in `crates/health/src/lib.rs`.
+//! Checks of connection tracking: settings, helpers, table size, and programs that read counters.
 
 use serde_json::{Value, json};
 
@@ -14,7 +12,6 @@ use crate::facts::{Facts, Unknown, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 const GROUP: &str = "conntrack";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "accounting-off", group: GROUP, run: accounting },
     Check { id: "helpers-global", group: GROUP, run: helpers },
@@ -24,11 +21,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-uncounted", group: GROUP, run: uncounted },
 ];
 
-/// A day. The kernel's own is five; `OpenWrt`'s 7440 s is the minimum of RFC 5382.
+/// Limit of the timeout in seconds, one day. The kernel's default is five days.
 const LONG: u64 = 86_400;
+/// `OpenWrt`'s default in seconds, the minimum of RFC 5382.
 const SHORT: u64 = 7440;
-/// Connections in one bucket of a full table. The kernel sizes them alike since 5.15; `OpenWrt`'s
-/// smallest boxes have four.
+/// Maximum connections per bucket of a full table. Kernels from 5.15 on have one; `OpenWrt` has
+/// four on its smallest devices.
 const DENSE: u64 = 8;
 
 fn accounting(facts: &Facts) -> Verdict {
@@ -39,7 +37,7 @@ fn accounting(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::write(path, 1)))))
 }
 
-/// The kernel lets nobody set conntrack's counters, so packets that programs forward are missing.
+/// Reports readers of conntrack's counters under engine ebpf, which cannot update them.
 fn uncounted(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? != "ebpf" {
         return Ok(None);
@@ -64,7 +62,7 @@ fn uncounted(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("readers", readers.join(", ")).fix(Some(fix))))
 }
 
-/// Whether a rule of another table compares what conntrack has counted.
+/// Returns whether a rule of another table matches conntrack's counters.
 fn reads_counters(rule: &Value) -> bool {
     let ours = word(rule, "family") == "inet" && word(rule, "table") == "fastpath";
     let counted = |value: &Value| {
@@ -105,11 +103,11 @@ fn hash(facts: &Facts) -> Verdict {
         .with("each", limit / buckets)
         .saw("buckets", "", buckets, format!("{SETTINGS}/nf_conntrack_buckets"))
         .saw("limit", "", limit, format!("{SETTINGS}/nf_conntrack_max"));
-    // Half a connection for each bucket costs eight bytes a connection.
+    // Two connections per bucket cost four bytes per connection.
     Ok(Some(finding.fix(Some(Fix::write(BUCKETS, limit / 2)))))
 }
 
-/// The rules that attach helpers: their table and chain.
+/// Returns table and chain of the rules that attach helpers.
 fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     let rules = facts.rules.of("rule")?;
     let sets = |rule: &&&Value| {
@@ -123,7 +121,7 @@ fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     Ok(rules.iter().filter(sets).map(place).collect())
 }
 
-/// Helpers that inspect all connections by port, or that are not used.
+/// Reports helpers that are attached to all connections, or that are not used.
 fn helpers(facts: &Facts) -> Verdict {
     let loaded = facts.conntrack.helpers.get()?;
     let places = attached(facts)?;
@@ -160,8 +158,8 @@ fn helpers(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
 }
 
-/// The module that translates addresses for it depends on it, and goes first. `OpenWrt`'s modprobe
-/// has no `-r`, and its rmmod takes one module.
+/// Returns the steps that unload a helper. Its NAT module depends on it and goes first. `OpenWrt`'s
+/// modprobe lacks `-r`, and its rmmod accepts only one module.
 fn unload(name: &str, translated: bool) -> Vec<Step> {
     let modules = [translated.then_some("nf_nat"), Some("nf_conntrack")].into_iter().flatten();
     modules.map(|kind| Step::run("rmmod", &[&format!("{kind}_{name}")])).collect()

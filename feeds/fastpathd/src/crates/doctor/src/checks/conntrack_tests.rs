@@ -25,7 +25,7 @@ fn router(change: &[(&str, &str)]) -> Fake {
     fake
 }
 
-/// With this engine in force.
+/// Reads the facts, with this engine in force.
 fn facts(fake: &Fake, engine: &str) -> Facts {
     let mut facts = Facts {
         conntrack: conntrack::read(fake),
@@ -47,7 +47,7 @@ fn a_healthy_router_has_no_finding() {
 }
 
 #[test]
-fn readers_of_counters_that_ebpf_leaves_out_are_named() {
+fn names_readers_of_conntrack_counters_under_ebpf() {
     let rule = |table: &str, key: &str| {
         let compared = json!({"op": ">", "left": {"ct": {"key": key}}, "right": 1});
         json!({"rule": {"family": "inet", "table": table, "chain": "f",
@@ -74,7 +74,7 @@ fn readers_of_counters_that_ebpf_leaves_out_are_named() {
 }
 
 #[test]
-fn each_setting_is_fixed_by_writing_it() {
+fn fixes_each_setting_by_writing_it() {
     let sysctl = |name: &str| format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
     let hash = "/sys/module/nf_conntrack/parameters/hashsize".to_owned();
     for (id, name, value, path, text) in [
@@ -98,7 +98,7 @@ fn each_setting_is_fixed_by_writing_it() {
 }
 
 #[test]
-fn helpers_that_nobody_uses_are_unloaded() {
+fn the_fix_unloads_unused_helpers() {
     let fake = router(&[]).file("/proc/modules", "nf_conntrack_ftp 1 0 - Live 0x0\n");
     let (id, finding) = found(&fake).remove(0);
     assert_eq!((id, &finding.params["helpers"]), ("helpers-global", &json!("ftp")));
@@ -121,12 +121,12 @@ fn attached_in(table: &str, chain: &str) -> Fake {
 }
 
 #[test]
-fn a_helper_attached_by_a_rule_of_the_owners_is_well() {
+fn a_helper_attached_by_an_administrators_rule_has_no_finding() {
     assert_eq!(found(&attached_in("own", "prerouting")), []);
 }
 
 #[test]
-fn firewall4_assigns_helpers_to_whole_zones_by_default() {
+fn reports_helpers_that_firewall4_attaches_to_zones() {
     let (_, finding) = found(&attached_in("fw4", "helper_lan")).remove(0);
     assert_eq!(finding.case, "zones");
     let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
@@ -140,7 +140,7 @@ fn firewall4_assigns_helpers_to_whole_zones_by_default() {
 }
 
 #[test]
-fn old_kernels_give_helpers_to_all() {
+fn reports_automatic_helpers_of_old_kernels() {
     let fake = router(&[]).file("/proc/sys/net/netfilter/nf_conntrack_helper", "1\n");
     assert_eq!(found(&fake).remove(0).1.case, "automatic");
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of CPUs: one busy with softirq while another idles (limits), plan off, masks other than
-//! planned, foreign packet steering, isolated and unused CPUs, slow frequency governors.
+//! Checks of CPUs: load, the CPU plan, isolated CPUs and frequency governors.
 
 use serde_json::json;
 
@@ -9,7 +8,6 @@ use crate::facts::cpu::{CPUFREQ, ISOLATED, STAT, cpus};
 use crate::facts::{Facts, list, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "cpu-saturated", group: "cpu", run: saturated },
     Check { id: "cpu-plan-off", group: "cpu", run: plan_off },
@@ -19,14 +17,14 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "cpu-governor", group: "cpu", run: governor },
 ];
 
-/// A CPU with this share of its time in packets has none left for more.
+/// Percent of softirq time from which a CPU is saturated.
 const FULL: u64 = 85;
-/// One that idles as much could take half of another's work.
+/// Percent of idle time from which a CPU could take half of another's work.
 const IDLE: u64 = 50;
-/// The source of the daemon's answers about processors.
+/// Source of the daemon's CPU plan.
 const PLAN: &str = "ubus call fastpath cpu";
 
-/// One CPU handles all packets and is at its end, while another one idles.
+/// Reports a CPU saturated with packets while another one is idle.
 fn saturated(facts: &Facts) -> Verdict {
     let loads = facts.cpu.loads.get()?;
     let Some(full) = loads.iter().filter(|load| load.softirq >= FULL).max_by_key(|l| l.softirq)
@@ -45,7 +43,7 @@ fn saturated(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(off.then(enable))))
 }
 
-/// Several CPUs without a plan of which forward and which inspect.
+/// Reports several CPUs without a plan for forwarding and inspection.
 fn plan_off(facts: &Facts) -> Verdict {
     let planned = list(facts.cpu.plan.get()?, "cpus").len();
     if planned < 2 || facts.cpu.plan.at("enabled")? != false {
@@ -59,7 +57,7 @@ fn plan_off(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(enable()))))
 }
 
-/// Interrupts, queues or threads stand elsewhere than planned.
+/// Reports interrupts, queues or threads that differ from the plan.
 fn masks(facts: &Facts) -> Verdict {
     let differences = list(facts.cpu.plan.get()?, "differences");
     let mut finding = Finding::new(Severity::Warning).with("count", differences.len());
@@ -71,7 +69,7 @@ fn masks(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Somebody else writes the masks that the plan writes.
+/// Reports packet steering of another program, which writes the masks of the plan.
 fn steering(facts: &Facts) -> Verdict {
     let active = facts.cpu.plan.at("active")? == true;
     let steering = facts.cpu.plan.at("steering")?;
@@ -87,7 +85,7 @@ fn steering(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::set("network", "globals", &json!({"packet_steering": "0"}))))))
 }
 
-/// CPUs that `isolcpus` took from the scheduler, and to which nothing was given.
+/// Reports CPUs that `isolcpus` reserves but the plan does not use.
 fn isolated(facts: &Facts) -> Verdict {
     if facts.cpu.isolated.is_empty() {
         return Ok(None);
@@ -108,8 +106,8 @@ fn isolated(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// A governor that keeps a forwarding CPU slow. Of these drivers "powersave" is the one that
-/// rises with the load; the others mean the lowest frequency there is.
+/// Reports governor `powersave`, which keeps a CPU at its lowest frequency. With the drivers in
+/// `own` it follows the load.
 fn governor(facts: &Facts) -> Verdict {
     let own = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
     let slow = facts.cpu.clocks.iter().filter(|clock| clock.governor == "powersave");
@@ -128,7 +126,7 @@ fn governor(facts: &Facts) -> Verdict {
     Ok(finding.fix(fix).if_seen())
 }
 
-/// Has the plan carried out.
+/// Returns the fix that enables the plan.
 pub(super) fn enable() -> Fix {
     Fix::set("fastpath", "cpu", &json!({"enabled": "1"}))
 }

@@ -22,7 +22,7 @@ fn load(cpu: u32, softirq: u64, idle: u64) -> Load {
     Load { cpu, softirq, idle }
 }
 
-/// The facts of a router whose plan differs from a healthy one in `field`.
+/// Returns the facts of a healthy router with another `field` in its plan.
 fn facts(field: &str, value: Value) -> Facts {
     let mut plan = healthy();
     plan[field] = value;
@@ -36,7 +36,7 @@ fn found(id: &str, facts: &Facts) -> Finding {
 }
 
 #[test]
-fn all_is_well_on_a_healthy_router() {
+fn a_healthy_router_has_no_finding() {
     for check in CHECKS {
         let verdict = (check.run)(&facts("why", json!("")));
         assert_eq!(verdict, Ok(None), "{}", check.id);
@@ -44,20 +44,20 @@ fn all_is_well_on_a_healthy_router() {
 }
 
 #[test]
-fn without_a_daemon_nothing_is_said_of_the_plan() {
+fn checks_of_the_plan_are_unknown_without_a_daemon() {
     for check in [plan_off, masks, steering] {
         assert!(check(&Facts::default()).is_err());
     }
 }
 
 #[test]
-fn one_cpu_is_full_while_another_idles() {
+fn reports_a_saturated_cpu_only_while_another_is_idle() {
     let mut facts = facts("enabled", json!(false));
     facts.cpu.loads = vec![load(0, 97, 0), load(1, 0, 99)].into();
     let finding = found("cpu-saturated", &facts);
     assert_eq!(finding.severity, Severity::Warning);
     assert!(matches!(finding.fix, Some(Fix::Change(_))));
-    // All busy, or busy with something else than packets: steering would not help.
+    // All CPUs are busy, or the load has another cause: steering would not help.
     facts.cpu.loads = vec![load(0, 97, 0), load(1, 90, 5)].into();
     assert_eq!(saturated(&facts), Ok(None));
     facts.cpu.loads = vec![load(0, 30, 0), load(1, 0, 99)].into();
@@ -67,7 +67,7 @@ fn one_cpu_is_full_while_another_idles() {
 }
 
 #[test]
-fn a_plan_that_is_off_can_be_switched_on() {
+fn the_fix_enables_a_disabled_plan() {
     let finding = found("cpu-plan-off", &facts("enabled", json!(false)));
     let edits = json!({"config": "fastpath", "op": "set", "section": "cpu",
         "values": {"enabled": "1"}});
@@ -79,7 +79,7 @@ fn a_plan_that_is_off_can_be_switched_on() {
 }
 
 #[test]
-fn what_differs_from_the_plan_is_named() {
+fn names_differences_from_the_plan() {
     let differing = json!([{"where": "/proc/irq/7/smp_affinity", "wanted": "1", "have": "3",
         "text": "interrupt 7 (eth0)"}]);
     let finding = found("cpu-masks", &facts("differences", differing));
@@ -88,7 +88,7 @@ fn what_differs_from_the_plan_is_named() {
 }
 
 #[test]
-fn packet_steering_of_others_is_a_finding() {
+fn reports_packet_steering_of_other_programs() {
     let foreign = json!({"uci": "2", "hook": "foreign", "taken_over": false, "text": ""});
     assert!(found("cpu-steering", &facts("steering", foreign)).fix.is_some());
     let off = json!({"uci": "0", "hook": "foreign", "taken_over": false, "text": ""});
@@ -96,7 +96,7 @@ fn packet_steering_of_others_is_a_finding() {
 }
 
 #[test]
-fn isolated_cpus_are_wasted_unless_they_are_used() {
+fn reports_isolated_cpus_that_are_unused() {
     let mut facts = facts("why", json!(""));
     facts.cpu.isolated = "1-2".into();
     assert_eq!(found("cpu-isolated", &facts).evidence[1].value, "2");
@@ -105,7 +105,7 @@ fn isolated_cpus_are_wasted_unless_they_are_used() {
 }
 
 #[test]
-fn only_a_governor_that_stays_slow_is_a_finding() {
+fn reports_only_a_governor_that_stays_slow() {
     let clock = |driver: &str, governor: &str| Clock {
         path: "/sys/devices/system/cpu/cpufreq/policy0".into(),
         cpus: "0 1".into(),

@@ -1,43 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of known kernel defects of flowtable, PPPoE, hardware offload and NFQUEUE: CVE or
-//! name, commit that fixes it, severity, and the versions of Linux that have it.
-//!
-//! Every row names the commit of the mainline that fixes it. Ranges of versions with a CVE are
-//! those of the CVE's record (<https://github.com/CVEProject/cvelistV5>, as <https://osv.dev> shows them).
+//! Known kernel defects of flowtable, PPPoE, hardware offload and NFQUEUE, with the mainline commit
+//! of each fix. Versions with a CVE are from its record (<https://github.com/CVEProject/cvelistV5>,
+//! as shown by <https://osv.dev>).
 
 use crate::finding::Severity;
 
-/// Where a defect can be met.
+/// The routers that a defect affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// On every router with a flowtable.
+    /// All routers with a flowtable.
     Flowtable,
-    /// Where the line is PPPoE.
+    /// Routers with a PPPoE WAN.
     Pppoe,
-    /// Where the flowtable is the hardware's.
+    /// Routers with hardware offload.
     Hardware,
-    /// Where Suricata is in line.
+    /// Routers with inline inspection.
     Queue,
 }
 
-/// A defect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Defect {
     /// The CVE, or a short name.
     pub(super) name: &'static str,
-    /// The commit that fixes it.
+    /// Mainline commit of the fix.
     pub(super) commit: &'static str,
-    /// Its description.
     pub(super) text: &'static str,
-    /// Where it can be met.
     pub(super) applies: Where,
-    /// How bad that is there.
+    /// Severity on an affected router.
     pub(super) severity: Severity,
-    /// Kernels that have it: from the first version to before the second.
+    /// Affected versions: pairs of the first affected and the first fixed version.
     pub(super) in_versions: &'static [([u32; 3], [u32; 3])],
 }
 
-/// All of them, the worst first.
+/// All known defects, worst first.
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "dev_fill_forward_path",
@@ -151,7 +146,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     },
 ];
 
-/// The defects of a kernel, worst first.
+/// Returns the defects of a kernel version, worst first.
 pub(super) fn of(version: [u32; 3]) -> impl Iterator<Item = &'static Defect> {
     let has = move |defect: &&Defect| {
         defect.in_versions.iter().any(|(first, fixed)| *first <= version && version < *fixed)
@@ -179,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_in_order_and_do_not_meet() {
+    fn version_ranges_are_sorted_and_disjoint() {
         for defect in DEFECTS {
             let all: Vec<_> = defect.in_versions.iter().flat_map(|(a, b)| [a, b]).collect();
             assert!(all.is_sorted(), "{}", defect.name);

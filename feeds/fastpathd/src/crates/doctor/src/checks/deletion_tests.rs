@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! No check may advise to delete the firewall's table, or ours.
+//! No check may advise to delete the firewall's table or our own.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
 use crate::texts::Texts;
 
-/// Each of them with a flowtable on upper devices that does not count, and chains so long and so
-/// harmless that a table of somebody else's would be deleted for them.
+/// Tables that must stay even if they have what makes the doctor advise to delete another table: a
+/// flowtable on upper devices without counters, and long chains without effect.
 const KEPT: [&str; 2] = ["fw4", "fastpath"];
 
-/// As fw4 makes it with `flow_offloading` 1, of its zones' own devices.
+/// Returns the flowtable that fw4 creates with `flow_offloading` 1 on its zones' devices.
 fn flowtables(table: &str) -> String {
     format!(
         "table inet {table} {{\n\tflowtable ft {{\n\t\thook ingress priority filter\n\
@@ -64,7 +64,7 @@ fn router(tables: &[&str]) -> Facts {
     }
 }
 
-/// All findings, of whatever check.
+/// Returns the findings of all checks.
 fn found(facts: &Facts) -> Vec<(&'static str, &'static str, Finding)> {
     let all = CHECKS.iter().flat_map(|group| *group);
     all.filter_map(|check| Some((check.group, check.id, (check.run)(facts).ok()??))).collect()
@@ -81,7 +81,7 @@ fn deletes(finding: &Finding) -> Vec<String> {
     steps.iter().filter_map(of).collect()
 }
 
-/// Whether a finding advises to delete something.
+/// Returns whether a finding advises to delete something.
 fn advises_deletion(group: &str, id: &str, finding: &Finding) -> bool {
     let texts = Texts::english();
     let keys: &[&str] = if finding.fix.is_some() { &["remedy", "fix"] } else { &["remedy"] };
@@ -110,7 +110,7 @@ fn no_finding_advises_to_delete_the_firewalls_table_or_ours() {
 }
 
 #[test]
-fn of_somebody_elses_table_it_is_advised() {
+fn advises_to_delete_another_programs_table() {
     let all = found(&router(&["own"]));
     let advised = |wanted: &str| {
         all.iter().any(|(group, id, finding)| {
@@ -123,7 +123,7 @@ fn of_somebody_elses_table_it_is_advised() {
 }
 
 #[test]
-fn a_flowtable_is_never_called_a_table() {
+fn findings_about_flowtables_never_say_table() {
     let facts = router(&["own"]);
     for (group, id, finding) in found(&facts) {
         let about_flowtables = ["flowtable-upper", "flowtable-counters", "flowtable-fw4"];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the flowtable and the engine: module missing, off, other than configured, devices left
-//! out or hooked above the lowest, no counters, small offload ratio, fw4's own offloading, stale
-//! entries, unknown neighbours, shaping, policy routing. Also the fix that selects an engine.
+//! Checks of the flowtable and the engine, and the fix that selects an engine.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +11,6 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 use uci::Section;
 
 const GROUP: &str = "flowtable";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "flowtable-missing", group: GROUP, run: missing },
     Check { id: "flowtable-off", group: GROUP, run: off },
@@ -30,23 +27,23 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "policy-routing", group: GROUP, run: policy_routing },
 ];
 
-/// Five chains, and a flowtable in their place.
-/// The engine where the configuration names none.
+/// Engine of a configuration without the option.
 const DEFAULT: &str = "flowtable";
+/// Source of the gain: five chains compared with a flowtable in their place.
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 6 and A";
-/// Seconds that the kernel keeps an idle entry by default.
+/// The kernel's default timeout of idle entries in seconds.
 const KEPT: u64 = 30;
-/// Below this, bits per second, a share says nothing.
+/// Bits per second below which a share is not meaningful.
 const WORTH_MEASURING: u64 = 1_000_000;
-/// As many reasons as are named.
+/// Maximum number of reasons in a finding.
 const REASONS: usize = 3;
 
 pub(super) fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
     Ok(word(facts.flowtable.status.at("engine")?, key))
 }
 
-/// A fix that selects an engine in the configuration. If it is configured already and the daemon
-/// uses another one, by a command, the fix is a command to the daemon.
+/// Returns a fix that selects an engine in the configuration. If it is already configured and a
+/// command selected another one, the fix is a command to the daemon.
 pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
     let package = facts.uci.fastpath.get().ok();
     let main = package.and_then(|of| of.of("fastpath").next());
@@ -60,7 +57,7 @@ pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
     Fix::Steps(vec![Step::Call { object: "fastpath", method: "engine", args }])
 }
 
-/// The kernel has no flowtables, or has not loaded them.
+/// Reports that the kernel lacks the flowtable module or has not loaded it.
 fn missing(facts: &Facts) -> Verdict {
     let (case, fix) = match facts.flowtable.module.get()? {
         Module::There => return Ok(None),
@@ -74,7 +71,7 @@ fn missing(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// Nobody wants the fast path.
+/// Reports that the fast path is disabled.
 fn off(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "off" {
         return Ok(None);
@@ -86,18 +83,18 @@ fn off(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Whether the daemon's health list has this code.
+/// Returns whether the daemon's health list has this code.
 fn reports(facts: &Facts, code: &str) -> Result<bool, Unknown> {
     let listed = facts.flowtable.status.at("health")?.as_array();
     Ok(listed.into_iter().flatten().any(|entry| entry["code"] == code))
 }
 
-/// The active engine is not the configured one, as the daemon reports it, or the table is missing.
+/// Reports an active engine other than the configured one, or a missing table.
 fn differs(facts: &Facts) -> Verdict {
     let (wanted, active) = (engine(facts, "wanted")?, engine(facts, "active")?);
     let why = engine(facts, "why")?;
     let reported = reports(facts, "flowtable-differs")? || reports(facts, "nft-refused")?;
-    // Hardware that refuses has a check of its own.
+    // Rejected hardware offload has its own check.
     let hardware = wanted == "flowtable-hw" && active == "flowtable";
     let listed = facts.flowtable.listed.get()?;
     let gone = active.starts_with("flowtable")
@@ -123,7 +120,7 @@ fn differs(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Routing by more than the destination, while engine ebpf routes by the destination alone.
+/// Reports routing rules that engine ebpf ignores, as it routes by destination only.
 fn policy_routing(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "ebpf" {
         return Ok(None);
@@ -140,7 +137,7 @@ fn links(facts: &Facts) -> Result<&[Value], Unknown> {
     Ok(list(facts.flowtable.topology.get()?, "links"))
 }
 
-/// A port that could be in the flowtable is not.
+/// Reports ports that could be in the flowtable and are not.
 fn devices(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
@@ -170,13 +167,13 @@ fn devices(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Flowtables of tables that the owner may change: fw4's has a check of its own, and ours is
-/// checked by `flowtable-devices`.
+/// Returns the flowtables that the administrator may change. fw4's has its own check, and
+/// `flowtable-devices` checks ours.
 pub(super) fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
     Ok(facts.flowtable.listed.get()?.iter().filter(|of| !stays(&of.table)))
 }
 
-/// A flowtable of somebody's is hooked to VLAN devices, bridges or ppp devices.
+/// Reports other programs' flowtables on VLAN devices, bridges or ppp devices.
 fn upper(facts: &Facts) -> Verdict {
     let links = links(facts)?;
     let is_upper = |name: &&String| {
@@ -196,7 +193,7 @@ fn upper(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// A flowtable that does not count: its flows look idle.
+/// Reports flowtables without counters: their flows appear idle.
 fn counters(facts: &Facts) -> Verdict {
     let silent: Vec<String> = foreign(facts)?
         .filter(|flowtable| !flowtable.counter)
@@ -210,7 +207,7 @@ fn counters(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Most traffic takes the slow path although there is a fast one.
+/// Reports that most traffic takes the slow path although the fast path is active.
 fn share(facts: &Facts) -> Verdict {
     if engine(facts, "active")? == "off" {
         return Ok(None);
@@ -238,7 +235,7 @@ fn share(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// fw4's own offloading: its rule comes first, so inspection sees handshakes only.
+/// Reports fw4's own offloading. Its rule comes first, so inspection sees only handshakes.
 fn fw4(facts: &Facts) -> Verdict {
     let configured = health::offloading_section(&facts.uci.firewall.get()?.values());
     let listed = facts.flowtable.listed.get().ok();
@@ -261,7 +258,7 @@ fn fw4(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Entries that stay long after their last packet.
+/// Reports timeouts that keep entries long after their last packet.
 fn stale(facts: &Facts) -> Verdict {
     let long: Vec<_> =
         facts.flowtable.timeouts.iter().filter(|(_, seconds)| *seconds > STALE).collect();
@@ -282,7 +279,7 @@ fn stale(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::Steps(steps)))))
 }
 
-/// Flows that work but cannot be offloaded, since the kernel does not know a neighbour.
+/// Reports flows that are not offloaded because the kernel does not know a neighbour.
 fn neighbours(facts: &Facts) -> Verdict {
     let reasons = facts.flowtable.reasons.get()?;
     let Some((flows, bytes)) = reasons.get("no-neighbour") else { return Ok(None) };
@@ -294,7 +291,7 @@ fn neighbours(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// A queue above the lowest device: the flowtable would bypass it, so its flows stay slow.
+/// Reports shaping above the lowest device: offloading would bypass it, so its flows stay slow.
 fn shaped(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
@@ -310,13 +307,13 @@ fn shaped(facts: &Facts) -> Verdict {
     Ok(finding.with("devices", names.join(", ")).if_seen())
 }
 
-/// Rules of other programs that act on each packet: the flows that reach them stay slow.
+/// Reports rules of other programs that act on each packet and keep flows on the slow path.
 fn packet_rules(facts: &Facts) -> Verdict {
     let rules = list(facts.flowtable.status.at("engine")?, "packet_rules");
     let slow = facts.flowtable.reasons.get()?.get("rule-per-packet").map_or(0, |(flows, _)| *flows);
     let mut finding = Finding::new(Severity::Advice).with("count", rules.len()).with("flows", slow);
     for rule in rules.iter().filter_map(Value::as_str) {
-        // The handle changes whenever the rules are loaded again.
+        // Separate the handle, which changes whenever the rules are loaded.
         let (chain, rest) = rule.split_once(" handle ").unwrap_or((rule, ""));
         let (handle, comment) = rest.split_once(' ').unwrap_or((rest, ""));
         let of = format!("{chain} {comment}");

@@ -18,7 +18,7 @@ fn facts(fake: &Fake) -> Facts {
 }
 
 #[test]
-fn a_module_that_is_loaded_or_built_in_is_well() {
+fn a_loaded_or_built_in_module_has_no_finding() {
     let loaded = kernel("nft_flow_offload 16384 1 - Live 0x0\n");
     assert_eq!(missing(&facts(&loaded)), Ok(None));
     let built_in = kernel("")
@@ -27,7 +27,7 @@ fn a_module_that_is_loaded_or_built_in_is_well() {
 }
 
 #[test]
-fn a_module_that_is_not_loaded_can_be() {
+fn the_fix_loads_an_installed_module() {
     let fake = kernel("nf_flow_table 16384 0 - Live 0x0\n")
         .file("/lib/modules/6.12.1/nft_flow_offload.ko", "");
     let finding = missing(&facts(&fake)).unwrap().unwrap();
@@ -37,14 +37,14 @@ fn a_module_that_is_not_loaded_can_be() {
 }
 
 #[test]
-fn a_module_that_is_nowhere_cannot_be_loaded() {
+fn offers_no_fix_for_a_missing_module() {
     let finding = missing(&facts(&kernel(""))).unwrap().unwrap();
     assert_eq!((finding.case, &finding.fix), ("absent", &None));
     assert_texts("flowtable-missing", &finding);
 }
 
 #[test]
-fn without_the_list_of_modules_nothing_is_said() {
+fn the_check_is_unknown_without_the_list_of_modules() {
     let error = missing(&facts(&Fake::new())).unwrap_err().to_string();
     assert!(error.contains("/proc/modules"), "{error}");
 }
@@ -84,7 +84,7 @@ fn topology() -> Value {
     ]})
 }
 
-/// All of the group, over a router; those that find something, by id.
+/// Runs all checks of the group on a router and returns the findings by id.
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let mut facts = facts(fake);
     facts.uci = crate::facts::uci::read(fake);
@@ -116,7 +116,7 @@ fn a_healthy_router_has_no_finding() {
 }
 
 #[test]
-fn an_engine_that_is_off_can_be_switched_on() {
+fn the_fix_enables_the_engine() {
     let mut off = status();
     off["engine"] = json!({"wanted": "off", "active": "off", "why": ""});
     let finding = only(router(&off, &topology()), "flowtable-off");
@@ -124,7 +124,7 @@ fn an_engine_that_is_off_can_be_switched_on() {
 }
 
 #[test]
-fn an_engine_is_chosen_by_a_change_of_the_configuration() {
+fn the_fix_selects_an_engine_in_the_configuration() {
     let mut off = status();
     off["engine"] = json!({"wanted": "off", "active": "off", "why": ""});
     let fix = |config: &str| {
@@ -138,13 +138,13 @@ fn an_engine_is_chosen_by_a_change_of_the_configuration() {
         let expected = Fix::Change(vec![edit.clone()]);
         assert_eq!(fix(&format!("config fastpath 'main'\n\t{config}\n")), expected);
     }
-    // Switched off by a command: the file would not change.
+    // The engine was switched off by a command, so a change of the file would have no effect.
     let step = fix("config fastpath 'main'\n\toption engine 'flowtable'\n");
     assert!(matches!(&step, Fix::Steps(steps) if steps.len() == 1), "{step:?}");
 }
 
 #[test]
-fn a_refused_engine_has_nfts_message() {
+fn a_refused_engine_is_reported_with_the_message_of_nft() {
     let mut refused = status();
     refused["engine"]["active"] = "off".into();
     refused["engine"]["why"] = "nft: no such file".into();
@@ -156,14 +156,14 @@ fn a_refused_engine_has_nfts_message() {
 }
 
 #[test]
-fn a_deleted_table_is_found_in_the_kernel_not_in_the_daemons_status() {
+fn reports_a_table_that_is_missing_in_the_kernel() {
     let fake = router(&status(), &topology()).prints("nft list flowtables", "");
     let finding = only(fake, "flowtable-differs");
     assert_eq!(finding.case, "gone");
 }
 
 #[test]
-fn hardware_that_refuses_is_no_difference_of_the_flowtable() {
+fn rejected_hardware_offload_is_not_reported_as_a_difference() {
     let mut fallback = status();
     fallback["engine"]["wanted"] = "flowtable-hw".into();
     fallback["engine"]["why"] = "lan1 has no hardware offload".into();
@@ -172,7 +172,7 @@ fn hardware_that_refuses_is_no_difference_of_the_flowtable() {
 }
 
 #[test]
-fn a_port_left_out_by_the_settings_can_be_taken_in() {
+fn the_fix_adds_a_port_that_the_settings_exclude() {
     let mut left_out = topology();
     left_out["links"][1]["in_flowtable"] = false.into();
     let finding = only(router(&status(), &left_out), "flowtable-devices");
@@ -189,7 +189,7 @@ fn a_port_left_out_by_the_settings_can_be_taken_in() {
 }
 
 #[test]
-fn foreign_flowtables_are_looked_at_too() {
+fn checks_flowtables_of_other_programs() {
     let own = format!(
         "{TABLE}table inet own {{\n\tflowtable f {{\n\t\tdevices = {{ br-lan.10 }}\n\t}}\n}}\n"
     );
@@ -199,7 +199,7 @@ fn foreign_flowtables_are_looked_at_too() {
 }
 
 #[test]
-fn a_low_share_names_the_reasons_that_weigh_most() {
+fn a_low_share_lists_the_reasons_with_most_bytes() {
     let mut low = status();
     low["ratio"]["now"] = json!(0.1);
     let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
@@ -215,7 +215,7 @@ fn a_low_share_names_the_reasons_that_weigh_most() {
 }
 
 #[test]
-fn the_firewalls_own_offloading_is_switched_off() {
+fn the_fix_disables_fw4_offloading() {
     let on = "config defaults\n\toption flow_offloading '1'\n";
     let fake = with_uci(router(&status(), &topology()), "", on);
     let (id, finding) = found(&fake).remove(0);
@@ -229,7 +229,7 @@ fn the_firewalls_own_offloading_is_switched_off() {
 }
 
 #[test]
-fn long_timeouts_are_set_back() {
+fn the_fix_resets_long_timeouts() {
     let path = "/proc/sys/net/netfilter/nf_flowtable_udp_timeout";
     let finding = only(router(&status(), &topology()).file(path, "3600\n"), "flowtable-stale");
     let step = Step::Write { path: path.into(), text: "30".into() };
@@ -237,7 +237,7 @@ fn long_timeouts_are_set_back() {
 }
 
 #[test]
-fn a_missing_neighbour_is_counted() {
+fn counts_flows_without_a_neighbour() {
     let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
         ["no-neighbour", 4000, 1000],
     ]});
@@ -247,7 +247,7 @@ fn a_missing_neighbour_is_counted() {
 }
 
 #[test]
-fn a_queue_that_the_flowtable_would_go_past_is_named() {
+fn names_devices_with_shaping_that_offload_would_bypass() {
     let mut queued = topology();
     queued["links"][0]["shaped"] = "cake on pppoe-wan".into();
     let finding = only(router(&status(), &queued), "flowtable-shaped");
@@ -262,7 +262,7 @@ fn a_queue_that_the_flowtable_would_go_past_is_named() {
 }
 
 #[test]
-fn rules_that_act_on_each_packet_are_named_without_their_handle() {
+fn names_per_packet_rules_without_their_handle() {
     let mut ruled = status();
     ruled["engine"]["packet_rules"] =
         json!(["inet qos down handle 7 (guests)", "netdev qos lan1 handle 12"]);
@@ -283,7 +283,7 @@ fn without_the_daemon_the_engine_is_unknown() {
 
 /// fw4 writes `counter` into its flowtable.
 #[test]
-fn the_firewalls_flowtable_is_not_said_to_be_without_counters() {
+fn fw4s_flowtable_is_not_reported_for_missing_counters() {
     use crate::texts::Texts;
     let on = "config defaults\n\toption flow_offloading '1'\n";
     let (id, finding) = found(&with_uci(router(&status(), &topology()), "", on)).remove(0);
@@ -292,7 +292,7 @@ fn the_firewalls_flowtable_is_not_said_to_be_without_counters() {
 }
 
 #[test]
-fn ebpf_asks_no_routing_rules() {
+fn reports_routing_rules_that_ebpf_ignores() {
     let routed = |wanted: &str, policies: &[&str]| {
         let (mut status, mut topology) = (status(), topology());
         status["engine"]["wanted"] = wanted.into();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of Suricata: copies only, not inline, unread queues, end of life (table of series and
-//! dates), lost and uninspected packets, age of rules, threads on forwarding CPUs, share of
-//! encrypted traffic; limits of each.
+//! Checks of Suricata: mode, queues, version, packet loss, rules, threads, and the encrypted share.
 
 use serde_json::{Value, json};
 
@@ -11,7 +9,6 @@ use crate::facts::ips::{PROGRAM, QUEUES, SuricataProcess};
 use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "ips-watching", group: "ips", run: watching },
     Check { id: "ips-away", group: "ips", run: away },
@@ -24,19 +21,20 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "ips-encrypted", group: "ips", run: encrypted },
 ];
 
-/// The source of the daemon's answers about inspection.
+/// Source of the daemon's state of inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
-/// Days since the sources were reached: reported, and a warning. After more than the first the page
-/// shows protection as incomplete (`ui/src/lib/protection/state.ts`).
+/// Days since the last check of the rule sources for a recommendation. Beyond it the page shows
+/// incomplete protection (`ui/src/lib/protection/state.ts`).
 const OLD_DAYS: u64 = 7;
+/// Days since the last check of the rule sources for a warning.
 const VERY_OLD_DAYS: u64 = 30;
-/// Packets without inspection that are worth a word.
+/// Minimum of uninspected packets for a recommendation.
 const MANY: u64 = 1000;
 
-/// Series of Suricata and when their support ends, Unix ms. Of
+/// Major version of Suricata, end of its support in Unix ms, and the date.
 /// <https://suricata.io/our-story/eol-policy/>: "6.0.x: end of life since August 1st, 2024",
-/// "7.0.x: supported until July 2026"; a series ends three years after its first stable release,
+/// "7.0.x: supported until July 2026". A series ends three years after its first stable release,
 /// and 8.0.0 was released on 8 July 2025.
 const ENDS: &[(u64, u64, &str)] = &[
     (6, 1_722_470_400_000, "2024-08-01"),
@@ -45,7 +43,7 @@ const ENDS: &[(u64, u64, &str)] = &[
 ];
 const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
 
-/// Suricata gets copies: the packet that matches a rule has been forwarded already.
+/// Reports that Suricata gets copies: it sees a packet only after the packet was forwarded.
 fn watching(facts: &Facts) -> Verdict {
     let enabled = facts.ips.enabled()?;
     let mode = facts.ips.state.at("mode")?;
@@ -70,7 +68,7 @@ fn watching(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(fix))))
 }
 
-/// Inspection is asked for, and Suricata is not in line.
+/// Reports inspection that is enabled but not inline.
 fn away(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? {
         return Ok(None);
@@ -93,7 +91,7 @@ fn away(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// The rules send packets into queues; the kernel knows nobody who reads them.
+/// Reports queues of the rules that no process reads.
 fn unread(facts: &Facts) -> Verdict {
     let works = matches!(facts.ips.state.at("state")?.as_str(), Some("inline" | "inline-degraded"));
     if !facts.ips.enabled()? || facts.ips.state.at("mode")? != "nfq" || !works {
@@ -110,7 +108,7 @@ fn unread(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// A series of Suricata that gets no fixes any more, or that soon does not.
+/// Reports a series of Suricata without support, or with less than 90 days left.
 fn end_of_life(facts: &Facts) -> Verdict {
     let Some(said) = &facts.ips.version else { return Ok(None) };
     // "This is Suricata version 8.0.6 RELEASE"
@@ -121,11 +119,11 @@ fn end_of_life(facts: &Facts) -> Verdict {
         version.split('.').next().and_then(|word| word.parse().ok()).ok_or_else(|| {
             Unknown(format!("{PROGRAM} -V prints '{}', without a version", said.trim()))
         })?;
-    // Whatever is older than the table has ended as its oldest row did.
+    // Versions older than the table ended with its oldest row.
     let row =
         ENDS.iter().find(|row| row.0 >= major).filter(|row| row.0 == major || major < ENDS[0].0);
     let Some(&(_, end, date)) = row else { return Ok(None) };
-    // A clock that was never set must not make an old Suricata a new one.
+    // If the clock was never set, use the build time, so that an old version does not seem current.
     let now = facts.system.now_ms.max(super::system::BUILT_MS);
     let severity = match () {
         () if now >= end => Severity::Warning,
@@ -140,7 +138,7 @@ fn end_of_life(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Queues that were full: packets that got no verdict.
+/// Reports packets that got no verdict because a queue was full.
 fn drops(facts: &Facts) -> Verdict {
     let lost = |queue: &crate::facts::ips::Queue| queue.full + queue.reader;
     let queues: Vec<_> = facts.ips.queues.iter().filter(|queue| lost(queue) > 0).collect();
@@ -149,7 +147,7 @@ fn drops(facts: &Facts) -> Verdict {
     if dropped == 0 {
         return Ok(None);
     }
-    // A burst at the start of a connection loses one in a thousand.
+    // A burst at the start of a connection loses one packet in a thousand.
     let often = dropped * 1000 > given + dropped;
     let severity = if often { Severity::Warning } else { Severity::Info };
     let mut finding = Finding::new(severity).with("lost", dropped).with("given", given);
@@ -160,7 +158,7 @@ fn drops(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Connections that passed without inspection while Suricata was away.
+/// Reports packets that passed without inspection while Suricata was not running.
 fn uninspected(facts: &Facts) -> Verdict {
     let packets = facts.ips.state.at("counters.uninspected_packets")?.as_u64().unwrap_or(0);
     let inspected = facts.ips.state.at("counters.inspected_packets")?.as_u64().unwrap_or(0);
@@ -168,8 +166,7 @@ fn uninspected(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let fail = facts.ips.state.at("fail")?.as_str().unwrap_or_default();
-    // The share of all counts; but those that passed during a start are few, and a large share
-    // of few packets only means that it was started a moment ago.
+    // A large share of few packets only means that Suricata has just started, so both limits apply.
     let often = packets >= MANY && packets * 100 > inspected + packets;
     let severity = if often { Severity::Advice } else { Severity::Info };
     let finding = Finding::new(severity)
@@ -180,7 +177,7 @@ fn uninspected(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Rules that are old, or that could not be renewed.
+/// Reports rules that are old or could not be updated.
 fn rules(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? {
         return Ok(None);
@@ -188,13 +185,13 @@ fn rules(facts: &Facts) -> Verdict {
     let text = |field: &str| Ok(facts.ips.state.at(field)?.as_str().unwrap_or_default().to_owned());
     let state: String = text("rules.state")?;
     let message: String = text("rules.message")?;
-    // A source without news is asked every day, too: its rules are not old.
+    // Sources without news are checked every day, too, so the age is that of the last check.
     let checked = facts.ips.state.at("rules.checked_ms")?.as_u64().unwrap_or(0);
     let loaded = facts.ips.state.at("rules.loaded")?.as_u64().unwrap_or(0).to_string();
     let days = facts.system.now_ms.saturating_sub(checked) / DAY;
     let (case, severity) = match state.as_str() {
         "failed" => ("failed", Severity::Warning),
-        // As the page rates it.
+        // The page has the same severity.
         _ if checked == 0 => ("builtin", Severity::Warning),
         _ if days > VERY_OLD_DAYS => ("", Severity::Warning),
         _ if days > OLD_DAYS => ("", Severity::Advice),
@@ -210,7 +207,7 @@ fn rules(facts: &Facts) -> Verdict {
         finding = finding.saw("age", "", days, STATE);
     }
     if !message.is_empty() {
-        // The message of an update repeats those of its sources.
+        // The message of an update repeats the messages of its sources.
         let mut reported = facts.ips.state.at("rules.cause")?.clone();
         if reported.is_object() {
             reported["sources"] = facts.ips.state.at("rules.sources")?.clone();
@@ -220,7 +217,7 @@ fn rules(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Threads of Suricata's that may run where packets are forwarded.
+/// Reports threads of Suricata that may run on a forwarding CPU.
 fn threads(facts: &Facts) -> Verdict {
     let pinned = facts.cpu.plan.at("suricata")?["pinned"] == true;
     let allowed = |key: &str| {
@@ -232,7 +229,7 @@ fn threads(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning);
     let mut strayed = 0;
     for thread in facts.ips.running.iter().flat_map(|running| &running.threads) {
-        // With two CPUs the plan itself may let management share the forwarding one.
+        // With two CPUs the plan itself may let management share the forwarding CPU.
         let strays =
             |cpu: u32| if pinned { !own.contains(&cpu) } else { forwarding.contains(&cpu) };
         if cpus(&thread.cpus).into_iter().any(strays) {
@@ -254,8 +251,8 @@ fn threads(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(off.then(super::cpu::enable))))
 }
 
-/// CPUs to which packets are steered: by the plan, or by masks that leave out others. Empty where
-/// nothing is steered, or all CPUs do everything.
+/// Returns the CPUs to which packets are steered, by the plan or by masks without some CPUs. Empty
+/// if nothing is steered or if the masks include all CPUs.
 fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
     let plan = facts.cpu.plan.get()?;
     let planned = list(plan, "cpus");
@@ -279,14 +276,14 @@ fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
     Ok(found)
 }
 
-/// Whether packets arrive by it: not by `virtio4-output.0`, `eth0-tx-1`, `virtio4-config`.
+/// Returns whether packets arrive here: not at `virtio4-output.0`, `eth0-tx-1`, `virtio4-config`.
 fn receives(at: &Value) -> bool {
     let name = word(at, "name").to_ascii_lowercase();
     let sends = name.contains("output") || (name.contains("tx") && !name.contains("rx"));
     !sends && !name.ends_with("config")
 }
 
-/// The encrypted share of the ended flows.
+/// Reports the encrypted share of the ended flows.
 fn encrypted(facts: &Facts) -> Verdict {
     let visible = list(facts.ips.state.get()?, "visible");
     let bytes = |kind: &str| {

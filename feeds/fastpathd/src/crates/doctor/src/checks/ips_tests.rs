@@ -8,7 +8,7 @@ use crate::facts::system::System;
 use crate::texts::Texts;
 use crate::texts::tests::{assert_texts, found_by};
 
-/// 22 November 2026.
+/// 22 November 2026, Unix ms.
 const NOW: u64 = 1_795_305_600_000;
 
 fn inline() -> Value {
@@ -57,7 +57,7 @@ fn healthy() -> Facts {
     facts
 }
 
-/// A router whose state of inspection differs in `field`.
+/// Returns a healthy router with another `field` in its state of inspection.
 fn differing(field: &str, value: Value) -> Facts {
     let mut state = inline();
     state[field] = value;
@@ -71,7 +71,7 @@ fn found(id: &str, facts: &Facts) -> Finding {
 }
 
 #[test]
-fn all_is_well_in_line_and_while_nothing_is_asked_for() {
+fn inline_or_disabled_inspection_has_no_finding() {
     let off = json!({
         "state": "off", "enabled": false, "mode": "nfq", "queues": [], "visible": [],
         "counters": {"uninspected_packets": 0}, "rules": {"state": "builtin"},
@@ -87,7 +87,7 @@ fn all_is_well_in_line_and_while_nothing_is_asked_for() {
 }
 
 #[test]
-fn watching_is_not_being_in_line() {
+fn reports_inspection_of_copies() {
     let finding = found("ips-watching", &differing("mode", json!("ids")));
     assert!(matches!(finding.fix, Some(Fix::Change(_))));
     let mut facts = differing("enabled", json!(false));
@@ -97,7 +97,7 @@ fn watching_is_not_being_in_line() {
 }
 
 #[test]
-fn a_queue_that_lets_packets_pass_is_an_error() {
+fn a_full_queue_that_fails_open_is_an_error() {
     let mut inspection = inline();
     inspection["state"] = json!("inline-degraded");
     inspection["cause"]["code"] = json!("queue-full-open");
@@ -107,7 +107,7 @@ fn a_queue_that_lets_packets_pass_is_an_error() {
 }
 
 #[test]
-fn each_cause_of_being_away_has_its_text() {
+fn each_degraded_state_has_its_severity_and_text() {
     for (state, severity) in [
         ("failing-open", Severity::Error),
         ("failing-closed", Severity::Error),
@@ -127,14 +127,14 @@ fn each_cause_of_being_away_has_its_text() {
 }
 
 #[test]
-fn a_queue_that_nobody_reads_is_an_error() {
+fn an_unread_queue_is_an_error() {
     let mut facts = healthy();
     facts.ips.queues.remove(1);
     assert_eq!(found("ips-queue-unread", &facts).evidence[0].of, "1");
 }
 
 #[test]
-fn the_end_of_a_series_is_reported_in_advance() {
+fn reports_the_end_of_a_series_in_advance() {
     let mut facts = healthy();
     let mut severity = |version: &str, now: u64| {
         facts.ips.version = Some(format!("This is Suricata version {version} RELEASE").into());
@@ -156,7 +156,7 @@ fn the_end_of_a_series_is_reported_in_advance() {
 }
 
 #[test]
-fn drops_are_bad_when_they_are_many() {
+fn only_many_drops_are_a_warning() {
     let mut facts = healthy();
     facts.ips.queues = vec![queue(0, 3), queue(1, 0)];
     assert_eq!(found("ips-drops", &facts).severity, Severity::Info);
@@ -165,7 +165,7 @@ fn drops_are_bad_when_they_are_many() {
 }
 
 #[test]
-fn packets_passed_uninspected_are_reported() {
+fn reports_uninspected_packets() {
     let counters = |n: u64| json!({"uninspected_packets": n, "inspected_packets": 10});
     let few = found("ips-uninspected", &differing("counters", counters(2)));
     let many = found("ips-uninspected", &differing("counters", counters(2000)));
@@ -173,7 +173,7 @@ fn packets_passed_uninspected_are_reported() {
 }
 
 #[test]
-fn rules_age_and_fail() {
+fn reports_old_and_failed_rules() {
     let rules = |state: &str, days: u64| {
         let checked = if state == "builtin" { 0 } else { NOW - days * DAY };
         let rules = json!({"state": state, "message": "et: 404", "checked_ms": checked});
@@ -184,16 +184,16 @@ fn rules_age_and_fail() {
     assert_eq!(rules("failed", 1).severity, Severity::Warning);
     let builtin = rules("builtin", 1);
     assert_eq!((builtin.severity, builtin.case), (Severity::Warning, "builtin"));
-    // Made long ago, and the source has had no news since.
+    // The rules are old, but the source has had no update since.
     let same = json!({"state": "good", "message": "", "checked_ms": NOW - DAY,
         "updated_ms": NOW - 90 * DAY});
     assert_eq!(super::rules(&differing("rules", same)), Ok(None));
-    // A daemon that reports no codes.
+    // The state has no `cause`, like that of an older daemon.
     assert!(rules("failed", 1).evidence.iter().all(|seen| seen.cause.is_none()));
 }
 
 #[test]
-fn evidence_that_is_a_reason_has_its_code() {
+fn evidence_of_a_failure_has_its_cause() {
     let server = json!({"code": "server-error", "params": {"url": "https://h.example/x"}});
     let sources = json!([{"name": "et", "message": "404", "cause": server}]);
     let cause = json!({"code": "sources", "params": {"said": "et: 404"}});
@@ -212,13 +212,13 @@ fn evidence_that_is_a_reason_has_its_code() {
 }
 
 #[test]
-fn threads_on_a_forwarding_cpu_are_found() {
+fn reports_threads_on_a_forwarding_cpu() {
     let mut facts = healthy();
     facts.ips.running = vec![running("suricata -q 0", "0-3")];
     let finding = found("ips-threads", &facts);
     assert_eq!(finding.evidence[0].of, "FM#01");
     assert_eq!(finding.fix, None, "the plan is on already");
-    // Without a plan: interrupts arrive on CPU 0, and management may run there.
+    // Without a plan interrupts arrive on CPU 0, and management may run there.
     let mut plan = facts.cpu.plan.get().unwrap().clone();
     for field in ["enabled", "active"] {
         plan[field] = false.into();
@@ -226,7 +226,7 @@ fn threads_on_a_forwarding_cpu_are_found() {
     plan["suricata"]["pinned"] = false.into();
     facts.cpu.plan = plan.clone().into();
     assert!(found("ips-threads", &facts).fix.is_some());
-    // Queues for sending do not show where packets arrive.
+    // Transmit queues do not show where packets arrive.
     let others = json!([
         {"name": "virtio4-config", "have": "0-3"}, {"name": "virtio4-input.0", "have": "0"},
         {"name": "virtio4-output.0", "have": "0-3"}, {"name": "eth1-tx-0", "have": "1-3"},
@@ -235,14 +235,14 @@ fn threads_on_a_forwarding_cpu_are_found() {
     sending["devices"][0]["irqs"] = others;
     facts.cpu.plan = sending.into();
     assert!(found("ips-threads", &facts).fix.is_some());
-    // Where packets arrive on all CPUs, no CPU is a forwarding one.
+    // If packets arrive on all CPUs, there is no forwarding CPU.
     plan["devices"][0]["irqs"][0]["have"] = "0-3".into();
     facts.cpu.plan = plan.into();
     assert_eq!(threads(&facts), Ok(None));
 }
 
 #[test]
-fn encrypted_bytes_are_reported_as_a_share() {
+fn reports_the_share_of_encrypted_bytes() {
     let visible = json!([{"kind": "plain", "bytes": 100}, {"kind": "encrypted", "bytes": 900}]);
     let finding = found("ips-encrypted", &differing("visible", visible));
     assert_eq!((finding.severity, &finding.params["share"]), (Severity::Info, &json!(90)));

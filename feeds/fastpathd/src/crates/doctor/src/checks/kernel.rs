@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the kernel: known defects that this router can meet (their table is in `defects.rs`),
-//! visible kernel addresses, unsigned modules, modversions, lockdown.
+//! Checks of the kernel: known defects (listed in `defects.rs`), visible addresses, module
+//! signatures, modversions, lockdown.
 
 use super::Check;
 use super::defects::{self, Where};
@@ -8,7 +8,6 @@ use crate::facts::kernel::{LOCKDOWN, POINTERS, RELEASE, SIGNED, TAINTED, version
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
-/// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "kernel-defects", group: "system", run: known_defects },
     Check { id: "kernel-pointers", group: "system", run: pointers },
@@ -17,12 +16,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "kernel-lockdown", group: "system", run: lockdown },
 ];
 
-/// The module was loaded by force, or is not signed although the kernel signs.
+/// Taint flag: a module was loaded by force.
 const FORCED: u64 = 1 << 1;
+/// Taint flag: an unsigned module in a kernel that checks signatures.
 const UNSIGNED: u64 = 1 << 13;
 
-/// Known defects of this version. A defect that cannot occur on this router is reported as
-/// information.
+/// Reports known defects of this version, as a note if this router is not affected.
 fn known_defects(facts: &Facts) -> Verdict {
     let release = facts.kernel.release.get()?;
     let number = version(release)
@@ -43,7 +42,7 @@ fn known_defects(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("release", release.as_str()).with("count", count)))
 }
 
-/// Whether this router uses the defective code. Unknown counts as yes.
+/// Returns whether a defect affects this router; `true` if unknown.
 fn meets(facts: &Facts, place: Where) -> bool {
     let status = facts.flowtable.status.get();
     let Ok(status) = status else { return true };
@@ -60,7 +59,7 @@ fn meets(facts: &Facts, place: Where) -> bool {
     }
 }
 
-/// Kernel messages reveal addresses in the kernel's memory.
+/// Reports that kernel messages reveal memory addresses.
 fn pointers(facts: &Facts) -> Verdict {
     let pointers = *facts.kernel.pointers.get()?;
     if pointers > 0 {
@@ -72,7 +71,7 @@ fn pointers(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// The kernel takes modules that nobody signed.
+/// Reports that the kernel accepts unsigned modules.
 fn modules(facts: &Facts) -> Verdict {
     let tainted = *facts.kernel.tainted.get()?;
     let shown = |signed: Option<bool>| signed.map_or("-", |signed| if signed { "Y" } else { "N" });
@@ -92,7 +91,7 @@ fn modules(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Modules of another build are not rejected.
+/// Reports that the kernel does not reject modules of another build.
 fn modversions(facts: &Facts) -> Verdict {
     let vermagic = facts.kernel.vermagic.get()?;
     if vermagic.split(' ').any(|word| word == "modversions") {
@@ -102,7 +101,7 @@ fn modversions(facts: &Facts) -> Verdict {
     Ok(Some(Finding::new(Severity::Info).saw("vermagic", "", vermagic, source)))
 }
 
-/// Root may read and change the kernel's memory.
+/// Reports that root can read and change kernel memory.
 fn lockdown(facts: &Facts) -> Verdict {
     let mode = facts.kernel.lockdown.as_str();
     if matches!(mode, "integrity" | "confidentiality") {

@@ -27,7 +27,7 @@ fn found(id: &str, facts: &Facts) -> Finding {
 }
 
 #[test]
-fn all_is_well_with_a_closed_kernel() {
+fn a_hardened_kernel_has_no_finding() {
     for check in CHECKS {
         assert_eq!((check.run)(&facts()), Ok(None), "{}", check.id);
         assert!((check.run)(&Facts::default()).is_err() || check.id == "kernel-lockdown");
@@ -35,7 +35,7 @@ fn all_is_well_with_a_closed_kernel() {
 }
 
 #[test]
-fn a_defect_alarms_only_where_it_can_be_met() {
+fn a_defect_is_a_warning_only_on_an_affected_router() {
     let mut facts = facts();
     facts.kernel.release = "6.6.28".to_owned().into();
     facts.flowtable.status = status("pppoe", "flowtable");
@@ -51,7 +51,7 @@ fn a_defect_alarms_only_where_it_can_be_met() {
 }
 
 #[test]
-fn open_pointers_can_be_closed() {
+fn the_fix_hides_kernel_pointers() {
     let mut facts = facts();
     facts.kernel.pointers = 0.into();
     let finding = found("kernel-pointers", &facts);
@@ -59,7 +59,7 @@ fn open_pointers_can_be_closed() {
 }
 
 #[test]
-fn modules_without_a_signature_are_reported() {
+fn reports_unsigned_modules() {
     let mut facts = facts();
     for (signed, tainted, case) in
         [(Some(false), 0, ""), (None, 0, "unsigned"), (Some(true), UNSIGNED, "stranger")]
@@ -71,7 +71,7 @@ fn modules_without_a_signature_are_reported() {
 }
 
 #[test]
-fn a_kernel_built_without_a_feature_is_reported() {
+fn reports_missing_kernel_features() {
     let mut facts = facts();
     facts.kernel.vermagic = "6.12.90 SMP mod_unload".to_owned().into();
     facts.kernel.lockdown = String::new();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The check of "Keep latency low": switched on, and not in force for a reason that stays.
+//! The check of "Keep latency low".
 
 use super::Check;
 use crate::facts::{Facts, word};
 use crate::finding::{Finding, Severity, Verdict};
 
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] =
     &[Check { id: "latency-missing", group: "flowtable", run: missing }];
 
 const SOURCE: &str = "ubus call fastpath status: latency";
 
-/// The daemon names the reason, and tries again by itself.
+/// Reports that the setting is enabled but not in force. There is no fix, since the daemon retries.
 fn missing(facts: &Facts) -> Verdict {
     let latency = facts.flowtable.status.at("latency")?;
     let passes = matches!(latency["cause"]["code"].as_str(), Some("waiting" | "applying"));
@@ -48,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_without_effect_is_found_with_its_reason() {
+    fn reports_an_enabled_setting_without_effect_and_its_reason() {
         let finding = run(&state(true, false, "no-module")).expect("a finding");
         assert_eq!(finding.severity, Severity::Warning);
         assert_eq!(finding.params["why"], "the kernel has no module sch_cake");
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_off_in_force_or_about_to_be_is_none() {
+    fn a_setting_that_is_off_in_force_or_pending_has_no_finding() {
         for (enabled, active, code) in [
             (false, false, "no-module"),
             (true, true, "refused"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The fix of check `bridge-per-vlan`: UCI edits from a bridge for each VLAN to one VLAN-aware
-//! bridge, the VLAN ID of each former bridge, and when such edits cannot be made.
+//! The fix of check `bridge-per-vlan`: UCI edits that replace bridges for one VLAN each by one
+//! VLAN-aware bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use uci::{Package, Section};
 use crate::facts::bridges::Bridge;
 use crate::finding::set;
 
-/// VLANs that no switch may use: 0 and 4095 are the standard's own.
+/// Highest VLAN ID: the standard reserves 0 and 4095.
 const LAST_VLAN: u16 = 4094;
 
-/// The edits; none where a bridge is not in UCI, or carries tags of more than one VLAN.
+/// Returns the edits; `None` if a bridge is not in UCI or has tags of several VLANs.
 pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>> {
     let sections: Vec<&Section> = bridges
         .iter()
@@ -62,7 +62,7 @@ fn delete(section: &str) -> Value {
     json!({"op": "delete", "config": "network", "section": section})
 }
 
-/// The VLAN of each bridge: the one its ports are tagged with, or a number nobody has.
+/// Returns the VLAN of each bridge: the tag of its ports, or an unused number.
 fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     let tags = |bridge: &Bridge| -> BTreeSet<u16> {
         bridge.ports.iter().filter_map(|port| port.vlan.as_ref().map(|(_, vid)| *vid)).collect()
@@ -85,13 +85,13 @@ fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     (distinct.len() == numbers.len()).then_some(numbers)
 }
 
-/// The lowest ports of all of them.
+/// Returns the lowest ports of all bridges.
 fn ports(bridges: &[&Bridge]) -> BTreeSet<String> {
     let lowest = bridges.iter().flat_map(|bridge| &bridge.ports);
     lowest.map(|port| port.vlan.as_ref().map_or(&port.name, |(below, _)| below).clone()).collect()
 }
 
-/// Sections of the VLAN devices that were ports.
+/// Returns the sections of VLAN devices that were ports.
 fn vlan_devices<'a>(network: &'a Package, bridges: &[&Bridge]) -> Vec<&'a str> {
     let names: BTreeMap<&str, &str> = network
         .of("device")

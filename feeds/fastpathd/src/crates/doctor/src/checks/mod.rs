@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of checks: their groups in the order of advice, and those that compare two readings of
-//! a counter. How to add a check is described in `lib.rs`.
+//! The table of checks. `lib.rs` describes how to add a check.
 
 #![expect(clippy::unnecessary_wraps, reason = "all checks have one shape")]
 
@@ -24,21 +23,19 @@ mod rules;
 mod sqm;
 mod system;
 
-/// One check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check {
-    /// Its stable name: in the API, the texts, the documents.
+    /// Stable id in the API, the texts and the documentation.
     pub id: &'static str,
-    /// Its panel on the page, and its group in the texts.
+    /// Panel on the page, and group in the texts.
     pub group: &'static str,
-    /// The check itself.
     pub run: fn(&Facts) -> Verdict,
 }
 
-/// Checks that compare two readings.
+/// Checks that need two readings of a counter.
 pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 
-/// All checks, in the order of advice: the largest gains first.
+/// All checks in the order of advice, the largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     others::CHECKS,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the ports' offloads as ethtool shows them: GRO, segmentation, checksums, LRO, receive
-//! hash, small rings, few queues, `hw-tc-offload`, refused hardware offload.
+//! Checks of the offloads, rings and queues of ports.
 
 use serde_json::{Value, json};
 
@@ -12,7 +11,6 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict, set};
 use crate::machine::Ethtool;
 
 const GROUP: &str = "offload";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "gro-off", group: GROUP, run: gro },
     Check { id: "segmentation-off", group: GROUP, run: segmentation },
@@ -25,9 +23,9 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "hardware-refused", group: GROUP, run: hardware },
 ];
 
-/// Offloads on and off, with a flowtable at MTU 1500.
+/// Source of the gain of offloads, with a flowtable at MTU 1500.
 const OFFLOADS: &str = "docs/doctor.md, rows A and B";
-/// Descriptors below which bursts at line rate are lost before a poll comes.
+/// Descriptors below which a burst at line rate overflows the ring before the next poll.
 const SMALL_RING: u32 = 256;
 
 /// Offloads that send segments larger than a frame, by the kernel's names.
@@ -39,7 +37,7 @@ const SEGMENTATION: &[&str] = &[
 ];
 const CHECKSUM: &[&str] = &["rx-checksum", "tx-checksum-ip-generic", "tx-checksum-ipv4"];
 
-/// Ports whose offloads are known, each with them.
+/// Returns all ports with their offloads; an error if one is unknown.
 fn known(facts: &Facts) -> Result<Vec<(&Port, &Ethtool)>, Unknown> {
     let mut found = Vec::new();
     for port in facts.ports.all.get()? {
@@ -54,8 +52,8 @@ fn named(finding: Finding, ports: &[&str]) -> Finding {
     finding.with("ports", ports.join(", "))
 }
 
-/// A finding about offloads that are `on` but should not be, or the reverse, with steps
-/// that last until the next boot. None if no port has one that can be changed.
+/// Reports offloads with `on` equal to `wrong` that can be changed. The steps of the fix last until
+/// the next boot. `None` if no port has such an offload.
 fn switched(
     facts: &Facts,
     features: &[&'static str],
@@ -79,7 +77,7 @@ fn switched(
     Ok(named(finding, &ports).fix(Some(Fix::Steps(steps))).if_seen())
 }
 
-/// Without GRO each frame is handled by itself. netifd has an option for it.
+/// Reports GRO being off: each frame is processed separately. netifd has an option for it.
 fn gro(facts: &Facts) -> Verdict {
     let Some(finding) = switched(facts, &["rx-gro"], false, Severity::Warning)? else {
         return Ok(None);
@@ -114,12 +112,12 @@ fn checksum(facts: &Facts) -> Verdict {
     switched(facts, CHECKSUM, false, Severity::Advice)
 }
 
-/// Frames merged by the NIC cannot be forwarded unchanged.
+/// Reports LRO being on: frames merged by the NIC cannot be forwarded unchanged.
 fn lro(facts: &Facts) -> Verdict {
     switched(facts, &["rx-lro"], true, Severity::Warning)
 }
 
-/// With several queues and no hash, software has to find the flow of each packet.
+/// Reports a missing receive hash: with several queues, software has to compute each packet's flow.
 fn rx_hash(facts: &Facts) -> Verdict {
     switched(facts, &["rx-hashing"], false, Severity::Advice)
 }
@@ -162,14 +160,14 @@ fn queues(facts: &Facts) -> Verdict {
     Ok(named(finding, &ports).gain(gain).if_seen())
 }
 
-/// A NIC that could forward by itself is not allowed to.
+/// Reports a NIC with hardware offload that is disabled.
 fn hw_tc(facts: &Facts) -> Verdict {
     let finding = switched(facts, &["hw-tc-offload"], false, Severity::Advice)?;
     Ok(finding.map(|finding| finding.gain("docs/doctor.md, hardware")))
 }
 
-/// Hardware offload is wanted, and some driver cannot do it, or no flow is in hardware. `OpenWrt`'s
-/// kernel accepts such ports.
+/// Reports hardware offload that is configured and rejected, not supported by some port, or unused.
+/// `OpenWrt`'s kernel accepts ports without support.
 fn hardware(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
     let engine = &status["engine"];
@@ -202,7 +200,7 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     if accepted {
         finding = finding.case(if unused { "unused" } else { "some" });
-        // The same numbers as those of the engine in force.
+        // Use the numbers of the engine in force, which the page shows, too.
         let told = &engine["hardware_ports"];
         let able = told["able"].as_array().map_or(count - ports.len(), Vec::len);
         let present = told["present"].as_u64().unwrap_or(count as u64);

@@ -10,7 +10,7 @@ use crate::machine::fake::Fake;
 use crate::machine::{Channels, Ethtool, Feature, Rings};
 use crate::texts::tests::all_found;
 
-/// Reads the output of `ethtool -k` with the kernel's names: a feature a line, then `[fixed]`.
+/// Parses `ethtool -k` with the kernel's names: a feature per line, then its state.
 fn recorded(text: &str) -> Ethtool {
     let lines = text.lines().filter_map(|line| line.trim().split_once(": "));
     let feature = |state: &str| Feature {
@@ -33,7 +33,7 @@ const VIRTIO: &str = "rx-checksum: on [fixed]
     rx-lro: off [fixed]
     rx-hashing: off [fixed]
     hw-tc-offload: off [fixed]";
-/// A `ConnectX` port (mlx5) as its driver starts.
+/// A `ConnectX` port (mlx5) with its driver's defaults.
 const CONNECTX: &str = "rx-checksum: on
     tx-checksum-ip-generic: on
     tx-scatter-gather: on
@@ -70,13 +70,13 @@ fn one(port: Port) -> (&'static str, Finding) {
 }
 
 #[test]
-fn what_a_driver_cannot_is_no_finding() {
+fn offloads_that_a_driver_lacks_are_not_reported() {
     let ports = vec![port("lan1", "virtio_net", recorded(VIRTIO))];
     assert_eq!(found(&facts(ports, "", &json!({"wanted": "flowtable"}))), []);
 }
 
 #[test]
-fn gro_is_switched_on_by_uci() {
+fn the_fix_enables_gro_in_uci() {
     let off = || recorded(&VIRTIO.replace("rx-gro: on", "rx-gro: off"));
     let ports = vec![port("lan1", "virtio_net", off()), port("lan2", "virtio_net", off())];
     let network = "config device 'p'\n\toption name 'lan2'\n";
@@ -89,7 +89,7 @@ fn gro_is_switched_on_by_uci() {
 }
 
 #[test]
-fn offloads_without_an_option_are_switched_until_the_next_boot() {
+fn the_fix_switches_offloads_without_an_option_until_the_next_boot() {
     for (id, on, off, to) in [
         ("segmentation-off", "tx-tcp-segmentation: on", "tx-tcp-segmentation: off", true),
         ("checksum-off", "tx-checksum-ip-generic: on", "tx-checksum-ip-generic: off", true),
@@ -104,7 +104,7 @@ fn offloads_without_an_option_are_switched_until_the_next_boot() {
 }
 
 #[test]
-fn what_waits_for_another_offload_was_not_switched_off() {
+fn an_offload_that_waits_for_another_one_is_not_reported() {
     let (on, waits) =
         ("tx-generic-segmentation: on", "tx-generic-segmentation: off [requested on]");
     let ports = vec![port("lan1", "virtio_net", recorded(&VIRTIO.replace(on, waits)))];
@@ -112,7 +112,7 @@ fn what_waits_for_another_offload_was_not_switched_off() {
 }
 
 #[test]
-fn a_ring_is_small_by_itself_or_by_what_it_lost() {
+fn reports_a_small_ring_and_a_ring_with_losses() {
     let with = |rx, missed| {
         let rings = Some(Rings { rx, rx_max: 4096, tx: 256, tx_max: 4096 });
         Port { missed, ..port("eth0", "igc", Ethtool { rings, ..recorded(VIRTIO) }) }
@@ -123,7 +123,7 @@ fn a_ring_is_small_by_itself_or_by_what_it_lost() {
 }
 
 #[test]
-fn queues_are_counted_against_cpus() {
+fn reports_fewer_queues_than_cpus() {
     let with = |rx, rx_max| {
         let channels = Some(Channels { rx, rx_max, tx: rx, tx_max: rx_max });
         port("eth0", "ixgbe", Ethtool { channels, ..recorded(VIRTIO) })
@@ -134,14 +134,14 @@ fn queues_are_counted_against_cpus() {
 }
 
 #[test]
-fn a_connectx_may_forward_in_hardware() {
+fn reports_disabled_hardware_offload_of_a_connectx() {
     let (id, finding) = one(port("eth0", "mlx5_core", recorded(CONNECTX)));
     assert_eq!(id, "hw-tc-off");
     assert!(finding.gain.is_some() && finding.fix.is_some());
 }
 
 #[test]
-fn hardware_that_is_wanted_and_refused_names_the_drivers() {
+fn names_ports_that_lack_hardware_offload() {
     let ports = || {
         let on = CONNECTX.replace("hw-tc-offload: off", "hw-tc-offload: on");
         vec![port("lan1", "virtio_net", recorded(VIRTIO)), port("eth0", "mlx5_core", recorded(&on))]
@@ -169,7 +169,7 @@ fn hardware_that_is_wanted_and_refused_names_the_drivers() {
 }
 
 #[test]
-fn a_port_that_cannot_be_read_makes_it_unknown() {
+fn an_unreadable_port_makes_the_check_unknown() {
     let mut unreadable = port("lan1", "virtio_net", Ethtool::default());
     unreadable.ethtool = Known::new(Err("offloads of lan1: not permitted"));
     let facts = facts(vec![unreadable], "", &json!({}));

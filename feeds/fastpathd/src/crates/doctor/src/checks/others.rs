@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of what else acts on offloaded flows: hosts that roam (limit), flowtables of others,
-//! programs that use our bits of the mark (mwan3, pbr), shaping that hardware bypasses (sqm).
+//! Checks of hosts and programs that affect offloaded flows: roaming, foreign flowtables, shared
+//! bits of the mark (mwan3, pbr), and SQM, which hardware bypasses.
 
 use serde_json::Value;
 use uci::Package;
@@ -11,7 +11,6 @@ use crate::facts::{Facts, list, word};
 use crate::finding::{Finding, Severity, Verdict};
 
 const GROUP: &str = "flowtable";
-/// This file's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "hosts-roam", group: GROUP, run: roaming },
     Check { id: "flowtable-foreign", group: GROUP, run: foreign_flowtable },
@@ -19,16 +18,17 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "sqm-hardware", group: GROUP, run: sqm },
 ];
 
-/// A host may move so often in an hour: through a house with several access points and back.
+/// Moves of a host per hour without a finding: through a house with several access points and back.
 const MOVES: u64 = 10;
-/// Option `mark_mask` where the configuration has none.
+/// Default of option `mark_mask`.
 const OUR_MASK: u32 = 0x7800_0000;
-/// The bits of programs that have a mask, where their configuration has none.
+/// Default mask of mwan3.
 const MWAN3_MASK: u32 = 0x3f00;
+/// Default mask of pbr.
 const PBR_MASK: u32 = 0x00ff_0000;
 
-/// A station moves so often that the flowtable is renewed all the time. Engine `ebpf` removes the
-/// flows of that host alone.
+/// Reports hosts that move so often that the flowtable is renewed all the time. Engine `ebpf`
+/// removes only the flows of that host.
 fn roaming(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
@@ -53,13 +53,13 @@ fn roaming(facts: &Facts) -> Verdict {
     Ok(finding.with("hosts", names.join(", ")).with("moves", most).if_seen())
 }
 
-/// A flowtable next to ours: the rule that comes first decides which one a flow is in.
+/// Reports a flowtable next to ours: the first matching rule decides which one gets a flow.
 fn foreign_flowtable(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? == "off" {
         return Ok(None);
     }
     let mut finding = Finding::new(Severity::Warning);
-    // Without a device it forwards nothing.
+    // A flowtable without a device forwards nothing.
     for flowtable in foreign(facts)?.filter(|flowtable| !flowtable.devices.is_empty()) {
         let of = format!("{} {}", flowtable.table, flowtable.name);
         if flowtable.hardware {
@@ -71,7 +71,7 @@ fn foreign_flowtable(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Another program stores its routing decision in bits that the rules of fastpath clear.
+/// Reports a program that stores its routing decision in mark bits that fastpath's rules clear.
 fn marks(facts: &Facts) -> Verdict {
     let (mwan3, pbr) = (facts.others.mwan3.get()?.as_ref(), facts.others.pbr.get()?.as_ref());
     let settings = facts.uci.fastpath.get()?;
@@ -97,19 +97,19 @@ fn marks(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// pbr has a switch of its own.
+/// Returns whether pbr's own switch is on.
 fn is_on(pbr: Option<&Package>) -> bool {
     let main = pbr.and_then(|package| package.of("pbr").next());
     main.is_some_and(|main| main.is_on("enabled", false))
 }
 
-/// mwan3 and fastpath write `0x…`, pbr may leave that out.
+/// Parses a mask. mwan3 and fastpath write `0x…`, pbr may omit the prefix.
 fn mask(text: &str) -> Option<u32> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     u32::from_str_radix(hex.unwrap_or(text), 16).ok()
 }
 
-/// Packets that hardware forwards meet no queue of the kernel.
+/// Reports SQM with hardware offload: packets forwarded by hardware bypass the kernel's queues.
 fn sqm(facts: &Facts) -> Verdict {
     if engine(facts, "active")? != "flowtable-hw" {
         return Ok(None);

@@ -10,7 +10,7 @@ use crate::texts::tests::assert_texts;
 const OURS: &str = "table inet fastpath {\n\tflowtable ft {\n\t\thook ingress priority filter\n\
                     \t\tdevices = { lan1, wan }\n\t\tcounter\n\t}\n}\n";
 
-/// A router whose engine is in force, with these hosts that moved.
+/// Returns a router with this engine in force and these roaming hosts.
 fn router(engine: &str, roaming: &Value) -> Fake {
     Fake::new()
         .answers("fastpath status", json!({"engine": {"wanted": engine, "active": engine}}))
@@ -22,7 +22,7 @@ fn router(engine: &str, roaming: &Value) -> Fake {
         )
 }
 
-/// Those of the file that find something, by id.
+/// Runs the checks of this file and returns the findings by id.
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let facts = Facts {
         flowtable: flowtable::read(fake),
@@ -54,7 +54,7 @@ fn host(moves: u64) -> Value {
 }
 
 #[test]
-fn a_host_that_roams_all_the_time_is_named_with_its_ports() {
+fn names_a_roaming_host_with_its_ports() {
     let finding = only(&router("flowtable", &json!([host(64), host(11), host(10)])), "hosts-roam");
     assert_eq!(finding.evidence.len(), 2);
     assert_eq!(finding.evidence[0].value, "64: lan1 → lan3");
@@ -69,7 +69,7 @@ fn a_host_that_roams_all_the_time_is_named_with_its_ports() {
 }
 
 #[test]
-fn a_flowtable_of_somebody_else_is_found() {
+fn reports_a_flowtable_of_another_program() {
     let with = |other: &str| {
         router("flowtable", &json!([])).prints("nft list flowtables", &format!("{OURS}{other}"))
     };
@@ -92,7 +92,7 @@ fn a_flowtable_of_somebody_else_is_found() {
 }
 
 #[test]
-fn shared_bits_of_the_mark_are_found() {
+fn reports_shared_bits_of_the_mark() {
     let pbr = |options: &str| {
         router("flowtable", &json!([]))
             .file("/etc/config/pbr", &format!("config pbr 'config'\n{options}"))
@@ -121,7 +121,7 @@ fn shared_mwan3() -> Fake {
 }
 
 #[test]
-fn hardware_goes_past_sqm() {
+fn reports_sqm_that_hardware_bypasses() {
     let with = |engine: &str, on: &str| {
         let text =
             format!("config queue 'eth1'\n\toption enabled '{on}'\n\toption interface 'wan'\n");
@@ -135,7 +135,7 @@ fn hardware_goes_past_sqm() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_not_called_well() {
+fn an_unreadable_configuration_makes_the_check_unknown() {
     let broken = shared_mwan3().file("/etc/config/mwan3", "config 'globals\n");
     let facts =
         Facts { others: others::read(&broken), uci: uci::read(&broken), ..Facts::default() };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of PPPoE: MTU larger than the frames below, missing MSS clamping, a port outside the fast
-//! path, reconnects within a day (limit), idle timeouts and counters that offload bypasses.
+//! Checks of PPPoE: MTU, MSS clamping, fast path, reconnects, and idle timeouts and counters that
+//! offload bypasses.
 
 use serde_json::json;
 
@@ -13,7 +13,6 @@ use crate::finding::{Finding, Fix, Severity, Verdict};
 use uci::Section;
 
 const GROUP: &str = "pppoe";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "pppoe-mtu", group: GROUP, run: mtu },
     Check { id: "pppoe-mss", group: GROUP, run: mss },
@@ -23,14 +22,14 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "pppoe-uncounted", group: GROUP, run: uncounted },
 ];
 
-/// Bytes that PPPoE takes of each frame: 6 of its own, 2 of PPP's.
+/// Bytes of PPPoE's overhead per frame: 6 of PPPoE, 2 of PPP.
 const OVERHEAD: u64 = 8;
 /// The path MTU that a host assumes by default.
 const ETHERNET: u64 = 1500;
-/// Sessions that may end within a day: many lines are cut once a day by the ISP.
+/// Sessions that may end within a day without a finding. Many ISPs end a session once a day.
 const REDIALS: u64 = 2;
 
-/// The session's MTU does not fit into the frames below it.
+/// Reports a session with an MTU that does not fit into the frames below it.
 fn mtu(facts: &Facts) -> Verdict {
     for session in facts.pppoe.sessions.get()? {
         let room = session.lower_mtu.saturating_sub(OVERHEAD);
@@ -51,7 +50,7 @@ fn mtu(facts: &Facts) -> Verdict {
     Ok(None)
 }
 
-/// The MTU of the line is smaller than hosts assume, and no rule clamps the MSS.
+/// Reports an MTU below 1500 without MSS clamping.
 fn mss(facts: &Facts) -> Verdict {
     let sessions = facts.pppoe.sessions.get()?;
     let Some(small) = sessions.iter().find(|of| of.mtu > 0 && of.mtu < ETHERNET) else {
@@ -72,7 +71,7 @@ fn mss(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// The port that the session runs over is in no fast path.
+/// Reports a session over a port that is not in the fast path.
 fn slow(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
     let engine = &status["engine"];
@@ -95,8 +94,8 @@ fn slow(facts: &Facts) -> Verdict {
     }))
 }
 
-/// pppd asks the kernel's ppp device how long it was idle, and offloaded packets bypass that
-/// device.
+/// Reports an idle timeout of pppd, which reads the idle time from the ppp device that offloaded
+/// packets bypass.
 fn idle(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? == "off" {
         return Ok(None);
@@ -118,8 +117,8 @@ fn idle(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(fix)))
 }
 
-/// Seconds without a packet after which pppd ends the session: netifd's `demand`, or an option of
-/// pppd's own.
+/// Returns the seconds without a packet after which pppd ends the session, from netifd's `demand`
+/// or an option of pppd.
 fn idle_limit(section: &Section) -> Option<u64> {
     let limit = |text: &str| text.parse().ok().filter(|seconds| *seconds > 0);
     let options = section.words("pppd_options").into_iter();
@@ -128,7 +127,7 @@ fn idle_limit(section: &Section) -> Option<u64> {
     section.text("demand").and_then(limit).or(own)
 }
 
-/// A program counts by the ppp device, which offloaded packets bypass.
+/// Reports programs that count traffic on the ppp device, which offloaded packets bypass.
 fn uncounted(facts: &Facts) -> Verdict {
     if flowtable::engine(facts, "active")? == "off" {
         return Ok(None);

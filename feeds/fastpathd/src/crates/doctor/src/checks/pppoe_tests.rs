@@ -44,14 +44,14 @@ fn ports() -> Value {
 }
 
 #[test]
-fn a_line_that_fits_is_well() {
+fn a_fitting_mtu_has_no_finding() {
     let fake = router(true);
     assert_eq!(found(&facts(&fake, 1492, 1500, 2, &ports())), []);
     assert_eq!(found(&facts(&fake, 1500, 1508, 0, &ports())), []);
 }
 
 #[test]
-fn an_mtu_that_does_not_fit_is_set_to_what_does() {
+fn the_fix_sets_the_largest_fitting_mtu() {
     let (id, finding) = found(&facts(&router(true), 1500, 1500, 0, &ports())).remove(0);
     assert_eq!(id, "pppoe-mtu");
     let args = ["link", "set", "dev", "pppoe-wan", "mtu", "1492"].map(str::to_owned).to_vec();
@@ -59,7 +59,7 @@ fn an_mtu_that_does_not_fit_is_set_to_what_does() {
 }
 
 #[test]
-fn without_a_clamp_the_zone_gets_one() {
+fn the_fix_enables_mss_clamping_for_the_zone() {
     let (id, finding) = found(&facts(&router(false), 1492, 1500, 0, &ports())).remove(0);
     assert_eq!(id, "pppoe-mss");
     let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
@@ -67,24 +67,24 @@ fn without_a_clamp_the_zone_gets_one() {
         (&edits[0]["section"], &edits[0]["values"]),
         (&json!("z"), &json!({"mtu_fix": "1"}))
     );
-    // A line as wide as Ethernet needs none.
+    // An MTU of 1500 needs no clamping.
     assert_eq!(found(&facts(&router(false), 1500, 1508, 0, &ports())), []);
 }
 
 #[test]
-fn a_port_left_out_is_named() {
+fn names_a_port_outside_the_fast_path() {
     let (id, finding) = found(&facts(&router(true), 1492, 1500, 0, &json!(["lan1"]))).remove(0);
     assert_eq!((id, &finding.params["port"]), ("pppoe-slow", &json!("wan")));
 }
 
-/// The session of a line that netifd dials with these options.
+/// Returns the facts of a session that netifd opened with these options.
 fn dialled(options: &str) -> Facts {
     let network = format!("config interface 'wan'\n\toption proto 'pppoe'\n{options}");
     facts(&router(true).file("/etc/config/network", &network), 1492, 1500, 0, &ports())
 }
 
 #[test]
-fn an_idle_timeout_ends_a_session_that_is_offloaded() {
+fn reports_an_idle_timeout_that_offload_bypasses() {
     for options in [
         "\toption demand '300'\n",
         "\toption pppd_options 'debug idle 300 mtu 1492'\n",
@@ -104,7 +104,7 @@ fn an_idle_timeout_ends_a_session_that_is_offloaded() {
 }
 
 #[test]
-fn programs_that_read_the_ppp_device_are_named() {
+fn names_programs_that_count_on_the_ppp_device() {
     let mut facts = dialled("");
     facts.others.counting = ["vnstatd", "nlbwmon"].into();
     let (id, finding) = found(&facts).remove(0);
@@ -114,13 +114,13 @@ fn programs_that_read_the_ppp_device_are_named() {
 }
 
 #[test]
-fn redials_are_counted_over_a_day() {
+fn reports_too_many_reconnects_within_a_day() {
     let (id, _) = found(&facts(&router(true), 1492, 1500, 3, &ports())).remove(0);
     assert_eq!(id, "pppoe-redials");
 }
 
 #[test]
-fn the_log_is_counted_by_pppds_messages() {
+fn counts_ended_sessions_by_messages_of_pppd() {
     let fake = Fake::new();
     let now = fake.now_ms();
     let line = |time: u64, msg: &str| json!({"time": time, "msg": msg});
@@ -135,9 +135,9 @@ fn the_log_is_counted_by_pppds_messages() {
     assert!(pppoe::read(&Fake::new(), &Known::default()).ended.get().is_err());
 }
 
-/// Log lines of pppd and netifd when a session ends, by its cause.
+/// Log lines of pppd and netifd at the end of a session, by its cause.
 #[test]
-fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
+fn sessions_that_the_administrator_ended_are_not_counted() {
     let count = |lines: &[(u64, &str)]| {
         let now = Fake::new().now_ms();
         let lines = lines.iter().map(|(at, msg)| json!({"time": now - 60_000 + at, "msg": msg}));
@@ -176,7 +176,7 @@ fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
     let back = "netifd: Interface 'wan' has link connectivity";
     let again = [cable[0], cable[1], (15, back), cable[2], cable[3]];
     assert_eq!(count(&again), 0, "the link was there again");
-    // As OpenWrt 25.12's netifd logs after `ifdown wan`, where wan6 is an alias of wan.
+    // The log of OpenWrt 25.12's netifd after `ifdown wan`, where wan6 is an alias of wan.
     let alias = "netifd: Interface 'wan6' has link connectivity loss";
     assert_eq!(count(&[cable[0], (10, alias), cable[2], cable[3]]), 0, "a consequence");
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the rules that packets of the slow path pass: tables of legacy iptables, many chains
-//! or rules (limits), a late rule for established connections. Also whether a rule clamps the MSS.
-//! Rules of Suricata are checked in `ips.rs`.
+//! Checks of the packet rules on the slow path. Suricata's rules are checked in `ips.rs`.
 
 use serde_json::Value;
 
@@ -12,22 +10,22 @@ use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 const GROUP: &str = "rules";
-/// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "legacy-tables", group: GROUP, run: legacy },
     Check { id: "forward-deep", group: GROUP, run: deep },
     Check { id: "established-late", group: GROUP, run: late },
 ];
 
-/// Tables that are not somebody's firewall: ours.
+/// Our own table, which is not counted.
 const OWN: &[&str] = &["fastpath"];
-/// Chains and rules that an established packet may pass; firewall4 needs one chain for its MSS
-/// rules and one with the established rule.
+/// Chains that an established packet may pass. firewall4 needs one for its MSS rules and one with
+/// the established rule.
 const CHAINS: usize = 3;
+/// Rules that an established packet may pass.
 const RULES: usize = 12;
-/// Rules before the established rule: firewall4 has its flow rule there, others a counter.
+/// Rules before the established rule. firewall4 has its flow rule there, others a counter.
 const BEFORE: usize = 3;
-/// Row 3 is without rules, row 6 with five chains.
+/// Source of the gain. Row 3 is without rules, row 6 with five chains.
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 3 and 6";
 
 fn legacy(facts: &Facts) -> Verdict {
@@ -43,7 +41,7 @@ fn legacy(facts: &Facts) -> Verdict {
     Ok(finding.gain(FIVE_CHAINS).if_seen())
 }
 
-/// The cost of walking now: packets of the slow path a second, times rules.
+/// Adds the current cost: packets per second on the slow path, times rules.
 fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
     let finding = finding.with("rules", rules);
     let status = facts.flowtable.status.get();
@@ -63,7 +61,7 @@ fn with_walk(finding: Finding, walk: &Walk) -> Finding {
     finding.saw("walk", of, value, SOURCE)
 }
 
-/// Deletes tables that decide nothing, after showing them; none where one does decide.
+/// Returns a fix that deletes the tables of `walks`; `None` if one of them affects packets.
 fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
     let mut steps = Vec::new();
     for walk in walks {
@@ -78,7 +76,7 @@ fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
     Ok((!steps.is_empty()).then_some(Fix::Steps(steps)))
 }
 
-/// Packets of established connections walk through many chains or rules.
+/// Reports that packets of established connections pass many chains or rules.
 fn deep(facts: &Facts) -> Verdict {
     let walks = forward(&facts.rules, OWN)?;
     let long: Vec<&Walk> =
@@ -96,7 +94,7 @@ fn deep(facts: &Facts) -> Verdict {
     Ok(Some(cost(facts, finding.case(case).gain(FIVE_CHAINS), rules).fix(fix)))
 }
 
-/// The rule that accepts established connections comes late.
+/// Reports a late rule for established connections.
 fn late(facts: &Facts) -> Verdict {
     let walks = forward(&facts.rules, OWN)?;
     let late: Vec<&Walk> =
@@ -114,7 +112,7 @@ fn late(facts: &Facts) -> Verdict {
     Ok(Some(cost(facts, finding.case(case), first.rules - 1).fix(fix)))
 }
 
-/// Whether some rule of the forward hook clamps the MSS of TCP to the route's MTU.
+/// Returns whether any rule rewrites the MSS of TCP.
 pub(super) fn clamps_mss(facts: &Facts) -> Result<bool, Unknown> {
     let clamp = |(name, value): (&str, &Value)| {
         name == "mangle" && value["key"]["tcp option"]["name"] == "maxseg"

@@ -32,7 +32,7 @@ fn established() -> Value {
     json!([{"match": {"op": "in", "left": left, "right": right}}, {"accept": null}])
 }
 
-/// As firewall4 begins its chain, and a chain of a zone behind it.
+/// The start of firewall4's forward chain, and a chain of a zone.
 fn fw4() -> Vec<Value> {
     let set = json!([["established", {"accept": null}], ["related", {"accept": null}]]);
     let vmap = json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": {"set": set}}}]);
@@ -45,7 +45,7 @@ fn fw4() -> Vec<Value> {
     ]
 }
 
-/// As the five-chain rule set of docs/doctor.md: `each` rules in each of five chains.
+/// The five-chain rule set of docs/doctor.md, with `each` rules in each chain.
 fn five_chains(each: usize) -> Vec<Value> {
     let mut objects = vec![chain("five", "forward", "forward")];
     for name in ["alien", "tor", "ips", "ubios", "user"] {
@@ -69,7 +69,7 @@ fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
 }
 
 #[test]
-fn firewall4_is_well() {
+fn firewall4_has_no_finding() {
     assert_eq!(found(&router(&[fw4()])), []);
 }
 
@@ -87,20 +87,20 @@ fn our_own_chains_are_not_counted() {
 }
 
 #[test]
-fn five_chains_cost_packets_times_rules() {
+fn reports_the_cost_of_five_chains() {
     let (id, finding) = found(&router(&[fw4(), five_chains(3)])).remove(0);
     assert_eq!((id, finding.case), ("forward-deep", "idle"));
     assert_eq!((&finding.params["rules"], &finding.params["chains"]), (&json!(20), &json!(6)));
     assert_eq!(finding.evidence[0].value, "20 / 6, 1000 × 20 = 20000");
     assert_eq!(finding.evidence[1].value, "500 × 20 = 10000");
-    // They only count, so they can go.
+    // These rules only count, so their table may be deleted.
     let Some(Fix::Steps(steps)) = &finding.fix else { panic!("no steps") };
     let delete = ["delete", "table", "inet", "five"].map(str::to_owned).to_vec();
     assert_eq!(steps[1], Step::Run { program: "nft", args: delete });
 }
 
 #[test]
-fn a_table_that_decides_anything_stays() {
+fn offers_no_deletion_of_a_table_with_effect() {
     for expr in [json!([{"drop": null}]), json!([{"mangle": {}}]), json!([{"queue": {}}])] {
         let mut objects = five_chains(3);
         objects.push(rule("five", "user", &expr));
@@ -127,14 +127,14 @@ fn a_late_accept_is_reported_with_the_rules_before_it() {
 }
 
 #[test]
-fn a_loop_of_jumps_ends() {
+fn a_loop_of_jumps_terminates() {
     let looped =
         vec![chain("l", "f", "forward"), rule("l", "f", &json!([{"jump": {"target": "f"}}]))];
     assert_eq!(found(&router(&[looped])).len(), 1);
 }
 
 #[test]
-fn legacy_tables_are_named_with_their_size_if_known() {
+fn names_legacy_tables_with_their_size_if_known() {
     let fake = router(&[]).file("/proc/net/ip_tables_names", "filter\nnat\n").prints(
         "iptables-legacy-save -t filter",
         "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j X\n-A X -j DROP\nCOMMIT\n",
@@ -146,7 +146,7 @@ fn legacy_tables_are_named_with_their_size_if_known() {
 }
 
 #[test]
-fn without_json_from_nft_the_reason_is_reported() {
+fn reports_the_reason_if_nft_lacks_json() {
     let fake = Fake::new().prints("nft -j list ruleset", "Error: JSON support not compiled-in");
     let facts = Facts { rules: rules::read(&fake), ..Facts::default() };
     let why = (CHECKS[1].run)(&facts).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! SQM limits a WAN. Its fix moves rates and overhead to section `latency` and disables the queue;
-//! for a queue that the section cannot express, the options without a counterpart are named.
+//! The check of SQM on a WAN. Its fix moves rates and overhead to section `latency` and disables
+//! the queue; it names options that the section cannot express.
 
 use serde_json::{Value, json};
 use uci::{Package, Section};
@@ -10,22 +10,22 @@ use super::flowtable::engine;
 use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict, set};
 
-/// This file's part of the table.
 pub(super) const CHECKS: &[Check] =
     &[Check { id: "sqm-downloads", group: "flowtable", run: downloads }];
 
 const SOURCE: &str = "/etc/config/sqm";
-/// kbit/s, as section `latency` limits them.
+/// Limits of rates in section `latency`, in kbit/s.
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
-/// Bytes, as section `latency` limits them.
+/// Limit of the overhead in section `latency`, in bytes.
 const MOST_OVERHEAD: u32 = 256;
-/// The overhead that section `latency` counts at least where it has none, with a shortest frame.
+/// Overhead in bytes that section `latency` uses without the option, with a minimum frame.
 const ETHERNET: u32 = 38;
+/// Minimum frame of that default, in bytes.
 const SHORTEST: u32 = 84;
-/// The header that packets below a session have already.
+/// Bytes of the PPPoE header, which packets below a session already include.
 const PPPOE: u32 = 8;
 
-/// Packets that return from the ifb of SQM skip the hook of the flowtable.
+/// Reports SQM on a WAN: packets that return from its ifb skip the hook of the flowtable.
 fn downloads(facts: &Facts) -> Verdict {
     if matches!(engine(facts, "wanted")?, "off" | "flowtable-hw") {
         return Ok(None);
@@ -71,7 +71,7 @@ fn downloads(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(take_over(facts, queue, values)?))))
 }
 
-/// Whether packets of this WAN pass a device: its layer 3 device, its port, or its VLAN device.
+/// Returns whether packets of a WAN pass a device: its layer 3 device, port or VLAN device.
 fn carries(wan: &Value, network: &Package, device: &str) -> bool {
     let configured = network.section(word(wan, "name")).and_then(|section| section.text("device"));
     let (port, vlan) = (word(wan, "port"), &wan["vlan"]);
@@ -80,7 +80,7 @@ fn carries(wan: &Value, network: &Package, device: &str) -> bool {
         || format!("{port}.{vlan}") == device
 }
 
-/// Options of a queue that have no counterpart in section `latency`, with their values.
+/// Returns options of a queue, with their values, that section `latency` cannot express.
 fn inexpressible(queue: &Section) -> Vec<String> {
     let text = |option: &str| queue.text(option).unwrap_or_default();
     let rate = |option| text(option).parse().is_ok_and(|rate| RATES.contains(&rate));
@@ -104,7 +104,7 @@ fn inexpressible(queue: &Section) -> Vec<String> {
     bad.map(|(option, _)| format!("{option} '{}'", text(option))).collect()
 }
 
-/// Whether CAKE has these options in section `latency`, too. It does without `ingress`.
+/// Returns whether CAKE gets the same options from section `latency`, which ignores `ingress`.
 fn are_ours(queue: &Section, option: &str, fairness: &str) -> bool {
     let known = |word: &str| {
         matches!(word, "nat" | "besteffort" | "nowash" | "ingress" | "egress") || word == fairness
@@ -112,12 +112,12 @@ fn are_ours(queue: &Section, option: &str, fairness: &str) -> bool {
     queue.words(option).into_iter().all(known)
 }
 
-/// Bytes; an option that is missing is 0.
+/// Parses a number of bytes; a missing option is 0.
 fn number(queue: &Section, option: &str) -> Option<u32> {
     queue.text(option).map_or(Some(0), |text| text.parse().ok())
 }
 
-/// Option `overhead` of section `latency`; none: it counts by itself, which is more here.
+/// Returns option `overhead` of section `latency`; `None` if its default is enough.
 fn overhead(queue: &Section, below_session: bool) -> Option<u32> {
     if matches!(queue.text("linklayer"), None | Some("" | "none")) {
         return None;
@@ -125,11 +125,11 @@ fn overhead(queue: &Section, below_session: bool) -> Option<u32> {
     let header = if below_session { PPPOE } else { 0 };
     let bytes = number(queue, "overhead")? + header;
     let has_shortest = number(queue, "tcMPU") != Some(0);
-    // A set overhead knows no shortest frame.
+    // A configured overhead has no minimum frame.
     (!has_shortest || bytes > ETHERNET).then_some(bytes)
 }
 
-/// Both files in one change.
+/// Returns one change with the edits of both files.
 fn take_over(facts: &Facts, queue: &Section, mut values: Value) -> Result<Fix, Unknown> {
     let latency = if let Some(section) = facts.uci.fastpath.get()?.of("latency").next() {
         set("fastpath", &section.name, &values)

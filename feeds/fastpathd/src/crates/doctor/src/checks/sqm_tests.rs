@@ -11,7 +11,7 @@ const QUEUE: &str = "config queue 'eth1'\n\toption enabled '1'\n\toption interfa
                      \toption download '48000'\n\toption upload '9600'\n\
                      \toption qdisc 'cake'\n\toption script 'piece_of_cake.qos'\n";
 
-/// A router whose WAN is a session over VLAN 35 of port wan.
+/// A router with a PPPoE session over VLAN 35 of port wan.
 fn router(engine: &str, queues: &str) -> Fake {
     let wan = json!([{"name": "wan", "device": "pppoe-wan", "port": "wan", "proto": "pppoe",
         "vlan": 35}, {"name": "lte", "device": "wwan0", "port": "wwan0", "proto": "dhcp",
@@ -47,13 +47,13 @@ fn edits(fake: &Fake) -> Vec<Value> {
     }
 }
 
-/// The values that section `latency` gets from the queue with these options.
+/// Returns the values of section `latency` for a queue with these options.
 fn taken(device: &str, options: &str) -> Value {
     let queue = QUEUE.replace("pppoe-wan", device) + options;
     edits(&router("flowtable", &queue)).remove(0)["values"].take()
 }
 
-/// The options without a counterpart.
+/// Returns the options that section `latency` cannot express.
 fn without(queue: &str) -> String {
     let finding = found(&router("flowtable", queue)).expect("a finding");
     assert_eq!((finding.case, &finding.fix), ("by-hand", &None));
@@ -61,7 +61,7 @@ fn without(queue: &str) -> String {
 }
 
 #[test]
-fn rates_are_taken_over_and_the_queue_is_disabled() {
+fn the_fix_moves_the_rates_and_disables_the_queue() {
     let edits = edits(&router("flowtable", QUEUE));
     let latency = json!({
         "op": "add", "config": "fastpath", "type": "latency", "section": "latency",
@@ -72,7 +72,7 @@ fn rates_are_taken_over_and_the_queue_is_disabled() {
 }
 
 #[test]
-fn a_section_that_is_there_gets_the_rates() {
+fn the_fix_sets_the_rates_in_an_existing_section() {
     let ours = "config fastpath 'main'\n\nconfig latency 'line'\n\toption overhead '20'\n";
     let edits = edits(&router("ebpf", QUEUE).file("/etc/config/fastpath", ours));
     let values = json!({"enabled": "1", "download": "48000", "upload": "9600",
@@ -82,7 +82,7 @@ fn a_section_that_is_there_gets_the_rates() {
 }
 
 #[test]
-fn a_line_that_is_not_the_first_is_named() {
+fn the_fix_names_the_interface_of_a_second_wan() {
     assert_eq!(taken("wwan0", "")["interface"], "lte");
     for device in ["pppoe-wan", "wan", "wan.35", "eth1.35"] {
         assert_eq!(taken(device, "").get("interface"), None, "{device}");
@@ -90,14 +90,14 @@ fn a_line_that_is_not_the_first_is_named() {
 }
 
 #[test]
-fn overhead_counts_from_the_ip_packet() {
+fn the_fix_converts_the_overhead_to_that_of_ip_packets() {
     let of = |device, more: &str| {
         let options = format!("\toption linklayer 'ethernet'\n{more}");
         taken(device, &options)["overhead"].as_str().map(str::to_owned)
     };
     let overhead = "\toption overhead '34'\n";
     assert_eq!(of("pppoe-wan", overhead).as_deref(), Some("34"));
-    // The header of PPPoE is in the packets there.
+    // Packets on the port already include the PPPoE header.
     assert_eq!(of("wan", overhead).as_deref(), Some("42"));
     assert_eq!(of("wwan0", overhead).as_deref(), Some("34"));
     let mpu = "\toption tcMPU '64'\n";
@@ -110,14 +110,14 @@ fn overhead_counts_from_the_ip_packet() {
 }
 
 #[test]
-fn options_of_ours_may_be_set() {
+fn accepts_options_that_section_latency_has_too() {
     let options = "\toption iqdisc_opts 'nat dual-dsthost ingress'\n\
                    \toption eqdisc_opts 'nat dual-srchost'\n";
     assert_eq!(taken("pppoe-wan", options)["download"], "48000");
 }
 
 #[test]
-fn what_cannot_be_expressed_is_named() {
+fn names_options_that_section_latency_cannot_express() {
     for (option, value) in [
         ("script", "layer_cake.qos"),
         ("download", "0"),
@@ -148,14 +148,14 @@ fn what_cannot_be_expressed_is_named() {
 }
 
 #[test]
-fn a_line_without_sqm_is_none() {
+fn a_wan_without_sqm_has_no_finding() {
     let off = QUEUE.replace("enabled '1'", "enabled '0'");
     let lan = QUEUE.replace("pppoe-wan", "br-lan");
     for queue in [&*off, &*lan, ""] {
         assert_eq!(found(&router("flowtable", queue)), None, "{queue}");
     }
     assert_eq!(found(&router("off", QUEUE)), None, "the engine is off");
-    // sqm-hardware says what to do.
+    // Check sqm-hardware covers this case.
     assert_eq!(found(&router("flowtable-hw", QUEUE)), None);
     let stopped = router("flowtable", QUEUE).without("/etc/rc.d/S50sqm");
     assert_eq!(found(&stopped), None, "it does not start");

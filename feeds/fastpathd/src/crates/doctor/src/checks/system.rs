@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks of the rest of the router: daemon silent, files of packages missing, weak passwords, no
-//! input filter, services and zones open to the Internet, clock, memory, OOM killer, full file
-//! systems, writable root; limits of each.
+//! Checks of the system: daemon, files, passwords, open services, clock, memory and storage.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +13,6 @@ use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
-/// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-daemon", group: "system", run: daemon },
     Check { id: "system-parts", group: "system", run: parts },
@@ -30,11 +27,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "system-root", group: "system", run: root },
 ];
 
-/// No clock of a box that runs this is right if it is before this: 1 November 2026.
+/// Unix ms of 1 November 2026. A clock before it is wrong, since this release is later.
 pub(super) const BUILT_MS: u64 = 1_793_491_200_000;
 const FIREWALL: &str = "/etc/config/firewall";
 
-/// The daemon does not answer.
+/// Reports a daemon that does not answer.
 fn daemon(facts: &Facts) -> Verdict {
     let Err(why) = facts.system.answers.get() else { return Ok(None) };
     let process = if facts.system.daemon { "fastpathd" } else { "-" };
@@ -45,7 +42,7 @@ fn daemon(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::run("/etc/init.d/fastpathd", &["restart"])))))
 }
 
-/// Files of the packages are gone.
+/// Reports missing files of the packages.
 fn parts(facts: &Facts) -> Verdict {
     let missing = &facts.system.missing;
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
@@ -58,7 +55,7 @@ fn parts(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// Files of `/etc/config` that libuci cannot parse.
+/// Reports files of `/etc/config` that libuci cannot parse.
 fn config_files(facts: &Facts) -> Verdict {
     let broken = facts.uci.broken.get()?;
     let files: Vec<&str> = broken.iter().map(|(name, _)| name.as_str()).collect();
@@ -71,7 +68,7 @@ fn config_files(facts: &Facts) -> Verdict {
     Ok(finding.if_seen())
 }
 
-/// An account without a password, or with a common one.
+/// Reports accounts with an empty or a common password.
 fn password(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Warning).case("common");
     let mut names = Vec::new();
@@ -89,7 +86,7 @@ fn password(facts: &Facts) -> Verdict {
     Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
-/// No rule protects the router's own services.
+/// Reports that no rule protects the router's own services.
 fn no_filter(facts: &Facts) -> Verdict {
     let guards = |chain: &&Value| {
         let family = matches!(chain["family"].as_str(), Some("inet" | "ip" | "ip6"));
@@ -106,7 +103,7 @@ fn no_filter(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Services of the router, or zones behind it, that can be reached from the Internet.
+/// Reports services of the router, or zones behind it, that are reachable from the Internet.
 fn wan_open(facts: &Facts) -> Verdict {
     let firewall = facts.uci.firewall.get()?;
     let listeners = facts.system.listeners.get()?;
@@ -154,7 +151,7 @@ fn wan_open(facts: &Facts) -> Verdict {
         }
     }
     let case = match (names.is_empty(), zones.is_empty()) {
-        // Where nobody listens there is nothing to reach.
+        // Without a listener nothing is reachable.
         (true, true) => return Ok(None),
         (false, true) => "",
         (true, false) => "zones",
@@ -169,7 +166,7 @@ fn wan_open(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
 
-/// Ports that a WAN needs: the provider's DHCP answers arrive there.
+/// Ports that a WAN needs for the provider's DHCP answers.
 const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
 
 fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
@@ -186,7 +183,7 @@ fn transport(listener: &Listener) -> Transport {
     if listener.proto == "tcp" { Transport::Tcp } else { Transport::Udp }
 }
 
-/// The clock is wrong, or nobody keeps it right.
+/// Reports a clock that is wrong or not synchronized.
 fn clock(facts: &Facts) -> Verdict {
     let now = facts.system.now_ms;
     let seconds = (now / 1000).to_string();
@@ -197,7 +194,7 @@ fn clock(facts: &Facts) -> Verdict {
     if !facts.system.clock.is_empty() {
         return Ok(None);
     }
-    // Owners switch it off for a reason: the machine has a clock, or its host keeps the time.
+    // A disabled time client is intended: the router or its host may have a clock.
     let settings = facts.uci.system.get();
     let wanted = settings
         .is_ok_and(|system| system.of("timeserver").any(|server| server.is_on("enabled", true)));
@@ -213,7 +210,7 @@ fn clock(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(wanted.then(restart))))
 }
 
-/// Programs wait for memory, or little is left.
+/// Reports programs waiting for memory, or little available memory.
 fn memory(facts: &Facts) -> Verdict {
     let lines = facts.system.memory.get()?;
     let field = |name: &str| {
@@ -238,13 +235,13 @@ fn memory(facts: &Facts) -> Verdict {
     }))
 }
 
-/// Percent of the last minute in which some program waited.
+/// Returns the percentage of the last minute in which some program waited.
 fn waiting(pressure: &str) -> Option<f64> {
     let line = pressure.lines().find(|line| line.starts_with("some "))?;
     line.split(' ').find_map(|word| word.strip_prefix("avg60="))?.parse().ok()
 }
 
-/// The kernel killed programs because memory was exhausted.
+/// Reports programs that the kernel killed because memory was exhausted.
 fn killed(facts: &Facts) -> Verdict {
     let killed = facts.system.killed;
     if killed == 0 {
@@ -256,7 +253,7 @@ fn killed(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// A file system is full, or nearly.
+/// Reports file systems that are full or nearly full.
 fn storage(facts: &Facts) -> Verdict {
     let full: Vec<_> =
         facts.system.free_space.get()?.iter().filter(|space| space.used >= 90).collect();
@@ -273,11 +270,11 @@ fn storage(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("places", places.join(", "))))
 }
 
-/// The system itself is writable: it cannot be reset to its flashed state.
+/// Reports a writable root file system, which cannot be reset to its flashed state.
 fn root(facts: &Facts) -> Verdict {
     let (kind, options) = facts.system.root.get()?;
     let writable = options.split(',').any(|option| option == "rw");
-    // An overlay over the flashed system, or a copy of it in memory.
+    // An overlay on the flashed system, or a copy of it in memory.
     if !writable || matches!(kind.as_str(), "overlay" | "ramfs" | "tmpfs" | "rootfs") {
         return Ok(None);
     }

@@ -66,14 +66,14 @@ fn found(id: &str, facts: &Facts) -> Finding {
 }
 
 #[test]
-fn all_is_well_on_a_healthy_router() {
+fn a_healthy_router_has_no_finding() {
     for check in CHECKS {
         assert_eq!((check.run)(&facts()), Ok(None), "{}", check.id);
     }
 }
 
 #[test]
-fn files_that_libuci_cannot_parse_are_errors() {
+fn reports_files_that_libuci_cannot_parse() {
     let fake = crate::machine::fake::Fake::new()
         .file("/etc/config/network", "config interface 'lan'\n\toption ipaddr '192.168.1.1\n")
         .file("/etc/config/dhcp", "# \u{fc}\nc dnsmasq\no domain lan\n")
@@ -97,7 +97,7 @@ fn files_that_libuci_cannot_parse_are_errors() {
 }
 
 #[test]
-fn a_daemon_that_is_silent_or_gone_is_an_error() {
+fn reports_a_daemon_that_is_silent_or_missing() {
     let mut facts = facts();
     facts.system.answers = Known::new(Err::<String, _>("there is no object fastpath on ubus"));
     assert_eq!(found("system-daemon", &facts).case, "silent");
@@ -106,14 +106,14 @@ fn a_daemon_that_is_silent_or_gone_is_an_error() {
 }
 
 #[test]
-fn parts_that_are_gone_are_named() {
+fn names_missing_files_of_packages() {
     let mut facts = facts();
     facts.system.missing = vec![("/usr/libexec/fastpath-rules", "fastpathd")];
     assert_eq!(found("system-parts", &facts).evidence[0].source, "/usr/libexec/fastpath-rules");
 }
 
 #[test]
-fn weak_passwords_are_reported_without_the_password() {
+fn reports_weak_passwords_without_the_password() {
     let mut facts = facts();
     let common = account("viewer", Some(Guess::Common));
     facts.system.accounts = vec![account("root", None), common.clone()].into();
@@ -125,14 +125,14 @@ fn weak_passwords_are_reported_without_the_password() {
 }
 
 #[test]
-fn a_box_without_a_chain_before_it_is_open() {
+fn reports_a_router_without_an_input_chain() {
     let mut facts = facts();
     facts.rules = Rules { nft: Vec::new().into(), ..Rules::default() };
     assert!(found("system-no-filter", &facts).fix.is_some());
 }
 
 #[test]
-fn a_zone_that_accepts_opens_what_listens() {
+fn an_accepting_zone_exposes_the_listening_services() {
     let mut open = firewall();
     open["wan"]["input"] = "ACCEPT".into();
     let mut facts = facts();
@@ -148,7 +148,7 @@ fn a_zone_that_accepts_opens_what_listens() {
 }
 
 #[test]
-fn a_forwarding_from_the_line_opens_a_zone() {
+fn a_forwarding_from_the_wan_exposes_a_zone() {
     let mut open = firewall();
     open["forwarding"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
     let mut facts = facts();
@@ -162,7 +162,7 @@ fn a_forwarding_from_the_line_opens_a_zone() {
 }
 
 #[test]
-fn a_rule_opens_the_port_it_names() {
+fn a_rule_exposes_the_services_on_its_ports() {
     let rule = |of: Value| {
         let mut firewall = firewall();
         firewall["new"] = of;
@@ -177,7 +177,7 @@ fn a_rule_opens_the_port_it_names() {
     assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
     let every_port = rule(json!({"src": "wan"}));
     assert_eq!(found("system-wan-open", &every_port).severity, Severity::Error);
-    // fw4 takes numbers of protocols, and ignores their `!`, and ports without TCP or UDP.
+    // fw4 accepts protocol numbers, and ignores `!` before a protocol and ports without TCP or UDP.
     for open in [
         json!({"src": "wan", "dest_port": "22", "proto": "6"}),
         json!({"src": "wan", "dest_port": "22", "proto": "!tcp"}),
@@ -205,7 +205,7 @@ fn a_rule_opens_the_port_it_names() {
 }
 
 #[test]
-fn a_redirect_to_an_own_service_is_named() {
+fn names_a_redirect_to_a_service_of_the_router() {
     let redirect = |port: &str, to: Value| {
         let mut firewall = firewall();
         firewall["new"] = json!({".type": "redirect", "name": "R", "src": "wan", "proto": "tcp",
@@ -226,7 +226,7 @@ fn a_redirect_to_an_own_service_is_named() {
 }
 
 #[test]
-fn a_clock_is_wrong_or_left_alone() {
+fn reports_a_wrong_or_unsynchronized_clock() {
     let mut facts = facts();
     facts.system.clock.clear();
     assert_eq!(found("system-clock", &facts).severity, Severity::Warning);
@@ -238,7 +238,7 @@ fn a_clock_is_wrong_or_left_alone() {
 }
 
 #[test]
-fn memory_may_be_short_or_waited_for() {
+fn reports_little_memory_and_memory_pressure() {
     let mut short = facts();
     short.system.memory = "MemTotal: 100000 kB\nMemAvailable: 900 kB\n".to_owned().into();
     found("system-memory", &short);
@@ -254,7 +254,7 @@ fn memory_may_be_short_or_waited_for() {
 }
 
 #[test]
-fn full_file_systems_are_named() {
+fn reports_full_file_systems() {
     let mut facts = facts();
     facts.system.free_space = vec![FreeSpace { place: "/tmp", free: 1, used: 92 }].into();
     assert_eq!(found("system-storage", &facts).severity, Severity::Warning);
@@ -263,7 +263,7 @@ fn full_file_systems_are_named() {
 }
 
 #[test]
-fn a_root_without_an_overlay_is_reported() {
+fn reports_a_writable_root_without_an_overlay() {
     let mut facts = facts();
     facts.system.root = ("ext4".to_owned(), "rw,relatime".to_owned()).into();
     assert_eq!(found("system-root", &facts).severity, Severity::Info);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads who may log in to the web, and with which rights: `/etc/config/rpcd`, and the access
-//! groups in `acl.d` as rpcd combines them. Also whether the page has a login of its own.
+//! Reads web logins and their rights from `/etc/config/rpcd`, and the access groups in `acl.d` as
+//! rpcd combines them.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,34 @@ use super::{Known, exists};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
-/// Who may log in.
+/// Configuration of the logins.
 pub(crate) const LOGINS: &str = "/etc/config/rpcd";
-/// Files of UCI.
+/// Folder of the UCI files.
 const CONFIG: &str = "/etc/config";
-/// Where packages define their access groups.
+/// Folder of the access groups, which packages define.
 pub(crate) const GROUPS: &str = "/usr/share/rpcd/acl.d";
-/// The program behind the page's own login, and the group that lets everybody call it.
+/// The program of the page's own login, and the group that lets everybody call it.
 const THROTTLED: [&str; 2] =
     ["/usr/libexec/rpcd/fastpath.access", "/usr/share/rpcd/acl.d/fastpath-access.json"];
 
 /// Logins and their rights.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
-    /// `/etc/config/rpcd`; unknown to readers, who must not learn whose rights are too wide.
+    /// `/etc/config/rpcd`; unknown to readers, since it shows accounts with excessive rights.
     pub logins: Known<Package>,
     /// Rights by group.
     pub groups: Known<Groups>,
-    /// Files of `/etc/config` with secrets that every user may read.
+    /// Files of `/etc/config` with secrets that every user can read.
     pub exposed: Known<Vec<String>>,
-    /// Whether rpcd's own login was opened on purpose.
+    /// The administrator opened rpcd's own login.
     pub opened: bool,
-    /// Whether the page has a login that limits attempts.
+    /// The page has a login that limits attempts.
     pub throttled: bool,
 }
 
-/// Rights (`read`, `write`) by group, each with its scopes; of several files, all of them.
+/// Rights (`read`, `write`) with their scopes by group, one entry for each file that defines it.
 pub(crate) type Groups = BTreeMap<String, Vec<Value>>;
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
     let logins = package(machine, LOGINS);
     let opened = logins.as_ref().is_ok_and(|logins| {
@@ -71,7 +70,7 @@ fn exposed(machine: &dyn Machine) -> Known<Vec<String>> {
     }))
 }
 
-/// rpcd leaves out a file that is not JSON.
+/// Reads the access groups. Like rpcd, it skips files that are not JSON.
 fn groups(machine: &dyn Machine) -> Known<Groups> {
     let names = machine.list(GROUPS).map_err(|error| format!("reading {GROUPS}: {error}"));
     Known::new(names.map(|names| {
@@ -87,8 +86,8 @@ fn groups(machine: &dyn Machine) -> Known<Groups> {
     }))
 }
 
-/// Whether a login has a group at a level (`read`, `write`), as rpcd decides: an entry after `!`
-/// excludes, whatever else there is; a right to write includes the right to read.
+/// Returns whether a login has a group at a level (`read`, `write`). As in rpcd, an entry with `!`
+/// always excludes the group, and the right to write includes the right to read.
 pub(crate) fn has(login: &Section, level: &str, group: &str) -> bool {
     let entries = login.options.get(level).map(uci::Setting::texts).unwrap_or_default();
     let (excluded, allowed): (Vec<_>, Vec<_>) =
@@ -100,7 +99,7 @@ pub(crate) fn has(login: &Section, level: &str, group: &str) -> bool {
         || (level == "read" && has(login, "write", group))
 }
 
-/// Whether rights at a level include a function of an object in a scope (`ubus`, `file`).
+/// Returns whether rights at a level include a function of an object in a scope (`ubus`, `file`).
 pub(crate) fn grants(
     rights: &Value,
     level: &str,
@@ -117,7 +116,7 @@ pub(crate) fn grants(
     objects.any(|(pattern, of)| matches(pattern, object) && functions(of))
 }
 
-/// `fnmatch` without flags, as rpcd calls it, for `*` and `?`: a `*` passes slashes.
+/// Implements `fnmatch` for `*` and `?`. rpcd calls it without flags, so `*` matches slashes.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_those_of_rpcd() {
+    fn matches_patterns_like_rpcd() {
         for (pattern, text) in
             [("*", ""), ("/*", "/var/run/rpcd"), ("luci-*", "luci-base"), ("a?c", "abc")]
         {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads bridges, their ports and spanning tree states from sysfs, and VLAN memberships from the
-//! daemon's `topology`.
+//! Reads bridges, ports and spanning tree states from sysfs, and VLAN memberships from the daemon.
 
 use serde_json::Value;
 
@@ -8,44 +7,38 @@ use super::ports::DEVICES;
 use super::{Known, folder, list, number};
 use crate::machine::Machine;
 
-/// One bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bridge {
-    /// Its name.
     pub name: String,
-    /// Whether it is VLAN-aware.
+    /// VLAN filtering is on.
     pub vlan_aware: bool,
-    /// Its ports.
     pub ports: Vec<BridgePort>,
-    /// VLANs of its inner side, which the router itself is in.
+    /// VLANs of the bridge device itself, which the router is in.
     pub own: Vec<u16>,
 }
 
-/// One port of a bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct BridgePort {
-    /// Its name.
     pub name: String,
-    /// Device below and tag, if it is a VLAN device.
+    /// Lower device and VLAN, if the port is a VLAN device.
     pub vlan: Option<(String, u16)>,
-    /// Membership: VLAN, tagged, its own for frames without a tag.
+    /// VLAN memberships: VLAN, whether it is tagged, whether it is the PVID.
     pub members: Vec<(u16, bool, bool)>,
-    /// Its state in the kernel's spanning tree; 3 is forwarding.
+    /// The kernel's spanning tree state; 3 is forwarding.
     pub state: u64,
-    /// Whether it has a link.
+    /// The port has a link.
     pub carrier: bool,
 }
 
-/// All bridges.
 #[derive(Debug, Default)]
 pub(crate) struct Bridges {
-    /// By name.
+    /// Sorted by name.
     pub all: Known<Vec<Bridge>>,
-    /// Whether VLANs of ports are known: the daemon reports them.
+    /// Known if the daemon reported the VLANs of ports.
     pub members: Known<()>,
 }
 
-/// Reads them: bridges and ports of `/sys`, VLANs of the daemon's `topology`.
+/// Reads bridges and ports from `/sys`, VLANs from the daemon's `topology`.
 pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Bridges {
     let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
     let answer = topology.get().ok();
@@ -92,7 +85,7 @@ fn members(port: &Value) -> Vec<(u16, bool, bool)> {
     list(port, "vlans").iter().filter_map(member).collect()
 }
 
-/// A line of `/proc/net/vlan/config`: `lan1.10  | 10  | lan1`.
+/// Parses the line of a device in `/proc/net/vlan/config`, such as `lan1.10  | 10  | lan1`.
 fn vlan_device(config: &str, name: &str) -> Option<(String, u16)> {
     let mut lines = config.lines().map(|line| line.split('|').map(str::trim));
     let mut of = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;

@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads connection tracking: entries, limit, hash, timeouts, accounting, and the loaded helpers by
-//! a list of modules.
+//! Reads settings, size and helpers of connection tracking.
 
 use super::{Known, number, text};
 use crate::machine::Machine;
 
-/// Where its settings are.
+/// Folder of conntrack's settings.
 pub(crate) const SETTINGS: &str = "/proc/sys/net/netfilter";
-/// Where the size of its hash is.
+/// File of the hash size.
 pub(crate) const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
-/// Names of the helpers' modules, without `nf_conntrack_`.
+/// Names of helper modules without the prefix `nf_conntrack_`.
 const HELPERS: &[&str] =
     &["amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp"];
 
-/// Its settings and its fill level.
 #[derive(Debug, Default)]
 pub(crate) struct Conntrack {
-    /// Connections known.
+    /// Number of entries.
     pub count: Known<u64>,
-    /// As many as there may be.
+    /// Maximum number of entries.
     pub limit: Known<u64>,
     /// Buckets of the hash.
     pub buckets: Known<u64>,
-    /// Whether bytes and packets are counted.
+    /// 1 if bytes and packets are counted.
     pub accounting: Known<u64>,
-    /// Seconds an established TCP connection is kept without packets.
+    /// Seconds that an established TCP connection is kept without packets.
     pub established: Known<u64>,
-    /// Whether helpers inspect all connections by port (gone with Linux 6.0).
+    /// Helpers inspect all connections by port (removed in Linux 6.0).
     pub automatic: bool,
-    /// Modules of helpers that are loaded, by the kernel's name of the helper.
+    /// Loaded helpers, by the kernel's names.
     pub helpers: Known<Vec<String>>,
-    /// Those of them with a module for address translation loaded, which depends on them.
+    /// Loaded helpers with a loaded NAT module, which depends on the helper.
     pub translated: Vec<String>,
 }
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Conntrack {
     let of = |name: &str| number(machine, &format!("{SETTINGS}/{name}"));
     let modules = text(machine, "/proc/modules");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the load of each CPU between two readings of `/proc/stat`, the daemon's CPU plan, isolated
-//! CPUs and cpufreq's governors. Also parses lists of CPUs such as `0-3,8`.
+//! Reads the load of CPUs, the daemon's CPU plan, isolated CPUs and frequency governors.
 
 use std::time::Duration;
 
@@ -9,53 +8,49 @@ use serde_json::{Value, json};
 use super::{Known, answer, file};
 use crate::machine::Machine;
 
-/// Where the load is read.
+/// File of the load.
 pub(crate) const STAT: &str = "/proc/stat";
-/// CPUs that the scheduler does not use.
+/// File of the CPUs that the scheduler does not use.
 pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
-/// A folder for each group of CPUs that share a clock.
+/// Folder with a folder for each group of CPUs that share a clock.
 pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// The processors.
 #[derive(Debug, Default)]
 pub(crate) struct Cpu {
-    /// The load of each CPU between two readings, in the order of their numbers.
+    /// Load of each CPU between two readings, in the order of their numbers.
     pub loads: Known<Vec<Load>>,
     /// The daemon's `cpu`.
     pub plan: Known<Value>,
-    /// CPUs that `isolcpus` took from the scheduler, as the kernel's list; empty: none.
+    /// CPUs reserved by `isolcpus`, as a list of the kernel; empty if none.
     pub isolated: String,
-    /// Clocks of CPUs; empty where the hardware or the kernel has one clock only.
+    /// Clocks of CPUs; empty if the kernel cannot change them.
     pub clocks: Vec<Clock>,
 }
 
-/// The load of one CPU between two readings, in percent of the time.
+/// Load of one CPU between two readings, in percent of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Its number.
     pub cpu: u32,
-    /// In interrupts, and in the work they leave behind: packets above all.
+    /// Time in interrupts and softirqs, mostly for packets.
     pub softirq: u64,
-    /// Doing nothing, or waiting for a disk.
+    /// Time idle or waiting for a disk.
     pub idle: u64,
 }
 
 /// A policy of cpufreq.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// Its folder.
     pub path: String,
-    /// The kernel's list of its CPUs.
+    /// CPUs, as a list of the kernel.
     pub cpus: String,
-    /// The driver: some have a governor of the same name that does another thing.
+    /// Driver, which decides the meaning of a governor's name.
     pub driver: String,
-    /// The governor of the frequency.
     pub governor: String,
-    /// Other governors of this driver.
+    /// Governors that the driver supports.
     pub available: String,
 }
 
-/// Reads it; a `sample` of zero leaves the load out.
+/// Reads the facts; a `sample` of zero omits the load.
 pub(crate) fn read(machine: &dyn Machine, sample: Duration) -> Cpu {
     Cpu {
         loads: loads(machine, sample),
@@ -75,9 +70,9 @@ fn loads(machine: &dyn Machine, sample: Duration) -> Known<Vec<Load>> {
     }))
 }
 
-/// Jiffies of a CPU: its number, all of them, those in interrupts, those idle.
+/// Parses the jiffies of a CPU: number, total, in interrupts, idle.
 fn jiffies(line: &str) -> Option<(u32, u64, u64, u64)> {
-    // The first line, of all together, has no number.
+    // The first line, the sum of all CPUs, has no number.
     let (cpu, words) = line.strip_prefix("cpu")?.split_once(' ')?;
     let cpu = cpu.parse().ok()?;
     let mut spent = [0_u64; 8];
@@ -89,7 +84,7 @@ fn jiffies(line: &str) -> Option<(u32, u64, u64, u64)> {
     Some((cpu, spent.iter().sum(), irq + softirq, idle + waiting))
 }
 
-/// CPUs that came or went between the readings are left out.
+/// Compares two readings, without CPUs that appeared or disappeared in between.
 fn compare(before: &str, after: &str) -> Vec<Load> {
     let known: Vec<_> = before.lines().filter_map(jiffies).collect();
     let mut loads = Vec::new();
@@ -122,12 +117,12 @@ fn clocks(machine: &dyn Machine) -> Vec<Clock> {
     clocks
 }
 
-/// The CPUs of a kernel's list such as `0-3,8`; invalid parts are left out.
+/// Parses a list of the kernel such as `0-3,8`, and skips invalid parts.
 pub(crate) fn cpus(list: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for part in list.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        // More CPUs than any kernel has would be a broken text.
+        // No kernel has more than 8192 CPUs; a larger range is a broken text.
         if let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>()) {
             found.extend(low..=high.min(low.saturating_add(8191)));
         }
@@ -143,7 +138,7 @@ mod tests {
     const BEFORE: &str = "cpu  1 2 3 4\ncpu0 100 0 100 800 0 0 0 0 0 0\ncpu1 0 0 0 5 5 0 0 0\n";
 
     #[test]
-    fn loads_are_shares_of_the_time_between() {
+    fn loads_are_percentages_of_the_time_between_readings() {
         let after = "cpu0 100 0 110 800 0 20 70 0 0 0\ncpu1 0 0 10 90 15 0 0 0\ncpu2 1 1 1 1\n";
         let want = [Load { cpu: 0, softirq: 90, idle: 0 }, Load { cpu: 1, softirq: 0, idle: 90 }];
         assert_eq!(compare(BEFORE, after), want);
@@ -151,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_time_there_is_no_load() {
+    fn the_load_is_unknown_without_a_sample() {
         let fake = Fake::new().file(STAT, BEFORE);
         assert!(read(&fake, Duration::ZERO).loads.get().is_err());
         assert!(read(&fake, Duration::from_secs(1)).loads.get().is_ok());
@@ -159,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cpus_are_read() {
+    fn parses_lists_of_cpus() {
         assert_eq!(cpus("0-2,5\n"), [0, 1, 2, 5]);
         assert_eq!(cpus(""), [0_u32; 0]);
         assert_eq!(cpus("x,3"), [3]);
     }
 
     #[test]
-    fn clocks_are_those_with_a_governor() {
+    fn reads_only_clocks_with_a_governor() {
         let fake = Fake::new()
             .file("/sys/devices/system/cpu/cpufreq/boost", "1\n")
             .file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n")

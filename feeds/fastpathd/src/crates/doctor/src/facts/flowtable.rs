@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the flowtable's module, the flowtables in force, the daemon's `status` and `topology`, and
-//! the reasons of slow flows; how many flows are asked for, and after how many seconds an entry is
-//! stale.
+//! Reads the flowtable's module, the flowtables in force, the daemon's answers and the reasons of
+//! slow flows.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +10,40 @@ use super::conntrack::SETTINGS;
 use super::{Known, Unknown, answer, file, list, number};
 use crate::machine::Machine;
 
-/// Where modules are.
+/// Folder of the kernel's modules.
 const MODULES: &str = "/lib/modules";
-/// Flows of which reasons are counted: those that move most.
+/// Maximum number of flows that are counted by reason, busiest first.
 const FLOWS: u64 = 500;
 
-/// Silent for so many seconds, an entry is of no use: the kernel's own limit is 30.
+/// Seconds without a packet from which an entry is stale. The kernel's default timeout is 30.
 pub(crate) const STALE: u64 = 120;
 
-/// The flowtables, and the daemon's answers about them.
 #[derive(Debug, Default)]
 pub(crate) struct Flowtable {
-    /// Where the code is.
     pub module: Known<Module>,
-    /// All flowtables as nft lists them, since its JSON lacks their flags (nft 1.1.3).
+    /// All flowtables from nft's text, since its JSON lacks their flags (nft 1.1.3).
     pub listed: Known<Vec<Listed>>,
     /// The daemon's `status`.
     pub status: Known<Value>,
     /// The daemon's `topology`.
     pub topology: Known<Value>,
-    /// Flows and bytes on the slow path by reason, of those that moved most.
+    /// Flows and bytes on the slow path by reason, of the busiest flows.
     pub reasons: Known<BTreeMap<String, (u64, u64)>>,
-    /// Flows in the flowtable without a packet for longer than [`STALE`] seconds, among the longest
+    /// Flows in the flowtable without a packet for more than [`STALE`] seconds, of the longest
     /// idle.
     pub stale: Known<u64>,
-    /// Seconds that an entry stays without packets: protocol and setting.
+    /// Protocol, and seconds that its entries stay without packets.
     pub timeouts: Vec<(&'static str, u64)>,
 }
 
-/// Where the code of `nft_flow_offload` is.
+/// State of the module `nft_flow_offload`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Module {
-    /// In the kernel: loaded or built in.
+    /// Loaded or built in.
     There,
-    /// A file that was not loaded.
+    /// Installed but not loaded.
     Loadable,
-    /// Nowhere.
+    /// Not installed.
     Missing,
 }
 
@@ -55,17 +52,14 @@ pub(crate) enum Module {
 pub(crate) struct Listed {
     /// Family and name of its table.
     pub table: String,
-    /// Its name.
     pub name: String,
-    /// Its devices.
     pub devices: Vec<String>,
-    /// Whether it counts.
+    /// The flowtable counts packets.
     pub counter: bool,
-    /// Whether hardware may forward its flows.
+    /// Hardware may forward the flows.
     pub hardware: bool,
 }
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Flowtable {
     let flows = |path: &str, sort: &str| {
         let args = json!({"filter": {"path": [path]}, "sort": sort, "limit": FLOWS});
@@ -90,7 +84,7 @@ fn module(machine: &dyn Machine) -> Result<Module, Unknown> {
     let release = machine.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let folder = format!("{MODULES}/{}", release.trim());
     let names = |file: &str| machine.read(&format!("{folder}/{file}")).unwrap_or_default();
-    // OpenWrt has no modules.dep: its modules are all in the one folder.
+    // OpenWrt has no modules.dep; its modules are all in one folder.
     let files = machine.list(&folder).unwrap_or_default();
     let names_it = |text: &str| text.contains("/nft_flow_offload.ko");
     let loadable =
@@ -100,7 +94,7 @@ fn module(machine: &dyn Machine) -> Result<Module, Unknown> {
     Ok(if there { Module::There } else { missing })
 }
 
-/// `table inet fastpath {`, `flowtable ft {`, `devices = { lan1, wan }`, `counter`.
+/// Parses `table inet fastpath {`, `flowtable ft {`, `devices = { lan1, wan }`, `counter`.
 fn listed(text: &str) -> Vec<Listed> {
     let mut found: Vec<Listed> = Vec::new();
     let mut table = String::new();
@@ -122,7 +116,7 @@ fn listed(text: &str) -> Vec<Listed> {
     found
 }
 
-/// The rows of a page as functions from the name of a column.
+/// Returns the rows of a page as functions from column name to value.
 fn rows<'a>(page: &'a Value) -> impl Iterator<Item = impl Fn(&str) -> &'a Value> {
     let column = move |name: &str| list(page, "cols").iter().position(|col| col == name);
     list(page, "rows")

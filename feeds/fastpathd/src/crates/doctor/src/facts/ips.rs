@@ -1,65 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads Suricata: the daemon's `ips`, its version, the kernel's queues, its processes with their
-//! threads, and the arguments by which it only gets copies.
+//! Reads Suricata's state, version, queues and processes.
 
 use serde_json::{Value, json};
 
 use super::{Known, Unknown, answer, exists, processes};
 use crate::machine::Machine;
 
-/// The kernel's list of packet queues that somebody reads.
+/// The kernel's list of packet queues with a reader.
 pub(crate) const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
-/// Where the program is.
 pub(crate) const PROGRAM: &str = "/usr/bin/suricata";
 
-/// The state of inspection.
 #[derive(Debug, Default)]
 pub(crate) struct Ips {
     /// The daemon's `ips`.
     pub state: Known<Value>,
-    /// The output of `suricata -V`; none: the program is not installed.
+    /// Output of `suricata -V`; `None` if the program is not installed.
     pub version: Option<Known<String>>,
-    /// The kernel's queues.
     pub queues: Vec<Queue>,
-    /// All running Suricata processes.
     pub running: Vec<SuricataProcess>,
 }
 
-/// A packet queue that is read.
+/// A packet queue with a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Queue {
-    /// Its number.
     pub number: u64,
-    /// Packets lost because it was full.
+    /// Packets lost because the queue was full.
     pub full: u64,
-    /// Packets lost because the reader's memory was.
+    /// Packets lost because the reader's socket buffer was full.
     pub reader: u64,
-    /// Packets that were given to the reader.
+    /// Packets passed to the reader.
     pub given: u64,
 }
 
-/// A Suricata that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SuricataProcess {
-    /// Its process id.
     pub pid: String,
-    /// Its arguments, the program first.
+    /// Arguments, starting with the program.
     pub arguments: Vec<String>,
-    /// Its threads.
     pub threads: Vec<Thread>,
 }
 
-/// A thread of Suricata's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Thread {
-    /// Its name: `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager, and so on.
+    /// `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager, and so on.
     pub name: String,
-    /// The kernel's list of CPUs it may run on.
+    /// Allowed CPUs, as a list of the kernel.
     pub cpus: String,
 }
 
 impl SuricataProcess {
-    /// The argument by which it takes copies of packets and can stop none; none: it does not.
+    /// Returns the argument for copies of packets, which cannot be dropped; `None` without one.
     pub(crate) fn watches(&self) -> Option<&str> {
         let copies = |word: &&String| {
             let name = word.split('=').next().unwrap_or_default();
@@ -70,7 +60,6 @@ impl SuricataProcess {
     }
 }
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Ips {
     let installed = exists(machine, PROGRAM);
     Ips {
@@ -81,8 +70,8 @@ pub(crate) fn read(machine: &dyn Machine) -> Ips {
     }
 }
 
-/// Columns: number, port id of the reader, waiting, copy mode, copy range, lost because full,
-/// lost by the reader, id of the last packet, 1.
+/// Parses the queues. Columns: number, port id of the reader, waiting, copy mode, copy range, lost
+/// because full, lost by the reader, id of the last packet, 1.
 fn queues(text: &str) -> Vec<Queue> {
     let mut queues = Vec::new();
     for line in text.lines() {
@@ -127,7 +116,6 @@ fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
 }
 
 impl Ips {
-    /// Whether inspection is asked for.
     pub(crate) fn enabled(&self) -> Result<bool, Unknown> {
         Ok(self.state.at("enabled")?.as_bool().unwrap_or(false))
     }
@@ -139,7 +127,7 @@ mod tests {
     use crate::machine::fake::Fake;
 
     #[test]
-    fn queues_are_lines_of_numbers() {
+    fn parses_queues_and_skips_other_lines() {
         let text = "    0   4711     0 2 65531     3     1      900  1\nrubbish\n";
         assert_eq!(queues(text), [Queue { number: 0, full: 3, reader: 1, given: 900 }]);
     }
@@ -158,21 +146,21 @@ mod tests {
     }
 
     #[test]
-    fn suricata_is_found_by_its_program_with_its_threads() {
+    fn finds_suricata_by_its_program_with_its_threads() {
         let running = suricata("-q 0 -q 1");
         assert_eq!((running.pid.as_str(), running.watches()), ("70", None));
         assert_eq!(running.threads, [Thread { name: "W#01".into(), cpus: "2-3".into() }]);
     }
 
     #[test]
-    fn who_takes_copies_watches() {
+    fn detects_arguments_for_copies_of_packets() {
         assert_eq!(suricata("--pcap=br0 -D").watches(), Some("--pcap=br0"));
         assert_eq!(suricata("--af-packet").watches(), Some("--af-packet"));
         assert_eq!(suricata("-c x.yaml -q0").watches(), None);
     }
 
     #[test]
-    fn fields_are_found_by_path() {
+    fn finds_fields_by_path() {
         let state = serde_json::json!({"enabled": true, "rules": {"state": "good"}});
         let fake = Fake::new().answers("fastpath ips", state);
         let ips = read(&fake);

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the kernel: version, signatures of modules, lockdown, visible addresses, taint, vermagic.
+//! Reads the kernel's version and hardening: signatures, lockdown, visible addresses, taint flags.
 
 use super::{Known, number, text};
 use crate::machine::Machine;
 
-/// Where its version is.
+/// File of the kernel's version.
 pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
-/// Whether modules without a signature are refused; not there: the kernel knows no signatures.
+/// File of the signature enforcement; missing if the kernel does not support signatures.
 pub(crate) const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
-/// How far root itself is kept from the kernel; not there: not at all.
+/// File of the lockdown mode; missing if the kernel does not support lockdown.
 pub(crate) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
-/// Whether addresses of the kernel are hidden.
+/// File of the setting that hides kernel addresses.
 pub(crate) const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
-/// Flags of events since boot that taint the kernel.
+/// File of the taint flags since boot.
 pub(crate) const TAINTED: &str = "/proc/sys/kernel/tainted";
 /// A module that every router with a firewall has.
 const MODULE: &str = "nf_tables";
 
-/// The kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
-    /// `6.12.107+deb13-amd64`.
+    /// Version such as `6.12.107+deb13-amd64`.
     pub release: Known<String>,
-    /// Whether unsigned modules are refused; none: it does not support signatures.
+    /// Unsigned modules are rejected; `None` if the kernel does not support signatures.
     pub signed: Option<bool>,
-    /// The mode in brackets of the lockdown file; empty: it has none.
+    /// Active lockdown mode; empty if there is none.
     pub lockdown: String,
     /// `kernel.kptr_restrict`.
     pub pointers: Known<u64>,
     /// `kernel.tainted`.
     pub tainted: Known<u64>,
-    /// The kernel that a module is made for, `6.12.107 SMP preempt mod_unload modversions`.
+    /// Build of the kernel for modules, such as `6.12.107 SMP preempt mod_unload modversions`.
     pub vermagic: Known<String>,
 }
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Kernel {
     let word = |path: &str| machine.read(path).ok().map(|text| text.trim().to_owned());
     Kernel {
@@ -47,7 +45,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Kernel {
     }
 }
 
-/// `OpenWrt`'s modinfo (ubox) takes the name of a module and nothing else.
+/// Reads the vermagic. `OpenWrt`'s modinfo (ubox) accepts only the name of a module.
 fn vermagic(machine: &dyn Machine) -> Known<String> {
     Known::new(machine.run("modinfo", &[MODULE]).and_then(|text| {
         let found = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
@@ -57,13 +55,13 @@ fn vermagic(machine: &dyn Machine) -> Known<String> {
     }))
 }
 
-/// `integrity` of `none [integrity] confidentiality`.
+/// Returns the active mode, such as `integrity` of `none [integrity] confidentiality`.
 fn chosen(modes: &str) -> &str {
     let inside = modes.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or("", |(mode, _)| mode)
 }
 
-/// Major, minor, patch of a kernel's version; a part that is not there is 0.
+/// Parses major, minor and patch of a kernel's version; a missing patch is 0.
 pub(crate) fn version(release: &str) -> Option<[u32; 3]> {
     let digits = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     let mut parts = digits.split('.').map(str::parse::<u32>);
@@ -77,13 +75,13 @@ mod tests {
     use super::*;
     use crate::machine::fake::Fake;
 
-    /// As `OpenWrt`'s modinfo prints it, which takes one argument and no option.
+    /// Output of `OpenWrt`'s modinfo, which accepts one argument and no option.
     const UBOX: &str = "filename:\t/lib/modules/6.12.1/nf_tables.ko\nlicense:\tGPL\n\
                         depends:\tnfnetlink\nvermagic:\t6.12.1 SMP modversions \n\
                         description:\tsays vermagic: too\n";
 
     #[test]
-    fn versions_have_three_numbers() {
+    fn parses_three_numbers_of_a_version() {
         assert_eq!(version("6.12.107+deb13-amd64"), Some([6, 12, 107]));
         assert_eq!(version("5.15.150"), Some([5, 15, 150]));
         assert_eq!(version("7.0-rc3"), Some([7, 0, 0]));
@@ -91,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_features_are_distinguished() {
+    fn distinguishes_missing_and_disabled_features() {
         let bare = read(&Fake::new());
         assert_eq!((bare.signed, bare.lockdown.as_str()), (None, ""));
         let fake = Fake::new()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Facts about the router, one struct for each area: which groups of checks need which facts, and
-//! values that may be unreadable (`Known`).
+//! Facts about the router, one struct for each area. Unreadable values are [`Known`] errors.
 
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub(crate) mod system;
 pub(crate) mod uci;
 pub(crate) mod walk;
 
-/// Why something is not known, as a sentence.
+/// Why a fact is unknown, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct Unknown(pub String);
@@ -36,22 +35,22 @@ pub(crate) struct Unknown(pub String);
 pub(crate) struct Known<T>(Result<T, Unknown>);
 
 impl<T> Known<T> {
-    /// The value read, or why it could not be.
+    /// Stores the value, or the reason why it could not be read.
     pub(crate) fn new<E: ToString>(read: Result<T, E>) -> Self {
         Self(read.map_err(|error| Unknown(error.to_string())))
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
-    /// Why there is none; a check passes it on.
+    /// Why the value could not be read. A check returns this error.
     pub(crate) fn get(&self) -> Result<&T, Unknown> {
         self.0.as_ref().map_err(Clone::clone)
     }
 }
 
 impl Known<Value> {
-    /// A field of an answer, by a path such as `rules.state`.
+    /// Returns a field of an answer by a path such as `rules.state`.
     pub(crate) fn at(&self, path: &str) -> Result<&Value, Unknown> {
         Ok(path.split('.').fold(self.get()?, |value, name| &value[name]))
     }
@@ -69,41 +68,38 @@ impl<T> Default for Known<T> {
     }
 }
 
-/// A file's contents.
 pub(crate) fn file(machine: &dyn Machine, path: &str) -> Result<String, Unknown> {
     machine.read(path).map_err(|error| Unknown(format!("reading {path}: {error}")))
 }
 
-/// The names in a folder.
 pub(crate) fn folder(machine: &dyn Machine, path: &str) -> Result<Vec<String>, Unknown> {
     machine.list(path).map_err(|error| Unknown(format!("listing {path}: {error}")))
 }
 
-/// Whether a file is there.
 pub(crate) fn exists(machine: &dyn Machine, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
 }
 
-/// The numbers of all processes, as in `/proc`.
+/// Returns the ids of all processes.
 pub(crate) fn processes(machine: &dyn Machine) -> impl Iterator<Item = String> {
     let names = machine.list("/proc").unwrap_or_default().into_iter();
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A file's text, without the space around it.
+/// Reads a file as text without surrounding space.
 pub(crate) fn text(machine: &dyn Machine, path: &str) -> Known<String> {
     Known(file(machine, path).map(|text| text.trim().to_owned()))
 }
 
-/// A file's number.
+/// Reads a file as a number.
 pub(crate) fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
     Known(text(machine, path).0.and_then(|text| {
         text.parse().map_err(|_| Unknown(format!("{path} has '{text}' where a number is expected")))
     }))
 }
 
-/// The answer of a method.
+/// Calls a method on ubus.
 pub(crate) fn answer(
     machine: &dyn Machine,
     object: &str,
@@ -114,51 +110,43 @@ pub(crate) fn answer(
     Known::new(machine.call(object, method, &args).map(Value::Object))
 }
 
-/// A text of an answer; empty if it is missing.
+/// Returns a text of an answer; empty if it is missing.
 pub(crate) fn word<'a>(answer: &'a Value, key: &str) -> &'a str {
     answer[key].as_str().unwrap_or_default()
 }
 
-/// A list of an answer; empty if it is missing.
+/// Returns a list of an answer; empty if it is missing.
 pub(crate) fn list<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
     answer[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Everything the checks read.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     /// All tables of nftables.
     pub rules: rules::Rules,
     /// The flowtable, and the daemon's answers about it.
     pub flowtable: flowtable::Flowtable,
-    /// Devices with hardware below them.
+    /// Devices with hardware.
     pub ports: ports::Ports,
-    /// Bridges and their VLANs.
     pub bridges: bridges::Bridges,
-    /// Connection tracking.
     pub conntrack: conntrack::Conntrack,
-    /// PPPoE sessions.
     pub pppoe: pppoe::Pppoe,
-    /// The UCI configuration.
     pub uci: uci::Configuration,
     /// Programs that mark or shape forwarded packets.
     pub others: others::Others,
-    /// Processors.
     pub cpu: cpu::Cpu,
-    /// Inspection.
     pub ips: ips::Ips,
-    /// The kernel.
     pub kernel: kernel::Kernel,
-    /// Accounts, clock, memory, parts.
+    /// Accounts, clock, memory, files.
     pub system: system::System,
-    /// Logins to the web, and their rights.
+    /// Web logins and their rights.
     pub access: access::Access,
 }
 
 impl Facts {
-    /// Reads the facts of the checks of `groups`; the rest stays unknown. `sample` is the time
-    /// between two readings of counters whose difference counts; zero leaves those out. Secrets
-    /// that a reader must not see are not read for them: the duration would reveal something, too.
+    /// Reads the facts for the checks of `groups`; other facts stay unknown. `sample` is the time
+    /// between two readings of a counter; zero skips them. Secrets are not even read for a reader,
+    /// since the duration would reveal something about them.
     pub(crate) fn gather(
         machine: &dyn Machine,
         groups: &[&str],

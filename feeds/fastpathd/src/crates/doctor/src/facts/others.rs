@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration of programs that mark or shape what the fast path forwards: mwan3, pbr,
-//! sqm. Which of them start at boot, and which programs count traffic.
+//! Reads the configuration of programs that mark or shape forwarded packets (mwan3, pbr, sqm), and
+//! which programs count traffic.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,13 @@ use super::uci::package;
 use super::{Known, exists, processes};
 use crate::machine::Machine;
 
-/// Their configuration, none where a program does not start at boot.
+/// Configurations of other programs; `None` if a program does not start at boot.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// `/etc/config/mwan3`.
     pub mwan3: Known<Option<Package>>,
-    /// `/etc/config/pbr`.
     pub pbr: Known<Option<Package>>,
-    /// `/etc/config/sqm`.
     pub sqm: Known<Option<Package>>,
-    /// Running programs that count traffic, each once.
+    /// Running programs that count traffic.
     pub counting: BTreeSet<&'static str>,
 }
 
@@ -28,7 +25,6 @@ pub(crate) const BY_CONNTRACK: &str = "nlbwmon";
 /// Count by device.
 pub(crate) const BY_DEVICE: [&str; 2] = ["vnstatd", "collectd"];
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine) -> Others {
     let [mwan3, pbr, sqm] = ["mwan3", "pbr", "sqm"].map(|name| {
         let path = format!("/etc/config/{name}");
@@ -47,7 +43,7 @@ fn counting(machine: &dyn Machine) -> BTreeSet<&'static str> {
     running.filter_map(|name| known().find(|known| *known == name.trim())).collect()
 }
 
-/// Whether procd starts a program at boot: `/etc/rc.d/S19mwan3`.
+/// Returns whether procd starts a program at boot, by a link such as `/etc/rc.d/S19mwan3`.
 fn starts(machine: &dyn Machine, name: &str) -> bool {
     let is_it = |link: &String| {
         let order = link.strip_suffix(name).and_then(|rest| rest.strip_prefix('S'));

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the ports: which network devices are ports, their driver, ethtool's settings, and missed
-//! frames.
+//! Reads the ports with their driver, ethtool settings and missed frames.
 
 use super::{Known, folder, number};
 use crate::machine::{Ethtool, Machine};
 
-/// Where devices are.
+/// Folder of the network devices.
 pub(crate) const DEVICES: &str = "/sys/class/net";
 
-/// One port.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Port {
-    /// Its name.
     pub name: String,
-    /// Its driver; empty: unknown.
     pub driver: String,
-    /// Offloads, rings, queues.
     pub ethtool: Known<Ethtool>,
-    /// Frames lost since its ring was full.
+    /// Frames lost because the ring was full.
     pub missed: u64,
 }
 
-/// All ports.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
-    /// By name.
+    /// Sorted by name.
     pub all: Known<Vec<Port>>,
-    /// CPUs that are online.
+    /// Number of CPUs online.
     pub cpus: u32,
 }
 
-/// Reads them.
 pub(crate) fn read(machine: &dyn Machine) -> Ports {
     let all = folder(machine, DEVICES)
         .map(|names| names.iter().filter_map(|name| port(machine, name)).collect());
@@ -39,12 +32,12 @@ pub(crate) fn read(machine: &dyn Machine) -> Ports {
     Ports { all: Known(all), cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1) }
 }
 
-/// A device that stands on hardware, or is a port of a switch.
+/// Reads a port; `None` for a device without a driver and for a wireless device.
 fn port(machine: &dyn Machine, name: &str) -> Option<Port> {
     let folder = format!("{DEVICES}/{name}");
     let uevent = machine.read(&format!("{folder}/uevent")).unwrap_or_default();
     let driver = machine.link(&format!("{folder}/device/driver"));
-    // Wireless ones (DEVTYPE=wlan) have offloads of another kind.
+    // Wireless devices (DEVTYPE=wlan) have other offloads.
     let switch = uevent.lines().any(|line| line == "DEVTYPE=dsa");
     if driver.is_err() && !switch || uevent.contains("DEVTYPE=wlan") {
         return None;

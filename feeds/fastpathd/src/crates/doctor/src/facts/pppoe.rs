@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads PPPoE sessions with the MTUs of their devices, and counts the sessions that ended within a
-//! day: which lines of the system log count as a fault.
+//! Reads PPPoE sessions with the MTUs of their devices, and counts sessions that ended within a
+//! day.
 
 use std::collections::BTreeMap;
 
@@ -10,34 +10,31 @@ use super::ports::DEVICES;
 use super::{Known, answer, list, number, word};
 use crate::machine::Machine;
 
-/// Time in which reconnects are counted, ms.
+/// Interval in which reconnects are counted, in ms.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Number of log lines that are read.
 const LINES: u64 = 5000;
 
-/// One session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Session {
-    /// Its ppp device.
+    /// The ppp device.
     pub device: String,
-    /// The device it runs over.
+    /// The device below the session.
     pub lower: String,
-    /// MTU of its device; 0: unknown.
+    /// MTU of `device`; 0 if unknown.
     pub mtu: u64,
-    /// MTU of the device it runs over; 0: unknown.
+    /// MTU of `lower`; 0 if unknown.
     pub lower_mtu: u64,
 }
 
-/// All sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Pppoe {
-    /// As the daemon reports them.
+    /// Sessions that the daemon reports.
     pub sessions: Known<Vec<Session>>,
-    /// Sessions that ended within a day, by the system's log; unknown without a log.
+    /// Sessions that ended within a day, counted in the system log; unknown without a log.
     pub ended: Known<u64>,
 }
 
-/// Reads them.
 pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Pppoe {
     let sessions = topology
         .get()
@@ -52,12 +49,12 @@ fn session(machine: &dyn Machine, row: &Value) -> Session {
     Session { mtu: mtu(&device), lower_mtu: mtu(&lower), device, lower }
 }
 
-/// A cable that is out has netifd end the session within this time, ms.
+/// Maximum time in ms between the loss of the link and netifd's end of the session.
 const CABLE_MS: u64 = 10_000;
 
-/// Sessions of a day that ended, by a line that pppd logs once for each, unless the owner ended
-/// them: with `ifdown`, a restart or changed settings netifd ends pppd (signal 15). It does the
-/// same when the port has lost its link, which is a fault of the line.
+/// Counts sessions that ended within a day, by a line that pppd logs for each. netifd terminates
+/// pppd (signal 15) if the administrator ends a session, which does not count, and after a loss of
+/// the link, which does.
 fn ended(machine: &dyn Machine) -> Known<u64> {
     let args = json!({"lines": LINES, "stream": false, "oneshot": true});
     let since = machine.now_ms().saturating_sub(DAY_MS);
@@ -65,10 +62,10 @@ fn ended(machine: &dyn Machine) -> Known<u64> {
 }
 
 fn faults(lines: &[Value], since: u64) -> u64 {
-    // Interfaces whose port has no link, and since when. The loss of an interface upon the session
-    // (wan6) is a consequence of its end, not the reason.
+    // Interfaces without a link, and since when. The loss of an interface on top of the session
+    // (wan6) is a consequence of its end, not the cause.
     let mut without_link: BTreeMap<&str, u64> = BTreeMap::new();
-    // Interface of each pppd, by name and number of the process.
+    // Interface of each pppd, by name and id of the process.
     let mut sessions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut terminated: Vec<&str> = Vec::new();
     let mut count = 0;
@@ -93,7 +90,7 @@ fn faults(lines: &[Value], since: u64) -> u64 {
                 terminated.push(process);
             }
         } else if said.contains("Connect time") {
-            // Another process may get the number later.
+            // Another process may get the id later.
             match terminated.iter().position(|other| *other == process) {
                 Some(place) => drop(terminated.swap_remove(place)),
                 None => count += u64::from(at >= since),
@@ -103,8 +100,8 @@ fn faults(lines: &[Value], since: u64) -> u64 {
     count
 }
 
-/// Which interface netifd says has, or has lost, its link: `Interface 'wan' has link connectivity
-/// loss`.
+/// Parses netifd's message that an interface has or lost its link, such as `Interface 'wan' has
+/// link connectivity loss`.
 fn link<'a>(process: &str, said: &'a str) -> Option<(&'a str, bool)> {
     let (interface, state) =
         said.strip_prefix("Interface '")?.split_once("' has link connectivity")?;

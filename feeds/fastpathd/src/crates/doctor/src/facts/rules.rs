@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads all tables of nftables, and those of legacy iptables with the number of their rules.
+//! Reads all tables of nftables, and the tables of legacy iptables.
 
 use serde_json::Value;
 
 use super::Known;
 use crate::machine::Machine;
 
-/// Where the rules are read.
+/// Command that lists the rules.
 pub(crate) const SOURCE: &str = "nft -j list ruleset";
 
-/// The kernel's packet filter rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    /// The objects of `nft -j list ruleset`: tables, chains, rules, flowtables, … in their order.
+    /// Objects of `nft -j list ruleset` in order: tables, chains, rules, flowtables and so on.
     pub nft: Known<Vec<Value>>,
-    /// Tables of iptables' own kind; those of iptables-nft are among nft's.
+    /// Tables of legacy iptables; tables of iptables-nft are among the nftables objects.
     pub legacy: Vec<Legacy>,
 }
 
-/// A table of iptables' own kind.
+/// A table of legacy iptables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Legacy {
     /// `ip` or `ip6`.
     pub family: &'static str,
-    /// Its name.
     pub name: String,
-    /// Its rules, if a program is installed that lists them.
+    /// Number of rules, if a program that lists them is installed.
     pub rules: Option<u64>,
-    /// Where the kernel names it.
+    /// File in which the kernel lists the table.
     pub source: &'static str,
 }
 
@@ -38,13 +36,12 @@ const LEGACY: [(&str, &str, &str); 2] = [
 ];
 
 impl Rules {
-    /// The objects of one kind, `chain` for example.
+    /// Returns the objects of one kind, such as `chain`.
     pub(crate) fn of(&self, kind: &str) -> Result<Vec<&Value>, super::Unknown> {
         Ok(self.nft.get()?.iter().filter_map(|object| object.get(kind)).collect())
     }
 }
 
-/// Reads them.
 pub(crate) fn read(machine: &dyn Machine) -> Rules {
     let listed = machine.run("nft", &["-j", "list", "ruleset"]).and_then(|text| {
         let value: Value = serde_json::from_str(&text).map_err(|error| {

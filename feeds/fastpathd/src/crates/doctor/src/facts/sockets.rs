@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads who listens on which TCP or UDP port for other hosts, with the name of the program.
+//! Reads which programs listen on TCP and UDP ports for other hosts.
 
 use std::collections::BTreeMap;
 
 use super::{Known, processes};
 use crate::machine::Machine;
 
-/// Somebody who takes connections or datagrams from elsewhere.
+/// A socket that receives connections or datagrams from other hosts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Listener {
     /// `tcp` or `udp`.
     pub proto: &'static str,
-    /// The port.
     pub port: u16,
-    /// The program; empty if that is not known.
+    /// Name of the program; empty if unknown.
     pub program: String,
 }
 
-/// A table of the kernel: its file, its protocol, the state of listening sockets.
+/// A table of the kernel: file, protocol, state of listening sockets.
 const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/tcp", "tcp", "0A"),
     ("/proc/net/tcp6", "tcp", "0A"),
@@ -25,13 +24,13 @@ const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/udp6", "udp", "07"),
 ];
 
-/// Sockets that listen on more than loopback.
+/// Returns sockets that listen on other addresses than loopback.
 pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
     let mut found = Vec::new();
     for (path, proto, state) in TABLES {
         match machine.read(path) {
             Ok(text) => found.extend(text.lines().filter_map(|line| socket(line, proto, state))),
-            // A kernel may have no IPv6.
+            // A kernel may lack IPv6.
             Err(_) if path.ends_with('6') => {}
             Err(error) => return Known::new(Err(format!("reading {path}: {error}"))),
         }
@@ -45,18 +44,18 @@ pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
         })
         .collect();
     listeners.sort_unstable();
-    // Both families, and each thread that listens.
+    // A program may listen with both families or with several threads.
     listeners.dedup();
     listeners.into()
 }
 
-/// Protocol, port and inode of a line's socket, if strangers can reach it.
+/// Parses protocol, port and inode of a socket; `None` unless other hosts can reach it.
 fn socket(line: &str, proto: &'static str, state: &str) -> Option<(&'static str, u16, String)> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, local, peer, is, ..] = words[..] else { return None };
     let (address, port) = local.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    // A connected datagram socket receives from its peer only.
+    // A connected datagram socket receives only from its peer.
     let open = is == state && peer.ends_with(":0000");
     if !open || is_own(address) {
         return None;
@@ -64,7 +63,7 @@ fn socket(line: &str, proto: &'static str, state: &str) -> Option<(&'static str,
     Some((proto, port, (*words.get(9)?).to_owned()))
 }
 
-/// 127.0.0.0/8, also mapped to IPv6, and `::1`; 32-bit groups are in host byte order.
+/// Matches 127.0.0.0/8, also mapped to IPv6, and `::1`. 32-bit groups are in host byte order.
 fn is_own(address: &str) -> bool {
     let little = cfg!(target_endian = "little");
     let (last, one) = if little { ("7F", "01000000") } else { ("7F", "00000001") };
@@ -73,7 +72,7 @@ fn is_own(address: &str) -> bool {
     match address.len() {
         8 => v4(address),
         32 => {
-            // In the middle of a character: no address.
+            // The text is not an address if byte 24 is within a character.
             let Some((head, tail)) = address.split_at_checked(24) else { return false };
             let none = head.bytes().all(|byte| byte == b'0');
             (none && tail == one) || (head == mapped && v4(tail))
@@ -82,7 +81,7 @@ fn is_own(address: &str) -> bool {
     }
 }
 
-/// Names of programs by the inodes of their sockets.
+/// Returns names of programs by the inodes of their sockets.
 fn programs(machine: &dyn Machine) -> BTreeMap<String, String> {
     let mut programs = BTreeMap::new();
     for pid in processes(machine) {
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_for_others_is_found_with_his_name() {
+    fn finds_listeners_for_other_hosts_with_their_program() {
         let tcp = HEAD.to_owned()
             + &line("00000000:0016", "00000000:0000", "0A", 7)
             + &line("0100007F:0035", "00000000:0000", "0A", 8)
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn each_table_has_its_own_state_of_those_who_listen() {
+    fn each_table_has_its_own_listening_state() {
         let (four, six) = ("0".repeat(8), "0".repeat(32));
         for (of, state, address) in
             [("tcp", "0A", &four), ("tcp6", "0A", &six), ("udp", "07", &four), ("udp6", "07", &six)]
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn own_addresses_are_known() {
+    fn recognizes_loopback_addresses() {
         assert!(is_own("0100007F"));
         assert!(is_own("00000000000000000000000001000000"));
         assert!(is_own("0000000000000000FFFF00000100007F"));

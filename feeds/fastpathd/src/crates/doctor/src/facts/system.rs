@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the rest of the router: accounts, clock, memory, file systems, parts of the package. Lists
-//! of common passwords, of programs that set the clock, and of the files that every installation
-//! has.
+//! Reads accounts, clock, memory, file systems and files of the package.
 
 use serde_json::json;
 
@@ -10,17 +8,15 @@ use super::{Known, Unknown, answer, exists, file, processes, text};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
-/// Where hashes of passwords are.
+/// File of the password hashes.
 pub(crate) const SHADOW: &str = "/etc/shadow";
-/// How long programs waited for memory; not every kernel reports it.
+/// File of the time that programs waited for memory; missing on some kernels.
 pub(crate) const PRESSURE: &str = "/proc/pressure/memory";
 /// Counters of the memory since boot.
 pub(crate) const VMSTAT: &str = "/proc/vmstat";
-/// Memory as it is now.
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
-/// Mounted file systems.
 pub(crate) const MOUNTS: &str = "/proc/mounts";
-/// Places with limited space: settings, and files in memory.
+/// Folders with limited space: settings, and files in memory.
 const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
 /// Files of every installation, and the package of each.
 const PARTS: &[(&str, &str)] = &[
@@ -32,65 +28,59 @@ const PARTS: &[(&str, &str)] = &[
     ("/etc/init.d/fastpath-cpu", "fastpathd"),
 ];
 
-/// The system.
 #[derive(Debug, Default)]
 pub(crate) struct System {
-    /// Accounts that may log in with a password.
+    /// Accounts with a password login.
     pub accounts: Known<Vec<Account>>,
-    /// Who listens for others.
+    /// Sockets that listen for other hosts.
     pub listeners: Known<Vec<Listener>>,
     /// The clock, Unix ms.
     pub now_ms: u64,
-    /// A program that sets the clock; empty: none runs.
+    /// Name of the running program that sets the clock; empty if there is none.
     pub clock: String,
     /// Lines of [`PRESSURE`]; unknown if the kernel does not report it.
     pub pressure: Known<String>,
     /// Lines of [`MEMINFO`].
     pub memory: Known<String>,
-    /// Programs that the OOM killer ended since boot.
+    /// Programs that the OOM killer killed since boot.
     pub killed: u64,
-    /// Free space on file systems.
     pub free_space: Known<Vec<FreeSpace>>,
-    /// How `/` is mounted: type and options.
+    /// Type and options of the mount at `/`.
     pub root: Known<(String, String)>,
-    /// Whether there is a process of the daemon's.
+    /// A process of the daemon exists.
     pub daemon: bool,
-    /// Whether it answers: its version.
+    /// Version in the daemon's answer.
     pub answers: Known<String>,
-    /// Files of the package that are not there: path and package.
+    /// Missing files of the package: path and package.
     pub missing: Vec<(&'static str, &'static str)>,
 }
 
-/// An account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// Its name.
     pub name: String,
-    /// Whether its password is empty or common.
+    /// `None` if the password is not one of the first guesses.
     pub guess: Option<Guess>,
 }
 
-/// A password that is guessed at once.
+/// A password that can be guessed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guess {
-    /// No password at all.
+    /// No password.
     Empty,
-    /// One of the passwords that are tried first.
+    /// One of the passwords that attackers try first.
     Common,
 }
 
-/// Free space on a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FreeSpace {
-    /// The requested path.
+    /// Path of the request.
     pub place: &'static str,
-    /// KiB that are free.
+    /// Free space in KiB.
     pub free: u64,
-    /// Percent that are used.
+    /// Used space in percent.
     pub used: u64,
 }
 
-/// Reads it.
 pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
     let status = answer(machine, "fastpath", "status", &json!({}));
     let version =
@@ -124,7 +114,7 @@ fn programs(machine: &dyn Machine) -> Vec<String> {
     processes(machine).filter_map(name).map(|name| name.trim().to_owned()).collect()
 }
 
-/// Passwords that are tried first; the account's own name is another.
+/// Passwords that attackers try first, together with the name of the account.
 const COMMON: &[&str] = &["password", "admin", "root", "openwrt", "12345678", "1234"];
 
 fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
@@ -132,7 +122,7 @@ fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
     Known(shadow.map(|text| text.lines().filter_map(|line| account(machine, line)).collect()))
 }
 
-/// Of a locked account, none.
+/// Parses a line of the shadow file; `None` for a locked account.
 fn account(machine: &dyn Machine, line: &str) -> Option<Account> {
     let mut fields = line.split(':');
     let (name, hash) = (fields.next()?, fields.next()?);
@@ -141,7 +131,7 @@ fn account(machine: &dyn Machine, line: &str) -> Option<Account> {
         hash if hash.starts_with(['*', '!', 'x']) => return None,
         hash => {
             let matches = |word: &&str| machine.crypt(word, hash).as_deref() == Some(hash);
-            // All are tried, so that the duration does not reveal whether one matched.
+            // Try all, so that the duration does not reveal a match.
             let words = COMMON.iter().copied().chain([name]);
             let common = words.filter(matches).count() > 0;
             if matches(&"") { Some(Guess::Empty) } else { common.then_some(Guess::Common) }
@@ -159,7 +149,7 @@ fn free_space(machine: &dyn Machine) -> Known<Vec<FreeSpace>> {
     let [settings, memory] = PLACES;
     let said = machine.run("df", &["-kP", settings, memory]);
     Known::new(said.map(|text| {
-        // A heading, then a line for each place, in their order.
+        // A heading, then a line for each folder, in order.
         let lines = text.lines().skip(1).zip(PLACES);
         lines.filter_map(|(line, place)| free_space_of(line, place)).collect::<Vec<_>>()
     }))
@@ -172,7 +162,7 @@ fn free_space_of(line: &str, place: &'static str) -> Option<FreeSpace> {
     Some(FreeSpace { place, free, used })
 }
 
-/// The last line of `/` is the visible one.
+/// Returns the last mount of `/`, which hides the others.
 fn root(machine: &dyn Machine) -> Known<(String, String)> {
     Known(file(machine, MOUNTS).and_then(|text| {
         let of = |line: &str| {

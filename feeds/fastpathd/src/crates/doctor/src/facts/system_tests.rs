@@ -4,7 +4,7 @@ use super::*;
 use crate::machine::fake::Fake;
 
 #[test]
-fn accounts_are_those_with_a_password() {
+fn finds_accounts_with_a_password_and_weak_passwords() {
     let shadow = "root::0:0:99999:7:::\ndaemon:*:0:::::\nops:$6$salt$admin:0:::::\n\
         viewer:$6$salt$viewer:0:::::\nsafe:$6$salt$kQ8w:0:::::\nold:!:0:::::\n";
     let read = accounts(&Fake::new().file(SHADOW, shadow));
@@ -15,13 +15,13 @@ fn accounts_are_those_with_a_password() {
 }
 
 #[test]
-fn an_empty_password_may_have_a_hash() {
+fn detects_the_hash_of_an_empty_password() {
     let read = accounts(&Fake::new().file(SHADOW, "root:$6$salt$:0:::::\n"));
     assert_eq!(read.get().unwrap()[0].guess, Some(Guess::Empty));
 }
 
 #[test]
-fn free_space_is_read_from_df() {
+fn parses_the_free_space_of_df() {
     let said = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
         overlayfs:/overlay 1000 900 100 90% /\ntmpfs 500 5 495 1% /tmp\n";
     let fake = Fake::new().prints("df -kP /etc/config /tmp", said);
@@ -33,7 +33,7 @@ fn free_space_is_read_from_df() {
 }
 
 #[test]
-fn the_root_is_what_was_mounted_last() {
+fn the_root_is_the_last_mount() {
     let mounts =
         "rootfs / rootfs rw 0 0\noverlay / overlay rw,noatime 0 0\nproc /proc proc rw 0 0\n";
     let read = root(&Fake::new().file(MOUNTS, mounts));
@@ -41,7 +41,7 @@ fn the_root_is_what_was_mounted_last() {
 }
 
 #[test]
-fn parts_that_are_not_there_are_named() {
+fn finds_missing_files_of_the_package() {
     let all = PARTS.iter().fold(Fake::new(), |fake, (path, _)| fake.file(path, ""));
     assert_eq!(missing(&all), []);
     let all = all.without("/usr/libexec/fastpath-rules");
@@ -49,7 +49,7 @@ fn parts_that_are_not_there_are_named() {
 }
 
 #[test]
-fn programs_are_found_by_name() {
+fn finds_programs_by_name() {
     let fake = Fake::new().file("/proc/9/comm", "chronyd\n").file("/proc/net/comm", "fastpathd\n");
     let system = read(&fake, Audience::Writer);
     assert_eq!((system.clock.as_str(), system.daemon), ("chronyd", false));

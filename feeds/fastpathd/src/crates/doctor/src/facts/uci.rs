@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the committed configuration (`network`, `firewall`, `fastpath`, `system`) by a session of
-//! rpcd, without a bus from the files.
+//! Reads committed configuration over a session of rpcd, or from the files without a bus.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +12,16 @@ use uci::Package;
 use super::{Known, Unknown, file, folder};
 use crate::machine::Machine;
 
-/// The files that checks read.
+/// The configuration files that checks read.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
-    /// `/etc/config/network`.
     pub network: Known<Package>,
-    /// `/etc/config/firewall`.
     pub firewall: Known<Package>,
-    /// `/etc/config/fastpath`.
     pub fastpath: Known<Package>,
-    /// `/etc/config/system`.
     pub system: Known<Package>,
-    /// Ports of the router's services, by their files.
+    /// Ports of the router's services.
     pub services: BTreeSet<u16>,
-    /// Names of all files that libuci cannot parse, each with its first error.
+    /// Names of the files that libuci cannot parse, with their first errors.
     pub broken: Known<Vec<(String, UciError)>>,
 }
 
@@ -34,8 +29,8 @@ const FOLDER: &str = "/etc/config";
 
 const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
 
-/// Reads all of them, over ubus so that anonymous sections have the names that edits use; without
-/// a bus from the files.
+/// Reads all files. The bus gives anonymous sections the names that edits use; without a bus the
+/// files are parsed.
 pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     let session = Session::open(machine);
     let [network, firewall, fastpath, system] =
@@ -51,7 +46,7 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     Configuration { network, firewall, fastpath, system, services, broken }
 }
 
-/// libuci reads the files of all names that it takes.
+/// Returns broken files. libuci reads every file with a valid name.
 fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
     let names = folder(machine, FOLDER).map(|names| {
         let error = |name: String| {
@@ -63,7 +58,7 @@ fn broken(machine: &dyn Machine) -> Known<Vec<(String, UciError)>> {
     Known(names)
 }
 
-/// The values of `/etc/config/fastpath`, read likewise; none: it cannot be read.
+/// Returns the values of `/etc/config/fastpath`; `None` if it cannot be read.
 pub(crate) fn fastpath(machine: &dyn Machine) -> Option<Value> {
     let session = Session::open(machine);
     let values = session.as_ref().and_then(|session| session.values("fastpath"));
@@ -74,8 +69,8 @@ pub(crate) fn fastpath(machine: &dyn Machine) -> Option<Value> {
     values.map(Value::Object).or_else(|| of_file().map(|package| package.values()))
 }
 
-/// A session of rpcd with rights to read [`FILES`]. Without one, rpcd's `uci get` includes changes
-/// that a shell has staged and not committed (`uci set`, in `/tmp/.uci`).
+/// A session of rpcd with rights to read [`FILES`]. Without a session rpcd's `uci get` includes
+/// changes that a shell has staged and not committed (`uci set`, in `/tmp/.uci`).
 struct Session<'a> {
     machine: &'a dyn Machine,
     id: Value,
@@ -103,7 +98,7 @@ impl<'a> Session<'a> {
     }
 
     fn close(self) {
-        // It would end by itself.
+        // The session expires anyway.
         let _ = self.call("session", "destroy", []);
     }
 
@@ -120,7 +115,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A package from its file.
+/// Parses a package from its file.
 pub(crate) fn package(machine: &dyn Machine, path: &str) -> Result<Package, Unknown> {
     let text = file(machine, path)?;
     uci::parse(&text).map_err(|error| Unknown(format!("{path}, {error}")))
@@ -133,7 +128,7 @@ mod tests {
     use super::read;
     use crate::machine::fake::Fake;
 
-    /// rpcd that hands out a session, and the answer of `uci get`.
+    /// A stand-in for rpcd that creates a session and answers `uci get`.
     fn rpcd(values: Value) -> Fake {
         Fake::new()
             .answers("session create", json!({"ubus_rpc_session": "ours"}))
@@ -143,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn only_committed_values_are_read() {
+    fn reads_only_committed_values() {
         let fake = rpcd(json!({"values": {}}));
         let _ = read(&fake);
         let done = fake.done();
         let of = |part: &str| done.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
         let gets = of("call uci get");
         assert_eq!(gets.len(), 4, "{done:?}");
-        // A call without a session would answer changes that a shell has staged, too.
+        // A call without a session would include changes that a shell has staged.
         assert!(gets.iter().all(|line| line.contains(r#""ubus_rpc_session":"ours""#)), "{done:?}");
         let rights = r#""objects":[["network","read"],["firewall","read"],["fastpath","read"],["#;
         assert!(of("call session grant")[0].contains(rights), "{done:?}");
@@ -158,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_session_the_committed_files_are_read() {
+    fn reads_the_files_without_a_session() {
         let staged = json!({"values": {"x": {".type": "device", ".index": 0, "gro": "0"}}});
         let fake = Fake::new()
             .answers("uci get", staged)
@@ -169,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bus_names_anonymous_sections() {
+    fn uses_the_names_of_anonymous_sections_on_the_bus() {
         let values = json!({"values": {
             "cfg02": {".type": "zone", ".index": 1, "name": "wan", "network": ["wan", "wan6"]},
             "cfg01": {".type": "zone", ".index": 0, "name": "lan", "network": "lan"},
@@ -184,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bus_files_are_read() {
+    fn reads_the_files_without_a_bus() {
         let fake = Fake::new().file("/etc/config/network", "config device 'x'\n option gro '1'\n");
         let found = read(&fake);
         assert!(found.network.get().unwrap().of("device").next().unwrap().is_on("gro", false));

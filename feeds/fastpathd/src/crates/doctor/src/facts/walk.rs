@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The chains and rules that a packet of an established connection passes in the forward hook. Also
-//! which table decides nothing and may be deleted, and the tables that must stay.
+//! Counts the chains and rules that a packet of an established connection passes in the forward
+//! hook, and finds tables without effect.
 
 use serde_json::Value;
 
 use super::rules::Rules;
 use super::{Unknown, list, word};
 
-/// Jumps deeper than the kernel allows (`NFT_JUMP_STACK_SIZE` is 16) are a loop of this walk.
+/// Limit of nested jumps (`NFT_JUMP_STACK_SIZE`), which also stops loops.
 const DEEPEST: usize = 16;
-/// Statements that neither drop, change nor remember anything.
+/// Statements that neither drop, change nor remember packets.
 const HARMLESS: &[&str] =
     &["match", "counter", "jump", "goto", "return", "accept", "continue", "log", "limit"];
 
-/// The firewall's table, and ours: if deleted, their services would create them again.
+/// The firewall's table and ours. Their services would create them again.
 const STAYING: &[&str] = &["inet fw4", "inet fastpath"];
 
-/// Whether the doctor must never advise to delete this table (family and name).
+/// Returns whether the doctor must never advise to delete this table (family and name).
 pub(crate) fn stays(table: &str) -> bool {
     STAYING.contains(&table)
 }
 
-/// A base chain, walked.
+/// The path of an established packet through a base chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
     /// Family and name of its table.
     pub table: String,
-    /// Its name.
     pub chain: String,
-    /// Rules that are evaluated, with those of chains jumped to.
+    /// Rules that are evaluated, including chains jumped to.
     pub rules: usize,
-    /// Chains, itself among them.
+    /// Chains, including the base chain.
     pub chains: usize,
-    /// Whether it ends with a rule that accepts all that is established.
+    /// The path ends at a rule that accepts all established connections.
     pub shortcut: bool,
-    /// Packets that its first counter counted.
+    /// Packets of the first counter.
     pub packets: Option<u64>,
 }
 
@@ -42,7 +41,7 @@ fn is(object: &Value, family: &str, table: &str) -> bool {
     object["family"] == family && object["table"] == table
 }
 
-/// Walks each chain of the forward hook, except those of tables in `own`.
+/// Walks each chain of the forward hook, except in the tables `own`.
 pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
     let all = rules.of("rule")?;
     let mut walks = Vec::new();
@@ -61,8 +60,8 @@ pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown>
     Ok(walks)
 }
 
-/// Whether a table decides nothing: it drops, marks and changes nothing, and all its base chains
-/// accept packets that reach their end. Without it the same packets pass.
+/// Returns whether a table has no effect: its rules drop, mark and change nothing, and its base
+/// chains accept packets at their end.
 pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
     if stays(&format!("{family} {table}")) {
         return Ok(false);
@@ -83,7 +82,7 @@ pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Resul
     Ok(open && harmless && plain)
 }
 
-/// A rule's statements by name.
+/// Returns the statements of a rule by name.
 pub(crate) fn statements(rule: &Value) -> impl Iterator<Item = (&str, &Value)> {
     list(rule, "expr")
         .iter()
@@ -100,7 +99,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Walks a chain; whether an established packet ends there.
+    /// Walks a chain. Returns whether an established packet ends there.
     fn chain(&mut self, name: &str, depth: usize) -> bool {
         if depth > DEEPEST {
             return false;
@@ -128,7 +127,7 @@ impl Step<'_> {
     }
 }
 
-/// `ct state established`, perhaps with related ones.
+/// Matches `ct state established`, possibly with other states.
 fn is_established(value: &Value) -> bool {
     let right = &value["right"];
     let names = |name: &str| {
@@ -139,7 +138,7 @@ fn is_established(value: &Value) -> bool {
     value["left"]["ct"]["key"] == "state" && value["op"] != "!=" && names("established")
 }
 
-/// `ct state vmap { established : accept, … }`.
+/// Matches `ct state vmap { established : accept, … }`.
 fn accepts_established(value: &Value) -> bool {
     let accepted = |pair: &Value| pair[0] == "established" && pair[1].get("accept").is_some();
     value["key"]["ct"]["key"] == "state" && list(&value["data"], "set").iter().any(accepted)

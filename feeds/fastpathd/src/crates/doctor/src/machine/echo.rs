@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One ICMP echo that must not be fragmented: packet, time to wait, and which errors mean that it
-//! was too large. The sizes are chosen in `pmtu.rs`.
+//! Sends one ICMP echo that must not be fragmented. `pmtu.rs` chooses the sizes.
 #![expect(unsafe_code, reason = "rustix has no raw sockets of this form")]
 
 use std::io;
@@ -11,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::Echo;
 
-/// How long an answer may take.
+/// Timeout of an answer.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Headers of IPv4 (without options) and of an echo.
+/// Bytes of the IPv4 header without options.
 const IP: usize = 20;
+/// Bytes of the echo header.
 const ICMP: usize = 8;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
@@ -46,8 +46,8 @@ pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
     Ok(Echo::Lost)
 }
 
-/// The meaning of `EMSGSIZE`: while sending, our own device; later, a router on the path. Another
-/// error of the path (host unreachable) is a lost packet.
+/// Interprets an error. `EMSGSIZE` is from our own device while sending, and from a router on the
+/// path later. Another error of the path (host unreachable) is a lost packet.
 fn too_large(means: Echo) -> io::Result<Echo> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
@@ -57,15 +57,15 @@ fn too_large(means: Echo) -> io::Result<Echo> {
     }
 }
 
-/// Connected, so that it gets answers of this host alone, and errors about packets to it.
+/// Opens a connected socket, which receives only answers of this host and errors about it.
 fn open(target: Ipv4Addr) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system call without pointers.
+    // SAFETY: system call without pointers.
     let fd = unsafe { libc::socket(libc::AF_INET, kind, libc::IPPROTO_ICMP) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `fd` was just opened and belongs to nobody else.
+    // SAFETY: `fd` was just opened and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // Never fragment, and ignore the cached path MTU.
     set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_PROBE)?;
@@ -91,7 +91,7 @@ fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// An echo that fills a packet of `size` bytes; its number is the size, its name this process.
+/// Returns an echo request for a packet of `size` bytes, with the size as sequence number.
 fn request(size: u16) -> Vec<u8> {
     let mut packet = vec![0; usize::from(size).saturating_sub(IP).max(ICMP)];
     packet[0] = ECHO_REQUEST;
@@ -102,7 +102,7 @@ fn request(size: u16) -> Vec<u8> {
     packet
 }
 
-/// The Internet's checksum (RFC 1071).
+/// Returns the Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -112,7 +112,7 @@ fn checksum(bytes: &[u8]) -> u16 {
     !u16::try_from(sum).unwrap_or_default()
 }
 
-/// A raw socket gets the IP header too, and the echoes of all programs.
+/// Matches our answer. A raw socket receives the IP header and the echoes of all programs.
 fn is_answer(packet: &[u8], asked: &[u8]) -> bool {
     let header = usize::from(packet.first().copied().unwrap_or_default() & 0xf) * 4;
     let Some(icmp) = packet.get(header..) else { return false };
@@ -125,7 +125,7 @@ mod tests {
     use crate::machine::Echo;
 
     #[test]
-    fn a_request_fills_its_packet_and_sums_to_nothing() {
+    fn a_request_has_the_size_and_a_valid_checksum() {
         for size in [576_u16, 1499, 1500] {
             let packet = request(size);
             assert_eq!((packet.len() + 20, checksum(&packet)), (usize::from(size), 0));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_answer_counts() {
+    fn accepts_only_its_own_answer() {
         let asked = request(600);
         let mut packet = vec![0; 20];
         packet[0] = 0x45;
@@ -145,7 +145,7 @@ mod tests {
         assert!(!is_answer(&[0x4f], &asked));
     }
 
-    /// Where the tests may open such a socket.
+    /// Passes without the right to open a raw socket.
     #[test]
     fn the_loopback_answers() {
         match echo([127, 0, 0, 1].into(), 1500) {

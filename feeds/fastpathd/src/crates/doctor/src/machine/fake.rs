@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A router that is a table of answers.
+//! A router made of prepared answers, for tests.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Echo, Ethtool, Feature, Machine};
 
-/// The answer to each question; one without an answer fails as it would on a router.
+/// Prepared answers. A request without one fails like on a router.
 #[derive(Debug, Default)]
 pub(crate) struct Fake {
     files: RefCell<BTreeMap<String, String>>,
@@ -26,73 +26,72 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// A router without anything.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// With a file; the folders above it are there too.
+    /// Adds a file and its folders.
     pub(crate) fn file(self, path: &str, text: &str) -> Self {
         self.files.borrow_mut().insert(path.to_owned(), text.to_owned());
         self
     }
 
-    /// Without a file, or without a folder and its files.
+    /// Removes a file, or a folder with its files.
     pub(crate) fn without(self, path: &str) -> Self {
         let inside = format!("{path}/");
         self.files.borrow_mut().retain(|file, _| file != path && !file.starts_with(&inside));
         self
     }
 
-    /// With a symbolic link.
+    /// Adds a symbolic link.
     pub(crate) fn symlink(mut self, path: &str, to: &str) -> Self {
         self.links.insert(path.to_owned(), to.to_owned());
         self
     }
 
-    /// With the permissions of a file; others have 0644.
+    /// Sets the permissions of a file; the default is 0644.
     pub(crate) fn permits(mut self, path: &str, mode: u32) -> Self {
         self.modes.insert(path.to_owned(), mode);
         self
     }
 
-    /// With the output of a command line (program and arguments, joined by spaces).
+    /// Sets the output of a command line (program and arguments, joined by spaces).
     pub(crate) fn prints(mut self, command: &str, text: &str) -> Self {
         self.programs.insert(command.to_owned(), Ok(text.to_owned()));
         self
     }
 
-    /// With the error message of a command line that fails.
+    /// Sets the error message of a command line that fails.
     pub(crate) fn refuses(mut self, command: &str, why: &str) -> Self {
         self.programs.insert(command.to_owned(), Err(why.to_owned()));
         self
     }
 
-    /// With the answer of a method (`object method`), for any arguments.
+    /// Sets the answer of a method (`object method`) for any arguments.
     pub(crate) fn answers(mut self, call: &str, answer: Value) -> Self {
         self.calls.insert(call.to_owned(), answer);
         self
     }
 
-    /// With a port's offloads.
+    /// Adds a port with its offloads.
     pub(crate) fn port(self, device: &str, of: Ethtool) -> Self {
         self.ports.borrow_mut().insert(device.to_owned(), of);
         self
     }
 
-    /// With a path to all hosts that passes packets of so many bytes, and the fate of larger ones.
+    /// Sets the largest packet that any path passes, and the outcome for larger ones.
     pub(crate) fn passes(mut self, most: u16, beyond: Echo) -> Self {
         self.path = Some((most, beyond));
         self
     }
 
-    /// On which no file can be written.
+    /// Makes writing files fail.
     pub(crate) fn full(mut self) -> Self {
         self.full = true;
         self
     }
 
-    /// The recorded calls, a line each.
+    /// Returns the recorded calls, one per line.
     pub(crate) fn done(&self) -> Vec<String> {
         self.done.borrow().clone()
     }
@@ -181,7 +180,7 @@ impl Machine for Fake {
         Ok(())
     }
 
-    /// The hash of a word is the word.
+    /// Uses the word itself as its hash.
     fn crypt(&self, word: &str, setting: &str) -> Option<String> {
         setting.rsplit_once('$').map(|(salt, _)| format!("{salt}${word}"))
     }
@@ -204,7 +203,7 @@ impl Machine for Fake {
 }
 
 #[test]
-fn each_question_has_its_answer() {
+fn returns_the_prepared_answers() {
     let fake = Fake::new()
         .symlink("/sys/class/net/lan1/device/driver", "../../virtio_net")
         .prints("nft -j list ruleset", "{}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads offloads, rings and queues of a port and switches offloads, over ethtool's netlink family
-//! (Linux 5.10); which offloads are fixed.
+//! Reads and switches offloads, and reads rings and queues of a port, over ethtool's netlink family
+//! (Linux 5.10).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,14 +13,14 @@ use thiserror::Error;
 
 use super::{Channels, Ethtool, Feature, Rings};
 
-// Commands of the kernel's `ethtool_netlink.h`. Those of netlink-bindings 0.3.5 are others: it
-// counts the notifications among them.
+// Commands of the kernel's `ethtool_netlink.h`. netlink-bindings 0.3.5 has wrong numbers, because
+// it counts notifications, too.
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
 const RINGS_GET: u8 = 15;
 const CHANNELS_GET: u8 = 17;
 
-/// Why a port's offloads are not known, or not changed.
+/// Why offloads could not be read or changed.
 #[derive(Debug, Error)]
 pub(super) enum PortError {
     #[error("resolving ethtool's netlink family: {0}")]
@@ -33,7 +33,7 @@ pub(super) enum PortError {
     Kept { device: String, feature: String, on: bool },
 }
 
-/// Offloads of `device`. Rings and queues are left out where the driver has none.
+/// Reads the offloads of `device`. Rings and queues are `None` if the driver lacks them.
 pub(super) fn read(device: &str) -> Result<Ethtool, PortError> {
     let mut kernel = open()?;
     let mut port = Ethtool::default();
@@ -48,7 +48,7 @@ fn open() -> Result<Family, PortError> {
     Family::open("ethtool").map_err(|error| PortError::Family(error.into()))
 }
 
-/// The header that every request to this family begins with.
+/// Returns the header of a request to this family.
 fn header(device: &str) -> Vec<u8> {
     let mut request = Vec::new();
     PushFeatures::new(&mut request).nested_header().push_dev_name_bytes(device.as_bytes());
@@ -71,7 +71,7 @@ pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), P
         on,
         error: error.into(),
     })?;
-    // A driver may keep it as it is without an error. One that waits for another is as asked.
+    // A driver may ignore the request. A requested offload may wait for another one.
     if read(device)?.features.get(feature).is_some_and(|now| now.on == on || now.wanted == on) {
         return Ok(());
     }
@@ -85,7 +85,7 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
         let (hw, active) = (bits(answer.get_hw()), bits(answer.get_active()));
         let (fixed, wanted) = (bits(answer.get_nochange()), bits(answer.get_wanted()));
         for name in hw.iter().chain(&active).chain(&fixed) {
-            // As in ethtool: fixed are offloads no driver can change, and those this one lacks.
+            // Like ethtool, report offloads as fixed that this or any driver cannot change.
             let changeable = hw.contains(name) && !fixed.contains(name);
             let feature = Feature {
                 on: active.contains(name),
@@ -98,7 +98,7 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
     Ok(())
 }
 
-/// The bits that are set, by name: the kernel sends no others of a bitset without a mask.
+/// Returns the names of the set bits. Without a mask the kernel sends only set bits.
 fn names(set: IterableBitset<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let masked = set.get_nomask().is_err();
@@ -143,7 +143,7 @@ fn channels(kernel: &mut Family, device: &str) -> io::Result<Channels> {
 mod tests {
     use super::{Feature, read};
 
-    /// The loopback of whatever runs the tests.
+    /// The loopback device of the machine that runs the tests.
     #[test]
     fn loopback_has_fixed_and_changeable_offloads() {
         let port = read("lo").unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_named() {
+    fn an_error_names_the_missing_device() {
         let error = read("no-such-port").unwrap_err().to_string();
         assert!(error.contains("no-such-port"), "{error}");
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router that this program runs on: limits of time and output for programs it runs, and the
-//! timeout of calls on ubus.
+//! The real router: limits of programs, and the timeout of calls on ubus.
 #![expect(unsafe_code, reason = "the umask is set between fork and exec, the priority by libc")]
 
 use std::cell::OnceCell;
@@ -18,16 +17,16 @@ use ubus::{Connection, Handle};
 
 use super::{Echo, Ethtool, Machine, echo, ports, secret};
 
-/// The daemon answers in milliseconds; a change that makes one bridge of several took more than
-/// 15 s on a busy lab. rpcd ends the program after 30 s.
+/// Timeout of a call. The daemon answers in milliseconds, but a change that joins several bridges
+/// took more than 15 s in a busy lab. rpcd kills this program after 30 s.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// A ruleset as JSON is long.
+/// Limits of programs. A rule set as JSON needs much output.
 const LIMITS: Limits = Limits { time: Limits::LONGEST, output: 16 << 20, resources: true };
-/// Scripts there start services, which stay.
+/// Folder of init scripts, which start services that stay.
 const SERVICES: &str = "/etc/init.d/";
 
-/// The real thing: `/proc`, `/sys`, programs in `PATH`, and ubus when it is first asked for.
+/// The real router: `/proc`, `/sys`, programs in `PATH`, and ubus from the first call.
 pub(crate) struct Router {
     socket: PathBuf,
     bus: OnceCell<Result<Bus, String>>,
@@ -36,12 +35,11 @@ pub(crate) struct Router {
 struct Bus {
     runtime: Runtime,
     handle: Handle,
-    /// Its end would close the socket.
+    /// Dropping it would close the socket.
     _connection: Connection,
 }
 
 impl Router {
-    /// With ubusd's socket at `socket`.
     pub(crate) fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned(), bus: OnceCell::new() }
     }
@@ -57,17 +55,17 @@ impl Router {
     }
 }
 
-/// The lowest priority for this thread and the programs that it starts. The kernel derives that of
-/// disks from it.
+/// Sets the lowest priority for this thread and the programs that it starts. The kernel derives the
+/// disk priority from it.
 pub(crate) fn step_back() {
     const LOWEST: i32 = 19;
-    // SAFETY: it takes numbers only; 0 is the calling thread. A refusal leaves the priority.
+    // SAFETY: setpriority takes only numbers; 0 is the calling thread. Errors are harmless.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
 }
 
 impl Machine for Router {
     fn read(&self, path: &str) -> io::Result<String> {
-        // Names of processes and of files need not be UTF-8.
+        // Names of processes and files need not be UTF-8.
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -90,14 +88,14 @@ impl Machine for Router {
 
     fn write(&self, path: &str, text: &str) -> io::Result<()> {
         use std::io::Write;
-        // Not created: the kernel has a switch of that name, or there is nothing to switch.
+        // Do not create the file: without it the kernel lacks the setting.
         std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
     }
 
     fn keep(&self, path: &str, text: &str) -> io::Result<()> {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;
-        // Only one process does at a time: see `turn.rs`.
+        // Only one process writes at a time; see `turn.rs`.
         let new = format!("{path}.new");
         let mut options = std::fs::OpenOptions::new();
         options.create(true).truncate(true).write(true).mode(0o600);
@@ -107,8 +105,8 @@ impl Machine for Router {
 
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
-        // rpcd's is 077, and files that an init script makes are for other users as well.
-        // SAFETY: umask may be called between fork and exec.
+        // rpcd's umask is 077, but files of init scripts must be readable for other users.
+        // SAFETY: umask is async-signal-safe, so it may be called between fork and exec.
         unsafe {
             command.pre_exec(|| {
                 libc::umask(0o022);
