@@ -7,7 +7,6 @@ use ::uci::is_name;
 
 /// The operation of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are libuci's own")]
 pub enum Command {
     Add,
     Remove,

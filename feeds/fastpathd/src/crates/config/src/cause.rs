@@ -89,7 +89,6 @@ macro_rules! coded {
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "each has its text")]
         $vis enum $kind {
             $($variant $({ $($field: $type),+ })?,)+
         }

@@ -14,7 +14,6 @@ pub type Answer = Pin<Box<dyn Future<Output = Result<Map, Refusal>>>>;
 /// Type of an argument. rpcd derives the type from a sample value, and the width of a number from
 /// the value itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are JSON's own")]
 pub enum Sample {
     Text,
     /// 32 bits.

@@ -13,7 +13,6 @@ const BLOB_HEAD: usize = 4;
 
 /// Kind of a frame, `enum ubus_msg_type` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are ubus' own")]
 pub enum Kind {
     Hello,
     Status,
@@ -61,7 +60,6 @@ impl Kind {
 
 /// One attribute of a frame, `enum ubus_msg_attr` in C.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are ubus' own")]
 pub enum Attribute {
     Status(u32),
     ObjectPath(String),

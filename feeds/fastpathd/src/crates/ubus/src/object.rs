@@ -7,7 +7,6 @@ use crate::{Map, Status};
 
 /// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are blobmsg's own")]
 pub enum PolicyType {
     Any = 0,
     Array = 1,

@@ -7,7 +7,6 @@ macro_rules! statuses {
     ($($name:ident $text:literal,)*) => {
         /// The outcome of a request, `enum ubus_msg_status` in C, numbered from 0.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "Display has the texts of ubus_strerror")]
         pub enum Status { $($name),* }
 
         const ALL: &[(Status, &str)] = &[$((Status::$name, $text)),*];

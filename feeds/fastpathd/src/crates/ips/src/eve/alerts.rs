@@ -67,7 +67,6 @@ pub struct Page {
 
 /// An alert as the API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `Alert` in schema/types.json")]
 pub struct Row {
     pub id: u64,
     pub at_ms: i64,
