@@ -5,6 +5,7 @@ import type { EbpfDevice, EbpfState } from '../api/types';
 import { reason } from '../cause/cause';
 import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';
+import { judgement } from '../form/messages';
 import { text, type Section } from '../form/sections';
 import { Command } from '../live/command.svelte';
 import type { Live } from '../live/live.svelte';
@@ -78,7 +79,7 @@ export class HookChoice extends Command {
     if (!ended) await change.revert();
     if (change.outcome === 'kept') return '';
     const [refused] = change.refused;
-    if (refused) return refused.text;
+    if (refused) return judgement('problem', refused);
     const bare = devices.find((each) => each.hook === '');
     return bare ? `${bare.device}: ${reason('ebpf', bare)}` : e('choice.silent');
   }

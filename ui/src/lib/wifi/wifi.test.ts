@@ -92,6 +92,21 @@ describe('SSIDs', () => {
     expect(added[0]?.values).toMatchObject({ mode: 'ap', network: 'guest', isolate: '1' });
   });
 
+  it.each([
+    ['psk2', 'sae'],
+    ['sae-mixed', 'sae'],
+    ['sae', 'sae'],
+    ['none', 'owe'],
+    ['owe', 'owe'],
+  ])('have instead of %s at 6 GHz %s', (encryption, allowed) => {
+    const at = { ...wanted, encryption, radio: 'radio1' };
+    addPoint(draft, at);
+    const added = pointsOf(draft)[1] as Section;
+    expect(added.values['encryption']).toBe(allowed);
+    editPoint(draft, added, at);
+    expect(added.values['encryption']).toBe(allowed);
+  });
+
   it('drop the key if the encryption needs none', () => {
     editPoint(draft, home(), { ...wanted, encryption: 'owe' });
     expect(home().values).not.toHaveProperty('key');

@@ -34,8 +34,12 @@ export const encryptions = ['sae-mixed', 'sae', 'psk2', 'owe', 'none'] as const;
 
 export const needsKey = (encryption: string): boolean => /^(sae|psk)/.test(encryption);
 
-/** Returns the default encryption of a band; 6 GHz has no WPA2. */
-export const encryptionFor = (band: string): string => (band === '6g' ? 'sae' : 'sae-mixed');
+/** Encryptions that 6 GHz does not allow, and their replacements. */
+const at6GHz: Record<string, string> = { 'sae-mixed': 'sae', psk2: 'sae', none: 'owe' };
+
+/** Returns the encryption, or its replacement in a band that does not allow it. */
+export const encryptionAt = (radio: Section | undefined, encryption: string): string =>
+  (radio?.values['band'] === '6g' && at6GHz[encryption]) || encryption;
 
 const channels: Record<string, readonly number[]> = {
   '2g': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
@@ -91,13 +95,11 @@ function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
 }
 
 export function addPoint(draft: Draft, wanted: Wanted): void {
-  for (const { section, values: of } of radiosOf(draft)) {
-    if (wanted.radio !== '' && wanted.radio !== section) continue;
-    // 6 GHz does not allow WPA2.
-    const narrow = of['band'] === '6g' && ['sae-mixed', 'psk2'].includes(wanted.encryption);
-    const encryption = narrow ? 'sae' : wanted.encryption;
+  for (const radio of radiosOf(draft)) {
+    if (wanted.radio !== '' && wanted.radio !== radio.section) continue;
+    const encryption = encryptionAt(radio, wanted.encryption);
     draft.add(FILE, 'wifi-iface', {
-      device: section,
+      device: radio.section,
       mode: 'ap',
       ...values({ ...wanted, encryption }),
     });
@@ -105,7 +107,9 @@ export function addPoint(draft: Draft, wanted: Wanted): void {
 }
 
 export function editPoint(draft: Draft, point: Section, wanted: Wanted): void {
-  draft.set(FILE, point.section, values(wanted));
+  const radio = radiosOf(draft).find(({ section }) => section === point.values['device']);
+  const encryption = encryptionAt(radio, wanted.encryption);
+  draft.set(FILE, point.section, values({ ...wanted, encryption }));
 }
 
 export function removePoint(draft: Draft, point: Section): void {

@@ -5,7 +5,7 @@ import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 import {
   addPoint,
-  encryptionFor,
+  encryptionAt,
   isRadioOn,
   needsKey,
   pointsOf,
@@ -58,7 +58,7 @@ export function setPoints(
   const isolate = network !== HOME;
   for (const radio of radiosOf(draft)) {
     const open = isolate && key === '';
-    const encryption = open ? 'none' : encryptionFor(text(radio, 'band'));
+    const encryption = encryptionAt(radio, open ? 'none' : 'sae-mixed');
     const known = at(into(draft, network), radio);
     if (!known) {
       const { section } = radio;
@@ -67,7 +67,7 @@ export function setPoints(
     }
     // Keeps the owner's choice if it takes a key, unlike 'none' of the first boot.
     const now = text(known, 'encryption', 'none');
-    const kept = !open && needsKey(now) ? now : encryption;
+    const kept = !open && needsKey(now) ? encryptionAt(radio, now) : encryption;
     draft.set('wireless', known.section, { ssid, key: open ? '' : key, encryption: kept });
     draft.set('wireless', known.section, { disabled: '' });
   }

@@ -2,7 +2,7 @@
 //! Command `fastpath-rpcd secrets`: makes files of `/etc/config` with secrets inaccessible to other
 //! users. `uci` and our own writer keep the mode of a file.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, DirEntry, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -24,22 +24,30 @@ pub fn close_secrets(_: &[String]) -> ExitCode {
     }
 }
 
+/// Closes all files with secrets.
+///
+/// # Errors
+///
+/// The last error; the other files are closed.
 fn close(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        // A group other than root was chosen on purpose and keeps its access.
-        let closed = metadata.mode() & if metadata.gid() == 0 { !0o077 } else { !0o007 };
-        if metadata.is_file() && metadata.mode() != closed && holds_secret(&entry.path()) {
-            fs::set_permissions(entry.path(), Permissions::from_mode(closed & 0o7777))?;
-        }
+    let closed = fs::read_dir(folder)?.map(|entry| close_file(&entry?));
+    closed.fold(Ok(()), |all, one| one.and(all))
+}
+
+fn close_file(entry: &DirEntry) -> io::Result<()> {
+    let metadata = entry.metadata()?;
+    // A group other than root was chosen on purpose and keeps its access.
+    let closed = metadata.mode() & if metadata.gid() == 0 { !0o077 } else { !0o007 };
+    if metadata.is_file() && metadata.mode() != closed && holds_secret(&entry.path()) {
+        fs::set_permissions(entry.path(), Permissions::from_mode(closed & 0o7777))?;
     }
     Ok(())
 }
 
-/// Returns whether a file contains a secret. A file that cannot be parsed might, so it counts.
+/// Returns whether a file contains a secret. A file that cannot be read or parsed might, so it
+/// counts.
 fn holds_secret(path: &Path) -> bool {
-    let text = fs::read(path).unwrap_or_default();
+    let Ok(text) = fs::read(path) else { return true };
     uci::parse(&text).map_or(true, |package| config::secret::holds_secret(&package))
 }
 
@@ -71,6 +79,7 @@ mod tests {
         let latin = folder.join("latin");
         fs::write(&latin, [b"# \xfc\n", secret.as_bytes()].concat()).unwrap();
         assert!(holds_secret(&latin));
+        assert!(holds_secret(&folder.join("unreadable")));
         std::os::unix::fs::symlink("/nonexistent", folder.join("link")).unwrap();
         assert!(close(&folder).is_ok());
         fs::remove_dir_all(&folder).unwrap();

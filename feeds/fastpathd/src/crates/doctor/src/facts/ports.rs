@@ -32,20 +32,19 @@ pub(crate) fn read(machine: &dyn Machine) -> Ports {
     Ports { all: Known(all), cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1) }
 }
 
-/// Reads a port; `None` for a device without a driver and for a wireless device.
+/// Reads a port; `None` for a device without a driver, and for a wireless one, which has other
+/// offloads.
 fn port(machine: &dyn Machine, name: &str) -> Option<Port> {
     let folder = format!("{DEVICES}/{name}");
     let uevent = machine.read(&format!("{folder}/uevent")).unwrap_or_default();
-    let driver = machine.link(&format!("{folder}/device/driver"));
-    // Wireless devices (DEVTYPE=wlan) have other offloads.
-    let switch = uevent.lines().any(|line| line == "DEVTYPE=dsa");
-    if driver.is_err() && !switch || uevent.contains("DEVTYPE=wlan") {
+    let driver = machine.link(&format!("{folder}/device/driver")).ok()?;
+    if uevent.contains("DEVTYPE=wlan") {
         return None;
     }
     let count = |file: &str| number(machine, &format!("{folder}/{file}")).get().copied();
     Some(Port {
         name: name.to_owned(),
-        driver: driver.ok().and_then(|to| to.rsplit('/').next().map(str::to_owned))?,
+        driver: driver.rsplit('/').next()?.to_owned(),
         ethtool: Known::new(machine.ethtool(name)),
         missed: count("statistics/rx_missed_errors").unwrap_or_default()
             + count("statistics/rx_fifo_errors").unwrap_or_default(),

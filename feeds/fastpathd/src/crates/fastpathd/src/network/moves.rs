@@ -38,7 +38,7 @@ pub(crate) struct RoamingHost {
     to: String,
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum HostKey {
     Station(Mac),
     Neighbour(IpAddr),
@@ -82,7 +82,10 @@ impl Moves {
                     (HostKey::Neighbour(address), MoveKind::Mac, vec![address], from, to)
                 }
             };
-            self.forget(now);
+            self.expire(now);
+            if !self.hosts.contains_key(&key) && self.hosts.len() >= HOSTS {
+                self.evict_oldest();
+            }
             let host = self.hosts.entry(key).or_insert_with(|| Host {
                 addresses: Vec::new(),
                 kind,
@@ -96,18 +99,18 @@ impl Moves {
         }
     }
 
-    /// Drops moves older than an hour, and the oldest host if the table is full.
-    fn forget(&mut self, now: Now) {
+    /// Drops moves older than an hour.
+    fn expire(&mut self, now: Now) {
         self.hosts.retain(|_, host| {
             host.moves.retain(|each| is_recent(each, now));
             !host.moves.is_empty()
         });
-        if self.hosts.len() >= HOSTS {
-            let last = |host: &Host| host.moves.back().map(|each| each.at.mono);
-            let mut ages = self.hosts.values().map(last);
-            let oldest = ages.by_ref().min().flatten();
-            self.hosts.retain(|_, host| last(host) != oldest);
-        }
+    }
+
+    fn evict_oldest(&mut self) {
+        let last = |host: &Host| host.moves.back().map(|each| each.at.mono);
+        let oldest = self.hosts.iter().min_by_key(|(_, host)| last(host)).map(|(key, _)| *key);
+        oldest.map(|key| self.hosts.remove(&key));
     }
 
     /// Returns the addresses of hosts that keep moving. Excludes routers, because flows through
@@ -240,5 +243,22 @@ mod tests {
         }
         assert!(moves.hosts.len() <= HOSTS, "{}", moves.hosts.len());
         assert!(!moves.of(&[IpAddr::from([10, 9, 3, 231])], 0, 16, at(1301)).is_empty());
+    }
+
+    #[test]
+    fn a_full_table_evicts_one_host_for_a_new_one() {
+        let (mut moves, topology) = (Moves::default(), Topology::default());
+        let all: Vec<Moved> = (0..=255).map(moved).collect();
+        moves.note(&all, &topology, at(10));
+        moves.note(&[moved(9)], &topology, at(20));
+        assert_eq!(moves.hosts.len(), HOSTS, "a known host needs no room");
+        let other = Moved::Neighbour {
+            address: IpAddr::from([10, 9, 0, 1]),
+            from: Mac([2; 6]),
+            to: Mac([4; 6]),
+        };
+        moves.note(&[other], &topology, at(30));
+        assert_eq!(moves.hosts.len(), HOSTS);
+        assert_eq!(counts(&moves, 40)[0], (IpAddr::from([10, 0, 0, 9]), 2));
     }
 }
