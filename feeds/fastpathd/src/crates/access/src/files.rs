@@ -30,8 +30,11 @@ pub fn close_secrets(_: &[String]) -> ExitCode {
 ///
 /// The last error; the other files are closed.
 fn close(folder: &Path) -> io::Result<()> {
-    let closed = fs::read_dir(folder)?.map(|entry| close_file(&entry?));
-    closed.fold(Ok(()), |all, one| one.and(all))
+    let mut closed = Ok(());
+    for entry in fs::read_dir(folder)? {
+        closed = entry.and_then(|entry| close_file(&entry)).and(closed);
+    }
+    closed
 }
 
 fn close_file(entry: &DirEntry) -> io::Result<()> {
