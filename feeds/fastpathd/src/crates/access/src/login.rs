@@ -18,9 +18,9 @@ use crate::throttle::Client;
 /// for them, so a DNS-rebinding page could log in, too.
 const EMPTY_PASSWORD_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Minimum bytes of a password for an account.
-const SHORTEST: usize = 8;
+const MIN_PASSWORD_LEN: usize = 8;
 /// Maximum bytes that `crypt(3)` reads completely on every libc.
-const LONGEST: usize = 256;
+const MAX_PASSWORD_LEN: usize = 256;
 
 config::coded! {
     /// Why a login or a hash is refused.
@@ -93,8 +93,8 @@ pub(crate) fn begin(files: &Files) -> Result<Map, Refusal> {
 /// Hashes a password for `/etc/config/rpcd`, so that drafts never contain the password itself.
 fn hash(call: &Call) -> Result<Map, Refusal> {
     let password = call.text("password")?.unwrap_or_default();
-    if !(SHORTEST..=LONGEST).contains(&password.len()) {
-        let (shortest, longest, length) = (SHORTEST, LONGEST, password.len());
+    if !(MIN_PASSWORD_LEN..=MAX_PASSWORD_LEN).contains(&password.len()) {
+        let (shortest, longest, length) = (MIN_PASSWORD_LEN, MAX_PASSWORD_LEN, password.len());
         return Err(Refusal::new("argument", LoginReason::Length { shortest, longest, length }));
     }
     let hash = crate::crypt::hash(password).map_err(|error| {

@@ -15,7 +15,7 @@ use crate::throttle::LoginThrottle;
 /// In memory, in a folder where only root can create files.
 const FILE: &str = "/var/run/fastpath-access.json";
 /// Read limit in bytes, above any real size: 64 names, and 16 browsers of 100 bytes per account.
-const LONGEST: u64 = 1024 * 1024;
+const MAX_FILE_LEN: u64 = 1024 * 1024;
 
 /// The record or the clock could not be used.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Record {
         let mut file = self.open()?;
         let now = self.now()?;
         let mut text = String::new();
-        let read = Read::by_ref(&mut file).take(LONGEST).read_to_string(&mut text);
+        let read = Read::by_ref(&mut file).take(MAX_FILE_LEN).read_to_string(&mut text);
         let throttle = read.ok().and_then(|_| serde_json::from_str(&text).ok());
         let mut throttle: LoginThrottle = throttle.unwrap_or_default();
         let before = throttle.clone();

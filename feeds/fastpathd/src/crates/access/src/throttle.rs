@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 const FREE: u32 = 4;
 /// Maximum delay of one name: at most 1440 attempts a day, including the free ones. Guessing delays
 /// the owner only in browsers without an earlier login; dropbear counts ssh logins itself.
-const LONGEST: Duration = Duration::from_secs(64);
+const MAX_WAIT: Duration = Duration::from_secs(64);
 /// Failures of all names together without a delay: enough for a household that forgot its password,
 /// too few to try a list of names.
 const FREE_IN_ALL: u32 = 40;
 /// Maximum delay for all names together: two seconds between attempts with changing names.
-const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
+const MAX_TOTAL_WAIT: Duration = Duration::from_secs(2);
 /// Failures expire after this time without another failure.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
 /// Limit of names without an account; entries with the fewest failures are evicted first. Accounts
@@ -144,9 +144,9 @@ impl LoginThrottle {
             Client::Browser { .. } => &self.browsers,
         };
         let own = entries.get(&client.key()).copied().unwrap_or_default();
-        let own = own.wait(now, FREE, LONGEST);
+        let own = own.wait(now, FREE, MAX_WAIT);
         if client.is_stranger() {
-            own.max(self.all.wait(now, FREE_IN_ALL, LONGEST_IN_ALL))
+            own.max(self.all.wait(now, FREE_IN_ALL, MAX_TOTAL_WAIT))
         } else {
             own
         }

@@ -66,7 +66,7 @@ const SECRET: &[&str] =
 const SECRET_PARTS: &[&str] =
     &["bearer", "code", "cookie", "hash", "otp", "pin", "pincode", "pw", "seed"];
 /// Minimum length of mixed letters and digits in a row that counts as a secret.
-const LONGEST_WORD: usize = 20;
+const MAX_WORD_LEN: usize = 20;
 
 fn is_secret_name(option: &str) -> bool {
     let option = option.to_ascii_lowercase();
@@ -78,7 +78,7 @@ fn is_secret_name(option: &str) -> bool {
 /// Returns whether a value may be a secret by its form: part of a URL, or a random-looking word.
 fn is_secret_text(text: &str) -> bool {
     let is_random = |word: &str| {
-        word.len() >= LONGEST_WORD
+        word.len() >= MAX_WORD_LEN
             && word.bytes().any(|c| c.is_ascii_digit())
             && word.bytes().any(|c| c.is_ascii_alphabetic())
     };

@@ -33,9 +33,9 @@ pub fn switch(text: &str) -> Result<bool, Fault> {
 /// # Errors
 /// Fails if the name is too long, or has a character that would end the quotes.
 pub fn label(text: &str) -> Result<String, Fault> {
-    const LONGEST: usize = 64;
-    if text.len() > LONGEST {
-        return Err(Fault::TooLong { longest: LONGEST });
+    const MAX_LEN: usize = 64;
+    if text.len() > MAX_LEN {
+        return Err(Fault::TooLong { longest: MAX_LEN });
     }
     if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
         return Err(Fault::NameCharacter { character: format!("{bad:?}") });
@@ -48,9 +48,9 @@ pub fn label(text: &str) -> Result<String, Fault> {
 /// # Errors
 /// Fails if netifd does not accept the name.
 pub fn interface(text: &str) -> Result<String, Fault> {
-    const LONGEST: usize = 15;
-    if text.len() > LONGEST {
-        return Err(Fault::TooLong { longest: LONGEST });
+    const MAX_LEN: usize = 15;
+    if text.len() > MAX_LEN {
+        return Err(Fault::TooLong { longest: MAX_LEN });
     }
     let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
     match bad {
@@ -62,8 +62,8 @@ pub fn interface(text: &str) -> Result<String, Fault> {
 /// Returns whether the kernel accepts the name and nft's language takes it literally.
 #[must_use]
 pub fn is_device_name(name: &str) -> bool {
-    const LONGEST: usize = 15; // IFNAMSIZ with its final NUL is 16.
-    (1..=LONGEST).contains(&name.len())
+    const MAX_LEN: usize = 15; // IFNAMSIZ with its final NUL is 16.
+    (1..=MAX_LEN).contains(&name.len())
         && name != "."
         && name != ".."
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-@+~".contains(&c))

@@ -18,7 +18,7 @@ use crate::texts::Texts;
 /// Default time between two readings of a counter.
 const SAMPLE: Duration = Duration::from_secs(1);
 /// Maximum time between two readings: rpcd kills a program after 30 s.
-const LONGEST_SAMPLE: Duration = Duration::from_secs(10);
+const MAX_SAMPLE: Duration = Duration::from_secs(10);
 
 pub(crate) fn answer(
     machine: &dyn Machine,
@@ -123,7 +123,7 @@ fn sample(args: &Map<String, Value>) -> Result<Duration, Refusal> {
         Some(value) => {
             let ms = value.as_u64().ok_or_else(|| wrong_type("sample_ms", "number from 0"))?;
             let sample = Duration::from_millis(ms);
-            let valid = (sample <= LONGEST_SAMPLE).then_some(sample);
+            let valid = (sample <= MAX_SAMPLE).then_some(sample);
             valid.ok_or_else(|| invalid(CallReason::value("sample_ms", &ms.to_string())))
         }
     }

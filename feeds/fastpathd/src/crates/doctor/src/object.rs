@@ -10,7 +10,7 @@ use plugin::{Call, CallReason, Map, Method, Object, Origin, Refusal, SESSION, Sa
 use crate::answer::{answer, is_background};
 use crate::machine::{Router, step_back};
 use crate::reason::DoctorReason;
-use crate::turn::{LOCK, LONG_PATIENCE, PATIENCE, turn};
+use crate::turn::{LOCK, LONG_TIMEOUT, TIMEOUT, turn};
 
 pub const OBJECT: Object = Object {
     name: "fastpath.doctor",
@@ -48,8 +48,8 @@ fn answered(
         Refusal::new("failed", CallReason::File { what: "locking", path, said })
     };
     let patience = match call.origin {
-        Origin::Bus => PATIENCE,
-        Origin::CommandLine => LONG_PATIENCE,
+        Origin::Bus => TIMEOUT,
+        Origin::CommandLine => LONG_TIMEOUT,
     };
     let Some(_turn) = turn(Path::new(LOCK), patience).map_err(failed)? else {
         return Err(DoctorReason::Busy.into());

@@ -9,9 +9,9 @@ use crate::machine::{Echo, Machine};
 use crate::reason::DoctorReason;
 
 /// The size that every IPv4 host must accept (RFC 791); a smaller path MTU is a defect.
-const LEAST: u16 = 576;
+const MIN_MTU: u16 = 576;
 /// Ethernet's MTU, the maximum of an Internet connection.
-const MOST: u16 = 1500;
+const MAX_MTU: u16 = 1500;
 /// Repeats, so that one lost packet is not taken for a black hole.
 const TRIES: usize = 2;
 
@@ -39,12 +39,12 @@ pub(crate) fn measure(
         }
         Ok(last)
     };
-    if echo(LEAST)? != Echo::Answered {
-        return Err(DoctorReason::Silent { target: host.to_string(), size: LEAST });
+    if echo(MIN_MTU)? != Echo::Answered {
+        return Err(DoctorReason::Silent { target: host.to_string(), size: MIN_MTU });
     }
-    let (mut fits, mut fails) = (LEAST, MOST + 1);
+    let (mut fits, mut fails) = (MIN_MTU, MAX_MTU + 1);
     let mut limit = "none";
-    let mut next = MOST;
+    let mut next = MAX_MTU;
     while fits + 1 < fails {
         match echo(next)? {
             Echo::Answered => fits = next,

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// The lock of a run. The kernel releases it however the process ends.
 pub(crate) const LOCK: &str = "/var/run/fastpath-doctor.lock";
 /// Timeout over the bus, longer than a run. rpcd kills this program after 30 s.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout on the command line, without rpcd's limit: enough for a daemon's run on a busy router.
-pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Acquires the lock until it is dropped; `None` if others hold it for longer than `patience`.
 ///
@@ -27,7 +27,9 @@ pub(crate) fn turn(path: &Path, patience: Duration) -> io::Result<Option<File>> 
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(POLL_INTERVAL);
+            }
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -44,7 +46,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         let first = turn(&path, Duration::ZERO).unwrap();
         assert!(first.is_some());
-        assert!(turn(&path, PAUSE).unwrap().is_none(), "held by the first");
+        assert!(turn(&path, POLL_INTERVAL).unwrap().is_none(), "held by the first");
         drop(first);
         assert!(turn(&path, Duration::ZERO).unwrap().is_some(), "released");
         std::fs::remove_file(&path).unwrap();

@@ -20,7 +20,7 @@ use crate::table::{ConnectionTable, Slot};
 
 /// Time for which programs run after a heartbeat. Heartbeats are sent every second, and a busy
 /// router may miss some.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Limit of entries read per second, which take 0.1 s of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
@@ -378,7 +378,7 @@ impl OffloadEngine {
     /// # Errors
     /// Fails if the kernel refuses.
     pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
-        self.maps.heartbeat(PATIENCE)?;
+        self.maps.heartbeat(TIMEOUT)?;
         if now < self.read_at {
             return Ok(());
         }

@@ -15,8 +15,8 @@ pub(crate) const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 // Minimum MTU of each family (RFC 791, RFC 8200).
-const LEAST_MTU4: u32 = 68;
-const LEAST_MTU6: u32 = 1280;
+const MIN_MTU4: u32 = 68;
+const MIN_MTU6: u32 = 1280;
 
 /// Key for packets of one direction: `struct key4` and `key6` of `layout.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -142,7 +142,7 @@ fn direction(
         return Err(InstallRefusal::Family);
     }
     let next_hop = to.next_hop.ok_or(InstallRefusal::NoNeighbour)?;
-    if to.mtu < if family { LEAST_MTU4 } else { LEAST_MTU6 } {
+    if to.mtu < if family { MIN_MTU4 } else { MIN_MTU6 } {
         return Err(InstallRefusal::Mtu);
     }
     // ip_forward() replaces the priority of the ingress frame; ip6_forward() keeps it.

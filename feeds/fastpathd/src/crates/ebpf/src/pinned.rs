@@ -11,7 +11,7 @@ use ctnetlink::Counters;
 
 use crate::connection::{EntryReading, Position, Stage};
 use crate::elements;
-use crate::engine::{MapError, Maps, PATIENCE};
+use crate::engine::{MapError, Maps, TIMEOUT};
 use crate::entry::{Entry, Key};
 use crate::exits::PortExits;
 use crate::folder::Folder;
@@ -70,7 +70,7 @@ impl Pinned {
         let opened =
             Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
         // Equal sizes are not enough: the programs may come from another package version.
-        match opened.beat_for(PATIENCE) {
+        match opened.beat_for(TIMEOUT) {
             Ok(LAYOUT) => Ok(opened),
             Ok(_) => Err(OpenError::Layout(program)),
             Err(BeatError(error)) => Err(OpenError::Open(program, error)),

@@ -41,14 +41,14 @@ pub(crate) enum DoctorError {
 /// Folder of the programs that rpcd runs for its objects.
 const PLUGINS: &str = "/usr/libexec/rpcd";
 /// Timeout of a call. rpcd kills a program after 30 s, in the lab after 120 s.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Seconds until an unconfirmed change is rolled back.
 const TRIAL: u64 = 90;
 /// Maximum bytes of a program's answer, the limit of a ubus message.
-const LONGEST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER_LEN: usize = 1 << 20;
 /// Timeout for a finding to disappear: the daemon reads tables every 20 s, and retries after 30 s.
 const EFFECT: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 const DOCTOR: &str = "fastpath.doctor";
 const CHANGE: &str = "fastpath.change";
@@ -74,7 +74,7 @@ impl Objects {
         args: &Value,
     ) -> Result<Value, DoctorError> {
         let answer = match &self.bus {
-            Some((handle, _)) => match handle.call(object, method, args, PATIENCE).await {
+            Some((handle, _)) => match handle.call(object, method, args, TIMEOUT).await {
                 Ok(answer) => Value::Object(answer),
                 Err(error) if error.status() == Status::NotFound => {
                     self.by_program(object, method, args)?
@@ -131,7 +131,7 @@ enum ProgramError {
 
 fn limits(method: &str) -> Limits {
     // Other methods start services, which would inherit the limits of memory and CPU time.
-    Limits { time: PATIENCE, output: LONGEST_ANSWER, resources: matches!(method, "run" | "check") }
+    Limits { time: TIMEOUT, output: MAX_ANSWER_LEN, resources: matches!(method, "run" | "check") }
 }
 
 /// Runs a program until it ends and parses its answer.
@@ -277,7 +277,7 @@ async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
             Ok(None) => return Ok(true),
             Ok(Some(_)) if over => return Ok(false),
             Err(error) if over => return Err(error),
-            _ => tokio::time::sleep(PAUSE).await,
+            _ => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 }
@@ -310,7 +310,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(30), "it was waited for");
         let loud =
             shell("while :; do echo 0123456789012345678901234567890123456789; done", limits("run"));
-        assert!(matches!(loud, Err(ProgramError::Run(RunError::Loud(LONGEST_ANSWER)))), "{loud:?}");
+        assert!(matches!(loud, Err(ProgramError::Run(RunError::Loud(MAX_ANSWER_LEN)))), "{loud:?}");
     }
 
     #[test]

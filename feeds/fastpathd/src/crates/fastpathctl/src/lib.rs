@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
 /// Timeout of a call. The daemon answers in milliseconds, except for runs of nft.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -131,7 +131,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
 }
 
 async fn call(bus: &Handle, method: &'static str, request: &Value) -> Result<Value, Failure> {
-    match bus.call("fastpath", method, request, PATIENCE).await {
+    match bus.call("fastpath", method, request, TIMEOUT).await {
         Ok(answer) => Ok(Value::Object(answer)),
         Err(error) if error.status() == Status::InvalidArgument => {
             Err(Failure::Arguments { method })

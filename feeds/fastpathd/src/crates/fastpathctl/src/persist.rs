@@ -12,7 +12,7 @@ const CHANGE: &str = "fastpath.change";
 const TRIAL_S: u64 = 60;
 /// Attempts to confirm. Each waits 5 s for fastpathd, so all end before the rollback.
 const CONFIRM_CALLS: u32 = 6;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The engine was set but could not be written to the configuration.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ async fn confirm(
 }
 
 async fn ask(bus: &Handle, method: &str, args: &Value) -> Result<Value, CallError> {
-    bus.call(CHANGE, method, args, PATIENCE).await.map(Value::Object)
+    bus.call(CHANGE, method, args, TIMEOUT).await.map(Value::Object)
 }
 
 fn refused(error: &Value) -> PersistError {

@@ -25,7 +25,7 @@ const FADE: f32 = 0.3;
 /// A flow without new bytes for this long has rate 0.
 const QUIET_MS: Millis = 5000;
 /// Maximum steps kept: the first one and the latest.
-const STEPS_MOST: usize = 16;
+const MAX_STEPS: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathStep {
@@ -397,7 +397,7 @@ impl Flow {
                 self.carried = self.carried.max(Some(path));
             }
         }
-        if self.life.len() == STEPS_MOST {
+        if self.life.len() == MAX_STEPS {
             self.life.remove(1);
         }
         if self.life.capacity() == 0 {

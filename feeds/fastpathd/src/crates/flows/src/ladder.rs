@@ -24,7 +24,7 @@ const FLOWTABLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The kernel offloads a flow with its next packet, so a flow that was active for longer than this
 /// and is still slow has been refused. Exceeds any refresh interval of the counters.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OFFLOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Facts about a flow that decide its path.
 #[derive(Debug, Clone, Copy)]
@@ -326,7 +326,7 @@ fn waiting(facts: &Facts<'_>) -> Reason {
             } else if facts.quiet >= FLOWTABLE_TIMEOUT {
                 // Removed by `nf_flow_offload_gc_step`, offloaded again with the next packet.
                 Reason::Idle
-            } else if facts.active_for < PATIENCE {
+            } else if facts.active_for < OFFLOAD_TIMEOUT {
                 // No packet was seen late enough to show that the kernel refuses.
                 Reason::Pending
             } else {

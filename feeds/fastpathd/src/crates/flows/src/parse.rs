@@ -192,9 +192,9 @@ impl<'a> Request<'a> {
 
 /// Returns the value as JSON, truncated so that an error fits on one line.
 fn short(value: &Value) -> String {
-    const MOST: usize = 60;
+    const MAX: usize = 60;
     let text = value.to_string();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

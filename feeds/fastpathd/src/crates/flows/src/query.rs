@@ -13,10 +13,10 @@ use crate::path::{Path, Reason};
 /// Default number of rows of a page.
 const LIMIT: usize = 100;
 /// Maximum rows of a page, because a ubus reply has at most 1 MiB.
-const LIMIT_MOST: usize = 500;
+const MAX_LIMIT: usize = 500;
 const TOP_LIMIT: usize = 10;
-const TOP_LIMIT_MOST: usize = 100;
-const TEXT_MOST: usize = 200;
+const MAX_TOP_LIMIT: usize = 100;
+const MAX_TEXT: usize = 200;
 
 /// Request of `flows`.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ impl FlowsQuery {
             desc: object.bool("desc")?.unwrap_or(default.desc),
             group: group.unwrap_or_default(),
             offset: object.integer("offset", 0, usize::MAX)?.unwrap_or(0),
-            limit: object.integer("limit", 1, LIMIT_MOST)?.unwrap_or(LIMIT),
+            limit: object.integer("limit", 1, MAX_LIMIT)?.unwrap_or(LIMIT),
         })
     }
 }
@@ -107,13 +107,13 @@ impl Filter {
             "forwarded",
         ])?;
         Ok(Self {
-            text: object.text("text", TEXT_MOST)?.unwrap_or_default().to_lowercase(),
+            text: object.text("text", MAX_TEXT)?.unwrap_or_default().to_lowercase(),
             paths: object.words("path", Path::from_name, "a path")?,
             reasons: object.words("reason", reason, "a reason")?,
             inspections: object.words("inspection", InspectionStatus::from_name, "a standing")?,
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
-            zone: object.text("zone", TEXT_MOST)?.map(str::to_owned),
+            zone: object.text("zone", MAX_TEXT)?.map(str::to_owned),
             host: object.word("host", address, "an address")?,
             ipv6: object.integer::<u8>("family", 4, 6)?.map_or(
                 Ok(None),
@@ -251,7 +251,7 @@ impl TopQuery {
         let by = |word: &str| Group::from_name(word).filter(|group| *group != Group::None);
         Ok(Self {
             by: object.word("by", by, "host, service, vlan or path")?.unwrap_or(Group::Host),
-            limit: object.integer("limit", 1, TOP_LIMIT_MOST)?.unwrap_or(TOP_LIMIT),
+            limit: object.integer("limit", 1, MAX_TOP_LIMIT)?.unwrap_or(TOP_LIMIT),
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::network::Side;
 use crate::path::Path;
 
 /// Maximum pairs of zones counted separately: all of six zones, more than a firewall uses.
-const MOST_PAIRS: usize = 48;
+const MAX_PAIRS: usize = 48;
 /// Zone of all further pairs.
 const OTHER: &str = "other";
 
@@ -106,7 +106,7 @@ impl Traffic {
     fn sums(&mut self, zones: [Number; 2]) -> &mut ByPath<[Counters; 2]> {
         let find = |pairs: &[Pair], zones| pairs.iter().position(|pair| pair.zones == zones);
         let at = find(&self.pairs, zones).unwrap_or_else(|| {
-            let full = self.pairs.len() + 1 >= MOST_PAIRS;
+            let full = self.pairs.len() + 1 >= MAX_PAIRS;
             let zones = if full { [self.zones.number(Rc::from(OTHER)); 2] } else { zones };
             // A real zone may have this name.
             find(&self.pairs, zones).unwrap_or_else(|| {

@@ -15,7 +15,7 @@ use flows::FlowTable;
 use support::{Net, TCP, at, counted, entry, flowtable, tuple, uncounted};
 
 /// Limit of the table in `src/table/places.rs`; half-open flows fill half of it at most.
-const MOST: u32 = 210_000;
+const MAX_FLOWS: u32 = 210_000;
 /// Bytes of a flow with its index entries: 90 MB for all flows, so that the daemon stays below 100
 /// MB.
 const BYTES_EACH: usize = 430;
@@ -50,9 +50,9 @@ fn a_full_table_stays_within_its_memory() {
     let mut table = FlowTable::new();
     table.engine(flowtable(), at(0.0));
     let before = memory("VmRSS:");
-    let half = MOST / 2;
+    let half = MAX_FLOWS / 2;
     // More flows than fit, first by events and then by a dump that has their counters.
-    for id in 0..MOST {
+    for id in 0..MAX_FLOWS {
         table.event(&Event::New(uncounted(half_open(id))), at(1.0), &net);
     }
     assert_eq!(table.len(), half as usize);
@@ -60,13 +60,13 @@ fn a_full_table_stays_within_its_memory() {
     for id in 0..half {
         table.merge(&counted(half_open(id), 60, 0), at(2.0), &net);
     }
-    for id in MOST..2 * MOST {
+    for id in MAX_FLOWS..2 * MAX_FLOWS {
         table.merge(&counted(masqueraded(id), 4000, 4000), at(2.0), &net);
     }
     table.dump_end(at(2.0), true);
-    assert_eq!((table.len(), table.unlisted()), (MOST as usize, half as usize));
+    assert_eq!((table.len(), table.unlisted()), (MAX_FLOWS as usize, half as usize));
     let grown = memory("VmHWM:") - before;
     let each = grown / table.len();
     println!("{} flows: {grown} bytes at most, {each} each", table.len());
-    assert!(each <= BYTES_EACH, "{each} bytes for each of {MOST} flows");
+    assert!(each <= BYTES_EACH, "{each} bytes for each of {MAX_FLOWS} flows");
 }

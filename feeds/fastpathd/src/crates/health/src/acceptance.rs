@@ -8,7 +8,7 @@ use config::{Fault, Package, Section};
 use crate::Severity;
 
 /// Maximum bytes of a code or an object.
-const LONGEST: usize = 128;
+const MAX_LEN: usize = 128;
 
 /// One section `accepted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,15 +61,15 @@ impl Acceptance {
 #[must_use]
 pub fn object(text: &str) -> String {
     let mut plain: String = text.chars().filter(|c| !c.is_control()).collect();
-    while plain.len() > LONGEST {
+    while plain.len() > MAX_LEN {
         plain.pop();
     }
     plain
 }
 
 fn plain(text: &str) -> Result<String, Fault> {
-    if text.len() > LONGEST {
-        return Err(Fault::TooLong { longest: LONGEST });
+    if text.len() > MAX_LEN {
+        return Err(Fault::TooLong { longest: MAX_LEN });
     }
     match text.chars().find(|c| c.is_control()) {
         Some(bad) => Err(Fault::NameCharacter { character: format!("{bad:?}") }),
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn names_the_option_of_an_invalid_value() {
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_LEN + 1);
         for (options, option) in [
             ("\toption severity 'warning'\n".to_owned(), "check"),
             ("\toption check 'a'\n\toption severity 'bad'\n".to_owned(), "severity"),
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn reduces_any_object_to_a_valid_one() {
-        let long = format!("a\n\u{7}{}", "ä".repeat(LONGEST));
+        let long = format!("a\n\u{7}{}", "ä".repeat(MAX_LEN));
         let named = object(&long);
-        assert!(named.starts_with("aä") && named.len() <= LONGEST, "{named}");
+        assert!(named.starts_with("aä") && named.len() <= MAX_LEN, "{named}");
         assert_eq!(plain(&named), Ok(named.clone()));
     }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::element::{Template, V4, V6};
 
 /// Maximum bytes of a text. Field lengths below 255 take one byte (RFC 7011, section 7).
-const TEXT_MOST: usize = 64;
+const MAX_TEXT: usize = 64;
 
 /// `biflowDirection`: the source of a record is the initiator (RFC 5103, section 6.3).
 const INITIATOR: u8 = 1;
@@ -125,7 +125,7 @@ fn ends(ends: Ends, v4: bool, out: &mut Vec<u8>) {
 
 /// Appends a field of variable length, cut at a character boundary.
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
-    let mut length = text.len().min(TEXT_MOST);
+    let mut length = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(length) {
         length -= 1;
     }

@@ -11,5 +11,5 @@ mod settings;
 pub use element::{Element, INTERFACE, Owner, Template, V4, V6, csv};
 pub use flow::{EndReason, Ends, Flow};
 pub use queue::Queue;
-pub use session::{MESSAGE_MOST, Session};
+pub use session::{MAX_MESSAGE, Session};
 pub use settings::{Protocol, Settings};

@@ -5,7 +5,7 @@ use crate::element::{Element, INTERFACE, Owner, REVERSE, Template, V4, V6};
 use crate::queue::Queue;
 
 /// Maximum bytes of a message. With headers of UDP and IPv6 it fits an MTU of 1448.
-pub const MESSAGE_MOST: usize = 1400;
+pub const MAX_MESSAGE: usize = 1400;
 
 const VERSION: u16 = 10;
 const HEADER: usize = 16;
@@ -56,7 +56,7 @@ impl Session {
         while let Some((template, length)) = queue.first() {
             let same = open.filter(|(of, _)| *of == template);
             let needed = length + if same.is_some() { 0 } else { SET_HEADER };
-            if out.len() + needed > MESSAGE_MOST && records > 0 {
+            if out.len() + needed > MAX_MESSAGE && records > 0 {
                 break;
             }
             if same.is_none() {

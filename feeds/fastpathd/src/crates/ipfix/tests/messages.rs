@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use decoder::{Collector, Record, Value};
-use ipfix::{EndReason, Ends, Flow, MESSAGE_MOST, Queue, Session};
+use ipfix::{EndReason, Ends, Flow, MAX_MESSAGE, Queue, Session};
 use proptest::prelude::*;
 
 const DOMAIN: u32 = 7;
@@ -214,7 +214,7 @@ proptest! {
         let mut session = Session::new(first, ENTERPRISE);
         let (mut queue, mut out) = (Queue::new(), Vec::new());
         session.templates(1, &mut out);
-        prop_assert!(out.len() <= MESSAGE_MOST);
+        prop_assert!(out.len() <= MAX_MESSAGE);
         collector.read(&out);
         for flow in &flows {
             queue.push(&flow.flow());
@@ -225,7 +225,7 @@ proptest! {
             if records == 0 {
                 break;
             }
-            prop_assert!(out.len() <= MESSAGE_MOST, "{}", out.len());
+            prop_assert!(out.len() <= MAX_MESSAGE, "{}", out.len());
             prop_assert_eq!(decoder::sequence(&out), u32::try_from(read).expect("small"));
             let found = collector.read(&out);
             prop_assert_eq!(found.len(), records);

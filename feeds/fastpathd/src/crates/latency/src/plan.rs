@@ -14,7 +14,7 @@ const VLAN: u32 = 4;
 /// Headers of `PPPoE` and PPP.
 const PPPOE: u32 = 8;
 /// Shortest frame with preamble and gap, as for `ethernet` in tc-cake(8).
-const SHORTEST: u32 = 84;
+const MIN_PACKET: u32 = 84;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Device {
@@ -126,7 +126,7 @@ pub fn plan(
         upload: settings.upload,
         overhead: settings.overhead.unwrap_or(whole),
         // A configured overhead means another kind of link, with an unknown shortest frame.
-        shortest: if settings.overhead.is_none() { SHORTEST } else { 0 },
+        shortest: if settings.overhead.is_none() { MIN_PACKET } else { 0 },
         included: pppoe,
     })
 }

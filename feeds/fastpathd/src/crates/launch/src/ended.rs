@@ -34,7 +34,7 @@ const NO_MEMORY: &[&str] = &[
     "memory allocation failed",
     "memory exhausted",
 ];
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 /// Describes the signal that ended the program, or that its shell reports, with the likely cause.
 #[must_use]
@@ -71,7 +71,7 @@ pub fn no_memory(said: &str) -> Option<String> {
         NO_MEMORY.iter().any(|words| line.contains(words))
     };
     let line = said.lines().find(reports)?.trim();
-    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+    Some(line.chars().filter(|c| !c.is_control()).take(MAX_LEN).collect())
 }
 
 #[cfg(test)]

@@ -7,6 +7,6 @@ mod settings;
 mod syslog;
 
 pub use line::host_name;
-pub use queue::{MOST_WAITING, Queue};
+pub use queue::{MAX_WAITING, Queue};
 pub use settings::Settings;
 pub use syslog::message;

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use ips::EventLine;
 
 /// Limit of unsent bytes, about 1000 events.
-pub const MOST_WAITING: usize = 2 << 20;
+pub const MAX_WAITING: usize = 2 << 20;
 /// Limit of unconfirmed bytes; sending pauses at this limit.
-const MOST_UNCONFIRMED: usize = 2 << 20;
+const MAX_UNCONFIRMED: usize = 2 << 20;
 
 /// Events in order of arrival: first the unconfirmed ones, then the unsent ones.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Queue {
 
     /// Adds an event. Returns `false` if the queue is full.
     pub fn push(&mut self, line: EventLine) -> bool {
-        let fits = self.waiting + line.text.len() <= MOST_WAITING;
+        let fits = self.waiting + line.text.len() <= MAX_WAITING;
         if fits {
             self.waiting += line.text.len();
             self.lines.push_back(line);
@@ -59,7 +59,7 @@ impl Queue {
     /// Returns the first unsent event; `None` at the limit of unconfirmed bytes.
     #[must_use]
     pub fn next(&self) -> Option<&EventLine> {
-        self.lines.get(self.sent).filter(|_| self.unconfirmed < MOST_UNCONFIRMED)
+        self.lines.get(self.sent).filter(|_| self.unconfirmed < MAX_UNCONFIRMED)
     }
 
     /// Marks the event of [`next`](Self::next) as sent.
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn sending_an_event_frees_its_place() {
         let mut queue = Queue::new();
-        let half = line(&"x".repeat(MOST_WAITING / 2));
+        let half = line(&"x".repeat(MAX_WAITING / 2));
         assert!(queue.push(half.clone()) && queue.push(half.clone()));
         assert!(!queue.push(line("x")));
         queue.advance();

@@ -13,7 +13,7 @@ use ubus::{CallError, ConnectError, Connection, Handle, Status};
 use crate::map::Map;
 
 /// Timeout of a call. The called objects answer at once, and rpcd kills a program after 30 s.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pending answer to a call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Map, BusError>> + 'a>>;
@@ -114,7 +114,7 @@ impl Bus {
     /// # Errors
     /// See [`BusError`].
     pub async fn call(&self, path: &str, method: &str, args: &Map) -> Result<Map, BusError> {
-        self.call_within(path, method, args, PATIENCE).await
+        self.call_within(path, method, args, TIMEOUT).await
     }
 
     /// Calls a method and waits at most `patience` for its answer.

@@ -12,8 +12,8 @@ use launch::{Piece, Stopped, supervise};
 pub use launch::{ended, killed};
 
 /// Limits of a program's address space in bytes, which is half of the memory otherwise.
-const LEAST_MEMORY: u64 = 64 << 20;
-const MOST_MEMORY: u64 = 512 << 20;
+const MIN_MEMORY: u64 = 64 << 20;
+const MAX_MEMORY: u64 = 512 << 20;
 /// Seconds between SIGXCPU at the CPU limit and SIGKILL.
 const CPU_GRACE: u64 = 1;
 
@@ -30,7 +30,7 @@ pub struct Limits {
 
 impl Limits {
     /// rpcd kills this program after 30 s, which would leave the children of ours running.
-    pub const LONGEST: Duration = Duration::from_secs(25);
+    pub const TIMEOUT: Duration = Duration::from_secs(25);
 
     /// Limits for a program with little output.
     #[must_use]
@@ -184,7 +184,7 @@ fn memory() -> u64 {
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let number = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
     let total = number(pages).saturating_mul(number(size));
-    (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
+    (total / 2).clamp(MIN_MEMORY, MAX_MEMORY)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ fn returns_the_output_and_status_of_a_program() {
 #[test]
 fn a_program_has_the_kernels_limits() {
     let kib: u64 = said("ulimit -v").trim().parse().unwrap();
-    assert!((LEAST_MEMORY >> 10..=MOST_MEMORY >> 10).contains(&kib), "{kib}");
+    assert!((MIN_MEMORY >> 10..=MAX_MEMORY >> 10).contains(&kib), "{kib}");
     assert_eq!(said("ulimit -t").trim(), "20");
     assert_eq!(said("ulimit -c").trim(), "0");
     let all = Limits { resources: false, ..Limits::short(20) };

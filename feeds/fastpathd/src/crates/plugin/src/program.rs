@@ -15,7 +15,7 @@ use crate::object::Object;
 use crate::reason::CallReason;
 
 /// Maximum bytes of the arguments. Messages on ubus have at most 1 MiB, requests of uhttpd 64 KiB.
-const LONGEST: u64 = 1 << 20;
+const MAX_INPUT_LEN: u64 = 1 << 20;
 
 /// Name and function of an additional command.
 pub type Subcommand = (&'static str, fn(&[String]) -> ExitCode);
@@ -99,7 +99,7 @@ fn carry_out(
 /// Reads one object and stops there, because rpcd may leave the pipe open.
 fn arguments(input: &mut dyn Read) -> Result<Map, Refusal> {
     let refused = |reason| Err(Refusal::new("argument", reason));
-    let mut values = Deserializer::from_reader(input.take(LONGEST)).into_iter::<Value>();
+    let mut values = Deserializer::from_reader(input.take(MAX_INPUT_LEN)).into_iter::<Value>();
     match values.next() {
         None => Ok(Map::new()),
         Some(Ok(Value::Object(args))) => Ok(args),

@@ -458,11 +458,11 @@ fn changes_devices_and_addresses_in_one_script() {
 
 #[test]
 fn comments_fit_into_what_the_kernel_keeps() {
-    const LONGEST: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
+    const MAX_LEN: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
     let name = "x".repeat(64);
     let exclude = Exclude { name, proto: Some(6), ..Exclude::default() };
     let plan = Plan { excludes: vec![exclude; 1000], ..simple() };
     for comment in comments(&plan).values().flatten() {
-        assert!(comment.len() <= LONGEST, "{comment}");
+        assert!(comment.len() <= MAX_LEN, "{comment}");
     }
 }

@@ -71,11 +71,11 @@ fn every_goto_has_its_chain() {
 
 #[test]
 fn comments_fit_into_what_the_kernel_keeps() {
-    const LONGEST: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
+    const MAX_LEN: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
     let policies = vec![judged(&"x".repeat(64), Action::None, &["lan1"]); 1000];
     let (budget_bytes, budget_packets) = (u64::MAX, u64::MAX);
     let all = InspectionRules { policies, budget_bytes, budget_packets, ..inspection() };
     for comment in comments(&of(all, Some(1))).values().flatten() {
-        assert!(comment.len() <= LONGEST, "{comment}");
+        assert!(comment.len() <= MAX_LEN, "{comment}");
     }
 }

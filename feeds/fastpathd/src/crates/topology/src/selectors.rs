@@ -56,7 +56,7 @@ impl Selectors {
 /// them, which are 0 and the mark of each rule. `None` if there are too many, for a rule with mark
 /// 0, or for rules with partly overlapping masks.
 pub(crate) fn standing_for_all(marks: &[Mark]) -> Option<Vec<u32>> {
-    const MOST: usize = 16;
+    const MAX_SELECTORS: usize = 16;
     let mut all = vec![0];
     for mark in marks {
         let apart = |other: &Mark| other.mask == mark.mask || other.mask & mark.mask == 0;
@@ -68,7 +68,7 @@ pub(crate) fn standing_for_all(marks: &[Mark]) -> Option<Vec<u32>> {
             all.push(value);
         }
     }
-    (all.len() <= MOST).then_some(all)
+    (all.len() <= MAX_SELECTORS).then_some(all)
 }
 
 #[cfg(test)]

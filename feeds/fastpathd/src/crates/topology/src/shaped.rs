@@ -39,10 +39,10 @@ pub fn bypassed_queue(
     })
 }
 
-/// Prefix of the name of SQM's ifb. The device's name follows, truncated to [`LONGEST_IFB`] in
+/// Prefix of the name of SQM's ifb. The device's name follows, truncated to [`MAX_IFB_LEN`] in
 /// total.
 const IFB: &str = "ifb4";
-const LONGEST_IFB: usize = 15;
+const MAX_IFB_LEN: usize = 15;
 
 impl Topology {
     /// Returns whether SQM redirects packets that this device receives to its ifb. They return with
@@ -57,7 +57,7 @@ impl Topology {
         let at_ingress = |queue: &QueueingDiscipline| {
             queue.index == link.index && queue.incoming && &*queue.kind == "ingress"
         };
-        let ifb: String = format!("{IFB}{device}").chars().take(LONGEST_IFB).collect();
+        let ifb: String = format!("{IFB}{device}").chars().take(MAX_IFB_LEN).collect();
         self.queues().iter().any(at_ingress) && self.link_named(&ifb).is_some()
     }
 

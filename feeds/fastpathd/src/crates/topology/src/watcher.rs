@@ -36,7 +36,7 @@ const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 const BRIDGE_VLANS: u32 = 36;
 
 /// Delay before sessions without a ppp device are read again.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Follows the kernel's network. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ impl Watcher {
             self.recheck_at = None;
             return None;
         }
-        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + PATIENCE))
+        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + TIMEOUT))
     }
 
     fn recheck(&mut self) -> Result<Vec<Change>, WatchError> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Limit of bytes, a few of the largest messages.
-const MOST: usize = 4 * crate::MAX_MESSAGE;
+const MAX_WEIGHT: usize = 4 * crate::MAX_MESSAGE;
 /// Bytes that a call counts in addition to its arguments.
-const LEAST: usize = 256;
+const MIN_WEIGHT: usize = 256;
 
 /// The bytes of one connection's calls.
 #[derive(Debug, Clone, Default)]
@@ -17,8 +17,8 @@ pub(crate) struct Waiting(Arc<AtomicUsize>);
 impl Waiting {
     /// Adds a call with `bytes` of arguments; `None` if the limit is reached.
     pub(crate) fn add(&self, bytes: usize) -> Option<Weight> {
-        let bytes = bytes + LEAST;
-        let fits = |now: usize| now.checked_add(bytes).filter(|sum| *sum <= MOST);
+        let bytes = bytes + MIN_WEIGHT;
+        let fits = |now: usize| now.checked_add(bytes).filter(|sum| *sum <= MAX_WEIGHT);
         self.0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
             .ok()
@@ -46,12 +46,12 @@ mod tests {
     #[test]
     fn refuses_calls_beyond_the_limit_until_one_ends() {
         let waiting = Waiting::default();
-        let megabyte = crate::MAX_MESSAGE - LEAST;
+        let megabyte = crate::MAX_MESSAGE - MIN_WEIGHT;
         let mut calls: Vec<_> = (0..4).map(|_| waiting.add(megabyte).unwrap()).collect();
         assert!(waiting.add(0).is_none());
         drop(calls.pop());
         assert!(waiting.add(megabyte).is_some(), "and it is dropped at once");
         let small: Vec<_> = (0..9999).map_while(|_| waiting.add(0)).collect();
-        assert_eq!(small.len(), crate::MAX_MESSAGE / LEAST);
+        assert_eq!(small.len(), crate::MAX_MESSAGE / MIN_WEIGHT);
     }
 }

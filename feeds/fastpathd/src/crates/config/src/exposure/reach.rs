@@ -14,8 +14,8 @@ use crate::fw4::{self, Addresses, Protocol, Transport};
 const ALL_PORTS: usize = 0x1_0000;
 const WELL_KNOWN: usize = 1024;
 /// Senders with more addresses than a /8 of IPv4 or a /16 of IPv6 count as everyone.
-const MOST_IPV4: u128 = 1 << (128 - 8);
-const MOST_IPV6: u128 = 1 << (128 - 16);
+const MAX_IPV4: u128 = 1 << (128 - 8);
+const MAX_IPV6: u128 = 1 << (128 - 16);
 /// First and last address of `2000::/3`.
 const INTERNET: (u128, u128) = (0x2 << 124, (0x4 << 124) - 1);
 /// Maximum number of addresses that count as single hosts.
@@ -287,7 +287,7 @@ fn listed(words: &[&str], wanted: Wanted) -> Families {
         let enough = wanted == Wanted::Any || included.count() == 0 || sum > most;
         if known.is_empty() { named } else { enough }
     };
-    Families { four: of_family(true, MOST_IPV4), six: of_family(false, MOST_IPV6) }
+    Families { four: of_family(true, MAX_IPV4), six: of_family(false, MAX_IPV6) }
 }
 
 /// Returns whether addresses are nearly all of a family.

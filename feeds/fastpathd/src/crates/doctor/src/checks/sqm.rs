@@ -17,11 +17,11 @@ const SOURCE: &str = "/etc/config/sqm";
 /// Limits of rates in section `latency`, in kbit/s.
 const RATES: std::ops::RangeInclusive<u32> = 64..=10_000_000;
 /// Limit of the overhead in section `latency`, in bytes.
-const MOST_OVERHEAD: u32 = 256;
+const MAX_OVERHEAD: u32 = 256;
 /// Overhead in bytes that section `latency` uses without the option, with a minimum frame.
 const ETHERNET: u32 = 38;
 /// Minimum frame of that default, in bytes.
-const SHORTEST: u32 = 84;
+const MIN_PACKET: u32 = 84;
 /// Bytes of the PPPoE header, which packets below a session already include.
 const PPPOE: u32 = 8;
 
@@ -87,8 +87,8 @@ fn inexpressible(queue: &Section) -> Vec<String> {
     let bytes = |option| number(queue, option).is_some();
     let adapts = !matches!(text("linklayer"), "" | "none");
     let cake = matches!(text("linklayer_adaptation_mechanism"), "" | "default" | "cake");
-    let short = number(queue, "tcMPU").is_some_and(|shortest| shortest <= SHORTEST);
-    let fits = number(queue, "overhead").is_some_and(|of| of <= MOST_OVERHEAD - PPPOE);
+    let short = number(queue, "tcMPU").is_some_and(|shortest| shortest <= MIN_PACKET);
+    let fits = number(queue, "overhead").is_some_and(|of| of <= MAX_OVERHEAD - PPPOE);
     let options = [
         ("download", rate("download")),
         ("upload", rate("upload")),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::Echo;
 
 /// Timeout of an answer.
-const PATIENCE: Duration = Duration::from_millis(800);
+const TIMEOUT: Duration = Duration::from_millis(800);
 /// Bytes of the IPv4 header without options.
 const IP: usize = 20;
 /// Bytes of the echo header.
@@ -28,7 +28,7 @@ pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
     if sent < 0 {
         return too_large(Echo::TooLarge);
     }
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut buffer = [0; 2048];
     while Instant::now() < until {
         // SAFETY: `buffer` is valid for writes of its length during the call.

@@ -19,10 +19,10 @@ use super::{Echo, Ethtool, Machine, echo, ports, secret};
 
 /// Timeout of a call. The daemon answers in milliseconds, but a change that joins several bridges
 /// took more than 15 s in a busy lab. rpcd kills this program after 30 s.
-const PATIENCE: Duration = Duration::from_secs(25);
+const TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Limits of programs. A rule set as JSON needs much output.
-const LIMITS: Limits = Limits { time: Limits::LONGEST, output: 16 << 20, resources: true };
+const LIMITS: Limits = Limits { time: Limits::TIMEOUT, output: 16 << 20, resources: true };
 /// Folder of init scripts, which start services that stay.
 const SERVICES: &str = "/etc/init.d/";
 
@@ -133,7 +133,7 @@ impl Machine for Router {
         args: &Map<String, Value>,
     ) -> Result<Map<String, Value>, String> {
         let bus = self.bus.get_or_init(|| self.connect()).as_ref().map_err(Clone::clone)?;
-        let answer = bus.handle.call(object, method, args, PATIENCE);
+        let answer = bus.handle.call(object, method, args, TIMEOUT);
         bus.runtime.block_on(answer).map_err(|error| error.to_string())
     }
 

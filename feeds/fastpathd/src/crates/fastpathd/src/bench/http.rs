@@ -13,7 +13,7 @@ use super::Shared;
 use crate::sys::task::spawn_local;
 
 /// Limit of a request, in bytes.
-const REQUEST_MOST: usize = 4096;
+const MAX_REQUEST: usize = 4096;
 
 pub(super) async fn serve(gateway: Shared, listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
@@ -27,7 +27,7 @@ pub(super) async fn serve(gateway: Shared, listener: TcpListener) {
 
 async fn answer(gateway: &Shared, mut stream: TcpStream) -> io::Result<()> {
     let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n") && request.len() < REQUEST_MOST {
+    while !request.ends_with(b"\r\n\r\n") && request.len() < MAX_REQUEST {
         if stream.read_buf(&mut request).await? == 0 {
             return Ok(());
         }

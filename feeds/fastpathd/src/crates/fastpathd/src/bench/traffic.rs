@@ -12,15 +12,15 @@ const UDP: u8 = 17;
 /// Connections that begin per second, and that end per second after `stop`.
 const AT_ONCE: usize = 200;
 /// Shortest and longest duration of a connection, in seconds.
-const SHORTEST: u32 = 20;
-const LONGEST: u32 = 60;
+const MIN_DURATION: u32 = 20;
+const MAX_DURATION: u32 = 60;
 /// Period in which connections pause for the last seconds, so that some become idle.
 const PERIOD: u32 = 30;
 const PAUSE: u32 = 10;
 /// Limit of packets per second from the initiator; four times as many are sent back.
-const MOST_PACKETS: u32 = 30;
-const LEAST_BYTES: u32 = 40;
-const MOST_BYTES: u32 = 1500;
+const MAX_PACKETS: u32 = 30;
+const MIN_BYTES: u32 = 40;
+const MAX_BYTES: u32 = 1500;
 /// First host of the LAN, 10.10.10.10, and number of hosts.
 const HOST: u32 = 0x0a0a_0a0a;
 const HOSTS: u32 = 200;
@@ -183,7 +183,7 @@ impl Traffic {
             tuples: [orig, reply],
             counters: Default::default(),
             offloaded: !number.is_multiple_of(5),
-            ends: self.second + SHORTEST + self.numbers.below(LONGEST - SHORTEST),
+            ends: self.second + MIN_DURATION + self.numbers.below(MAX_DURATION - MIN_DURATION),
         }
     }
 
@@ -192,9 +192,9 @@ impl Traffic {
             if (self.second + connection.id) % PERIOD >= PERIOD - PAUSE {
                 continue;
             }
-            let packets = 1 + self.numbers.below(MOST_PACKETS);
-            let bytes = LEAST_BYTES + self.numbers.below(MOST_BYTES - LEAST_BYTES);
-            let up = Counters { packets: packets.into(), bytes: (packets * LEAST_BYTES).into() };
+            let packets = 1 + self.numbers.below(MAX_PACKETS);
+            let bytes = MIN_BYTES + self.numbers.below(MAX_BYTES - MIN_BYTES);
+            let up = Counters { packets: packets.into(), bytes: (packets * MIN_BYTES).into() };
             let down =
                 Counters { packets: (4 * packets).into(), bytes: (4 * packets * bytes).into() };
             for (counters, grown) in connection.counters.iter_mut().zip([up, down]) {

@@ -23,11 +23,11 @@ use crate::sys::error::chain;
 pub(crate) const OBJECT: &str = "fastpath";
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Timeout of a call. rpcd answers in milliseconds, or a second under emulation and load.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of the doctor's run; rpcd allows its plug-ins 120 s.
-const LONG_PATIENCE: Duration = Duration::from_secs(120);
+const LONG_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Connects to ubusd, publishes our object, forwards events, and reconnects with backoff if ubusd
 /// goes away. Returns when the daemon ends.
@@ -50,7 +50,7 @@ pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
             return;
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
 /// Returns the `values` of a UCI package, or `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
     let args = BTreeMap::from([("config", name)]);
-    let mut answer = read_again(|| handle.call(CONFIG, "get", &args, PATIENCE)).await?;
+    let mut answer = read_again(|| handle.call(CONFIG, "get", &args, TIMEOUT)).await?;
     match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
         None => Ok(answer.remove("values")),
         Some(why) => Err(ConfigError::Refused(why.to_owned())),
@@ -133,14 +133,14 @@ pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>
 
 /// Returns the answer of `network.interface dump`.
 pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
-    let answer = handle.call("network.interface", "dump", &Map::new(), PATIENCE).await?;
+    let answer = handle.call("network.interface", "dump", &Map::new(), TIMEOUT).await?;
     Ok(Value::Object(answer))
 }
 
 /// Sends an event to init scripts through procd.
 pub(crate) async fn event(handle: &Handle, name: &str) -> Result<(), CallError> {
     let args = Sent { r#type: name, data: Map::new() };
-    handle.call("service", "event", &args, PATIENCE).await.map(drop)
+    handle.call("service", "event", &args, TIMEOUT).await.map(drop)
 }
 
 #[derive(Serialize)]
@@ -155,19 +155,19 @@ const DOCTOR: &str = "fastpath.doctor";
 /// Runs all of the doctor's checks at the lowest priority.
 pub(crate) async fn examine(handle: &Handle) -> Result<Map, CallError> {
     let args = BTreeMap::from([("background", true)]);
-    handle.call(DOCTOR, "run", &args, LONG_PATIENCE).await
+    handle.call(DOCTOR, "run", &args, LONG_TIMEOUT).await
 }
 
 /// Returns the doctor's last report, as every client gets it.
 pub(crate) async fn report(handle: &Handle) -> Result<Map, CallError> {
     let args = Map::new();
-    read_again(|| handle.call(DOCTOR, "last", &args, PATIENCE)).await
+    read_again(|| handle.call(DOCTOR, "last", &args, TIMEOUT)).await
 }
 
 /// Calls `fastpath.doctor` and forwards its answer, however long that takes. The doctor checks its
 /// arguments itself.
 pub(crate) async fn doctor(handle: Handle, args: Map, reply: Reply) {
-    let call = || handle.call(DOCTOR, "run", &args, LONG_PATIENCE);
+    let call = || handle.call(DOCTOR, "run", &args, LONG_TIMEOUT);
     let answered = match read_again(call).await {
         Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),
         Err(error) => {

@@ -20,7 +20,7 @@ use crate::{export, ips, metrics, network, offload};
 const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
 
 /// Limit of host moves in an answer of `flow`.
-const MOVES_MOST: usize = 16;
+const MAX_MOVES: usize = 16;
 
 /// All methods, as in `schema/*.json`.
 pub(crate) const METHODS: &[Method] = &[
@@ -140,7 +140,7 @@ fn flow(core: &Core, args: &Value) -> Result<Outcome, QueryError> {
     let Some(mut flow) = core.conntrack.flows().flow(id, core.now) else {
         return Ok(Outcome::NotFound);
     };
-    flow.moves = core.network.moves().of(&flow.ends(), flow.began_ms(), MOVES_MOST, core.now);
+    flow.moves = core.network.moves().of(&flow.ends(), flow.began_ms(), MAX_MOVES, core.now);
     Ok(reply(&flow))
 }
 

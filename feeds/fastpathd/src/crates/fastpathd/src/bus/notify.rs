@@ -44,7 +44,7 @@ pub(crate) struct AlertsNotified {
 
 impl AlertsNotified {
     /// Less than a second, so that an early tick does not skip a notification.
-    const PAUSE: Duration = Duration::from_millis(900);
+    const NOTIFY_INTERVAL: Duration = Duration::from_millis(900);
 
     /// Skips the alerts up to `last`, which a previous daemon has notified.
     pub(crate) fn after(last: u64) -> Self {
@@ -53,7 +53,7 @@ impl AlertsNotified {
 
     /// Returns the newest notified id if later alerts are to be notified now.
     fn due(&mut self, newest: u64, now: Duration) -> Option<u64> {
-        let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::PAUSE);
+        let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::NOTIFY_INTERVAL);
         if newest == self.last || !paused {
             return None;
         }

@@ -8,7 +8,7 @@ use ubus::{CallError, Status};
 /// Attempts per call, including the first.
 const TRIES: u32 = 5;
 /// Pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(300);
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Repeats a read-only call while rpcd loses its answer. With concurrent callers that happens at
 /// times: since March 2026 rpcd closes the pipes of a plug-in's program twice. Without a retry the
@@ -20,7 +20,9 @@ where
 {
     for _ in 1..TRIES {
         match call().await {
-            Err(error) if error.status() == Status::NoData => tokio::time::sleep(PAUSE).await,
+            Err(error) if error.status() == Status::NoData => {
+                tokio::time::sleep(RETRY_INTERVAL).await;
+            }
             answer => return answer,
         }
     }

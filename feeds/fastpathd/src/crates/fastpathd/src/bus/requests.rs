@@ -24,12 +24,12 @@ pub(crate) struct Requests {
 }
 
 /// Refused calls that are logged per minute; any client with read access can cause more.
-const MOST_REFUSALS: usize = 10;
+const MAX_REFUSALS: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Longest wait for the kernel's network, since the start. The kernel usually takes milliseconds.
 const WITHOUT_NETWORK: Duration = Duration::from_secs(5);
 /// Limit of waiting requests; further ones are answered at once, with what is known.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Requests that wait for a first reading.
 struct FirstReading<T>(Vec<T>);
@@ -43,7 +43,7 @@ impl<T> Default for FirstReading<T> {
 impl<T> FirstReading<T> {
     /// Queues a request, or returns it if it need not wait.
     fn hold(&mut self, request: T, over: bool) -> Option<T> {
-        if over || self.0.len() >= MOST_WAITING {
+        if over || self.0.len() >= MAX_WAITING {
             return Some(request);
         }
         self.0.push(request);
@@ -110,7 +110,7 @@ impl Requests {
             (*since, *number) = (now, 0);
         }
         *number += 1;
-        *number <= MOST_REFUSALS
+        *number <= MAX_REFUSALS
     }
 
     pub(crate) fn reading_begins(&mut self) {
@@ -169,14 +169,14 @@ mod tests {
     fn the_number_of_waiting_requests_is_limited() {
         let mut waiting = FirstReading::default();
         let held = (0..1000).filter(|n| waiting.hold(*n, false).is_none()).count();
-        assert_eq!(held, MOST_WAITING);
+        assert_eq!(held, MAX_WAITING);
     }
 
     #[test]
     fn logging_of_refused_calls_is_rate_limited() {
         let mut requests = Requests::default();
         let mut logged = |second| requests.is_logged(Duration::from_secs(second));
-        assert_eq!((0..100).filter(|_| logged(100)).count(), MOST_REFUSALS);
+        assert_eq!((0..100).filter(|_| logged(100)).count(), MAX_REFUSALS);
         assert!(!logged(159));
         assert!(logged(160));
     }

@@ -22,7 +22,7 @@ use crate::sys::grace::packets_in_flight;
 use crate::sys::task::spawn_local;
 
 /// Pause before the event socket is opened again after a failure.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Follows conntrack until the daemon ends. Forwards each report from `behind` after the events
 /// that the kernel sent before it.
@@ -36,7 +36,7 @@ pub(crate) async fn watch(events: Sender<AnyEvent>, mut behind: UnboundedReceive
             Err(failure) => failure,
         };
         log::error!("conntrack: {}", chain(&failure));
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         // Events may have been missed meanwhile.
         if events.send(AnyEvent::Conntrack(Event::Lost)).await.is_err() {
             return;

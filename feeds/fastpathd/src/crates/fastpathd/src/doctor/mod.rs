@@ -21,7 +21,7 @@ mod tests;
 /// Retry interval for a report that could not be read.
 const RETRY: Duration = Duration::from_secs(60);
 /// Limit of the findings that `status` names; further ones are only counted.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Answers to calls of the doctor.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Report {
                 ended.push(found.named.id.clone());
             } else if found.severity().asks()
                 && found.accepted.is_empty()
-                && worst.len() < MOST_NAMED
+                && worst.len() < MAX_NAMED
             {
                 worst.push(found.named.clone());
             }

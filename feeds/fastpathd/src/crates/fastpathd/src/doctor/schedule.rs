@@ -9,10 +9,10 @@ const FIRST: Duration = Duration::from_secs(180);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Debounce of changes: delay after the last one, and longest delay after the first one.
 const SETTLED: Duration = Duration::from_secs(20);
-const LONGEST_SETTLING: Duration = Duration::from_secs(120);
+const MAX_SETTLING: Duration = Duration::from_secs(120);
 /// Load of all CPUs, from 0 to 1, that postpones a run, and for how long at most.
 const BUSY: f64 = 0.9;
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
+const MAX_WAIT: Duration = Duration::from_secs(600);
 /// Shortest interval between runs that changes of the router's state trigger, so that a flapping
 /// WAN does not keep the router busy.
 const STATE_PAUSE: Duration = Duration::from_secs(600);
@@ -85,13 +85,12 @@ impl Schedule {
 
     /// Returns true if a run begins now. `load` is the load of all CPUs. Called once a second.
     pub(crate) fn begins(&mut self, now: Duration, load: f64) -> bool {
-        let settled =
-            self.changes.map(|(first, last)| (last + SETTLED).min(first + LONGEST_SETTLING));
+        let settled = self.changes.map(|(first, last)| (last + SETTLED).min(first + MAX_SETTLING));
         let calm = self.began.map_or(Duration::ZERO, |began| began + STATE_PAUSE);
         let state = self.state_change.map(|at| (at + SETTLED).max(calm));
         let due = [settled, state].into_iter().flatten().fold(self.next, Duration::min);
         let due = due.max(self.not_before);
-        let waits = load >= BUSY && now < due + LONGEST_WAIT;
+        let waits = load >= BUSY && now < due + MAX_WAIT;
         if self.running || now < due || waits {
             return false;
         }

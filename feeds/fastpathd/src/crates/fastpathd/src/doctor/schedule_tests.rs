@@ -61,7 +61,7 @@ fn endless_changes_do_not_postpone_a_run_forever() {
         schedule.changed(*now);
         schedule.begins(*now, IDLE)
     });
-    assert_eq!(begun, Some(at + LONGEST_SETTLING));
+    assert_eq!(begun, Some(at + MAX_SETTLING));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_busy_router_postpones_a_run_for_a_limited_time() {
     assert!(!schedule.begins(FIRST, BUSY));
     assert!(schedule.begins(FIRST + SECOND, IDLE), "as soon as it is not");
     let mut schedule = Schedule::default();
-    assert_eq!(begins(&mut schedule, Duration::ZERO, 1.0), Some(FIRST + LONGEST_WAIT));
+    assert_eq!(begins(&mut schedule, Duration::ZERO, 1.0), Some(FIRST + MAX_WAIT));
 }
 
 #[test]

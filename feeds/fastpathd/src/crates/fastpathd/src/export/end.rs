@@ -7,14 +7,14 @@ use ipfix::Queue;
 use tokio::time::{sleep, timeout};
 
 use crate::core::Core;
-use crate::export::run::{Exporters, QUEUE_MOST, Shared};
+use crate::export::run::{Exporters, MAX_QUEUE, Shared};
 use crate::export::{ExportState, Serial};
 
 /// Timeout for the last records: procd waits 5 s, in which the rules have to be removed, too.
 pub(crate) const SENT_WITHIN: Duration = Duration::from_secs(1);
 /// Flows per batch of records, a small part of a queue.
 const FLOWS: usize = 2000;
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Core {
     /// Returns the collectors that are receiving flow records.
@@ -62,7 +62,7 @@ impl Exporters {
 async fn send(exporters: &[&Shared], mut more: impl FnMut() -> Option<Queue>) {
     loop {
         let waiting = exporters.iter().map(|shared| shared.queue.borrow().size()).max();
-        let last = if waiting.unwrap_or(0) > QUEUE_MOST / 2 { Some(Queue::new()) } else { more() };
+        let last = if waiting.unwrap_or(0) > MAX_QUEUE / 2 { Some(Queue::new()) } else { more() };
         match last {
             Some(records) => exporters.iter().for_each(|shared| shared.send(&records)),
             None if exporters.iter().all(|shared| shared.queue.borrow().is_empty()) => return,
@@ -71,7 +71,7 @@ async fn send(exporters: &[&Shared], mut more: impl FnMut() -> Option<Queue>) {
         for shared in exporters {
             shared.flush();
         }
-        sleep(PAUSE).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

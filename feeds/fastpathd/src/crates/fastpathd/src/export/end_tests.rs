@@ -30,10 +30,10 @@ fn the_last_records_are_sent_at_shutdown() {
         let mut received = Received::default();
         let shared = bench.exporters.running[0].1.clone();
         let read = async {
-            while shared.queue.borrow().size() <= QUEUE_MOST / 2 {
-                sleep(PAUSE).await;
+            while shared.queue.borrow().size() <= MAX_QUEUE / 2 {
+                sleep(POLL_INTERVAL).await;
             }
-            sleep(100 * PAUSE).await;
+            sleep(100 * POLL_INTERVAL).await;
             receive_tcp(&mut stream, &mut received, 150_003).await;
         };
         tokio::join!(bench.finished(LONG, parts(150_003)), read);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ipfix::{MESSAGE_MOST, Queue, Session, Settings};
+use ipfix::{MAX_MESSAGE, Queue, Session, Settings};
 
 use crate::export::Interfaces;
 
@@ -108,7 +108,7 @@ impl Outbox {
         self.message.clear();
         let ready = match permit {
             Permit::Templates => return false,
-            Permit::Full => queue.size() >= MESSAGE_MOST,
+            Permit::Full => queue.size() >= MAX_MESSAGE,
             Permit::All => !queue.is_empty(),
         };
         if let Some((message, records)) = self.held.take() {

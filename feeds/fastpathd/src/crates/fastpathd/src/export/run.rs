@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ipfix::{MESSAGE_MOST, Protocol, Queue};
+use ipfix::{MAX_MESSAGE, Protocol, Queue};
 use ips::{EventKind, EventLine};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
@@ -22,7 +22,7 @@ use crate::export::{
 use crate::sys::task::spawn_local;
 
 /// Limit of the records queued for a collector in bytes, about 14,000 records.
-pub(super) const QUEUE_MOST: usize = 2 << 20;
+pub(super) const MAX_QUEUE: usize = 2 << 20;
 /// Retry interval for a collector that is not there.
 const RETRY: Duration = Duration::from_secs(5);
 /// Interval for sending records that fill no message, and for reporting progress.
@@ -59,9 +59,9 @@ impl Shared {
             return;
         }
         let mut queue = self.queue.borrow_mut();
-        let dropped = queue.append(records, QUEUE_MOST);
+        let dropped = queue.append(records, MAX_QUEUE);
         self.dropped.set(self.dropped.get() + dropped as u64);
-        if queue.size() >= MESSAGE_MOST {
+        if queue.size() >= MAX_MESSAGE {
             self.ready.notify_one();
         }
     }

@@ -278,7 +278,7 @@ fn a_collector_that_does_not_read_loses_records() {
                 bench.last = progress;
             }
         }
-        assert!(bench.exporters.running[0].1.queue.borrow().size() <= QUEUE_MOST);
+        assert!(bench.exporters.running[0].1.queue.borrow().size() <= MAX_QUEUE);
         bench.until("stalled", |progress| progress.reason == Some(ExportReason::Stalled)).await;
         let lost = bench.last.lost;
         receive_tcp(&mut stream, &mut Received::default(), made - lost).await;
@@ -300,7 +300,7 @@ fn other_tasks_run_between_bursts() {
         let shared = bench.exporters.running[0].1.clone();
         let mut sizes = std::collections::BTreeSet::new();
         // A small send buffer would be full before the queue is empty.
-        while shared.queue.borrow().size() >= MESSAGE_MOST && sizes.len() < 4 {
+        while shared.queue.borrow().size() >= MAX_MESSAGE && sizes.len() < 4 {
             sizes.insert(shared.queue.borrow().size());
             tokio::task::yield_now().await;
         }

@@ -19,7 +19,7 @@ const PROBE: Duration = Duration::from_secs(1);
 const NAMES_EVERY: Duration = Duration::from_secs(600);
 /// Datagrams sent without a pause. By default a receive buffer holds 90 (`net.core.rmem_default`).
 const BURST: usize = 32;
-const PAUSE: Duration = Duration::from_millis(10);
+const SEND_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Serves the collector, and returns why serving ended.
 pub(super) async fn serve(exporter: &mut Exporter) -> End {
@@ -105,7 +105,7 @@ async fn follow(exporter: &mut Exporter, socket: &UdpSocket) -> io::Result<End> 
         };
         more = send(exporter, socket, permit)?;
         flush &= more;
-        wake = if more { now + PAUSE } else { second };
+        wake = if more { now + SEND_INTERVAL } else { second };
     }
 }
 

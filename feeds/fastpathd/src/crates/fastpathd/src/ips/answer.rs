@@ -268,9 +268,9 @@ pub(crate) struct News {
 
 /// Returns the alerts after the alert `since`.
 pub(crate) fn news(core: &Core, since: u64) -> News {
-    const MOST: usize = 10;
+    const MAX: usize = 10;
     let filter = AlertFilter { since, ..AlertFilter::default() };
-    let page = page(core, &filter, MOST);
+    let page = page(core, &filter, MAX);
     News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
 }
 
@@ -285,11 +285,11 @@ fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
 /// The request is malformed.
 pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
     const LIMIT: usize = 100;
-    const MOST: usize = 500;
+    const MAX: usize = 500;
     let request = Request::new("", args)?;
     let filter = request.value("filter").map_or(Ok(AlertFilter::default()), parse)?;
     let since = request.integer("since", 0, u64::MAX)?.unwrap_or(0);
-    let limit = request.integer("limit", 1, MOST)?.unwrap_or(LIMIT);
+    let limit = request.integer("limit", 1, MAX)?.unwrap_or(LIMIT);
     Ok(page(core, &AlertFilter { since, ..filter }, limit))
 }
 

@@ -126,9 +126,9 @@ async fn query(commands: &mut Commands, incomplete: bool, round: u32) -> Vec<Com
 /// since Suricata refuses while an earlier reload runs, which takes minutes on a slow router.
 pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
     const TRIES: u32 = 120;
-    const PAUSE: Duration = Duration::from_secs(3);
+    const RETRY_INTERVAL: Duration = Duration::from_secs(3);
     let mut commands = Commands::new(&socket, LIMIT);
-    commands.reload_rules_within(TRIES, PAUSE).await.map_err(|error| error.to_string())
+    commands.reload_rules_within(TRIES, RETRY_INTERVAL).await.map_err(|error| error.to_string())
 }
 
 pub(crate) fn queues() -> Vec<ips::Queue> {
@@ -143,9 +143,9 @@ pub(crate) fn queues() -> Vec<ips::Queue> {
 }
 
 fn refused() -> Option<String> {
-    const LONGEST: u64 = 2000;
+    const MAX_LEN: u64 = 2000;
     // Limit the size: reading blocks our only thread, and the file has only a few errors.
-    let text = launch::foreign::read(Path::new(REFUSED), LONGEST).ok()?;
+    let text = launch::foreign::read(Path::new(REFUSED), MAX_LEN).ok()?;
     let text = String::from_utf8_lossy(&text);
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())

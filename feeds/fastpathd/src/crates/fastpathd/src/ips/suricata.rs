@@ -17,7 +17,7 @@ use crate::sys::error::chain;
 use crate::sys::file::{remove, write};
 
 /// Pause after a failure of the event socket.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The folder that Suricata and the daemon share.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ pub(crate) async fn listen(
             Err(error) => error,
         };
         log::error!("{}", chain(&failure));
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         if events.is_closed() {
             return;
         }

@@ -13,9 +13,9 @@ const ZONES: u32 = 8;
 /// Index of the first device of the zones.
 const FIRST: u32 = 100;
 /// Number of series, as in docs/design/metrics.md.
-const MOST: usize = 2885;
+const MAX_SAMPLES: usize = 2885;
 /// Limit of a ubusd message, in bytes.
-const MESSAGE_MOST: usize = 1 << 20;
+const MAX_MESSAGE: usize = 1 << 20;
 /// Number of runs; the fastest is printed.
 const RUNS: u32 = 20;
 
@@ -147,14 +147,14 @@ fn the_number_of_series_is_bounded() {
         let found = series.keys().filter(|name| name.starts_with(&prefix)).count();
         assert_eq!(found, number, "{family}");
     }
-    assert_eq!(series.len(), MOST);
+    assert_eq!(series.len(), MAX_SAMPLES);
     let mut fastest = Duration::MAX;
     for _ in 0..RUNS {
         let begin = Instant::now();
         let outcome = call(&mut core, "metrics", serde_json::Map::new());
         fastest = fastest.min(begin.elapsed());
         let Outcome::Reply(Ok(answer), _) = outcome else { panic!("{outcome:?}") };
-        assert!(answer.as_bytes().len() < MESSAGE_MOST, "{}", answer.as_bytes().len());
+        assert!(answer.as_bytes().len() < MAX_MESSAGE, "{}", answer.as_bytes().len());
     }
     println!("{} series: {fastest:?}", series.len());
 }

@@ -10,12 +10,12 @@ use crate::metrics::seconds;
 use crate::network::wan::Wan;
 
 /// Limit of WAN interfaces with metrics.
-const MOST_WANS: usize = 32;
+const MAX_WANS: usize = 32;
 
 pub(super) fn add<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {
     conntrack(core, metrics);
     let wans = core.network.wans(core.sys.rates(), core.now);
-    wan(core, &wans[..wans.len().min(MOST_WANS)], metrics);
+    wan(core, &wans[..wans.len().min(MAX_WANS)], metrics);
 }
 
 fn conntrack<'a>(core: &'a Core, metrics: &mut Metrics<'a>) {

@@ -15,7 +15,7 @@ use crate::network::moves::RoamingHost;
 use crate::network::view::NetworkView;
 
 /// Limit of hosts: the page shows no more, and a ubus message is limited in size.
-const MOST_HOSTS: usize = 500;
+const MAX_HOSTS: usize = 500;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct TopologyAnswer<'a> {
@@ -130,7 +130,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
         })
         .collect();
     hosts.sort_by_key(|(address, _)| *address);
-    hosts.truncate(MOST_HOSTS);
+    hosts.truncate(MAX_HOSTS);
     hosts.into_iter().map(|(_, view)| view).collect()
 }
 

@@ -21,7 +21,7 @@ const HOSTS: usize = 256;
 const OFTEN: usize = 4;
 const RESTLESS: Duration = Duration::from_secs(60);
 /// Limit of the addresses of hosts that keep moving.
-const MOST_RESTLESS: usize = 256;
+const MAX_RESTLESS: usize = 256;
 /// Limit of moves per host; only a flapping host has more.
 const EACH: usize = 64;
 
@@ -124,7 +124,7 @@ impl Moves {
         for router in topology.routes().filter_map(|route| route.gateway) {
             found.remove(&router);
         }
-        while found.len() > MOST_RESTLESS {
+        while found.len() > MAX_RESTLESS {
             found.pop_last();
         }
         found

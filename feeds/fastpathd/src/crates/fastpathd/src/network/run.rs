@@ -16,7 +16,7 @@ use crate::sys::error::chain;
 use crate::sys::task::spawn_local;
 
 /// Pause before the watcher is opened again after a failure.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Follows the network until the daemon ends.
 pub(crate) async fn watch(events: Sender<AnyEvent>) {
@@ -36,7 +36,7 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
             Err(error) => error,
         };
         log::error!("network: {}", chain(&failure));
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 

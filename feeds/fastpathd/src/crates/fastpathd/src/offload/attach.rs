@@ -21,7 +21,7 @@ use crate::sys::error::chain;
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
 /// Timeout of the loader, for all devices together.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A failure of `fastpath-bpf`.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
         arguments.extend(["--hook", hook]);
     }
     arguments.extend(devices.iter().map(String::as_str));
-    let report = report(LOADER, &arguments, PATIENCE).await;
+    let report = report(LOADER, &arguments, TIMEOUT).await;
     let programs = programs(&report.map_err(|error| ProgramsReason::of_loader(&error))?);
     let any = programs.iter().any(|program| program.hook.is_some());
     let opened = any.then(open).transpose().map_err(|error| ProgramsReason::of_maps(&error))?;
@@ -196,7 +196,7 @@ mod tests {
     fn a_failing_loader_has_a_reason() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let run = |script| {
-            let report = runtime.block_on(report("/bin/sh", &["-c", script], PATIENCE));
+            let report = runtime.block_on(report("/bin/sh", &["-c", script], TIMEOUT));
             report.map_err(|error| chain(&error))
         };
         assert_eq!(run("echo '[]'"), Ok(json!([])));
@@ -205,7 +205,7 @@ mod tests {
         let killed = run("echo lan1: no program >&2; kill -KILL $$").unwrap_err();
         assert!(killed.contains("SIGKILL") && !killed.contains("lan1"), "{killed}");
         assert!(run("echo attached").is_err_and(|why| why.starts_with("its answer: ")));
-        let missing = runtime.block_on(report("/nonexistent", &[], PATIENCE)).unwrap_err();
+        let missing = runtime.block_on(report("/nonexistent", &[], TIMEOUT)).unwrap_err();
         assert!(matches!(missing, LoaderError::Run(_)));
         let text = "running /usr/libexec/fastpath-bpf: No such file or directory (os error 2)";
         assert_eq!(chain(&missing), text);

@@ -26,10 +26,10 @@ const MAX_HARDWARE_RETRY: Duration = Duration::from_secs(240);
 const VERIFY_EVERY: Duration = Duration::from_secs(20);
 /// Debounce for foreign changes to our table, so that a program that keeps changing it does not
 /// keep us busy.
-const CALM: Duration = Duration::from_secs(2);
+const FOREIGN_DEBOUNCE: Duration = Duration::from_secs(2);
 /// Shortest interval between renewals because of moving hosts: a host that roams back and forth
 /// must not keep all flows on the slow path.
-const RENEWALS: Duration = Duration::from_secs(4);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(4);
 /// Rate limit of revocations: each renewal adds this cost to an account, which may be ahead of the
 /// clock by the burst.
 const REVOCATION: Duration = Duration::from_secs(1);
@@ -277,7 +277,7 @@ impl Flowtable {
     /// Renews the flowtable because hosts have moved to other ports: flows stay on the slow path
     /// until their next packet has passed the rules. Rate-limited.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
-        let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
+        let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWAL_INTERVAL));
         self.renew_by(at, now)
     }
 
@@ -330,7 +330,7 @@ impl Flowtable {
 
     /// Returns when to react to a foreign change.
     fn react_at(&mut self, now: Now) -> Duration {
-        let at = self.reacted_at.map_or(now.mono, |at| now.mono.max(at + CALM));
+        let at = self.reacted_at.map_or(now.mono, |at| now.mono.max(at + FOREIGN_DEBOUNCE));
         if at == now.mono {
             self.reacted_at = Some(at);
         }

@@ -27,7 +27,7 @@ use crate::sys::task::spawn_local;
 pub(crate) use attach::clear as detach_all;
 
 /// Pause before a socket is opened again after a failure.
-pub(super) const PAUSE: Duration = Duration::from_secs(5);
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// Debounce for changes of `IPsec` policies.
 const GATHER: Duration = Duration::from_millis(50);
 
@@ -61,7 +61,7 @@ pub(crate) async fn watch(
             Err(error) => error,
         };
         log::error!("rules: {}", chain(&failure));
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         opened = subscribe();
         // Changes may have been missed meanwhile.
         let event = AnyEvent::Offload(Event::RulesChanged(Revision::UNKNOWN));
@@ -84,7 +84,7 @@ pub(crate) async fn watch_policies(events: Sender<AnyEvent>) {
         {
             return;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::event::Event as AnyEvent;
 use crate::offload::Event;
-use crate::offload::run::PAUSE;
+use crate::offload::run::RETRY_INTERVAL;
 
 /// `RTNLGRP_LINK`, `RTNLGRP_NEIGH`, `RTNLGRP_IPV4_NETCONF`, `RTNLGRP_IPV6_NETCONF`.
 const GROUPS: [u32; 4] = [1, 3, 24, 25];
@@ -30,7 +30,7 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
             }
             Err(error) => log::error!("switches of forwarding: {error}"),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 

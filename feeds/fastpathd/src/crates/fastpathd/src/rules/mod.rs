@@ -19,11 +19,11 @@ pub(crate) mod run;
 /// Delay after a start in milliseconds, so that the WAN comes up first.
 const FIRST: u64 = 60 * 1000;
 /// Delay after a change of the wanted sources in milliseconds, since more changes may follow.
-const SOON: u64 = 5 * 1000;
+const CHOICE_DELAY: u64 = 5 * 1000;
 /// Retry interval after a failed update, in milliseconds.
 const RETRY: u64 = 3600 * 1000;
 /// Longest time to the next update in milliseconds. A day may have 25 hours (daylight saving time).
-const LONGEST: u64 = 25 * 3600 * 1000;
+const MAX_DELAY: u64 = 25 * 3600 * 1000;
 
 /// Reports of the updater.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Updates {
         };
         let automatic = self.wanted && self.settings.hour != Hour::Manual;
         self.next_ms = match hour {
-            _ if automatic && self.sources_changed => now_ms + SOON,
+            _ if automatic && self.sources_changed => now_ms + CHOICE_DELAY,
             _ if automatic && self.has_removed_sources() => now_ms + FIRST,
             None => 0,
             // A source was never fetched: do not wait until tomorrow with few rules.
@@ -164,7 +164,7 @@ impl Updates {
     /// Returns the request if an update is due. Called once a second.
     pub(crate) fn tick(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
         // The clock was set back, for example by NTP.
-        if self.next_ms > now_ms + LONGEST {
+        if self.next_ms > now_ms + MAX_DELAY {
             self.next_ms = now_ms + RETRY;
         }
         let due = self.next_ms != 0 && now_ms >= self.next_ms;
@@ -361,9 +361,9 @@ mod tests {
         assert_eq!(updates.next_ms, 0, "nothing to fetch");
         settings.own = None;
         updates.configure(&settings, true, 2000);
-        assert_eq!(updates.next_ms, 2000 + SOON);
+        assert_eq!(updates.next_ms, 2000 + CHOICE_DELAY);
         assert!(updates.tick(Path::new("/own"), 2000).is_none());
-        assert!(updates.tick(Path::new("/own"), 2000 + SOON).is_some());
+        assert!(updates.tick(Path::new("/own"), 2000 + CHOICE_DELAY).is_some());
         assert!(updates.start(Path::new("/own"), 9000).is_none(), "one is under way");
         assert_eq!(updates.view(ips::RuleCounts::default()).state, "updating");
         assert!(!updates.done(Err(no_updater()), 9000));
@@ -380,7 +380,7 @@ mod tests {
         let mut settings = rules::Settings::default();
         updates.configure(&settings, true, 1000);
         settings.own = None;
-        let wrong = 2 * 365 * LONGEST;
+        let wrong = 2 * 365 * MAX_DELAY;
         updates.configure(&settings, true, wrong);
         assert!(updates.tick(Path::new("/own"), 5000).is_none());
         assert_eq!(updates.next_ms, 5000 + RETRY);
@@ -395,15 +395,19 @@ mod tests {
         settings.own = None;
         updates.configure(&settings, true, 2000);
         updates.configure(&settings, true, 3000);
-        assert_eq!(updates.next_ms, 2000 + SOON, "the file is read again for another reason");
+        assert_eq!(
+            updates.next_ms,
+            2000 + CHOICE_DELAY,
+            "the file is read again for another reason"
+        );
         settings.limit_mib += 1;
         updates.configure(&settings, true, 4000);
-        assert_eq!(updates.next_ms, 4000 + SOON);
+        assert_eq!(updates.next_ms, 4000 + CHOICE_DELAY);
         updates.start(Path::new("/own"), 5000).unwrap();
         settings.own = Some(rules::OwnRules::default());
         updates.configure(&settings, true, 6000);
         updates.done(Err(no_updater()), 60_000);
-        assert_eq!(updates.next_ms, 60_000 + SOON, "chosen while an update was under way");
+        assert_eq!(updates.next_ms, 60_000 + CHOICE_DELAY, "chosen while an update was under way");
         updates.start(Path::new("/own"), 70_000).unwrap();
         updates.done(Err(no_updater()), 80_000);
         updates.configure(&settings, true, 90_000);

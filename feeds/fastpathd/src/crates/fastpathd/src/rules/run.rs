@@ -18,7 +18,7 @@ const UPDATER: &str = "fastpath-rules";
 /// Socket of the service.
 const SOCKET: &str = "/var/run/fastpath-rules/update.sock";
 /// Limit of an update's output, in bytes.
-const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
+const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn execute(effect: Effect, io: &Io) {
     match effect {
@@ -43,7 +43,7 @@ async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, 
     // The service may end before it has read the whole request; its output reports why.
     let _ = connection.write_all(request.as_bytes()).await;
     let _ = connection.shutdown().await;
-    let mut lines = BufReader::new(connection.take(MOST_OUTPUT)).lines();
+    let mut lines = BufReader::new(connection.take(MAX_OUTPUT)).lines();
     let mut result = None;
     while let Some(line) = lines.next_line().await.map_err(|e| failed("reading", e))? {
         let Ok(said) = serde_json::from_slice::<Value>(line.as_bytes()) else { continue };

@@ -56,7 +56,7 @@ impl Log for Sink {
 }
 
 /// Longest logged line, in characters.
-const LONGEST: usize = 1000;
+const MAX_LEN: usize = 1000;
 
 /// Escapes control and bidirectional characters: the text may contain names from the network.
 fn on_one_line(text: &str) -> String {
@@ -65,10 +65,10 @@ fn on_one_line(text: &str) -> String {
             || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}')
     };
     let mut line = String::new();
-    for c in text.trim_end().chars().take(LONGEST) {
+    for c in text.trim_end().chars().take(MAX_LEN) {
         if c.is_control() || turns(c) { line.extend(c.escape_default()) } else { line.push(c) }
     }
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(MAX_LEN).is_some() {
         line.push('…');
     }
     line
@@ -128,7 +128,7 @@ mod tests {
         let said = String::from_utf8_lossy(&out);
         let lines: Vec<&str> = said.lines().collect();
         let escaped = r"refused: 'x\nfastpathd: all is well \u{1b}[2J\u{202e}'";
-        assert_eq!(lines, [escaped, &format!("{}…", "y".repeat(LONGEST))]);
+        assert_eq!(lines, [escaped, &format!("{}…", "y".repeat(MAX_LEN))]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::time::{Millis, Now};
 const YOUNG_AMONG: usize = 4096;
 
 /// Maximum flows queued for a look-up after inspection; the next dump reads the others.
-const DEPARTED_MOST: usize = 4096;
+const MAX_DEPARTED: usize = 4096;
 
 impl FlowTable {
     /// Starts a dump of the conntrack table and discards an unfinished one.
@@ -150,7 +150,7 @@ impl FlowTable {
         let before = self.flows[position].inspection;
         self.note_paths(position);
         let flow = &self.flows[position];
-        if !before.over() && flow.inspection.over() && self.departed.len() < DEPARTED_MOST {
+        if !before.over() && flow.inspection.over() && self.departed.len() < MAX_DEPARTED {
             self.departed.push((flow.zone, flow.orig));
         }
         self.judge(position, at);

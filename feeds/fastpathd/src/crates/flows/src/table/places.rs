@@ -5,7 +5,7 @@
 use ctnetlink::{Entry, Status, TcpState};
 
 /// Maximum flows, about 90 MB. The example `scale` measures 200,000.
-const MOST: usize = 210_000;
+const MAX_FLOWS: usize = 210_000;
 
 #[derive(Debug)]
 pub(super) struct Places {
@@ -18,7 +18,7 @@ pub(super) struct Places {
 
 impl Default for Places {
     fn default() -> Self {
-        Self { most: MOST, passed: 0, unlisted: 0 }
+        Self { most: MAX_FLOWS, passed: 0, unlisted: 0 }
     }
 }
 
