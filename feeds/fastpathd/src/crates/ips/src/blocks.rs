@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The list of blocked sources: an IPv4 address or an IPv6 /64, when a block ends, how many a
-//! family and a network of sources may have, which addresses are never blocked (own, exempt,
-//! link-local, multicast). Offenders come from `eve/events.rs`; the nft sets are changed in crate
-//! `ruleset`, `block.rs`.
+//! Blocks sources for a time: IPv4 addresses and IPv6 /64s, with limits for each address family and
+//! network. Offenders come from `eve/events.rs`; `block.rs` of crate `ruleset` changes the nft
+//! sets.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,59 +12,53 @@ use config::Network;
 
 use crate::settings::Settings;
 
-/// One blocked source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// An address, or the /64 of an IPv6 one. No block contains another: the kernel's set refuses
-    /// intervals that overlap.
+    /// An IPv4 address, an IPv6 /64 or one IPv6 address. Blocks never overlap: the kernel rejects
+    /// overlapping intervals in a set.
     pub source: Network,
-    /// The rule that fired; 0 if unknown (found in the kernel after a restart).
+    /// Rule that triggered; 0 if the block was found in the kernel after a restart.
     pub sid: u32,
-    /// Its message.
+    /// Message of the rule, at most 256 bytes.
     pub reason: String,
-    /// When the block began.
     pub since: Duration,
-    /// When it ends.
     pub until: Duration,
 }
 
-/// The outcome of a request to block.
+/// Result of [`Blocks::add`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocked {
-    /// To be added to the kernel's set, to end at [`Block::until`].
+    /// New block; the caller adds it to the kernel's set, where it expires at [`Block::until`].
     Yes(Block),
-    /// It already is; the block goes on to its end.
+    /// The source is already blocked; the existing block keeps its end.
     Already,
-    /// It is not.
     No(Spared),
 }
 
 /// Why a source is not blocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// One of the gateway's own, or not a single host's.
+    /// An address of the router, or not the address of a single host (multicast, link-local, …).
     Own,
-    /// On the list of exempt networks.
+    /// The address is in an exempt network.
     Exempt,
-    /// There are as many blocks of the family as may be.
+    /// The limit of the address family is reached.
     Full,
-    /// There are as many blocks of the network around it as may be.
+    /// The share of the surrounding network is used up.
     Share,
 }
 
-/// The list.
 #[derive(Debug)]
 pub struct Blocks {
     time: Duration,
     limit: usize,
     exempt: Vec<Network>,
-    /// By the first address.
+    /// Keyed by the first address of the source.
     by_address: BTreeMap<IpAddr, Block>,
     refused: u64,
 }
 
 impl Blocks {
-    /// Empty.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         let mut blocks = Self {
@@ -79,8 +72,8 @@ impl Blocks {
         blocks
     }
 
-    /// New settings. Blocks that they do not allow end; their sources come back, to be
-    /// taken out of the kernel's sets. Of too many, those that end first.
+    /// Applies new settings. Returns the sources of blocks that are no longer allowed, for the
+    /// caller to remove from the kernel's sets. Above the limit, the blocks that expire first end.
     pub fn configure(&mut self, settings: &Settings) -> Vec<Network> {
         self.time = settings.block_time;
         self.limit = usize::try_from(settings.block_limit).unwrap_or(usize::MAX);
@@ -99,7 +92,8 @@ impl Blocks {
         ended
     }
 
-    /// As the sets choose theirs when they are created with a lower limit.
+    /// Returns the sources above the limit, those that expire first. Crate `ruleset` chooses the
+    /// same ones when it renders sets with a lower limit.
     fn beyond_limit(&self) -> Vec<Network> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
         blocks.sort_by_key(|block| Reverse(block.until));
@@ -109,12 +103,12 @@ impl Blocks {
         beyond.map(|block| block.source).collect()
     }
 
-    /// Asks to block the source `address` at `now`; `own` says whether a network has one of the
-    /// gateway's addresses.
+    /// Blocks the source of `address` at `now`. `own` reports whether a network contains an address
+    /// of the router.
     ///
-    /// When the list is full the newcomer is refused: an attacker with many addresses could
-    /// otherwise evict any entry, and dictate how often the kernel's sets are rewritten. [`SHARES`]
-    /// keeps it from filling the list instead.
+    /// A full list refuses newcomers: if it evicted, an attacker with many addresses could remove
+    /// any block and dictate how often the kernel's sets are rewritten. [`SHARES`] keeps one
+    /// network from filling the list.
     pub fn add(
         &mut self,
         now: Duration,
@@ -138,10 +132,10 @@ impl Blocks {
         Blocked::Yes(block)
     }
 
-    /// Adopts an entry of the kernel's sets from before a restart, with its remaining time.
+    /// Adopts a block that the kernel's sets have kept over a restart, with its remaining time.
     ///
     /// # Errors
-    /// The settings of now do not allow it: to be taken out of the set.
+    /// The current settings do not allow the block; the caller removes it from the set.
     pub fn adopt(
         &mut self,
         now: Duration,
@@ -161,18 +155,18 @@ impl Blocks {
         Ok(())
     }
 
-    /// Ends the block that an address is in early.
+    /// Ends and returns the block that contains `address`.
     pub fn release(&mut self, address: IpAddr) -> Option<Block> {
         let first = self.block_of(address.to_canonical())?.source.address;
         self.by_address.remove(&first)
     }
 
-    /// Removes entries that have expired by `now`; the kernel expires its own.
+    /// Removes blocks that have expired by `now`. The kernel expires its own entries.
     pub fn expire(&mut self, now: Duration) {
         self.by_address.retain(|_, block| block.until > now);
     }
 
-    /// The blocks, newest first.
+    /// Returns the blocks, newest first.
     #[must_use]
     pub fn list(&self) -> Vec<&Block> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
@@ -180,26 +174,24 @@ impl Blocks {
         blocks
     }
 
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_address.len()
     }
 
-    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_address.is_empty()
     }
 
-    /// Wishes that were refused.
+    /// Number of refused requests to block.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
     fn block_of(&self, address: IpAddr) -> Option<&Block> {
-        // They do not overlap: the last one that begins before it.
+        // Blocks do not overlap, so only the last one that begins at or before `address` can match.
         let (_, block) = self.by_address.range(..=address).next_back()?;
         block.source.contains(address).then_some(block)
     }
@@ -209,10 +201,10 @@ impl Blocks {
         after.next().is_some_and(|(first, _)| network.contains(*first))
     }
 
-    /// The source that an address stands for. An IPv6 host chooses any address of its /64, so that
-    /// is blocked; but only the address where others in the /64 must not be: the gateway's own
-    /// (its hosts share the link with the offender), exempt ones, or the whole of IPv4 behind NAT64
-    /// (RFC 6052). Likewise where an address of the /64 is blocked already.
+    /// Returns the source to block for an address. An IPv6 host can choose any address of its /64,
+    /// so the /64 is blocked. Only the address is blocked if its /64 contains addresses of the
+    /// router (its hosts share the link with the offender), exempt or blocked addresses, or all of
+    /// IPv4 (NAT64, RFC 6052).
     fn source(&self, address: IpAddr, own: impl Fn(Network) -> bool) -> Network {
         let host = Network::host(address);
         let IpAddr::V6(v6) = address else { return host };
@@ -248,30 +240,29 @@ impl Blocks {
     }
 }
 
-/// The part of the list that the sources of one network may have.
+/// Share of the list that the sources of one network may fill: the limit divided by `part`, but not
+/// less than `least`. `ipv4` and `ipv6` are prefix lengths.
 struct Share {
     ipv4: u8,
     ipv6: u8,
-    /// Divides the limit.
     part: usize,
-    /// Of a short list.
     least: usize,
 }
 
-/// A customer has a /48 of IPv6 at most, and of IPv4 hardly more than a /24: all of its addresses
-/// take a sixteenth of the list. A provider that rents out others by the hour has a /32 and /16s:
-/// all of its customers together take a quarter.
+/// A customer has at most a /48 of IPv6 and about a /24 of IPv4: a sixteenth of the list. A
+/// provider that rents out hosts by the hour has a /32 and /16s: a quarter for all its customers.
 const SHARES: [Share; 2] = [
     Share { ipv4: 24, ipv6: 48, part: 16, least: 4 },
     Share { ipv4: 16, ipv6: 32, part: 4, least: 16 },
 ];
 
-/// Two networks are apart, or one is in the other.
+/// Reports whether one network contains the other.
 fn overlap(one: Network, other: Network) -> bool {
     one.contains(other.address) || other.contains(one.address)
 }
 
-/// Blocking these would stop neighbour discovery, DHCP or everything.
+/// Reports addresses that do not belong to one host. Blocking them would stop neighbour discovery,
+/// DHCP or all traffic.
 fn is_no_host(address: IpAddr) -> bool {
     let link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),

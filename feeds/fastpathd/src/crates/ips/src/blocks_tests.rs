@@ -92,12 +92,12 @@ fn a_full_list_refuses_the_newcomer() {
     assert!(blocks.release(ip("203.0.113.1")).is_some());
     assert!(blocks.release(ip("203.0.113.1")).is_none());
     assert!(matches!(blocks.add(at(1), ip("203.0.113.3"), RULE, nobody), Blocked::Yes(_)));
-    // Expired entries free their places.
+    // An expired block frees its place.
     assert!(matches!(blocks.add(at(600), ip("2001:db8:0:2::1"), RULE, nobody), Blocked::Yes(_)));
 }
 
 #[test]
-fn what_the_kernel_still_holds_is_taken_over() {
+fn adopts_blocks_that_the_kernel_still_holds() {
     let mut blocks = Blocks::new(&settings(9));
     assert_eq!(blocks.adopt(at(10), net("203.0.113.1"), at(30), nobody), Ok(()));
     assert_eq!(blocks.adopt(at(11), net("203.0.113.1"), at(99), nobody), Ok(()));
@@ -107,7 +107,7 @@ fn what_the_kernel_still_holds_is_taken_over() {
 }
 
 #[test]
-fn new_settings_end_what_they_do_not_allow() {
+fn new_settings_end_blocks_that_they_do_not_allow() {
     let mut blocks = Blocks::new(&settings(9));
     for address in ["203.0.113.1", "203.0.114.1", "2001:db8::1"] {
         blocks.add(at(0), ip(address), RULE, nobody);
@@ -121,7 +121,7 @@ fn new_settings_end_what_they_do_not_allow() {
 }
 
 #[test]
-fn a_lower_limit_ends_what_would_end_first() {
+fn a_lower_limit_ends_the_blocks_that_expire_first() {
     let mut blocks = Blocks::new(&settings(9));
     for (second, address) in
         [(3, "203.0.113.1"), (1, "203.0.113.2"), (2, "203.0.113.3"), (0, "2001:db8::1")]
@@ -160,10 +160,10 @@ fn an_ipv6_source_is_blocked_with_its_64() {
 }
 
 #[test]
-fn only_the_host_is_blocked_where_others_must_not_be() {
+fn blocks_one_ipv6_address_if_its_64_has_own_or_exempt_ones() {
     let exempt = Settings { block_exempt: vec![net("2001:db8:5::53")], ..settings(99) };
     let mut blocks = Blocks::new(&exempt);
-    // The router has an address in the /64, so hosts of its own network are there.
+    // The router has an address in this /64, so hosts of its own network use it.
     let own = |source: Network| source.contains(ip("2001:db8:6::1"));
     let block = blocks.add(at(0), ip("2001:db8:6::bad"), RULE, own);
     assert!(matches!(block, Blocked::Yes(block) if block.source == net("2001:db8:6::bad")));
@@ -172,7 +172,7 @@ fn only_the_host_is_blocked_where_others_must_not_be() {
     for address in ["2001:db8:5::bad", "64:ff9b::203.0.113.9"] {
         assert_eq!(blocked(&mut blocks, address), Some(net(address)));
     }
-    // One of before an update, in the kernel's set.
+    // A single address of a /64 in the kernel's set, as before an update.
     assert_eq!(blocks.adopt(at(0), net("2001:db8:8::1"), at(9), nobody), Ok(()));
     assert_eq!(blocked(&mut blocks, "2001:db8:8::2"), Some(net("2001:db8:8::2")));
 }
@@ -185,7 +185,7 @@ fn an_exempt_host_ends_the_block_of_its_64() {
     assert_eq!(blocks.configure(&exempt), [net("2001:db8:7::/64")]);
 }
 
-/// Otherwise the owner of a network could have others not blocked.
+/// Otherwise the owner of one network could fill the list, and nobody else would be blocked.
 #[test]
 fn one_network_cannot_fill_the_list() {
     let mut blocks = Blocks::new(&settings(1024));
@@ -203,7 +203,7 @@ fn one_network_cannot_fill_the_list() {
     assert_eq!(many.count(), 256, "a /16");
     assert_eq!(blocked(&mut blocks, "192.0.3.1"), Some(net("192.0.3.1")), "others are blocked");
     assert_eq!(blocked(&mut blocks, "2001:db9::1"), Some(net("2001:db9::/64")));
-    // A short list is not divided any further.
+    // The shares of a short list have a minimum.
     let mut short = Blocks::new(&settings(8));
     let many =
         (0..=255_u8).filter(|host| blocked(&mut short, &format!("203.0.113.{host}")).is_some());

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's command socket: commands, time limit, longest answer (1 MiB), and the repetition of a
-//! reload of rules, whose number and pause the caller gives.
+//! Client of Suricata's command socket.
 //!
-//! Messages are JSON objects, each on a line of its own; the client begins with the version of
-//! the protocol. Suricata serves all clients from one thread with blocking reads, so everything
-//! is sent in one write. A peer that hangs costs the time limit, one that floods no more than
-//! [`LONGEST`].
+//! Messages are JSON objects, one per line; the client first sends the protocol version. One thread
+//! of Suricata serves all clients with blocking reads, so each message is sent in one write.
+//! Commands have a time limit, and answers are limited to [`LONGEST`] bytes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,65 +21,32 @@ mod answer;
 
 pub use answer::{FailedRule, read_answer, read_failed_rules, read_rules};
 
-/// Longest answer that is taken, bytes. `dump-counters` with every protocol is some 60 KiB.
+/// Maximum length of an answer, bytes. `dump-counters` with every protocol takes about 60 KiB.
 pub const LONGEST: usize = 1 << 20;
 
-/// The version of the protocol whose messages end with a newline.
+/// Protocol version in which messages end with a newline.
 const VERSION: &str = "0.2";
 
-/// A command was not carried out.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// Nobody listens, or the queue of waiting clients is full.
+    /// Nobody listens, or the backlog of the socket is full.
     #[error("cannot connect to Suricata's command socket {}: {source}", .path.display())]
-    Connect {
-        /// The socket.
-        path: PathBuf,
-        /// The kernel's error.
-        source: std::io::Error,
-    },
-    /// The connection broke.
+    Connect { path: PathBuf, source: std::io::Error },
     #[error("lost Suricata's command socket at '{command}': {source}")]
-    Broken {
-        /// The command.
-        command: &'static str,
-        /// The kernel's error.
-        source: std::io::Error,
-    },
-    /// No answer in time.
+    Broken { command: &'static str, source: std::io::Error },
     #[error("Suricata did not answer '{command}' within {} ms", .limit.as_millis())]
-    TimedOut {
-        /// The command.
-        command: &'static str,
-        /// How long was waited.
-        limit: Duration,
-    },
-    /// The answer is longer than [`LONGEST`].
+    TimedOut { command: &'static str, limit: Duration },
     #[error("Suricata's answer to '{command}' is longer than {LONGEST} bytes")]
-    TooLong {
-        /// The command.
-        command: &'static str,
-    },
-    /// Not an answer, or not one to this command.
+    TooLong { command: &'static str },
+    /// The answer is malformed or does not fit the command.
     #[error("Suricata's answer to '{command}' {what}")]
-    Nonsense {
-        /// The command.
-        command: &'static str,
-        /// The problem with it.
-        what: String,
-    },
-    /// Suricata said no.
+    Nonsense { command: &'static str, what: String },
+    /// Suricata answered NOK.
     #[error("Suricata refused '{command}': {message}")]
-    Refused {
-        /// The command.
-        command: &'static str,
-        /// Its message.
-        message: String,
-    },
+    Refused { command: &'static str, message: String },
 }
 
-/// A client of the command socket. It connects when first asked and keeps the connection until
-/// something goes wrong with it.
+/// Connects at the first command. Any error but a refusal closes the connection.
 #[derive(Debug)]
 pub struct Commands {
     path: PathBuf,
@@ -90,54 +55,45 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// For the socket at `path`; nothing takes longer than `limit`.
+    /// Creates a client for the socket at `path`; each command takes at most `limit`.
     #[must_use]
     pub fn new(path: &Path, limit: Duration) -> Self {
         Self { path: path.to_owned(), limit, stream: None }
     }
 
-    /// How long Suricata has been up.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns how long Suricata has been running.
     pub async fn uptime(&mut self) -> Result<Duration, CommandError> {
         let message = self.ask("uptime").await?;
         let seconds = message.as_u64().ok_or_else(|| nonsense("uptime", "is not a number"))?;
         Ok(Duration::from_secs(seconds))
     }
 
-    /// Its version, such as `8.0.8 RELEASE`.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns Suricata's version, such as `8.0.8 RELEASE`.
     pub async fn version(&mut self) -> Result<String, CommandError> {
         let message = self.ask("version").await?;
         let text = message.as_str().ok_or_else(|| nonsense("version", "is not a string"))?;
         Ok(crate::text::bounded(text.to_owned(), 64))
     }
 
-    /// All counters, summed over threads.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns all counters, summed over threads.
     pub async fn counters(&mut self) -> Result<SuricataCounters, CommandError> {
         let message = self.ask("dump-counters").await?;
         SuricataCounters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
     }
 
-    /// Begins to reload the rules; packets are inspected by the old ones until then. Not possible
-    /// if Suricata was started with `-s` or `-S`.
+    /// Starts to reload the rules; Suricata inspects packets by the old ones meanwhile. Not
+    /// possible if Suricata was started with `-s` or `-S`.
     ///
     /// # Errors
-    /// See [`CommandError`]; refused while a reload is under way.
+    /// See [`CommandError`]. Suricata refuses while another reload runs.
     pub async fn reload_rules(&mut self) -> Result<(), CommandError> {
         self.ask("ruleset-reload-nonblocking").await.map(drop)
     }
 
-    /// The same, tried again after each `pause` while Suricata is busy or not there.
+    /// Retries [`Self::reload_rules`] after each `pause`, at most `tries` times in total.
     ///
     /// # Errors
-    /// The last of `tries` failed, see [`CommandError`].
+    /// The last attempt failed, see [`CommandError`].
     pub async fn reload_rules_within(
         &mut self,
         tries: u32,
@@ -152,10 +108,7 @@ impl Commands {
         self.reload_rules().await
     }
 
-    /// When rules were loaded last, as Suricata prints times.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns when rules were last loaded, in Suricata's time format.
     pub async fn reload_time(&mut self) -> Result<String, CommandError> {
         const COMMAND: &str = "ruleset-reload-time";
         let message = self.ask(COMMAND).await?;
@@ -164,20 +117,14 @@ impl Commands {
         Ok(crate::text::bounded(text.to_owned(), 64))
     }
 
-    /// How many rules are in force, and how many could not be loaded.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns how many rules are loaded and how many could not be loaded.
     pub async fn rules(&mut self) -> Result<RuleCounts, CommandError> {
         const COMMAND: &str = "ruleset-stats";
         let message = self.ask(COMMAND).await?;
         read_rules(&message).ok_or_else(|| nonsense(COMMAND, "has no numbers of rules"))
     }
 
-    /// The first rules that could not be loaded; Suricata reports at most 21.
-    ///
-    /// # Errors
-    /// See [`CommandError`].
+    /// Returns the first rules that could not be loaded; Suricata reports at most 21.
     pub async fn failed_rules(&mut self) -> Result<Vec<FailedRule>, CommandError> {
         const COMMAND: &str = "ruleset-failed-rules";
         let message = self.ask(COMMAND).await?;
@@ -188,7 +135,7 @@ impl Commands {
         let limit = self.limit;
         let answer = timeout(limit, self.exchange(command)).await;
         let answer = answer.unwrap_or(Err(CommandError::TimedOut { command, limit }));
-        // A late answer would be taken for that of the next question.
+        // A late answer would be taken for the answer to the next command.
         if !matches!(answer, Ok(_) | Err(CommandError::Refused { .. })) {
             self.stream = None;
         }
@@ -196,7 +143,7 @@ impl Commands {
     }
 
     async fn exchange(&mut self, command: &'static str) -> Result<Value, CommandError> {
-        // Taken out, so that an aborted command leaves no half-used connection behind.
+        // Taken out, so that a cancelled command leaves no half-used connection behind.
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect().await?,
@@ -223,7 +170,7 @@ fn nonsense(command: &'static str, what: &str) -> CommandError {
     CommandError::Nonsense { command, what: what.to_owned() }
 }
 
-/// Sends a message and waits for the line that answers it.
+/// Sends a message and returns the line of the answer.
 async fn send(
     stream: &mut BufReader<UnixStream>,
     command: &'static str,
@@ -238,7 +185,7 @@ async fn send(
     }
 }
 
-/// None if the line is too long.
+/// Returns `None` if the line is longer than [`LONGEST`].
 async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     loop {

@@ -5,18 +5,18 @@ use tokio::net::UnixListener;
 
 use super::*;
 
-/// The reaction of the peer to a command.
+/// Reaction of the fake Suricata to a command.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
     /// Answers with the line.
     Says(&'static str),
-    /// Says nothing.
+    /// Never answers.
     Hangs,
-    /// Closes.
+    /// Closes the connection.
     Closes,
-    /// Begins to answer with the line, and closes.
+    /// Sends the line without its end and closes the connection.
     Breaks(&'static str),
-    /// Sends without an end, and never a newline.
+    /// Sends endlessly without a newline.
     Floods,
 }
 
@@ -31,7 +31,8 @@ impl Drop for Suricata {
     }
 }
 
-/// A peer that shakes hands and then reacts as `peers` say, one a connection.
+/// Starts a fake Suricata that completes each handshake and reacts to the commands of the n-th
+/// connection as the n-th of `peers`.
 fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -44,7 +45,7 @@ fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
             while !receive(&mut stream).await.is_empty() {
                 match peer {
                     Peer::Says(line) => {
-                        // In two pieces, as a slow one would.
+                        // In two writes, so that the client has to join them.
                         let (one, other) = line.split_at(line.len() / 2);
                         stream.write_all(one.as_bytes()).await.unwrap();
                         tokio::task::yield_now().await;
@@ -76,7 +77,7 @@ async fn receive(stream: &mut UnixStream) -> String {
 }
 
 #[tokio::test]
-async fn one_connection_serves_many_questions() {
+async fn one_connection_serves_several_commands() {
     let mut suricata = suricata("many", &[Peer::Says(r#"{"message":5,"return":"OK"}"#)]);
     for _ in 0..3 {
         assert_eq!(suricata.commands.uptime().await.unwrap(), Duration::from_secs(5));
@@ -85,7 +86,7 @@ async fn one_connection_serves_many_questions() {
 
 /// Answers of Suricata 8.0.8.
 #[tokio::test]
-async fn every_command_has_its_answer() {
+async fn parses_the_answer_to_each_command() {
     const PEERS: &[Peer] = &[
         Peer::Says(r#"{"message":"8.0.8 RELEASE","return":"OK"}"#),
         Peer::Says(concat!(
@@ -133,7 +134,7 @@ async fn a_refusal_keeps_the_connection() {
 }
 
 #[tokio::test]
-async fn a_reload_is_tried_until_it_begins() {
+async fn retries_a_reload_until_it_starts() {
     const PEERS: &[Peer] = &[Peer::Closes, Peer::Says(r#"{"message":"done","return":"OK"}"#)];
     const BUSY: &str = r#"{"message":"Reload already in progress","return":"NOK"}"#;
     let mut begins = suricata("begins", PEERS);
@@ -144,7 +145,7 @@ async fn a_reload_is_tried_until_it_begins() {
 }
 
 #[tokio::test]
-async fn after_a_hang_the_next_question_has_a_new_connection() {
+async fn reconnects_after_a_timeout() {
     const PEERS: &[Peer] = &[Peer::Hangs, Peer::Says(r#"{"message":5,"return":"OK"}"#)];
     let mut suricata = suricata("hang", PEERS);
     let error = suricata.commands.uptime().await.expect_err("no answer");
@@ -153,7 +154,7 @@ async fn after_a_hang_the_next_question_has_a_new_connection() {
 }
 
 #[tokio::test]
-async fn a_flood_is_cut_off() {
+async fn refuses_an_answer_without_an_end() {
     let mut suricata = suricata("flood", &[Peer::Floods]);
     suricata.commands.limit = Duration::from_secs(20);
     let error = suricata.commands.uptime().await.expect_err("no line");
@@ -161,7 +162,7 @@ async fn a_flood_is_cut_off() {
 }
 
 #[tokio::test]
-async fn half_an_answer_is_none_and_the_next_question_has_a_new_connection() {
+async fn reconnects_after_a_truncated_answer() {
     const WHOLE: &str = r#"{"message":5,"return":"OK"}"#;
     const PEERS: &[Peer] = &[Peer::Breaks(WHOLE), Peer::Says(WHOLE)];
     let mut suricata = suricata("half", PEERS);
@@ -170,7 +171,7 @@ async fn half_an_answer_is_none_and_the_next_question_has_a_new_connection() {
     assert_eq!(suricata.commands.uptime().await.unwrap(), Duration::from_secs(5));
 }
 
-/// Brackets nested too deep would overflow a stack.
+/// Deeply nested brackets would overflow the stack of a recursive parser.
 #[test]
 fn a_megabyte_of_brackets_is_refused() {
     let line = "[".repeat(LONGEST);
@@ -222,7 +223,7 @@ fn long_texts_and_lists_are_cut() {
 
 proptest! {
     #[test]
-    fn any_answer_is_taken(bytes: Vec<u8>, text in "[{}\\[\\]\":,a-z0-9]{0,60}") {
+    fn reads_any_answer_without_a_panic(bytes: Vec<u8>, text in "[{}\\[\\]\":,a-z0-9]{0,60}") {
         for line in [&bytes, text.as_bytes()] {
             if let Ok(message) = read_answer("x", line) {
                 let _ = read_rules(&message);

@@ -1,45 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's counters that are read from its `stats` events and from `dump-counters`: their paths
-//! in the JSON, and which are added up.
+//! Reads Suricata's counters from its `stats` events and from the answer to `dump-counters`.
 
 use serde_json::Value;
 
 use crate::health::RuleCounts;
 
-/// The counters that are shown. All since Suricata's start.
+/// Counters since Suricata's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SuricataCounters {
-    /// Seconds since Suricata's start; the command's answer has none.
+    /// Seconds since Suricata's start.
     pub uptime_s: u64,
     /// Packets decoded.
     pub packets: u64,
     /// Bytes decoded.
     pub bytes: u64,
-    /// Packets that it let pass.
+    /// Packets that Suricata let pass.
     pub accepted: u64,
-    /// Packets that it dropped.
+    /// Packets that Suricata dropped.
     pub blocked: u64,
-    /// Rules that fired.
     pub alerts: u64,
-    /// Alerts that were not written because a packet had too many, or were suppressed.
+    /// Alerts that were not written because a packet had too many, or because they were suppressed.
     pub alerts_lost: u64,
-    /// Packets that the kernel could not hand to a tap.
+    /// Packets that the kernel dropped before a tap could read them.
     pub capture_drops: u64,
-    /// Packets of bypassed flows that still came in.
+    /// Packets of bypassed flows that still reached Suricata.
     pub bypassed_packets: u64,
-    /// Flows that it bypassed; counted when they time out, minutes later.
+    /// Bypassed flows; Suricata counts them when they time out, minutes later.
     pub bypassed_flows: u64,
-    /// Packets and streams that found no memory, in all tables.
+    /// Packets and streams dropped because a table has reached its memory limit.
     pub memory_drops: u64,
-    /// Segments handled by another thread than their flow's.
+    /// TCP segments that another thread than the one of their flow handled.
     pub wrong_thread: u64,
-    /// Rules in force and refused, if the counters have them.
+    /// `None` if the counters list no detection engine.
     pub rules: Option<RuleCounts>,
 }
 
 impl SuricataCounters {
-    /// Reads the object of counters; none for any other object. Counters are flat objects by
-    /// subject. A missing counter is zero: Suricata leaves zeros out.
+    /// Reads an object of counters, which are grouped by subject. Returns `None` for any other
+    /// value. A missing counter is zero.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {
@@ -89,7 +87,7 @@ impl SuricataCounters {
     }
 }
 
-/// None if it is another thing than a number.
+/// Returns 0 for a missing counter and `None` for a value that is not a number.
 fn count(value: Option<&Value>) -> Option<u64> {
     value.map_or(Some(0), Value::as_u64)
 }

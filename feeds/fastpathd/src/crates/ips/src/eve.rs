@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's events (EVE): JSON objects, one a line, over a stream socket.
+//! Receives Suricata's events (EVE): JSON objects, one per line, over a stream socket.
 //!
-//! [`EventListener`] receives them, [`Reader`] splits, limits and parses them, [`Events`] stores
-//! the relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): while nobody
-//! reads, an event is lost and counted there, and no packet waits for it. Only `connect` can block
-//! it, when the socket's backlog is full; it reconnects at most every half second after its
-//! connection broke. So it is enough to accept connections at once and to drain them, and a pause
-//! does no harm.
+//! [`EventListener`] receives them, [`Reader`] splits, rate-limits and parses them, [`Events`]
+//! stores the relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): if nobody
+//! reads, it drops and counts the event, and no packet waits. Only `connect` can block Suricata,
+//! when the backlog of the socket is full; after a broken connection it reconnects at most every
+//! half second. So it suffices to accept connections at once and to drain them, and a pause is
+//! harmless.
 
 mod alert;
 mod alerts;

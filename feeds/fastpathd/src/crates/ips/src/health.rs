@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! States of inspection (off to failing closed), how they follow from an observation, and when the
-//! gate in front of the queues opens. Time limits of hangs and starts are in `health/progress.rs`,
-//! those of lost and late packets in `health/strain.rs`.
+//! Derives the state of inspection from observations of Suricata, and decides when the gate in
+//! front of the queues opens. Time limits of hangs and starts are in `health/progress.rs`, those of
+//! lost and late packets in `health/strain.rs`.
 //!
-//! A [`Health`] receives an observation about every half second, and reports within two seconds
-//! when Suricata is gone or hangs. Time is passed in, as everywhere.
+//! [`Health`] receives an observation about every half second, and reports within two seconds that
+//! Suricata is gone or hangs.
 
 use std::time::Duration;
 
@@ -24,37 +24,37 @@ pub use reason::{Consequence, Reason};
 use strain::Strain;
 
 config::named! {
-    /// The state that users see.
+    /// State of inspection that users see.
     #[derive(Default)]
     pub enum State {
-        /// Nothing is asked for.
+        /// Inspection is disabled.
         #[default]
         Off = "off",
         /// Suricata loads its rules.
         Starting = "starting",
-        /// Every packet to be inspected waits for its verdict.
+        /// Packets to be inspected wait for Suricata's verdict.
         Inline = "inline",
         /// Inline, but packets are lost or late, or there is another defect.
         InlineDegraded = "inline-degraded",
-        /// Suricata is away; traffic to be inspected passes.
+        /// Suricata does not work; traffic to be inspected passes.
         FailingOpen = "failing-open",
-        /// It is away; traffic to be inspected is dropped.
+        /// Suricata does not work; traffic to be inspected is dropped.
         FailingClosed = "failing-closed",
-        /// It refused its rules or its configuration and does not run.
+        /// Suricata refused its rules or its configuration and does not run.
         RulesRejected = "rules-rejected",
-        /// It watches copies and stops nothing.
+        /// Suricata inspects copies and drops nothing.
         Watching = "watching",
     }
 }
 
 impl State {
-    /// Whether packets that should be inspected are.
+    /// Reports whether packets are inspected as requested.
     #[must_use]
     pub fn works(self) -> bool {
         matches!(self, Self::Inline | Self::InlineDegraded | Self::Watching)
     }
 
-    /// Whether packets that should be inspected are not, by a fault.
+    /// Reports whether a fault prevents inspection.
     #[must_use]
     pub fn fails(self) -> bool {
         match self {
@@ -66,22 +66,21 @@ impl State {
     }
 }
 
-/// How it is now.
+/// Current state of inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectionCondition {
-    /// In one word.
     pub state: State,
-    /// When it became so.
+    /// Start of the state.
     pub since: Duration,
-    /// Why; never empty.
+    /// Reason of the state; never empty.
     pub why: Cause,
-    /// Action of the rule in front of the queues, in mode `nfq`. It is never [`Gate::Closed`]: a
-    /// queue without a listener drops by itself, and takes packets again at the moment Suricata
-    /// is back.
+    /// Action of the rule in front of the queues in mode `nfq`. Never [`Gate::Closed`]: a queue
+    /// without a listener drops packets by itself, and takes them again as soon as Suricata is
+    /// back.
     pub gate: Gate,
 }
 
-/// The state needed to judge the next observation.
+/// Judges each observation in the light of the previous ones.
 #[derive(Debug)]
 pub struct Health {
     condition: InspectionCondition,
@@ -90,7 +89,6 @@ pub struct Health {
 }
 
 impl Health {
-    /// Off, since `now`.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         let why = Reason::Off.cause();
@@ -99,13 +97,13 @@ impl Health {
         Self { condition, progress: Progress::new(now), strain: Strain::default() }
     }
 
-    /// The last observation.
+    /// Returns the condition after the last observation.
     #[must_use]
     pub fn condition(&self) -> &InspectionCondition {
         &self.condition
     }
 
-    /// Judges the observation at `now`.
+    /// Judges the observation made at `now`.
     pub fn observe(&mut self, now: Duration, seen: &Observation) -> &InspectionCondition {
         let presence = self.progress.follow(now, seen);
         let works = presence == Presence::Works;
@@ -156,7 +154,7 @@ impl Health {
     }
 }
 
-/// Whether packets pass by a Suricata that works: the rules in force do not queue them.
+/// Reports whether packets bypass a working Suricata because the rules in force do not queue them.
 fn uninspected(seen: &Observation) -> bool {
     seen.gate == Gate::Open && seen.mode == InspectionMode::Nfq
 }
@@ -166,7 +164,7 @@ fn gate(seen: &Observation, takes: bool) -> Gate {
     if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
 }
 
-/// A foreign message, on one line of bounded length that ends like a sentence.
+/// Turns a foreign message into one line of bounded length that ends like a sentence.
 fn sentence(said: &str) -> String {
     let lines: Vec<&str> = said.split_whitespace().collect();
     let mut text = crate::text::bounded(lines.join(" "), 400);
@@ -192,13 +190,13 @@ fn failing(seen: &Observation) -> State {
     let closed = match seen.mode {
         InspectionMode::Nfq => seen.fail == FailPolicy::Closed,
         InspectionMode::Ids => false,
-        // Nobody else carries packets from port to port.
+        // Only Suricata forwards packets between the two ports.
         InspectionMode::Inline => true,
     };
     if closed { State::FailingClosed } else { State::FailingOpen }
 }
 
-/// The effect on packets while Suricata does not work.
+/// Returns the effect on packets while Suricata does not work.
 fn consequence(seen: &Observation) -> Consequence {
     match (seen.mode, seen.fail) {
         (InspectionMode::Nfq, FailPolicy::Open) => Consequence::Uninspected,

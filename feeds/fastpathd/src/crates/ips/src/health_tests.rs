@@ -9,7 +9,7 @@ const OPEN: FailPolicy = FailPolicy::Open;
 const CLOSED: FailPolicy = FailPolicy::Closed;
 
 #[test]
-fn off_is_off() {
+fn disabled_inspection_is_off() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.enabled = false;
     let condition = watch.becomes(State::Off);
@@ -17,7 +17,7 @@ fn off_is_off() {
 }
 
 #[test]
-fn a_start_ends_in_line() {
+fn a_start_ends_inline() {
     for fail in [OPEN, CLOSED] {
         let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         assert_eq!(watch.step().state, State::Starting);
@@ -32,7 +32,7 @@ fn a_start_ends_in_line() {
 }
 
 #[test]
-fn it_is_inline_once_the_rules_in_force_queue_packets() {
+fn is_inline_once_the_rules_in_force_queue_packets() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.gate = Gate::Open;
     watch.appears();
@@ -53,9 +53,9 @@ fn it_is_inline_once_the_rules_in_force_queue_packets() {
     assert_eq!(watch.step().state, State::Inline, "at once");
 }
 
-/// In other modes no rule leads packets to Suricata.
+/// In modes other than nfq, no firewall rule sends packets to Suricata.
 #[test]
-fn without_queues_the_rules_do_not_matter() {
+fn modes_without_queues_ignore_the_gate_in_force() {
     for mode in [InspectionMode::Ids, InspectionMode::Inline] {
         let mut watch = Watch::starting(mode, OPEN);
         watch.seen.gate = Gate::Open;
@@ -65,7 +65,7 @@ fn without_queues_the_rules_do_not_matter() {
 }
 
 #[test]
-fn killed_or_missing_it_fails_as_the_owner_wants() {
+fn a_killed_or_missing_suricata_fails_open_or_closed_as_configured() {
     for (fail, state, gate) in
         [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
     {
@@ -107,7 +107,7 @@ fn a_crash_loop_stays_failing() {
             assert_eq!((condition.state, condition.since), (State::FailingOpen, since));
         }
     }
-    // One that never got ready.
+    // A Suricata that never got ready.
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     for _ in 0..5 {
         watch.seen.running = true;
@@ -121,7 +121,7 @@ fn a_crash_loop_stays_failing() {
 }
 
 #[test]
-fn stopped_with_and_without_traffic_it_hangs() {
+fn a_stopped_suricata_hangs_with_and_without_traffic() {
     for (fail, state, gate) in
         [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
     {
@@ -139,7 +139,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
 }
 
 #[test]
-fn a_hang_ends_only_when_it_answers_and_has_drained() {
+fn a_hang_ends_once_suricata_answers_and_has_drained_its_queues() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.hangs(3);
     watch.becomes(State::FailingOpen);
@@ -154,7 +154,7 @@ fn a_hang_ends_only_when_it_answers_and_has_drained() {
 }
 
 #[test]
-fn a_busy_one_is_degraded_at_most() {
+fn a_busy_suricata_is_degraded_at_most() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.answers = false;
     watch.depth(3000);
@@ -212,7 +212,7 @@ fn one_lost_packet_is_reported_for_ten_seconds() {
     assert_eq!(watch.step().state, State::Inline);
 }
 
-/// Packets that passed a full queue come before all other problems, with their number.
+/// Packets that passed a full queue take precedence over other problems, and are counted.
 #[test]
 fn packets_that_passed_a_full_queue_are_reported() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
@@ -229,7 +229,7 @@ fn packets_that_passed_a_full_queue_are_reported() {
 }
 
 #[test]
-fn a_short_peak_is_no_lag() {
+fn a_short_peak_does_not_count_as_lag() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     for _ in 0..10 {
         watch.depth(4000);
@@ -254,7 +254,7 @@ fn refused_rules_are_reported_with_suricatas_message() {
 fn a_start_after_a_refusal_is_not_a_crash() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
-    // `suricata -T` runs again and again, and accepts the rules at last.
+    // `suricata -T` runs several times until it accepts the rules.
     for tries in (0..3).rev() {
         watch.seen.running = true;
         watch.steps(2);
@@ -278,7 +278,7 @@ fn failures_of_the_daemon_are_reported() {
 }
 
 #[test]
-fn watching_has_its_own_text() {
+fn mode_ids_has_its_own_texts() {
     let mut watch = Watch::working(InspectionMode::Ids, CLOSED);
     assert_eq!(watch.health.condition().state, State::Watching);
     watch.seen.capture_drops += 1;
@@ -292,7 +292,7 @@ fn watching_has_its_own_text() {
 }
 
 #[test]
-fn a_bridge_without_suricata_is_closed_whatever_is_configured() {
+fn a_bridge_fails_closed_whatever_is_configured() {
     let mut watch = Watch::working(InspectionMode::Inline, OPEN);
     assert_eq!(watch.health.condition().state, State::Inline);
     watch.dies();
@@ -301,7 +301,7 @@ fn a_bridge_without_suricata_is_closed_whatever_is_configured() {
 }
 
 #[test]
-fn a_restart_that_was_asked_for_is_a_start() {
+fn a_requested_restart_is_a_start() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.asked = Some(ms(watch.now));
     assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T checks it");
@@ -315,10 +315,10 @@ fn a_restart_that_was_asked_for_is_a_start() {
     assert_eq!(watch.step().state, State::FailingOpen, "excused once");
 }
 
-/// Its configuration changed while the daemon was away, so the daemon's first request replaces the
-/// process that it finds.
+/// The configuration changed while the daemon was down, so the first request of the new daemon
+/// replaces the process that it finds.
 #[test]
-fn a_restart_that_a_new_daemon_asked_for_is_a_start() {
+fn a_restart_requested_by_a_new_daemon_is_a_start() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.seen.running = false;
@@ -334,7 +334,7 @@ fn a_restart_that_a_new_daemon_asked_for_is_a_start() {
 }
 
 #[test]
-fn one_that_never_gets_ready_or_listens_nowhere_fails() {
+fn a_suricata_that_never_gets_ready_or_binds_no_queue_fails() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.running = true;
     watch.becomes(State::Starting);
@@ -350,7 +350,7 @@ fn one_that_never_gets_ready_or_listens_nowhere_fails() {
 }
 
 #[test]
-fn what_the_one_before_answered_does_not_count() {
+fn answers_of_a_previous_process_do_not_count() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.dies();
     watch.steps(3);
@@ -377,7 +377,7 @@ fn a_restarted_daemon_leaves_the_gate_unchanged() {
 }
 
 #[test]
-fn the_test_before_a_start_is_no_crash() {
+fn the_test_before_a_start_is_not_a_crash() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.running = true;
     watch.steps(9);
@@ -390,7 +390,7 @@ fn the_test_before_a_start_is_no_crash() {
 }
 
 #[test]
-fn what_suricata_said_is_one_bounded_line() {
+fn a_message_of_suricata_becomes_one_bounded_line() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.refused = Some("E: one\n\tE: two\n".into());
     let why = watch.step().why.text;
@@ -403,7 +403,7 @@ fn what_suricata_said_is_one_bounded_line() {
 }
 
 #[test]
-fn a_daemon_that_was_stopped_itself_blames_nobody() {
+fn a_daemon_that_was_stopped_itself_reports_no_hang() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.works = 0;
     watch.now += 60_000;
@@ -414,7 +414,7 @@ fn a_daemon_that_was_stopped_itself_blames_nobody() {
 }
 
 #[test]
-fn every_state_is_reached_and_has_a_name_of_its_own() {
+fn every_state_is_reached_and_has_a_unique_name() {
     let names: BTreeSet<&str> = State::ALL.into_iter().map(State::name).collect();
     assert_eq!(names.len(), State::ALL.len());
     let mut reached = BTreeSet::new();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inline Suricata: its settings and the configuration made from them, its command socket, its
-//! events, its health, and the sources blocked by its verdicts.
+//! Inline Suricata: settings, configuration, command socket, events, health, and blocked sources.
 //!
-//! Everything decides without I/O but [`Commands`] and [`EventListener`]; time is a [`Duration`]
-//! since an arbitrary start, and Unix milliseconds where a name ends in `_ms`.
+//! Only [`Commands`] and [`EventListener`] do I/O. Times are a [`Duration`] since an arbitrary
+//! start, or Unix milliseconds if a name ends in `_ms`.
 //!
 //! [`Duration`]: std::time::Duration
 

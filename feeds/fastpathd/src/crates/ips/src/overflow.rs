@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Counts packets that passed a full queue (`fail-open`). Neither nft nor the kernel's queue
-//! distinguishes them from accepted ones: they are what the rules sent to the queues beyond what
-//! the queues took.
+//! distinguishes them from accepted packets, so packets that the queues took are subtracted from
+//! packets that the rules sent to them.
 
 use std::ops::RangeInclusive;
 
 use crate::queues::{Queue, queues_of};
 
-/// The rules' counter, with the queues as they were before and after it was read.
+/// Counter of the rules, with all queues of the kernel before and after it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Identifies the table: a new one counts from 0.
+    /// Id of the nftables table. A new table counts from 0.
     pub table: u64,
     /// Packets that the rules sent to the queues.
     pub sent: u64,
-    /// All queues of the kernel, before.
     pub before: Vec<Queue>,
-    /// All queues of the kernel, after.
     pub after: Vec<Queue>,
 }
 
@@ -28,8 +26,8 @@ pub struct Overflow {
 }
 
 impl Overflow {
-    /// Compares two readings, seconds apart. The result is a lower bound: a packet that the kernel
-    /// splits before it is queued counts once as sent and several times as taken.
+    /// Compares two readings that are seconds apart. The result is a lower bound: a packet that the
+    /// kernel segments before queueing counts once as sent and several times as taken.
     pub fn read(&mut self, now: Offered, numbers: RangeInclusive<u16>) {
         let Some(last) = self.last.replace(now) else { return };
         let Some(now) = &self.last else { return };
@@ -40,19 +38,19 @@ impl Overflow {
         let before = queues_of(before, numbers.clone());
         let after = queues_of(after, numbers);
         let taken = before.into_iter().zip(after).map(|(before, after)| taken(before?, after?));
-        // A queue without a listener in between takes nothing that could be compared.
+        // A queue that lost its listener in between cannot be compared.
         let Some(taken) = taken.sum::<Option<u64>>() else { return };
         self.passed += (now.sent - last.sent).saturating_sub(taken);
     }
 
-    /// Packets that passed.
     #[must_use]
     pub fn passed(&self) -> u64 {
         self.passed
     }
 }
 
-/// Packets that one listener was given, or that were dropped in front of it.
+/// Returns the packets that a listener received or that were dropped in front of it; `None` if the
+/// listener changed.
 fn taken(before: Queue, after: Queue) -> Option<u64> {
     let all = |queue: Queue| queue.handled.wrapping_add(queue.depth).wrapping_add(queue.full);
     (before.listener == after.listener).then(|| all(after).wrapping_sub(all(before)).into())
@@ -72,9 +70,9 @@ mod tests {
         Offered { table: 1, sent, before: before.to_vec(), after: after.to_vec() }
     }
 
-    /// The figures of a flood on one queue of 4096: 149,595 were sent and 70,973 handled.
+    /// Numbers of a real flood on one queue of 4096: 149,595 packets sent and 70,973 handled.
     #[test]
-    fn counts_what_a_full_queue_let_pass() {
+    fn counts_packets_that_passed_a_full_queue() {
         let mut overflow = Overflow::default();
         let idle = [queue(0, 1, 48, 0)];
         overflow.read(reading(48, &idle, &idle), 0..=0);
@@ -89,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_table_or_listener_begins_again() {
+    fn a_new_table_or_listener_restarts_the_comparison() {
         let mut overflow = Overflow::default();
         let here = [queue(0, 1, 100, 0)];
         overflow.read(reading(100, &here, &here), 0..=0);
@@ -111,8 +109,8 @@ mod tests {
     }
 
     proptest! {
-        /// Packets arrive between the readings of queues and counter, too; the kernel's numbers
-        /// wrap.
+        /// Packets also arrive between the readings of the queues and of the counter, and the
+        /// kernel's counters wrap.
         #[test]
         fn never_counts_more_than_passed(
             steps in prop::collection::vec(

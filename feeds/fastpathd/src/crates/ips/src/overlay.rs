@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Our YAML for Suricata, included after the one of its package: paths of sockets and rule files,
-//! `HOME_NET` and other variables, event types of EVE, CPU affinity, logging, and Suricata's
-//! arguments. Capture and inspection are in folder `overlay`.
+//! Renders the YAML that Suricata includes after the file of its package, and Suricata's arguments.
+//! Capture and inspection are in folder `overlay`.
 //!
-//! `--include` is read after the main file and *replaces* every top-level section it names (a
-//! key with dots would merge, a missing file is silently ignored). So every section here is
-//! complete, and the init script has to check that the file exists.
+//! `--include` is read after the main file and *replaces* every top-level section that it names (a
+//! key with dots would be merged), so every section here is complete. Suricata silently ignores a
+//! missing file, so the init script has to check that it exists.
 
 use std::path::PathBuf;
 
@@ -21,22 +20,22 @@ mod yaml;
 
 use yaml::{list, quoted};
 
-/// Where things are at run time.
+/// Paths at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// The socket on which the daemon listens for events.
+    /// Socket on which the daemon listens for events.
     pub events: PathBuf,
     /// Suricata's command socket.
     pub commands: PathBuf,
-    /// Rule files, each of which has to exist.
+    /// Rule files, which all have to exist.
     pub rules: Vec<PathBuf>,
-    /// Rules that mark connections with a seen handshake; see `Offence` in `eve/alert.rs`.
+    /// Rules that mark connections with a TCP handshake; see `Offence` in `eve/alert.rs`.
     pub handshake: PathBuf,
     /// Rules that end the inspection of encrypted connections.
     pub encrypted: PathBuf,
     /// Classes and severities of rules.
     pub classification: PathBuf,
-    /// The file of reference systems for rules.
+    /// Reference systems of rules.
     pub references: PathBuf,
 }
 
@@ -54,24 +53,22 @@ impl Default for Files {
     }
 }
 
-/// All that the configuration depends on.
+/// Inputs of the configuration.
 #[derive(Debug, Clone)]
 pub struct Overlay<'a> {
-    /// The owner's settings.
     pub settings: &'a Settings,
-    /// Where threads run, and how many queues there are.
+    /// CPUs of the threads, and the number of queues.
     pub threads: &'a Threads,
-    /// Bits of the packet mark that are ours; the highest says "seen enough".
+    /// Bits of the packet mark that fastpath uses. The highest one requests a bypass.
     pub mark_mask: u32,
-    /// Whether any connection is to be inspected to its end, by a policy or by default.
+    /// Some connections are inspected to their end, by a policy or by default.
     pub any_always: bool,
-    /// Networks of the protected side; empty: the private ranges.
+    /// Networks of the protected side; the private ranges if empty.
     pub home: &'a [Network],
-    /// Where things are.
     pub files: &'a Files,
 }
 
-/// The packet mark's bit by which Suricata requests a bypass.
+/// Returns the bit of the packet mark by which Suricata requests a bypass.
 #[must_use]
 pub fn bypass_mark(mark_mask: u32) -> u32 {
     mark_mask.checked_ilog2().map_or(0, |bit| 1 << bit)
@@ -93,7 +90,7 @@ pub fn render(overlay: &Overlay<'_>) -> String {
     parts.concat()
 }
 
-/// The arguments that select the capture method, one each.
+/// Returns the arguments that select the capture method.
 #[must_use]
 pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     match settings.mode {
@@ -106,8 +103,8 @@ pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     }
 }
 
-/// Nothing is written to a disk: the daemon keeps the relevant events, procd takes the output. A
-/// core of a process with hundreds of MiB would fill a router's memory.
+/// Logs to the console only, which procd reads; the daemon stores the relevant events. A core dump
+/// of hundreds of MiB would fill a router's memory.
 const LOGGING: &str = "
 logging:
   default-log-level: notice
@@ -143,22 +140,22 @@ profiling:
 ";
 
 impl Overlay<'_> {
-    /// Whether verdicts decide about packets.
+    /// Reports whether Suricata's verdicts decide about packets.
     fn in_line(&self) -> bool {
         self.settings.mode != InspectionMode::Ids
     }
 
-    /// Whether Suricata may bypass connections.
+    /// Reports whether Suricata may bypass connections.
     fn lets_go(&self) -> bool {
         self.settings.mode == InspectionMode::Nfq && !self.any_always
     }
 
-    /// The action where a packet cannot be inspected.
+    /// Reports whether packets that cannot be inspected are dropped.
     fn drops_unseen(&self) -> bool {
         self.in_line() && self.settings.fail == FailPolicy::Closed
     }
 
-    /// Bytes of a stream direction that are inspected; 0: all.
+    /// Inspected bytes of each stream direction; 0 for all.
     fn depth(&self) -> u32 {
         if self.any_always { 0 } else { self.settings.depth }
     }
@@ -172,7 +169,7 @@ impl Overlay<'_> {
             (false, true) => format!("[{PRIVATE}]"),
             (false, false) => format!("[{}]", texts.join(",")),
         };
-        // "Not any" is an error in every rule that names it.
+        // Suricata rejects every rule that uses a negated "any".
         let external = if whole { "any" } else { "!$HOME_NET" };
         format!(
             "\nvars:\n  address-groups:\n    HOME_NET: \"{home}\"\n    \
@@ -192,9 +189,9 @@ impl Overlay<'_> {
         )
     }
 
-    /// With `metadata` alerts have the bits of their flow, among them that of the handshake. A slow
-    /// or stopped reader costs events, never packets: Suricata sends with `MSG_DONTWAIT`
-    /// and counts those that did not fit.
+    /// `metadata` adds flowbits to alerts, among them that of the handshake. A slow or stopped
+    /// reader costs events, never packets: Suricata sends with `MSG_DONTWAIT` and counts the events
+    /// lost.
     fn outputs(&self) -> String {
         format!(
             "
@@ -265,7 +262,7 @@ unix-command:
                 ("management", or_workers(&threads.management), "balanced"),
                 ("receive", or_workers(&threads.receive), "balanced"),
                 ("verdict", or_workers(&threads.verdict), "balanced"),
-                // One CPU a thread, the lowest first.
+                // One CPU for each thread, the lowest first.
                 ("worker", list(workers), "exclusive"),
             ] {
                 text.push_str(&cpu_set(set, &cpus, mode));
@@ -288,7 +285,7 @@ fn cpu_set(set: &str, cpus: &str, mode: &str) -> String {
 
 const PRIVATE: &str = "192.168.0.0/16,10.0.0.0/8,172.16.0.0/12,fc00::/7,fe80::/10";
 
-/// Variables that public rule sets use, apart from the two networks.
+/// Variables of public rule sets, apart from the two networks.
 const GROUPS: &str = "    HTTP_SERVERS: \"$HOME_NET\"
     SMTP_SERVERS: \"$HOME_NET\"
     SQL_SERVERS: \"$HOME_NET\"

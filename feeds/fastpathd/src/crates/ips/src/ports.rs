@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Refuses modes `ids` and `inline` on unsuitable ports: an unknown device; for `inline` also a
-//! bridge port, a port that others stand on, one with an address, two different MTUs.
+//! Rejects modes `ids` and `inline` on unsuitable ports.
 
 use config::{Fault, Problem};
 use model::InspectionMode;
 
 use crate::settings::Settings;
 
-/// Facts about one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapturePort {
-    /// Name of the device.
     pub name: String,
-    /// Bridge it is a port of.
+    /// Bridge that the port belongs to.
     pub bridge: Option<String>,
-    /// Devices on top of it: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
+    /// Devices on top of the port: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
     pub carries: Vec<String>,
-    /// Whether it has an address of its own, so that this machine talks over it.
+    /// The port has an address of the router.
     pub addressed: bool,
-    /// Whether it is administratively up.
+    /// The port is administratively up.
     pub up: bool,
-    /// Largest packet, bytes.
+    /// MTU, bytes.
     pub mtu: u32,
 }
 
-/// Refuses impossible settings: `ports` are the devices that exist. A port that is down is
-/// accepted: it may come up.
+/// Checks the settings against `ports`, the existing devices. A port that is down is accepted,
+/// because it may come up.
 ///
 /// # Errors
-/// The first obstacle.
+/// The first unsuitable port.
 pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Problem> {
     if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());
@@ -57,8 +54,8 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
     }
 }
 
-/// Suricata would copy every frame between the ports while the kernel handles it too: on a port
-/// in use each packet would travel twice, once uninspected.
+/// Rejects a port in use: Suricata copies every frame between the ports while the kernel handles
+/// it, too, so each packet would travel twice, once uninspected.
 fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
     if let Some(bridge) = &port.bridge {
         return Err(refuse(&port.name, Fault::InlineBridge { bridge: bridge.clone() }));
@@ -92,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn free_ports_are_taken() {
+    fn accepts_unused_ports() {
         let ports = [port("eth1"), CapturePort { up: false, ..port("eth2") }];
         assert_eq!(check(InspectionMode::Inline, &["eth1", "eth2"], &ports), "");
         assert_eq!(check(InspectionMode::Ids, &["eth2"], &ports), "");
@@ -100,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn watching_a_port_in_use_is_fine() {
+    fn mode_ids_accepts_a_port_in_use() {
         let used = CapturePort {
             bridge: Some("br-lan".into()),
             carries: vec!["lan1.20".into()],
@@ -111,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_the_reason() {
+    fn rejects_unsuitable_ports_with_the_reason() {
         let bridged = CapturePort { bridge: Some("br-lan".into()), ..port("lan1") };
         let dialled = CapturePort { carries: vec!["pppoe-wan".into()], ..port("wan") };
         let own = CapturePort { addressed: true, ..port("eth1") };
@@ -140,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn switched_off_nothing_is_refused() {
+    fn disabled_inspection_accepts_missing_ports() {
         let settings = Settings { mode: InspectionMode::Ids, ..Settings::default() };
         assert_eq!(check_mode(&settings, &[]), Ok(()));
     }

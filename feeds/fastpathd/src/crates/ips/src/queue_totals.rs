@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packets of each queue since the daemon's start. The kernel counts in 32 bits, and from 0 when a
-//! queue is bound: a busy one wraps within hours.
+//! Sums the packets of each queue since the daemon's start. The kernel counts in 32 bits, and from
+//! 0 when a queue is bound; the counters of a busy queue wrap within hours.
 
 use std::collections::BTreeMap;
 
 use crate::queues::Queue;
 
-/// Packets of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueTotal {
-    /// With a verdict.
+    /// Packets with a verdict.
     pub handled: u64,
-    /// Lost because the queue or its reader's memory was full.
+    /// Packets lost because the queue or the socket buffer of its listener was full.
     pub dropped: u64,
 }
 
-/// Sums of all queues, by number.
+/// Totals of all queues, by number.
 #[derive(Debug, Default)]
 pub struct QueueTotals {
     queues: BTreeMap<u16, (Queue, QueueTotal)>,
-    /// Queues that come from now on are counted from their beginning.
+    /// There was a reading, so a new queue is counted from 0.
     begun: bool,
 }
 
 impl QueueTotals {
-    /// Reads all queues of the kernel; fewer than 2³¹ packets pass between two readings. The counts
-    /// of the first reading are from before the daemon's start.
+    /// Adds a reading of all queues. Fewer than 2³¹ packets may pass between two readings. The
+    /// counts of the first reading are from before the daemon's start.
     pub fn read(&mut self, queues: &[Queue]) {
         let begun = std::mem::replace(&mut self.begun, true);
         for queue in queues {
@@ -33,7 +32,7 @@ impl QueueTotals {
             let first = if begun { zero } else { *queue };
             let new = (first, QueueTotal::default());
             let (before, total) = self.queues.entry(queue.number).or_insert(new);
-            // Another listener has bound it: the kernel's counters began at 0.
+            // A new listener has bound the queue, so the kernel's counters began at 0.
             if before.listener != queue.listener {
                 *before = zero;
             }
@@ -44,15 +43,14 @@ impl QueueTotals {
         }
     }
 
-    /// The sums of a queue.
     #[must_use]
     pub fn of(&self, number: u16) -> QueueTotal {
         self.queues.get(&number).map(|(_, total)| *total).unwrap_or_default()
     }
 }
 
-/// Growth of a counter of 32 bits since `before`. The number of the last packet and those that wait
-/// are read while they change, so their difference may step back.
+/// Returns the growth of a 32-bit counter since `before`. The kernel changes the id of the last
+/// packet and the number of waiting ones while they are read, so their difference may step back.
 fn grown(now: u32, before: &mut u32) -> u64 {
     let grown = now.wrapping_sub(*before);
     if grown > u32::MAX / 2 {
@@ -71,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_on_when_the_kernels_counters_wrap_or_start_again() {
+    fn totals_continue_when_the_kernels_counters_wrap_or_restart() {
         let mut totals = QueueTotals::default();
         assert_eq!(totals.of(3), QueueTotal::default());
         totals.read(&[queue(1, 4_000_000_000, 4)]);
@@ -86,7 +84,8 @@ mod tests {
         assert_eq!(totals.of(4), QueueTotal { handled: 30, dropped: 1 });
     }
 
-    /// The kernel prints the number of the last packet and those that wait while they change.
+    /// The kernel prints the id of the last packet and the number of waiting ones while they
+    /// change.
     #[test]
     fn a_count_that_steps_back_adds_nothing() {
         let mut totals = QueueTotals::default();

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses `/proc/net/netfilter/nfnetlink_queue`: who listens on which NFQUEUE, and its waiting,
+//! Parses `/proc/net/netfilter/nfnetlink_queue`: the listener of each NFQUEUE, and its waiting,
 //! handled and dropped packets.
 
 use std::ops::RangeInclusive;
 
-/// The kernel's file. Readable by root alone (0440), until the init script opens it to all.
+/// The kernel's file. Only root can read it (0440) until the init script makes it readable for all.
 pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 
-/// One queue that somebody listens on; the kernel lists no others.
+/// A queue with a listener; the kernel lists no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
-    /// NFQUEUE number.
     pub number: u16,
-    /// Netlink port of the listener, most often its process id.
+    /// Netlink port of the listener, usually its process id.
     pub listener: u32,
     /// Packets that wait for a verdict.
     pub depth: u32,
-    /// Packets that got a verdict since the queue was bound. Counts modulo 2³².
+    /// Packets with a verdict since the queue was bound, modulo 2³².
     pub handled: u32,
-    /// Packets lost because the queue was full. With fail-open they passed instead and are
-    /// not counted here.
+    /// Packets lost because the queue was full. With fail-open such packets pass and are not
+    /// counted.
     pub full: u32,
     /// Packets lost because the listener's socket buffer was full.
     pub unread: u32,
 }
 
 impl Queue {
-    /// Packets lost either way.
+    /// Packets lost for either reason.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         u64::from(self.full) + u64::from(self.unread)
     }
 }
 
-/// Reads the kernel's lines. Columns: queue, port id of the peer, packets waiting, copy mode, copy
-/// range, dropped by the queue, dropped by the socket, id of the last packet, 1. Other lines are
-/// skipped.
+/// Parses the kernel's lines and skips others. Columns: queue, port id of the peer, packets
+/// waiting, copy mode, copy range, dropped by the queue, dropped by the socket, id of the last
+/// packet, 1.
 #[must_use]
 pub fn parse_queues(text: &str) -> Vec<Queue> {
     text.lines().filter_map(parse_line).collect()
@@ -47,12 +46,12 @@ fn parse_line(line: &str) -> Option<Queue> {
     let mut next = || columns.next()?.parse::<u32>().ok();
     let [listener, depth, _mode, _range, full, unread, last] =
         [next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    // Packets are numbered from 1 on delivery; those that wait have no number yet.
+    // The kernel numbers packets from 1 when it queues them, so the last id includes waiting ones.
     let handled = last.wrapping_sub(depth);
     Some(Queue { number, listener, depth, handled, full, unread })
 }
 
-/// The queues of `numbers`, in order; none where nobody listens.
+/// Returns the queues of `numbers`, in order; `None` where nobody listens.
 #[must_use]
 pub fn queues_of(queues: &[Queue], numbers: RangeInclusive<u16>) -> Vec<Option<Queue>> {
     numbers.map(|number| queues.iter().find(|queue| queue.number == number).copied()).collect()
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_lines_are_read() {
+    fn parses_the_kernels_lines() {
         let text = "    0   4242     3 2 65535     7     1      120  1\n\
                     65535 4294967295 0 2 65535 0 0 0 1\n";
         let queues = parse_queues(text);
@@ -77,13 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_packets_wraps() {
+    fn the_id_of_the_last_packet_wraps() {
         let queue = parse_queues("0 1 5 2 65535 0 0 2 1")[0];
         assert_eq!(queue.handled, 2_u32.wrapping_sub(5));
     }
 
     #[test]
-    fn what_is_no_line_is_left_out() {
+    fn skips_malformed_lines() {
         for text in
             ["", "\n", "0 1 2", "x 1 2 3 4 5 6 7 8", "-1 1 1 1 1 1 1 1", "70000 1 1 1 1 1 1 1"]
         {
@@ -93,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken(text: String) {
+        fn parses_any_text_without_a_panic(text: String) {
             prop_assert!(parse_queues(&text).len() <= text.lines().count());
         }
     }

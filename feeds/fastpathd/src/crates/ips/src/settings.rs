@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `ips` of `/etc/config/fastpath`: options, defaults and ranges (mode, fail, budget,
-//! queues, depth, memory, ports, blocks).
+//! Reads section `ips` of `/etc/config/fastpath`, with defaults and ranges.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -9,45 +8,43 @@ use std::time::Duration;
 use config::{Fault, Network, Package, Section, is_device_name, number_in, switch};
 use model::{Action, FailPolicy, InspectionMode, Spread};
 
-/// Section `ips 'ips'`, checked.
+/// Checked section `ips 'ips'`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether anything is to be inspected at all.
     pub enabled: bool,
     /// How packets reach Suricata.
     pub mode: InspectionMode,
-    /// The policy while it is away.
+    /// Policy while Suricata does not work.
     pub fail: FailPolicy,
-    /// For connections that no policy names.
+    /// Action for connections that match no policy.
     pub default: Action,
-    /// Bytes of a connection, both directions, after which it is inspected enough; 0: no end.
+    /// Bytes of a connection, both directions, after which its inspection may end; 0 for no limit.
     pub budget_bytes: u64,
-    /// Packets likewise.
+    /// Packets of a connection after which its inspection may end; 0 for no limit.
     pub budget_packets: u32,
     /// How the kernel chooses a queue.
     pub spread: Spread,
-    /// Number of the first queue.
     pub queue_first: u16,
-    /// Packets that may wait in one queue.
+    /// Maximum number of packets that wait in one queue.
     pub queue_length: u32,
-    /// Bytes of a stream direction that Suricata inspects; 0: all.
+    /// Bytes of each stream direction that Suricata inspects; 0 for all.
     pub depth: u32,
     /// MiB for all of Suricata's tables together.
     pub memory: u32,
-    /// The value of `HOME_NET`; empty: found by the daemon.
+    /// `HOME_NET`; the daemon determines it if empty.
     pub home: Vec<Network>,
-    /// Never inspected, whichever end they are.
+    /// Networks that are never inspected, as source or destination.
     pub exempt: Vec<Network>,
-    /// Ports to watch ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the
-    /// order given.
+    /// Ports to tap ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the
+    /// configured order.
     pub devices: Vec<String>,
-    /// Whether sources that fire a drop rule are blocked.
+    /// Blocks sources that trigger a drop rule.
     pub block: bool,
-    /// For how long.
+    /// Duration of a block.
     pub block_time: Duration,
-    /// Most blocked addresses of a family.
+    /// Maximum number of blocked sources of each address family.
     pub block_limit: u32,
-    /// Never blocked.
+    /// Networks that are never blocked.
     pub block_exempt: Vec<Network>,
 }
 
@@ -77,7 +74,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes section `ips` out of the package, which records its problems.
+    /// Takes section `ips` from the package and records its problems there.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -141,7 +138,7 @@ impl Settings {
     }
 }
 
-/// More taps than a router has ports would only waste rings of packets.
+/// More taps than a router has ports would only waste memory for packet rings.
 const MOST_DEVICES: usize = 16;
 
 fn take<T>(into: &mut T, value: Option<T>) {
@@ -150,7 +147,7 @@ fn take<T>(into: &mut T, value: Option<T>) {
     }
 }
 
-/// Leaves room for as many queues above it as CPUs can ask for.
+/// Parses the number of the first queue, and leaves room above it for a queue of each CPU.
 fn queue_number(text: &str) -> Result<u16, Fault> {
     const LAST: u32 = 65_000;
     let number = number_in(0..=LAST)(text)?;

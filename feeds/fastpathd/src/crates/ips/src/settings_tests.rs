@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The settings, or their problems.
+/// Returns the settings, or their problems as a text.
 fn read(options: &str) -> Result<Settings, String> {
     let values = parse_uci(&format!("config ips 'ips'\n{options}\n")).unwrap();
     let mut package = Package::new(&values).unwrap();
@@ -16,7 +16,7 @@ fn read(options: &str) -> Result<Settings, String> {
 }
 
 #[test]
-fn nothing_said_means_off_and_the_defaults() {
+fn a_missing_or_empty_section_means_off_and_the_defaults() {
     let values = json!({});
     let mut package = Package::new(&values).unwrap();
     assert_eq!(Settings::read(&mut package), Settings::default());
@@ -109,19 +109,19 @@ fn bad_values_are_refused_with_section_option_and_text() {
 }
 
 #[test]
-fn a_mode_that_is_off_may_lack_its_ports() {
+fn a_disabled_mode_may_lack_its_ports() {
     assert!(read("option mode 'inline'").is_ok());
 }
 
 #[test]
-fn networks_named_twice_are_one() {
+fn duplicate_networks_are_merged() {
     let settings = read("list home '10.0.0.0/8'\nlist home '10.0.0.0/8'").unwrap();
     assert_eq!(settings.home.len(), 1);
 }
 
 proptest! {
     #[test]
-    fn any_values_are_taken(option in "(mode|fail|memory|home|device|depth)", value: String) {
+    fn reads_any_values_without_a_panic(option in "(mode|fail|memory|home|device|depth)", value: String) {
         let values = json!({"ips": {".type": "ips", option: value}});
         let mut package = Package::new(&values).unwrap();
         let _ = Settings::read(&mut package);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Cuts a text that came from the network to a number of bytes, at a whole character.
+//! Bounds the length of texts from the network.
 
-/// At most `longest` bytes of it, whole characters only. Control characters stay: they are data,
-/// and escaping them is up to the output.
+/// Truncates a text to at most `longest` bytes, at a whole character. Control characters stay,
+/// because each output escapes its own.
 pub(crate) fn bounded(mut text: String, longest: usize) -> String {
     if text.len() > longest {
         let mut end = longest;

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! CPUs of Suricata's threads, one queue for each worker, and the CPU to which Suricata really pins
-//! each worker. Crate `cpu` decides which CPUs inspect.
+//! CPUs of Suricata's threads. Crate `cpu` decides which CPUs inspect.
 
 use std::collections::BTreeSet;
 
 /// Suricata's part of the CPU plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
-    /// Whether threads are pinned at all. If not, only the number of workers counts.
+    /// Threads are pinned. Otherwise only the number of workers counts.
     pub affinity: bool,
     /// CPUs of the flow manager, the counters and the command socket.
     pub management: Vec<u32>,
-    /// CPUs of capture threads. Unused while every worker captures for itself.
+    /// CPUs of capture threads. Unused, because every worker captures for itself.
     pub receive: Vec<u32>,
-    /// The CPU of each worker, in the order of the queues: one worker a queue.
+    /// CPU of each worker, in the order of the queues: one queue for each worker.
     pub workers: Vec<u32>,
-    /// CPUs of verdict threads, unused likewise.
+    /// CPUs of verdict threads, unused like `receive`.
     pub verdict: Vec<u32>,
 }
 
 impl Threads {
-    /// Number of queues, one a worker.
+    /// Number of queues of the workers.
     #[must_use]
     pub fn queues(&self) -> u16 {
         u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// Number of the last NFQUEUE. The one behind those of the workers is for what a source opens
-    /// beyond its limit (`ruleset`, `rules/inspect.rs`), and has a thread of its own.
+    /// Number of the last NFQUEUE. It follows those of the workers, takes connections that a source
+    /// opens beyond its limit (`ruleset`, `rules/inspect.rs`), and has its own thread.
     #[must_use]
     pub fn last_queue(&self, first: u16) -> u16 {
         first.saturating_add(self.queues())
     }
 
-    /// The CPU to which Suricata really pins the thread of each NFQUEUE, in their order. It knows
-    /// the workers' CPUs only as a set: its first thread takes the lowest of them, the next one the
-    /// next, and after the highest it starts again at the lowest. Other plans cannot be expressed.
+    /// Returns the CPU to which Suricata pins the thread of each NFQUEUE, in order. Suricata knows
+    /// the workers' CPUs only as a set: its threads take them in ascending order, and start again
+    /// at the lowest. Other plans cannot be expressed.
     #[must_use]
     pub fn placed(&self) -> Vec<Option<u32>> {
         let set = ascending(&self.workers);
@@ -44,7 +43,7 @@ impl Threads {
     }
 }
 
-/// The CPUs as a set.
+/// Returns the CPUs in ascending order without duplicates.
 pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
     cpus.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }

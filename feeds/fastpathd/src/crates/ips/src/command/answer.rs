@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses the answers of Suricata's command socket: OK and NOK, numbers of loaded and failed rules,
-//! at most 32 failed rules with texts of 256 bytes.
+//! Parses the answers of Suricata's command socket, and bounds their texts and lists.
 
 use serde_json::Value;
 
@@ -8,23 +7,21 @@ use super::{CommandError, nonsense};
 use crate::health::RuleCounts;
 use crate::text::bounded;
 
-/// A rule that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRule {
-    /// The file it is in.
     pub file: String,
-    /// Its line there; 0 if unknown.
+    /// Line in the file; 0 if unknown.
     pub line: u64,
-    /// Its text, cut short.
+    /// At most 256 bytes.
     pub rule: String,
-    /// The problem with it; empty if Suricata did not say.
+    /// Empty if Suricata gave no reason.
     pub error: String,
 }
 
-/// The message of an answer.
+/// Returns the message of an answer.
 ///
 /// # Errors
-/// Not an answer, or a refusal.
+/// The line is not an answer, or Suricata refused the command.
 pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandError> {
     let answer = serde_json::from_slice(line);
     let Ok(Value::Object(mut answer)) = answer else {
@@ -44,7 +41,7 @@ pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandE
     }
 }
 
-/// Numbers of rules, of the answer to `ruleset-stats`: one entry for each tenant.
+/// Sums the numbers in an answer to `ruleset-stats`, which has one entry for each tenant.
 #[must_use]
 pub fn read_rules(message: &Value) -> Option<RuleCounts> {
     let mut rules = RuleCounts::default();
@@ -56,7 +53,7 @@ pub fn read_rules(message: &Value) -> Option<RuleCounts> {
     Some(rules)
 }
 
-/// The list of the answer to `ruleset-failed-rules`.
+/// Parses an answer to `ruleset-failed-rules`.
 #[must_use]
 pub fn read_failed_rules(message: &Value) -> Option<Vec<FailedRule>> {
     const MOST: usize = 32;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fields of an alert, and of the offence that its source may be blocked for.
 
 use std::net::IpAddr;
 
 config::named! {
-    /// The direction of the packet.
+    /// Direction of the packet that triggered the rule.
     pub enum Direction {
         /// From the initiator.
         ToServer = "to_server",
@@ -13,59 +12,57 @@ config::named! {
     }
 }
 
-/// One rule that fired on one packet. All texts are from the network or from rule files:
-/// bounded, valid, and otherwise unchanged.
+/// One rule that one packet triggered. Texts come from the network or from rule files; they are
+/// bounded and valid UTF-8, but otherwise unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// Unix milliseconds by Suricata's clock; 0 if it said none.
+    /// Unix milliseconds by Suricata's clock; 0 if the event has no time.
     pub at_ms: i64,
-    /// The packet never arrived.
+    /// The packet was dropped.
     pub blocked: bool,
     /// Group of the rule.
     pub gid: u32,
     /// Number of the rule.
     pub sid: u32,
-    /// Its revision.
+    /// Revision of the rule.
     pub rev: u32,
-    /// Its message.
+    /// Message of the rule.
     pub signature: String,
-    /// Its class.
+    /// Class of the rule.
     pub category: String,
-    /// 1 is the worst.
+    /// 1 is the most severe.
     pub severity: u32,
-    /// Such as `TCP`.
+    /// Transport protocol, such as `TCP`.
     pub proto: String,
     /// Application protocol; empty if unknown.
     pub app: String,
-    /// Sender of the packet; none if it is not IP.
+    /// Sender of the packet; `None` if the packet is not IP.
     pub src: Option<IpAddr>,
-    /// Its port; 0 if there is none.
+    /// 0 if the protocol has no ports.
     pub sport: u16,
-    /// Receiver.
+    /// Receiver of the packet.
     pub dst: Option<IpAddr>,
-    /// Its port.
     pub dport: u16,
-    /// The packet's direction, if it belongs to a connection.
+    /// `None` if the packet belongs to no connection.
     pub direction: Option<Direction>,
-    /// HTTP host and path, TLS server name or DNS name, if there is one.
+    /// HTTP host and path, TLS or QUIC server name, or DNS name; empty without any.
     pub target: String,
-    /// Where the packet came in. Suricata does not say so of a queue: see `ips/mod.rs` of the
-    /// daemon.
+    /// Ingress device. Empty for packets of an NFQUEUE until `ips/mod.rs` of the daemon sets it.
     pub device: String,
-    /// Suricata's number of the connection; 0 if there is none.
+    /// Suricata's id of the connection; 0 without a connection.
     pub flow: u64,
-    /// Who is to be blocked for it.
+    /// Set if the rule is a drop rule and the packet was dropped.
     pub offence: Option<Offence>,
 }
 
-/// A source that fired a drop rule.
+/// Source of a packet that triggered a drop rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offence {
-    /// Whom the rule names as the source (keyword `target`), else the packet's sender.
+    /// Source named by the rule (keyword `target`), otherwise the sender of the packet.
     pub address: IpAddr,
-    /// Suricata has seen the TCP handshake of the connection: a host that forges its address does
-    /// not receive the number to acknowledge. Without this proof anybody could have others
-    /// blocked: a datagram with a forged source is answered, too, and so is a segment of a
-    /// connection that does not exist.
+    /// Suricata has seen the TCP handshake of the connection, which a host with a forged address
+    /// cannot complete: it never receives the number to acknowledge. Without this proof an attacker
+    /// could have others blocked, since datagrams and stray segments with a forged source are
+    /// answered, too.
     pub proven: bool,
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The last 1000 alerts, 400 of them about dropped packets, and the filter and pages of the method
-//! `alerts`.
+//! Stores the last 1000 alerts, and filters them for the method `alerts`.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -11,19 +10,19 @@ use super::alert::{Alert, Direction};
 use super::ring::Ring;
 use super::saved;
 
-/// As many as are kept, about packets that passed and about dropped ones. Each takes less than two
-/// kilobytes.
+/// Maximum number of alerts about packets that passed and about dropped ones. Each takes less than
+/// two kilobytes.
 const KEPT: [usize; 2] = [600, 400];
 
 /// Facts that the daemon adds to an alert.
 pub trait AlertContext {
-    /// Name of a host, if known.
+    /// Returns the name of a host, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
-    /// Id of the alert's flow in the flow table, while it lives.
+    /// Returns the id of the alert's flow, if the flow table still has it.
     fn flow(&self, alert: &Alert) -> Option<u64>;
 }
 
-/// Nothing is known.
+/// Adds nothing.
 impl AlertContext for () {
     fn name(&self, _: IpAddr) -> Option<&str> {
         None
@@ -33,33 +32,31 @@ impl AlertContext for () {
     }
 }
 
-/// Which alerts are asked for: all conditions must hold.
+/// Filter of the method `alerts`. An alert must meet all conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertFilter {
-    /// Terms in any of the texts, case ignored.
+    /// Part of a text, an address or a host name; case is ignored.
     pub text: Option<String>,
-    /// Blocked or not.
+    /// Whether the packet was dropped.
     pub blocked: Option<bool>,
-    /// This severity or worse, that is, smaller.
+    /// This severity or worse, that is, a smaller or equal number.
     pub severity: Option<u32>,
-    /// One of the two ends.
+    /// Source or destination.
     pub address: Option<IpAddr>,
-    /// The rule.
     pub sid: Option<u32>,
-    /// Id of a living flow.
+    /// Id in the flow table.
     pub flow: Option<u64>,
-    /// Only alerts with a larger id.
     pub since: u64,
 }
 
-/// The answer.
+/// Answer of the method `alerts`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
-    /// Alerts that match, of all that are kept.
+    /// Number of stored alerts that match.
     pub total: usize,
-    /// Alerts since the start, read or not.
+    /// Alerts since the start, including those that the rate limits left unread.
     pub seen: u64,
-    /// Id of the newest; 0 if there is none.
+    /// Id of the newest alert; 0 if there is none.
     pub last: u64,
     /// Newest first.
     pub alerts: Vec<Row>,
@@ -91,12 +88,12 @@ pub struct Row {
     pub flow: u64,
 }
 
-/// The last alerts. Many about packets that passed do not replace those about dropped ones.
+/// The last alerts. A flood about packets that passed does not evict alerts about dropped ones.
 #[derive(Debug)]
 pub struct Alerts {
     passed: Ring,
     blocked: Ring,
-    /// Id of the newest.
+    /// Id of the newest alert.
     last: u64,
 }
 
@@ -118,13 +115,13 @@ impl Alerts {
         self.last = id;
     }
 
-    /// As a text for [`Self::restore`], without those that do not fit into [`saved::MOST`].
+    /// Returns the newest alerts that fit into [`saved::MOST`], as a text for [`Self::restore`].
     #[must_use]
     pub fn save(&self) -> String {
         saved::write(self.newest_first())
     }
 
-    /// Adds those of a previous process. To be called before there are others.
+    /// Adds the alerts saved by a previous process. Must be called before any are added.
     pub fn restore(&mut self, text: &str) {
         for (id, alert) in saved::read(text).into_iter().rev() {
             if id > self.last {
@@ -133,13 +130,13 @@ impl Alerts {
         }
     }
 
-    /// Id of the newest; 0 if there is none.
+    /// Returns the id of the newest alert; 0 if there is none.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// How many are kept, and when the oldest of them was raised, Unix ms; 0 without any.
+    /// Returns the number of stored alerts, and the time of the oldest in Unix ms (0 without any).
     #[must_use]
     pub fn kept(&self) -> (usize, i64) {
         let rings = [&self.passed, &self.blocked];
@@ -147,14 +144,14 @@ impl Alerts {
         (rings.map(Ring::len).iter().sum(), oldest.map_or(0, |(_, alert)| alert.at_ms))
     }
 
-    /// With their ids, newest first.
+    /// Returns the alerts with their ids, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
         let mut all: Vec<_> = self.passed.iter().chain(self.blocked.iter()).collect();
         all.sort_unstable_by_key(|(id, _)| Reverse(*id));
         all.into_iter()
     }
 
-    /// The newest `limit` that match; `seen` is [`super::Counts::alerts`].
+    /// Returns the newest `limit` matches and their total; `seen` is [`super::Counts::alerts`].
     #[must_use]
     pub fn page(
         &self,

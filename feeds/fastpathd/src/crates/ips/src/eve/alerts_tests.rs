@@ -51,26 +51,26 @@ impl AlertContext for Known {
 }
 
 #[test]
-fn the_ring_keeps_the_newest_and_counts_on() {
+fn keeps_the_newest_alerts_and_continues_the_ids() {
     let alerts = alerts(2500);
     let page = alerts.page(&AlertFilter::default(), 3, 9000, &());
     assert_eq!(ids(&page), [2500, 2499, 2498]);
     assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
     assert_eq!(alerts.kept().0, page.total);
-    // 600 that passed, each second one.
+    // The 600 newest alerts about packets that passed have every second id.
     assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1301));
     let since = AlertFilter { since: 2498, ..AlertFilter::default() };
     assert_eq!(ids(&alerts.page(&since, 100, 0, &())), [2500, 2499]);
 }
 
 #[test]
-fn a_flood_does_not_replace_the_others() {
+fn a_flood_does_not_evict_other_alerts() {
     let from = |host: u8| Some(IpAddr::from([192, 0, 2, host]));
     let mut alerts = Alerts::default();
     alerts.add(Alert { blocked: true, sid: 8, ..alert(1) });
     alerts.add(Alert { blocked: false, sid: 9, src: from(9), ..alert(1) });
     for number in 0..1500_u32 {
-        // One rule and many sources, then one source and many rules, about dropped packets, too.
+        // A flood of one rule from many sources and one of many rules from one source.
         let host = u8::try_from(number % 200).unwrap();
         let one_rule = Alert { sid: 5, src: from(host), ..alert(1) };
         let one_source = Alert { sid: 10_000 + number, src: from(250), ..alert(1) };
@@ -101,9 +101,9 @@ fn alerts_outlive_the_process() {
     assert_eq!(after.last(), 8);
 }
 
-/// Another program may have changed the file.
+/// Another program may have changed the saved file.
 #[test]
-fn what_is_restored_is_bounded_as_events_are() {
+fn restored_alerts_are_bounded_like_events() {
     let long = Alert { signature: "é\u{1b}".repeat(9999), ..alert(2) };
     let mut one = Alerts::default();
     one.add(long);
@@ -132,12 +132,12 @@ fn what_is_restored_is_bounded_as_events_are() {
 
 #[test]
 fn the_memory_of_a_thousand_alerts_is_bounded() {
-    // Texts of at most 256 + 128 + 256 + 16 + 16 + 32 bytes, and the alert itself.
+    // The texts have at most 256 + 128 + 256 + 16 + 16 + 32 bytes.
     assert!(size_of::<Alert>() + 704 < 1200, "{}", size_of::<Alert>());
 }
 
 #[test]
-fn every_condition_holds() {
+fn a_filter_requires_all_its_conditions() {
     let alerts = alerts(4);
     let address = |text: &str| Some(text.parse().unwrap());
     let text = |text: &str| Some(text.to_owned());
@@ -163,7 +163,7 @@ fn every_condition_holds() {
     }
 }
 
-/// As schema/types.json, Alert, says.
+/// The fields are those of `Alert` in schema/types.json.
 #[test]
 fn a_row_has_the_fields_of_the_api() {
     let page = alerts(3).page(&AlertFilter::default(), 1, 3, &Known);
@@ -181,7 +181,7 @@ fn a_row_has_the_fields_of_the_api() {
 }
 
 #[test]
-fn what_is_not_ip_has_no_addresses() {
+fn an_alert_about_a_packet_without_ip_has_no_addresses() {
     let mut alerts = Alerts::default();
     alerts.add(Alert { src: None, dst: None, direction: None, ..alert(1) });
     let page = alerts.page(&AlertFilter::default(), 1, 1, &Known);

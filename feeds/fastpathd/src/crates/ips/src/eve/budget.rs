@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How many alerts of a kind are read: all of them together, of one source, of one rule. A flood of
-//! one source or one rule uses up its own share, and the others are read.
+//! Rate limits for one kind of alerts: in total, for each source and for each rule. A flood of one
+//! source or rule uses up only its own share.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -11,15 +11,14 @@ use super::rate::{Bucket, Rate};
 /// Rates of one kind of alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlertRates {
-    /// All of them.
+    /// All alerts of the kind together.
     pub all: Rate,
-    /// Those of one source: an IPv4 address or an IPv6 /64.
+    /// Alerts of one source, which is an IPv4 address or an IPv6 /64.
     pub source: Rate,
-    /// Those of one rule.
+    /// Alerts of one rule.
     pub rule: Rate,
 }
 
-/// The tokens left.
 #[derive(Debug)]
 pub(super) struct Budget {
     all: Bucket,
@@ -28,7 +27,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `seed` is a secret of this process.
+    /// `seed` must be a secret of this process, see [`Shares`].
     pub(super) fn new(rates: AlertRates, seed: u64) -> Self {
         Self {
             all: Bucket::new(rates.all),
@@ -37,7 +36,8 @@ impl Budget {
         }
     }
 
-    /// Whether there is one more for this source and rule.
+    /// Takes a token for this source and rule; false if the source, the rule or the kind has none
+    /// left.
     pub(super) fn take(&mut self, now: Duration, source: Option<IpAddr>, rule: u64) -> bool {
         let source = source.map(|address| match address {
             IpAddr::V4(v4) => u128::from(v4.to_bits()),
@@ -54,8 +54,8 @@ impl Budget {
     }
 }
 
-/// Keys share 512 buckets, so that memory is bounded. Without the seed nobody can choose a key
-/// that shares the bucket of another one.
+/// Token buckets of the sources or rules. Keys share 512 buckets to bound memory. The secret seed
+/// keeps an attacker from choosing a key that shares the bucket of another one.
 #[derive(Debug)]
 struct Shares {
     seed: u64,

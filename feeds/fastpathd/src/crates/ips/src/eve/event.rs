@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one line of EVE: the event types that count (alert, drop, flow, tls, quic, stats),
-//! lengths of texts, whether the packet was dropped, the requested host or name, and who is the
-//! offender.
+//! Parses one line of EVE into an [`Event`], bounds its texts, and determines the requested host or
+//! name and the offender.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -15,11 +14,8 @@ use crate::counters::SuricataCounters;
 use crate::text::bounded;
 
 config::named! {
-    /// Type of an event.
     pub enum EventKind from text {
-        /// A rule fired.
         Alert = "alert",
-        /// A packet was dropped.
         Drop = "drop",
         /// A TLS handshake.
         Tls = "tls",
@@ -35,44 +31,38 @@ config::named! {
 /// An event as Suricata has written it, for collectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLine {
-    /// Type of the event.
     pub kind: EventKind,
-    /// The JSON object, without the end of the line. All exporters share it.
+    /// JSON object without the newline. All exporters share it.
     pub text: Rc<[u8]>,
 }
 
-/// The event in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A rule fired.
     Alert(Box<Alert>),
-    /// A packet was dropped.
     Drop,
-    /// A connection ended.
     Flow(FlowEnd),
-    /// A handshake with these in it.
+    /// A TLS or QUIC handshake.
     Handshake {
-        /// A server name.
+        /// The handshake has a server name.
         named: bool,
-        /// A JA4 fingerprint.
+        /// The handshake has a JA4 fingerprint.
         fingerprinted: bool,
     },
-    /// Suricata's counters.
     Stats(Box<SuricataCounters>),
-    /// Something else.
+    /// A type that fastpath does not use.
     Other,
 }
 
-/// A connection that ended, or that Suricata forgot.
+/// A connection that ended or timed out in Suricata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowEnd {
-    /// Such as `TCP`.
+    /// Transport protocol, such as `TCP`.
     pub proto: String,
     /// Application protocol; empty if unknown.
     pub app: String,
-    /// Port of who was called.
+    /// Destination port.
     pub dport: u16,
-    /// Bytes that Suricata saw, both directions.
+    /// Bytes that Suricata saw in both directions.
     pub bytes: u64,
 }
 
@@ -139,20 +129,20 @@ struct Metadata {
     flowbits: Vec<String>,
 }
 
-/// Set by `feeds/fastpathd/files/handshake.rules`. EVE has the state of TCP in the event at the end
-/// of a flow only.
+/// Flowbit that `feeds/fastpathd/files/handshake.rules` sets. EVE reports the TCP state only in the
+/// event at the end of a flow.
 const HANDSHAKE: &str = "fastpath.handshake";
 
-/// Parses a line; none if it is not an event.
+/// Parses a line. Returns `None` if it is not an event.
 #[must_use]
 pub fn read_event(line: &[u8]) -> Option<Event> {
-    // A list would be taken for the fields in order.
+    // Serde would accept a JSON array as the fields in order.
     if line.first() != Some(&b'{') {
         return None;
     }
     let line: Line = match serde_json::from_slice(line) {
         Ok(line) => line,
-        // Suricata escapes non-ASCII characters in most texts, not in all.
+        // Suricata escapes non-ASCII characters in most texts, but not in all.
         Err(_) if std::str::from_utf8(line).is_err() => {
             serde_json::from_slice(String::from_utf8_lossy(line).as_bytes()).ok()?
         }
@@ -190,7 +180,8 @@ fn alert(line: Line) -> Option<Alert> {
     let address = |text: Option<String>| text?.parse::<IpAddr>().ok();
     let src = address(line.src_ip);
     let rule_drops = rule.action == "blocked";
-    // Suricata says "allowed" of a rule that only alerts, though another one dropped the packet.
+    // Suricata reports "allowed" for a rule that only alerts, even if another rule dropped the
+    // packet.
     let blocked = line.verdict.map_or(rule_drops, |verdict| verdict.action == "drop");
     let offender = address(rule.source.and_then(|end| end.ip)).or(src);
     let bits = line.metadata.map(|metadata| metadata.flowbits).unwrap_or_default();
@@ -224,7 +215,7 @@ fn alert(line: Line) -> Option<Alert> {
     })
 }
 
-/// The application protocol; empty where Suricata found none.
+/// Returns the application protocol, or an empty text if Suricata recognised none.
 fn app(name: String) -> String {
     if matches!(name.as_str(), "failed" | "unknown" | "none") {
         String::new()
@@ -233,8 +224,8 @@ fn app(name: String) -> String {
     }
 }
 
-/// Host and path by the forms of a request (RFC 9112): absolute (`http://host/path`), of CONNECT
-/// (`host:port`), of OPTIONS (`*`), and origin (`/path`).
+/// Returns host and path for each form of a request target (RFC 9112): absolute
+/// (`http://host/path`), of CONNECT (`host:port`), of OPTIONS (`*`), and origin (`/path`).
 fn requested(host: &str, url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -246,13 +237,13 @@ fn requested(host: &str, url: &str) -> String {
     }
 }
 
-/// The host of `host:port`, without the brackets of an IPv6 address.
+/// Returns the host of `host:port`, without the brackets of an IPv6 address.
 fn authority(text: &str) -> &str {
     let host = text.rsplit_once(':').map_or("", |(host, _)| host);
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-/// The requested object, as far as the application protocol names it.
+/// Returns the requested URL or name; empty if the application protocol has none.
 fn target(line: &Line) -> String {
     let text = |from: &Option<Value>, path: &str| {
         let text = from.as_ref()?.pointer(path)?.as_str()?;

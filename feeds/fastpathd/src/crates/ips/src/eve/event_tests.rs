@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-/// Lines of Suricata 8.0.8 on two queues: a page with `uid=0(root)`, TLS with a server name,
-/// two datagrams to port 53, in the order of the file.
+/// Events of Suricata 8.0.8 on two queues: a page with `uid=0(root)`, TLS with a server name, two
+/// datagrams to port 53, in the order of the file.
 const RECORDED: &str = include_str!("../../tests/data/eve.jsonl");
 
 fn recorded() -> Vec<Event> {
@@ -49,7 +49,7 @@ fn each_form_of_a_request_names_its_target_once() {
 }
 
 #[test]
-fn a_dropped_page_is_an_alert_with_its_target() {
+fn the_target_of_an_alert_about_http_is_host_and_path() {
     let alert = &alerts()[0];
     let expected = Alert {
         at_ms: 1_795_246_692_977,
@@ -75,7 +75,8 @@ fn a_dropped_page_is_an_alert_with_its_target() {
     assert_eq!(*alert, expected);
 }
 
-/// A drop of this protocol, on a flow with these bits and packets in both directions.
+/// Returns whether a drop of this protocol, on a flow with these bits and packets in both
+/// directions, proves its source.
 fn is_proven(proto: &str, bits: &[&str]) -> bool {
     let line = json!({
         "event_type": "alert", "src_ip": "192.0.2.1", "proto": proto,
@@ -109,13 +110,13 @@ fn names_of_tls_and_dns_are_targets() {
 }
 
 #[test]
-fn a_source_that_may_be_forged_is_not_proven() {
+fn a_datagram_does_not_prove_its_source() {
     let offence = alerts()[3].offence.clone().unwrap();
     assert!(!offence.proven, "a datagram: {offence:?}");
 }
 
 #[test]
-fn the_rule_says_who_the_source_is() {
+fn a_rule_can_name_the_offender() {
     let line = json!({
         "event_type": "alert", "src_ip": "192.0.2.1", "dest_ip": "10.0.0.2",
         "alert": {"action": "blocked", "signature_id": 1, "source": {"ip": "10.0.0.2"}},
@@ -141,7 +142,7 @@ fn a_packet_dropped_for_another_rule_is_blocked_but_not_this_rules_offence() {
 }
 
 #[test]
-fn the_other_kinds_are_recognised() {
+fn recognises_drops_handshakes_flows_and_counters() {
     let events = recorded();
     let count = |what: fn(&Event) -> bool| events.iter().filter(|event| what(event)).count();
     assert_eq!(count(|event| *event == Event::Drop), 3);
@@ -162,7 +163,7 @@ fn the_other_kinds_are_recognised() {
 }
 
 #[test]
-fn texts_are_bounded_and_otherwise_as_they_came() {
+fn texts_are_bounded_and_otherwise_unchanged() {
     let line = json!({
         "event_type": "alert",
         "alert": {"signature": "<script>\u{1b}[2J\u{0}", "category": "é".repeat(100_000)},
@@ -179,7 +180,7 @@ fn texts_are_bounded_and_otherwise_as_they_came() {
 }
 
 #[test]
-fn bytes_that_are_no_text_become_replacement_characters() {
+fn invalid_utf_8_becomes_replacement_characters() {
     let line = b"{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\xffb\"}}";
     let Some(Event::Alert(alert)) = read_event(line) else {
         panic!("an alert");
@@ -188,7 +189,7 @@ fn bytes_that_are_no_text_become_replacement_characters() {
 }
 
 #[test]
-fn what_is_no_event_is_none() {
+fn rejects_lines_that_are_not_events() {
     let deep =
         format!("{{\"event_type\":\"x\",\"http\":{}{}}}", "[".repeat(9999), "]".repeat(9999));
     for line in [
@@ -204,7 +205,7 @@ fn what_is_no_event_is_none() {
         "{\"event_type\":\"stats\",\"stats\":[]}",
         "{\"event_type\":\"alert\",\"src_port\":-1}",
         "{\"event_type\":\"alert\",\"src_port\":65536,\"alert\":{}}",
-        // Two lines, one of them truncated in the middle.
+        // Two lines, the first one cut off in the middle.
         "{\"event_type\":\"alert\",\"al{\"event_type\":\"drop\"}",
         &deep,
     ] {
@@ -215,7 +216,7 @@ fn what_is_no_event_is_none() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_taken(bytes: Vec<u8>, at in 0_usize..4000, new: u8) {
+    fn parses_any_bytes_without_a_panic(bytes: Vec<u8>, at in 0_usize..4000, new: u8) {
         let _ = read_event(&bytes);
         for line in RECORDED.lines().take(4) {
             let mut line = line.as_bytes().to_vec();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! State made of Suricata's events: alerts, counters, drops, visibility, and at most 256 offenders
-//! to be blocked, of TCP connections whose handshake was seen.
+//! Keeps the state that results from Suricata's events: alerts, counters, drops, visibility, and
+//! the offenders to be blocked after a proven TCP handshake.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,38 +13,36 @@ use super::severities::Severities;
 use super::visible::Visible;
 use crate::counters::SuricataCounters;
 
-/// Offences that wait to be dealt with.
+/// Maximum number of offenders until the next call of [`Events::offenders`].
 const MOST_OFFENDERS: usize = 256;
 
-/// An address to be blocked, and the rule that it has fired.
+/// An address to block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offender {
-    /// Who.
     pub address: IpAddr,
-    /// The rule.
+    /// Rule that the address triggered.
     pub sid: u32,
-    /// Its message.
+    /// Message of the rule.
     pub reason: String,
 }
 
-/// All that the daemon knows from Suricata's events.
+/// State that results from Suricata's events.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The last alerts.
     pub alerts: Alerts,
-    /// Their number by severity and action.
+    /// Numbers of alerts by severity and action.
     pub severities: Severities,
-    /// The visible part of the connections that ended.
+    /// How much of the ended connections could be read.
     pub visible: Visible,
-    /// Suricata's counters, once reported.
+    /// `None` until Suricata reports its counters.
     pub counters: Option<SuricataCounters>,
-    /// Lines.
+    /// Numbers of lines.
     pub counts: Counts,
-    /// Whether Suricata is connected.
+    /// Suricata is connected to the socket for events.
     pub connected: bool,
-    /// Packets dropped, by their events: one for each direction of a connection.
+    /// Drop events. Suricata writes one for each direction of a connection.
     pub drops: u64,
-    /// Drop rules fired by sources that could be forged, or by too many at once.
+    /// Drop rules that were triggered by sources without proof, or by too many sources at once.
     pub not_offenders: u64,
     offenders: Vec<Offender>,
     log_limits: LogLimits,
@@ -52,7 +50,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Takes a batch that came at `now`.
+    /// Adds a batch received at `now`.
     pub fn take(&mut self, now: Duration, batch: Batch) {
         self.counts = batch.counts;
         self.connected = batch.connected;
@@ -61,12 +59,13 @@ impl Events {
         }
     }
 
-    /// Those to be blocked since the last call, each once.
+    /// Takes the offenders since the last call, each address once.
     pub fn offenders(&mut self) -> Vec<Offender> {
         std::mem::take(&mut self.offenders)
     }
 
-    /// Lines for the system log since the last call: the rings hold only so many.
+    /// Takes the log lines since the last call. The log still has drops after their alerts are
+    /// evicted.
     pub fn log_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log_lines)
     }

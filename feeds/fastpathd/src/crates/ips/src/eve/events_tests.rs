@@ -17,7 +17,7 @@ fn recorded() -> Batch {
 }
 
 #[test]
-fn everything_has_its_place() {
+fn counts_each_kind_of_event() {
     let mut events = Events::default();
     events.take(Duration::ZERO, recorded());
     assert_eq!(events.alerts.last(), 4);
@@ -32,7 +32,7 @@ fn everything_has_its_place() {
     assert_eq!((events.counts.lines, events.connected), (13, true));
 }
 
-/// The recorded ones, as they are since handshakes are marked.
+/// The recorded batch with proven TCP sources: it was recorded without `handshake.rules`.
 fn proven() -> Batch {
     let mut batch = recorded();
     for event in &mut batch.events {

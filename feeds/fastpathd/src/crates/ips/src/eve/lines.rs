@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Cuts the EVE stream into lines of at most 64 KiB; longer ones are skipped and counted.
+//! Splits the EVE stream into lines. Lines longer than 64 KiB are skipped and counted.
 
-/// Longest line that is kept. Without payloads an event has one to four kilobytes.
+/// Maximum length of a line. Without payloads an event takes one to four kilobytes.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
-/// Cuts. Holds at most one line.
+/// Splits a stream into lines; buffers at most one line.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     begun: Vec<u8>,
-    /// In the middle of a line that is too long.
+    /// The current line is too long, so its rest is skipped.
     skipping: bool,
     oversized: u64,
 }
 
 impl Lines {
-    /// Hands every line that `bytes` complete to `take`, without its end.
+    /// Calls `take` with each line that `bytes` complete, without the newline.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -33,18 +33,19 @@ impl Lines {
         }
     }
 
-    /// Discards an incomplete line: the connection is a new one.
+    /// Discards the incomplete line of a previous connection.
     pub(crate) fn restart(&mut self) {
         self.begun.clear();
         self.skipping = false;
     }
 
-    /// Lines that were too long so far.
+    /// Number of lines that were too long.
     pub(crate) fn oversized(&self) -> u64 {
         self.oversized
     }
 
-    /// Whether the line may grow by so much. The first time it may not, it is given up.
+    /// Reports whether the current line may grow by `more`. Discards and counts a line that exceeds
+    /// the limit.
     fn fits(&mut self, more: &[u8]) -> bool {
         if !self.skipping && self.begun.len() + more.len() > LONGEST {
             self.skipping = true;
@@ -103,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_how_the_stream_arrives(
+        fn finds_the_same_lines_however_the_stream_is_split(
             texts in prop::collection::vec("[a-z]{0,9}", 0..20),
             cuts in prop::collection::vec(1_usize..9, 1..20),
         ) {

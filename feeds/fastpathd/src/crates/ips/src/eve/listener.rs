@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The Unix socket that Suricata sends EVE to: its mode, which users stay connected, one connection
-//! at a time.
+//! Unix socket for Suricata's events: accepts one connection at a time, of certain users only.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,26 +12,23 @@ use tokio::net::{UnixListener, UnixStream};
 use super::reader::{Batch, Rates, Reader};
 use super::wanted::WantedKinds;
 
-/// The socket could not be made, or nobody can connect any more.
+/// The socket could not be created, or accepts no more connections.
 #[derive(Debug, Error)]
 #[error("cannot {what} the socket for Suricata's events, {}: {source}", .path.display())]
 pub struct ListenError {
-    /// The operation.
     what: &'static str,
-    /// The socket.
     path: PathBuf,
-    /// The kernel's error.
     source: std::io::Error,
 }
 
-/// Receives the events of Suricata. One connection at a time; a new one ends the old.
+/// Receives Suricata's events. A new connection replaces the old one.
 #[derive(Debug)]
 pub struct EventListener {
     path: PathBuf,
     socket: UnixListener,
-    /// Who may connect, by user id.
+    /// User ids that may send events.
     users: Vec<u32>,
-    /// Users whose connections are closed without being counted.
+    /// User ids of connections that are closed, but not counted as strangers.
     testers: Vec<u32>,
     stream: Option<UnixStream>,
     reader: Reader,
@@ -40,9 +36,9 @@ pub struct EventListener {
 }
 
 impl EventListener {
-    /// Listens at `path`, where a socket of before is removed. Anybody may connect by the
-    /// file's mode, since Suricata has a user of its own; the kernel says who it is, and only
-    /// `users` (ids) stay connected. `suricata -T` opens the same output as one of `testers`.
+    /// Listens at `path` and replaces a stale socket. The file's mode lets anybody connect because
+    /// Suricata has a user of its own; only peers with one of the ids in `users` stay connected.
+    /// `suricata -T` opens the same output as one of `testers`.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -66,13 +62,12 @@ impl EventListener {
         Ok(Self { path: path.to_owned(), socket, users, testers, stream: None, reader, bytes })
     }
 
-    /// Lines of these types are kept.
+    /// Keeps the lines of these types for collectors.
     pub fn keep(&mut self, wanted: WantedKinds) {
         self.reader.keep(wanted);
     }
 
-    /// Waits until something comes, or Suricata connects or goes. To be called again and
-    /// again; it may be given up at any time.
+    /// Waits for data, or until Suricata connects or disconnects. Cancel safe; the caller loops.
     ///
     /// # Errors
     /// No connection can be accepted. An immediate retry would fail, too.
@@ -111,13 +106,14 @@ impl EventListener {
 }
 
 impl Drop for EventListener {
-    /// Suricata shall find nothing rather than a socket that nobody listens on.
+    /// Removes the socket, so that Suricata finds no file instead of a socket that nobody listens
+    /// on.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Bytes read; none at the end. Without a connection it waits for ever.
+/// Returns the number of bytes read; `None` at the end. Waits for ever without a connection.
 async fn read(stream: Option<&mut UnixStream>, bytes: &mut [u8]) -> Option<usize> {
     match stream {
         Some(stream) => stream.read(bytes).await.ok().filter(|length| *length > 0),

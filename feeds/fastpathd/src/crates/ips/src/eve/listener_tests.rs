@@ -12,7 +12,7 @@ struct Heard {
     user: u32,
 }
 
-/// A listener for this test's own user; `name` is the file's.
+/// Returns a listener for the user of this test; `name` becomes part of the socket's name.
 fn listener(name: &str) -> Heard {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     std::fs::write(&path, "left over").unwrap();
@@ -35,7 +35,7 @@ impl Heard {
 const DROP: &[u8] = b"{\"event_type\":\"drop\"}\n";
 
 #[tokio::test]
-async fn lines_are_received_until_the_end() {
+async fn receives_lines_until_the_connection_ends() {
     let mut heard = listener("lines");
     let mut suricata = heard.connect().await;
     assert!(heard.next().await.connected);
@@ -49,7 +49,7 @@ async fn lines_are_received_until_the_end() {
 }
 
 #[tokio::test]
-async fn the_newest_connection_wins() {
+async fn a_new_connection_replaces_the_old_one() {
     let mut heard = listener("newest");
     let mut old = heard.connect().await;
     assert!(heard.next().await.connected);
@@ -63,7 +63,7 @@ async fn the_newest_connection_wins() {
 }
 
 #[tokio::test]
-async fn strangers_are_sent_away() {
+async fn refuses_connections_of_other_users() {
     let mut heard = listener("strangers");
     heard.listener.users = vec![heard.user + 1];
     let _stranger = heard.connect().await;
@@ -76,7 +76,7 @@ async fn strangers_are_sent_away() {
 }
 
 #[tokio::test]
-async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
+async fn all_users_may_write_to_the_socket_and_drop_removes_it() {
     let heard = listener("mode");
     let mode = std::fs::metadata(&heard.path).unwrap().mode();
     assert_eq!(mode & 0o777, 0o666);

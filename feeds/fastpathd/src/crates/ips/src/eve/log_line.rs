@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lines of the system log about dropped packets: one a second, 20 at once, the rest as a number.
-//! Those of proven sources have a limit of their own, which forged ones cannot use up.
+//! Writes log lines about dropped packets: at most one a second and 20 at once, with the number of
+//! those left out. Proven sources have their own limit, which forged sources cannot use up.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -9,10 +9,9 @@ use std::time::Duration;
 use super::alert::Alert;
 use super::rate::{Bucket, Rate};
 
-/// Longest part of a text from the network or a rule.
+/// Maximum length of a text from the network or a rule, characters.
 const LONGEST: usize = 120;
 
-/// The limits.
 #[derive(Debug)]
 pub(super) struct LogLimits {
     proven: Bucket,
@@ -28,7 +27,7 @@ impl Default for LogLimits {
 }
 
 impl LogLimits {
-    /// The line for an alert; none if its packet passed, or if there were too many.
+    /// Returns the line for an alert; `None` if the packet passed or the limit is reached.
     pub(super) fn line(&mut self, now: Duration, alert: &Alert) -> Option<String> {
         if !alert.blocked {
             return None;
@@ -64,7 +63,7 @@ fn end(address: Option<IpAddr>, port: u16) -> String {
     }
 }
 
-/// Without line ends, control and other invisible characters.
+/// Escapes all but printable ASCII, and shortens long texts.
 fn escaped(text: &str) -> String {
     let mut chars = text.chars();
     let mut escaped: String = chars.by_ref().take(LONGEST).flat_map(char::escape_default).collect();

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A token bucket. The rates of events are in `reader.rs`.
+//! Token bucket. The rates of events are in `reader.rs`.
 
 use std::time::Duration;
 
-/// So much a second, and so much at once after a rest.
+/// Rate of a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// A second.
+    /// Tokens added per second.
     pub per_second: u32,
-    /// At once.
+    /// Maximum number of tokens.
     pub burst: u32,
 }
 
-/// Counts in thousandths, so that no fraction is lost between two readings of the clock.
+/// Token bucket. It counts in thousandths, so that no fraction is lost between two readings of the
+/// clock.
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: Rate,
@@ -26,7 +27,7 @@ impl Bucket {
         Self { rate, thousandths, filled: Duration::ZERO }
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token; false if there is none.
     pub(super) fn take(&mut self, now: Duration) -> bool {
         let enough = self.is_ready(now);
         if enough {
@@ -35,10 +36,11 @@ impl Bucket {
         enough
     }
 
-    /// Whether there is one more.
+    /// Reports whether there is a token.
     pub(super) fn is_ready(&mut self, now: Duration) -> bool {
         let passed = now.saturating_sub(self.filled);
-        // A thousandth of a token needs that time at least; less stays in `filled`.
+        // Whole milliseconds are credited; the rest counts next time, since `filled` does not
+        // include it.
         let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
         if millis > 0 {
             let new = millis.saturating_mul(self.rate.per_second.into());

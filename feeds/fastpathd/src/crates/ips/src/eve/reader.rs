@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From bytes of the EVE stream to events, with rate limits: for alerts about packets that passed,
-//! about dropped ones, and about dropped ones of proven sources each, of them for each source and
-//! rule; for `stats`, and for all others. Counts the lines that were not read.
+//! Parses the EVE stream within rate limits, and counts the lines left unread. Alerts about packets
+//! that passed, about dropped ones, and about dropped ones of proven sources have separate limits,
+//! each of them also by source and rule; so have `stats` and the other types.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use super::lines::Lines;
 use super::rate::{Bucket, Rate};
 use super::wanted::WantedKinds;
 
-/// How many lines are read. Anybody can cause alerts about packets that pass, and with forged
-/// sources those about dropped ones; neither may hide the alert for which a source is blocked, nor
-/// may connections that end by the thousand hide alerts.
+/// Rate limits of lines. Attackers can cause alerts about packets that pass and, with forged
+/// sources, about dropped ones. Neither these nor thousands of ended connections may hide an alert
+/// for which a source is blocked, so each class has its own limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// Alerts about packets that passed.
@@ -26,9 +26,9 @@ pub struct Rates {
     pub blocked: AlertRates,
     /// Alerts about dropped packets of proven sources.
     pub proven: AlertRates,
-    /// Ended connections, handshakes, drops and the rest.
+    /// Ended connections, handshakes, drops and other types.
     pub others: Rate,
-    /// A secret by which sources and rules share buckets.
+    /// Secret, so that an attacker cannot predict which sources and rules share a bucket.
     pub seed: u64,
 }
 
@@ -46,43 +46,40 @@ impl Default for Rates {
     }
 }
 
-/// Lines since the start, as the answer of `ips` has them.
+/// Numbers of lines since the start, for the answer of `ips`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// All of them.
     pub lines: u64,
-    /// Of them, alerts; read or not. The answer of `alerts` has them.
+    /// Alerts, read or not. The answer of `alerts` has them.
     #[serde(skip)]
     pub alerts: u64,
-    /// Not read because there were too many: of all kinds.
+    /// Lines of any type that the rate limits left unread.
     pub not_read: u64,
-    /// Of them, alerts about packets that passed.
+    /// Unread alerts about packets that passed.
     pub not_read_alerts: u64,
-    /// Of them, alerts about dropped packets.
+    /// Unread alerts about dropped packets.
     pub not_read_blocked: u64,
-    /// No events.
+    /// Lines that are not events.
     pub unparsable: u64,
-    /// Too long.
+    /// Lines longer than 64 KiB.
     pub oversized: u64,
-    /// Connections of somebody else than Suricata.
+    /// Connections of other users than Suricata's.
     pub strangers: u64,
 }
 
-/// The events of one reading.
+/// Events of one read.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The events that could be read.
     pub events: Vec<Event>,
-    /// Those of them that collectors want, as Suricata has written them.
+    /// Lines of the events that collectors want, as Suricata has written them.
     pub lines: Vec<EventLine>,
-    /// Of all time.
+    /// Totals since the start.
     pub counts: Counts,
-    /// Whether Suricata is connected.
+    /// Suricata is connected.
     pub connected: bool,
 }
 
 impl Batch {
-    /// The alerts among them.
     pub fn alerts(&mut self) -> impl Iterator<Item = &mut Alert> {
         self.events.iter_mut().filter_map(|event| match event {
             Event::Alert(alert) => Some(&mut **alert),
@@ -95,7 +92,7 @@ impl Batch {
     }
 }
 
-/// Splits, limits and reads.
+/// Splits, rate-limits and parses the stream.
 #[derive(Debug)]
 pub struct Reader {
     lines: Lines,
@@ -109,7 +106,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Nothing read yet.
     #[must_use]
     pub fn new(rates: Rates) -> Self {
         Self {
@@ -118,19 +114,19 @@ impl Reader {
             blocked: Budget::new(rates.blocked, rates.seed),
             proven: Budget::new(rates.proven, rates.seed),
             others: Bucket::new(rates.others),
-            // They come every 8 s, and nothing should crowd them out.
+            // Suricata reports its counters every 8 s; other events must not crowd them out.
             stats: Bucket::new(Rate { per_second: 2, burst: 4 }),
             counts: Counts::default(),
             wanted: WantedKinds::default(),
         }
     }
 
-    /// Lines of these types are kept.
+    /// Keeps the lines of these types for collectors.
     pub fn keep(&mut self, wanted: WantedKinds) {
         self.wanted = wanted;
     }
 
-    /// Takes the bytes that came at `now`; adds their events and lines to `batch`.
+    /// Parses the bytes received at `now`, and adds their events and lines to `batch`.
     pub fn read(&mut self, now: Duration, bytes: &[u8], batch: &mut Batch) {
         let Self { lines, alerts, blocked, proven, others, stats, counts, wanted } = self;
         lines.push(bytes, |line| {
@@ -167,24 +163,24 @@ impl Reader {
         self.counts.oversized = self.lines.oversized();
     }
 
-    /// Another connection.
+    /// Discards the incomplete line of a previous connection.
     pub fn restart(&mut self) {
         self.lines.restart();
     }
 
-    /// A connection was refused.
+    /// Counts a refused connection.
     pub(super) fn note_stranger(&mut self) {
         self.counts.strangers += 1;
     }
 
-    /// Lines so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 }
 
-/// The line for collectors. Suricata writes bytes of the network unchanged, and JSON is UTF-8.
+/// Returns the line if collectors want its type. Suricata writes bytes of the network unchanged,
+/// but JSON is UTF-8.
 fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventLine> {
     let kind = EventKind::from_name(std::str::from_utf8(kind?).ok()?)?;
     wanted
@@ -192,14 +188,13 @@ fn kept(kind: Option<&[u8]>, line: &[u8], wanted: &WantedKinds) -> Option<EventL
         .then(|| EventLine { kind, text: String::from_utf8_lossy(line).as_bytes().into() })
 }
 
-/// The type, which Suricata writes behind the time, the flow and the device, without reading
-/// the line.
+/// Returns the type without parsing the line: Suricata writes it behind time, flow and device.
 fn kind_of(line: &[u8]) -> Option<&[u8]> {
     text(&line[..line.len().min(256)], b"\"event_type\":\"")
 }
 
-/// Whether an alert is about a dropped packet, and of a proven source then. A quotation mark in a
-/// text from the network is escaped, so none looks like these.
+/// Returns `None` for an alert about a packet that passed, otherwise whether its source is proven.
+/// Texts from the network cannot imitate these keys because their quotation marks are escaped.
 fn drop_of(alert: &[u8]) -> Option<bool> {
     let dropped = behind(alert, b"\"alert\":{\"action\":\"blocked\"").is_some()
         || behind(alert, b"\"verdict\":{\"action\":\"drop\"").is_some();
@@ -217,7 +212,7 @@ fn rule_of(alert: &[u8]) -> u64 {
     digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
 }
 
-/// The text up to the next quotation mark.
+/// Returns the text between `key` and the next quotation mark.
 fn text<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let value = behind(line, key)?;
     let end = value.iter().position(|byte| *byte == b'"')?;

@@ -15,8 +15,8 @@ fn of_kind(kind: &str) -> &'static str {
     RECORDED.lines().find(|line| line.contains(&key)).expect(kind)
 }
 
-/// An alert of this source and rule, about a packet that passed, was dropped, or was dropped in a
-/// connection with a handshake.
+/// Returns an alert of this source and rule, about a packet that passed, was dropped, or was
+/// dropped in a connection with a handshake.
 fn alert(source: &str, sid: u32, dropped: bool, proven: bool) -> String {
     let action = if dropped { "blocked" } else { "allowed" };
     let bits = if proven { "\"metadata\":{\"flowbits\":[\"fastpath.handshake\"]}," } else { "" };
@@ -26,7 +26,7 @@ fn alert(source: &str, sid: u32, dropped: bool, proven: bool) -> String {
     )
 }
 
-/// A reader that keeps the lines of these types.
+/// Returns a reader that keeps the lines of these types.
 fn keeping(kinds: &[EventKind]) -> Reader {
     let (mut reader, wanted) = (Reader::new(Rates::default()), WantedKinds::default());
     reader.keep(wanted.clone());
@@ -34,17 +34,17 @@ fn keeping(kinds: &[EventKind]) -> Reader {
     reader
 }
 
-/// How many of the alerts of this rule are among the events.
+/// Counts the alerts of this rule.
 fn of_rule(events: &[Event], wanted: u32) -> usize {
     let its = |event: &&Event| matches!(event, Event::Alert(alert) if alert.sid == wanted);
     events.iter().filter(its).count()
 }
 
 #[test]
-fn a_flood_of_cheap_alerts_hides_neither_a_drop_nor_its_source() {
+fn a_flood_of_unproven_alerts_does_not_hide_a_proven_one() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
-    // From everywhere, by many rules, about packets that pass and, forged, about dropped ones.
+    // Many sources and rules, about packets that pass and about dropped ones with forged sources.
     for number in 0..20_000_u32 {
         let [_, a, b, c] = number.to_be_bytes();
         for dropped in [false, true] {
@@ -60,7 +60,7 @@ fn a_flood_of_cheap_alerts_hides_neither_a_drop_nor_its_source() {
 }
 
 #[test]
-fn a_flood_of_one_source_or_rule_hides_no_others() {
+fn a_flood_of_one_source_or_rule_does_not_hide_others() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     for number in 0..4000_u32 {
@@ -80,7 +80,7 @@ fn a_flood_of_one_source_or_rule_hides_no_others() {
 }
 
 #[test]
-fn texts_of_the_network_are_no_marks() {
+fn texts_from_the_network_cannot_imitate_keys() {
     let marks = "\"fastpath.handshake\" \"verdict\":{\"action\":\"drop\"";
     let text = serde_json::to_string(marks).unwrap();
     let line = alert("203.0.113.9", 7, false, false)
@@ -145,7 +145,7 @@ fn garbage_is_counted() {
 }
 
 #[test]
-fn kinds_that_nobody_needs_are_no_garbage() {
+fn unused_event_types_do_not_count_as_garbage() {
     let mut reader = Reader::new(Rates::default());
     let mut batch = Batch::default();
     reader.read(now(0), b"{\"event_type\":\"anomaly\"}\n", &mut batch);
@@ -153,9 +153,9 @@ fn kinds_that_nobody_needs_are_no_garbage() {
     assert_eq!(reader.counts(), Counts { lines: 1, ..Counts::default() });
 }
 
-/// Lines for collectors are those whose events were read, unchanged, whether whole or in pieces.
+/// Collectors get the lines of the events that were read, even if lines arrive in pieces.
 #[test]
-fn lines_are_kept_as_they_were_written() {
+fn lines_are_kept_unchanged() {
     let mut reader = keeping(&EventKind::ALL);
     let mut batch = Batch::default();
     for piece in format!("{RECORDED}{{}}\n{{\"event_type\":\"anomaly\"}}\n").as_bytes().chunks(700)
@@ -171,7 +171,7 @@ fn lines_are_kept_as_they_were_written() {
 
 /// Events that no collector wants are not copied.
 #[test]
-fn lines_of_wanted_types_are_kept() {
+fn keeps_only_lines_of_wanted_types() {
     for (kinds, expected) in [
         (&[][..], &[][..]),
         (&[EventKind::Drop], &["drop"]),
@@ -198,7 +198,7 @@ fn bytes_that_are_not_utf_8_are_replaced_in_lines() {
 }
 
 #[test]
-fn the_type_is_found_without_reading() {
+fn finds_the_type_without_parsing_the_line() {
     assert_eq!(kind_of(of_kind("alert").as_bytes()), Some(&b"alert"[..]));
     assert_eq!(kind_of(b"{\"event_type\":\"al"), None);
     let far = format!("{}\"event_type\":\"alert\"", " ".repeat(300));
@@ -207,7 +207,7 @@ fn the_type_is_found_without_reading() {
 
 proptest! {
     #[test]
-    fn any_stream_is_taken(bytes: Vec<u8>) {
+    fn counts_the_lines_of_any_stream(bytes: Vec<u8>) {
         let mut reader = Reader::new(Rates::default());
         reader.read(now(0), &bytes, &mut Batch::default());
         let pieces = bytes.split(|byte| *byte == b'\n').count();

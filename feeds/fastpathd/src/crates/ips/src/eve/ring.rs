@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The last alerts of one kind. When it is full, the oldest of the rule or source with the most
-//! alerts goes: a flood replaces itself.
+//! Bounded list of alerts. A full list evicts the oldest alert of the rule or source with the most
+//! alerts, so that a flood evicts itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -9,7 +9,6 @@ use super::alert::Alert;
 
 type Rule = (u32, u32);
 
-/// A bounded list, oldest first.
 #[derive(Debug)]
 pub(super) struct Ring {
     most: usize,
@@ -37,7 +36,7 @@ impl Ring {
         self.kept.len()
     }
 
-    /// With their ids, oldest first.
+    /// Returns the alerts with their ids, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Alert)> {
         self.kept.iter().map(|(id, alert)| (*id, alert))
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The alerts of the ring as a text, one JSON object a line, newest first, and back: at most 1 MiB.
-//! Texts are cut like those of Suricata's events; lines that are not alerts are left out.
+//! Saves the alerts of the rings as a text, one JSON object per line, newest first, and restores
+//! them. Restored texts are bounded like those of events; lines that are not alerts are skipped.
 
 use serde::{Deserialize, Serialize};
 
 use super::alert::{Alert, Direction};
 use crate::text::bounded;
 
-/// Longest text, bytes.
+/// Maximum length of the text, bytes.
 pub const MOST: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct Saved {
     device: String,
 }
 
-/// As many of the newest as fit.
+/// Writes the newest alerts that fit.
 pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) -> String {
     let mut text = String::new();
     for (id, alert) in newest_first {
@@ -44,7 +44,7 @@ pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) ->
     text
 }
 
-/// Those of a text, newest first; each id is smaller than the one before.
+/// Reads alerts, newest first. Skips those with an id that is not smaller than the previous one.
 pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
     let mut found: Vec<(u64, Alert)> = Vec::new();
     for line in text.lines() {
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str) -> Vec<(u64, Alert)> {
     found
 }
 
-/// Leaves room for new ids.
+/// Limit of restored ids, so that new ids cannot overflow.
 const LAST: u64 = 1 << 53;
 
 fn save(id: u64, alert: &Alert) -> Saved {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Alerts since the daemon's start by severity and action, for metrics. Alerts that the limits left
-//! unread have no severity; [`Counts`](super::reader::Counts) has their number.
+//! Counts alerts by severity and action for metrics. Alerts that the rate limits left unread have
+//! no severity; [`Counts`](super::reader::Counts) has their number.
 
 use super::alert::Alert;
 
-/// Severities in the order of [`Severities::counted`]: rule files use 1 to 4.
+/// Labels in the order of [`Severities::counted`]; rule files use severities 1 to 4.
 const NAMES: [&str; 5] = ["1", "2", "3", "4", "other"];
 
-/// Numbers of alerts.
+/// Alerts about packets that passed and about dropped ones, for each label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Severities([[u64; 2]; NAMES.len()]);
 
@@ -18,7 +18,8 @@ impl Severities {
         self.0[at][usize::from(alert.blocked)] += 1;
     }
 
-    /// Severity, and the alerts about packets that passed and about dropped ones.
+    /// Returns each severity with the numbers of alerts about packets that passed and about dropped
+    /// ones.
     pub fn counted(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
         NAMES.into_iter().zip(self.0)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parses the time of an EVE event, `2026-11-21T07:07:08.123456+0100`, to Unix milliseconds.
 
-/// None for any other format.
+/// Returns `None` for any other format.
 pub(super) fn unix_ms(text: &str) -> Option<i64> {
     let (date, rest) = text.split_once('T')?;
     let sign_at = rest.rfind(['+', '-', 'Z'])?;
@@ -39,7 +39,7 @@ fn milliseconds(fraction: &str) -> Option<i64> {
     Some(digits(shown)? * scale)
 }
 
-/// Seconds east of Greenwich.
+/// Returns the offset of a time zone in seconds, positive to the east.
 fn offset(zone: &str) -> Option<i64> {
     if zone == "Z" {
         return Some(0);
@@ -54,8 +54,8 @@ fn offset(zone: &str) -> Option<i64> {
     Some(if sign == "-" { -seconds } else { seconds })
 }
 
-/// Days since 1970-01-01, of the Gregorian calendar. Years begin in March, so that the day
-/// that some of them lack is the last one.
+/// Returns the days since 1970-01-01 in the Gregorian calendar. Years begin in March, so that a
+/// leap day is the last day of a year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn rejects_other_formats() {
         for text in [
             "",
             "T",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn days_follow_each_other() {
+    fn consecutive_dates_are_one_day_apart() {
         let mut day = 0;
         for year in 1970..=2400 {
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken(text: String, close in "[0-9T:.+Zé-]{0,40}") {
+        fn parses_any_text_without_a_panic(text: String, close in "[0-9T:.+Zé-]{0,40}") {
             let _ = unix_ms(&text);
             let _ = unix_ms(&close);
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How much of ended connections could be read (plain, TLS and QUIC handshakes, encrypted), by
-//! application protocol or a list of ports, and their volumes.
+//! Sums ended connections by how much of them could be read (plain, TLS and QUIC handshakes,
+//! encrypted), which follows from the application protocol or the port.
 
 use super::event::FlowEnd;
 
 config::named! {
-    /// How much of a connection can be read at all.
+    /// How much of a connection can be read.
     pub enum Visibility {
-        /// Its content.
+        /// Content.
         Plain = "plain",
-        /// Names and fingerprints of its handshake (TLS, QUIC).
+        /// Names and fingerprints of the handshake (TLS, QUIC).
         Tls = "tls",
         /// Addresses and sizes.
         Encrypted = "encrypted",
@@ -17,8 +17,8 @@ config::named! {
 }
 
 impl Visibility {
-    /// By the protocol that Suricata recognised; otherwise by the port, as far as it is known to
-    /// carry only encrypted traffic.
+    /// Decides by the protocol that Suricata recognised, otherwise by ports that are known for
+    /// encrypted traffic.
     #[must_use]
     pub fn of(flow: &FlowEnd) -> Self {
         const PORTS: [u16; 10] = [22, 443, 500, 853, 993, 995, 1194, 4500, 8443, 51820];
@@ -31,22 +31,21 @@ impl Visibility {
     }
 }
 
-/// How much of one kind.
+/// Connections of one visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
-    /// Connections.
     pub flows: u64,
-    /// Their bytes, as far as Suricata saw them, without the offloaded ones.
+    /// Bytes that Suricata saw, without the offloaded ones.
     pub bytes: u64,
 }
 
-/// All kinds.
+/// Volumes by visibility, and numbers of handshakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Visible {
     plain: Volume,
     tls: Volume,
     encrypted: Volume,
-    /// TLS handshakes, of connections that may still go on.
+    /// TLS and QUIC handshakes, also of connections that have not ended.
     pub handshakes: u64,
     /// Handshakes with a server name.
     pub named: u64,
@@ -55,7 +54,6 @@ pub struct Visible {
 }
 
 impl Visible {
-    /// How much of a kind.
     #[must_use]
     pub fn volume(&self, kind: Visibility) -> Volume {
         match kind {
@@ -91,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recognised_counts_before_the_port() {
+    fn a_recognised_protocol_takes_precedence_over_the_port() {
         for (app, dport, kind) in [
             ("http", 443, Visibility::Plain),
             ("tls", 8080, Visibility::Tls),
@@ -106,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_summed_apart() {
+    fn sums_each_visibility_separately() {
         let mut visible = Visible::default();
         visible.note_flow(&flow("tls", 443));
         visible.note_flow(&flow("tls", 443));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A fake Suricata to observe, for tests.
+//! Fake Suricata for tests.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use model::{FailPolicy, InspectionMode};
 use super::{Health, InspectionCondition, Observation, RuleCounts, State};
 use crate::queues::Queue;
 
-/// Observed twice a second.
+/// Interval of the observations, ms.
 const STEP: u64 = 500;
 
 pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A fake Suricata, and the reported state.
+/// A fake Suricata, and its observed health.
 pub(super) struct Watch {
     pub(super) now: u64,
     pub(super) health: Health,
     pub(super) seen: Observation,
     /// Answers on its command socket.
     pub(super) answers: bool,
-    /// Packets handled each step.
+    /// Packets handled in each step.
     pub(super) works: u32,
 }
 
 impl Watch {
-    /// Working for ten seconds.
+    /// Returns a Suricata that has worked for ten seconds.
     pub(super) fn working(mode: InspectionMode, fail: FailPolicy) -> Self {
         let mut watch = Self::starting(mode, fail);
         watch.step();
@@ -36,7 +36,7 @@ impl Watch {
         watch
     }
 
-    /// Just asked for.
+    /// Returns a Suricata that was enabled just now.
     pub(super) fn starting(mode: InspectionMode, fail: FailPolicy) -> Self {
         let queues = if mode == InspectionMode::Nfq { vec![None, None] } else { Vec::new() };
         let seen = Observation {
@@ -52,7 +52,7 @@ impl Watch {
         Self { now: 1000, health, seen, answers: false, works: 0 }
     }
 
-    /// A process that is ready.
+    /// Starts a process that is ready at once.
     pub(super) fn appears(&mut self) {
         let queue =
             |number| Queue { number, listener: 1, depth: 0, handled: 0, full: 0, unread: 0 };
@@ -71,7 +71,7 @@ impl Watch {
         (self.seen.running, self.seen.events) = (false, false);
     }
 
-    /// Stopped, with packets waiting if there is traffic.
+    /// Stops the process; packets wait if there is traffic.
     pub(super) fn hangs(&mut self, waiting: u32) {
         (self.answers, self.works) = (false, 0);
         self.depth(waiting);
@@ -108,7 +108,7 @@ impl Watch {
         self.step()
     }
 
-    /// The state within two seconds, and the state never left again within ten.
+    /// Expects `state` within two seconds and for the ten seconds after that.
     pub(super) fn becomes(&mut self, state: State) -> InspectionCondition {
         let reached = (0..4).find(|_| self.step().state == state);
         let now = self.health.condition();

@@ -63,10 +63,10 @@ fn modes() -> impl Strategy<Value = (InspectionMode, FailPolicy)> {
 }
 
 proptest! {
-    /// After any sequence: there is a text (`step` checks it), the gate follows the policy, and
+    /// After any events there is a text (`step` checks it), the gate follows the policy, and
     /// without further events the state settles.
     #[test]
-    fn it_comes_to_rest((mode, fail) in modes(), fates in prop::collection::vec(fate(), 0..60)) {
+    fn the_state_settles_after_any_events((mode, fail) in modes(), fates in prop::collection::vec(fate(), 0..60)) {
         let mut watch = Watch::starting(mode, fail);
         for fate in fates {
             suffer(&mut watch, fate);
@@ -75,7 +75,7 @@ proptest! {
             let open = failing && mode == InspectionMode::Nfq && fail == FailPolicy::Open;
             let bound = watch.seen.queues.iter().any(Option::is_some);
             if open != (condition.gate == Gate::Open) {
-                // Left to one that listens and has not answered yet.
+                // The queues are left to a Suricata that listens but has not answered yet.
                 prop_assert!(open && bound && !watch.answers, "{:?}", condition);
             }
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether Suricata is absent, starts, crashed, hangs or works, with the time limits: a hang (1 s
-//! with packets waiting, 1.5 s without), late answers (4 s), its start (300 s), a restart (120 s).
+//! Determines whether Suricata is absent, starts, crashed, hangs or works.
 
 use std::time::Duration;
 
@@ -8,83 +7,92 @@ use model::InspectionMode;
 
 use super::Observation;
 
-/// With packets waiting, none of them handled and no answer for so long, it hangs.
+/// Suricata hangs if packets wait, none is handled and no command is answered for this long.
 const STALLED: Duration = Duration::from_secs(1);
-/// Without waiting packets, only the silence indicates a hang.
+/// Without waiting packets, Suricata hangs if it answers no command for this long.
 const SILENT: Duration = Duration::from_millis(1500);
-/// It handles packets but does not answer: busy, not dead.
+/// After this long without an answer, Suricata is late: it handles packets, so it is only busy.
 const LATE: Duration = Duration::from_secs(4);
-/// After a hang it has to be well for so long.
+/// After a hang, Suricata has to work for this long.
 const HEALED: Duration = Duration::from_secs(1);
-/// A process has to appear so soon after it was asked for.
+/// A process has to appear within this time after a request.
 const APPEARS: Duration = Duration::from_secs(1);
-/// Loading 50,000 rules takes a slow router minutes.
+/// Maximum duration of a start. A slow router takes minutes to load 50,000 rules.
 const READY: Duration = Duration::from_secs(300);
-/// It listens on its queues that soon after its first answer.
+/// Suricata binds its queues within this time after its first answer.
 const BINDS: Duration = Duration::from_secs(5);
-/// A restart that was asked for happens within this time: `suricata -T` comes first.
+/// A requested restart happens within this time, because `suricata -T` runs first.
 const RESTARTS: Duration = Duration::from_secs(120);
-/// With gaps this long, nothing is known about the time between.
+/// After a longer gap between observations, the time limits of hangs start again.
 const BLIND: Duration = Duration::from_millis(1500);
 
-/// How Suricata is there.
+/// State of Suricata.
+///
+/// ```text
+///requested ─> Starts ─ answers and binds a queue ─> Works <─> Hangs
+///             Starts ─ no process within 1 s ─────> Absent
+///             Starts ─ binds no queue ────────────> Deaf
+///             Starts ─ 300 s ─────────────────────> NeverReady
+///any ─ process ends without a request ─> Crashed ─ answers and binds a queue ─> Works
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// No process.
+    /// There is no process.
     Absent,
-    /// It was asked for and has not failed yet.
+    /// A start was requested and has not failed yet.
     Starts,
-    /// It went away although nobody asked for that, and is not back.
+    /// The process ended without a request, and its successor is not ready.
     Crashed,
-    /// It answers and listens on no queue.
+    /// Suricata answers commands, but listens on no queue.
     Deaf,
-    /// It neither handles packets nor answers.
+    /// Suricata neither handles packets nor answers commands.
     Hangs,
-    /// It never got ready.
+    /// Suricata did not get ready in time.
     NeverReady,
-    /// It handles packets, or would.
+    /// Suricata handles packets, or would if there were any.
     Works,
 }
 
-/// Its refused demands at the last observation.
+/// Requests of the daemon at the last observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Demand {
     runs: bool,
-    /// When a start was asked for.
+    /// When a start was requested.
     asked: Option<Duration>,
-    /// Its configuration or rules were refused.
+    /// `suricata -T` refused the configuration or the rules.
     refused: bool,
 }
 
-/// The state needed for that.
+/// Facts from earlier observations that determine the [`Presence`].
 #[derive(Debug)]
 pub(super) struct Progress {
     demand: Demand,
-    /// When the start now under way began.
+    /// Begin of the current start.
     began: Duration,
-    /// Until when a process that works may go without having crashed: it is restarted.
+    /// A working process that ends before this time has not crashed: a restart was requested.
     may_go: Option<Duration>,
-    /// Until when one that never answered may go: it was `suricata -T`.
+    /// A process without an answer that ends before this time has not crashed: it was
+    /// `suricata -T`.
     may_be_test: Option<Duration>,
     crashed: bool,
     there: bool,
-    /// When no process was there last. Older answers are not of the process of now.
+    /// Last observation without a process. Older answers are from a previous process.
     gone: Duration,
-    /// First and last answer of the process of now.
+    /// First and last answer of the current process.
     answers: Option<(Duration, Duration)>,
-    /// Packets that the queues handled, modulo 2³²; none while nobody listens.
+    /// Packets that the queues handled, modulo 2³²; `None` while nobody listens.
     handled: Option<u32>,
-    /// When that last moved.
+    /// Last change of `handled`.
     moved: Duration,
-    /// Observed without a gap since.
+    /// Begin of the observations without a gap.
     awake: Duration,
     looked: Duration,
     hung: bool,
-    /// After a hang.
+    /// Begin of the recovery after a hang.
     well_since: Option<Duration>,
 }
 
-/// Whether there is a process. One that is not found yet has queues.
+/// Reports whether there is a process. A process that is not found yet shows by its queues.
 fn is_there(seen: &Observation) -> bool {
     seen.running || seen.queues.iter().any(Option::is_some)
 }
@@ -109,8 +117,9 @@ impl Progress {
         }
     }
 
-    /// Whether packets can be left to it although it has not answered yet: it listens, and none
-    /// waits for long. This is so while it starts, and after a restart of this daemon.
+    /// Reports whether the queues can be left to a Suricata that has not answered yet: it listens,
+    /// and packets do not wait for long. This is so during a start, and after a restart of this
+    /// daemon.
     pub(super) fn takes_packets(&self, now: Duration, seen: &Observation) -> bool {
         let mut queues = seen.queues.iter().flatten().peekable();
         let still = now.saturating_sub(self.moved.max(self.awake));
@@ -119,7 +128,7 @@ impl Progress {
             && (still < STALLED || queues.all(|queue| queue.depth == 0))
     }
 
-    /// Whether it has not answered for a while.
+    /// Reports whether the last answer is at least [`LATE`] ago.
     pub(super) fn answers_late(&self, now: Duration) -> bool {
         self.silence(now) >= LATE
     }
@@ -143,7 +152,7 @@ impl Progress {
         let before = self.demand;
         let refused = seen.refused.is_some();
         self.demand = Demand { runs: seen.enabled, asked: seen.asked, refused };
-        // A refused demand is accepted now, perhaps after several tries: the start comes next.
+        // A refused request is accepted now, perhaps after several attempts, so a start follows.
         let accepted = before.refused && !refused;
         if accepted || self.demand != (Demand { refused, ..before }) {
             self.began = now;
@@ -214,7 +223,8 @@ impl Progress {
         if !self.hung {
             return Presence::Works;
         }
-        // With the gate open nothing new comes in, so waiting packets are from before the hang.
+        // Nothing enters the queues while the gate is open, so waiting packets are from before the
+        // hang.
         let recent = self.answers.is_some_and(|(_, last)| now.saturating_sub(last) < STALLED);
         if !recent || waiting {
             self.well_since = None;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and English texts of the reasons for a state of inspection, and of the consequence for
-//! packets meanwhile.
+//! Codes and English texts of the reasons for a state of inspection, and of the effects on packets.
 
 config::coded! {
-    /// Why inspection is in its state. `said` is Suricata's, or the operating system's.
+    /// Why inspection is in its state. `said` is a message of Suricata or of the operating system.
     pub enum Reason {
         Off = "off", "Inspection is off.";
         Rejected { said: String } = "rejected",

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Why working inspection is degraded: lost packets, packets that passed a full
-//! queue, queues that are not bound, a queue half full
-//! for over 2 s, late answers, no or failed rules, no events for 20 s. Losses and delays are
-//! reported for 10 s.
+//! Determines why working inspection is degraded: lost or late packets, full or unbound queues,
+//! late answers, missing or failed rules, missing events.
 
 use std::time::Duration;
 
@@ -11,35 +9,35 @@ use model::{FailPolicy, InspectionMode};
 use super::{Observation, Reason};
 use crate::queues::Queue;
 
-/// How long a problem is reported, or the state would flicker.
+/// A problem is reported for this long, so that the state does not flicker.
 const TOLD: Duration = Duration::from_secs(10);
-/// Queues may be that long half full.
+/// A queue may be half full for this long.
 const LAG: Duration = Duration::from_secs(2);
-/// Suricata connects when it has something to say, and its counters come every 8 s.
+/// Suricata has to connect to the event socket within this time; it writes its counters every 8 s.
 const CONNECTS: Duration = Duration::from_secs(20);
 
-/// The state needed for that.
+/// Problems of earlier observations.
 #[derive(Debug, Default)]
 pub(super) struct Strain {
-    /// Packets that passed full queues, before the present problem and now.
+    /// Packets that had passed full queues before the current problem, and until now.
     overflow: Option<(u64, u64)>,
-    /// When the last of them passed.
+    /// When packets last passed a full queue.
     passed: Option<Duration>,
     dropped: Option<u64>,
     captured: Option<u64>,
     /// When packets were last lost.
     lost: Option<Duration>,
-    /// Since when a queue is half full.
+    /// Since when a queue has been half full.
     full_since: Option<Duration>,
-    /// When one was so for too long.
+    /// When a queue was last half full for too long.
     lagged: Option<Duration>,
     late: Option<Duration>,
-    /// Since when it works without sending events.
+    /// Since when Suricata has worked without a connection for events.
     mute_since: Option<Duration>,
 }
 
 impl Strain {
-    /// The worst problem; empty while Suricata does not work.
+    /// Returns the worst problem, if any. Forgets all problems while Suricata does not work.
     pub(super) fn follow(
         &mut self,
         now: Duration,
@@ -84,7 +82,7 @@ impl Strain {
         }
         let queues = || seen.queues.iter().flatten();
         let dropped = queues().map(Queue::dropped).sum();
-        // A restart of Suricata begins from zero: then nothing is said of drops.
+        // A restart of Suricata resets the counters, so a smaller count does not mean drops.
         let grew = |before: Option<u64>, after: u64| before.is_some_and(|before| after > before);
         if grew(self.dropped, dropped) || grew(self.captured, seen.capture_drops) {
             self.lost = Some(now);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How packets get to Suricata: NFQUEUE with bypass mark and `fail-open`, taps or a bridge of two
-//! ports by `AF_PACKET`; `max-pending-packets`, cluster ids.
+//! Renders how packets reach Suricata: by NFQUEUE, or by `AF_PACKET` on taps or a bridge of two
+//! ports.
 
 use super::{Overlay, bypass_mark};
 use model::{FailPolicy, InspectionMode};
 
 use crate::settings::Settings;
 
-/// Suricata lets a queue grow to this many times its `max-pending-packets`.
+/// Suricata limits a queue to this many times `max-pending-packets`.
 const BURST: u32 = 4;
 
 pub(super) fn render(overlay: &Overlay<'_>) -> String {
     let settings = overlay.settings;
     let pending = settings.queue_length.div_ceil(BURST);
-    // Flows must not be distinguished by ingress port: both directions of one arrive on different
+    // Flows must not depend on the ingress port: both directions of a flow arrive on different
     // ports (inline) or queues (fanout).
     let tracking = if settings.mode == InspectionMode::Ids { "true" } else { "false" };
     let common = format!(
@@ -36,9 +36,9 @@ livedev:
         }
 }
 
-/// Mode accept: the verdict ends our chain of the hook, and the chain after it sees the mark.
-/// `fail-open` is always written, because Suricata reads an uninitialised variable without it;
-/// `batchcount` never is: a batch of verdicts carries no mark of its own for each packet.
+/// In mode accept the verdict ends our chain of the hook, and the next chain sees the mark.
+/// `fail-open` is always written, because Suricata reads an uninitialised variable without it.
+/// `batchcount` is never written, because a batch of verdicts has no mark for each packet.
 fn nfq(overlay: &Overlay<'_>) -> String {
     let mark = bypass_mark(overlay.mark_mask);
     let open = if overlay.settings.fail == FailPolicy::Open { "yes" } else { "no" };
@@ -70,7 +70,7 @@ fn taps(settings: &Settings, threads: u16) -> String {
     ["\naf-packet:\n".to_owned()].into_iter().chain(taps).collect()
 }
 
-/// Every worker reads from one port and writes to the other, so each port has half of them.
+/// Every worker reads from one port and writes to the other, so each port gets half of them.
 fn bridge(settings: &Settings, threads: u16) -> String {
     let [one, other] = settings.devices.as_slice() else {
         return String::new();
@@ -92,5 +92,5 @@ fn bridge(settings: &Settings, threads: u16) -> String {
     format!("\naf-packet:\n{}{}", port(one, other, CLUSTER), port(other, one, CLUSTER + 1))
 }
 
-/// First cluster id: each port needs its own in this machine.
+/// First cluster id. Each port needs a unique one on this machine.
 const CLUSTER: usize = 99;

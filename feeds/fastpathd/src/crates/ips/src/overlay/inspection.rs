@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's inspection: exception policies, memory caps and table sizes, stream depth and bypass,
-//! the application protocols that are on and off, body limits, detection.
+//! Renders Suricata's inspection: exception policies, table sizes, stream depth and bypass,
+//! application protocols, body limits, detection.
 
 use super::Overlay;
 
@@ -9,7 +9,7 @@ pub(super) fn render(overlay: &Overlay<'_>) -> String {
         .concat()
 }
 
-/// Packets that cannot be inspected pass, or are dropped if the owner chose `closed`.
+/// Packets that cannot be inspected pass, or are dropped if `fail` is `closed`.
 fn exceptions(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
     format!("\nexception-policy: {policy}\n")
@@ -23,13 +23,13 @@ fn packet_policy(overlay: &Overlay<'_>) -> &'static str {
     if overlay.drops_unseen() { "drop-packet" } else { "ignore" }
 }
 
-/// Half of the memory is for stream reassembly, a quarter for flows. Allocations at the start are a
-/// fraction of it, or Suricata would refuse a small limit.
+/// Half of the memory is for stream reassembly, a quarter for flows. Preallocations are a fraction
+/// of the memory, or Suricata would refuse a small limit.
 fn tables(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let [flow, part] = [kib / 4, kib / 16];
     let policy = packet_policy(overlay);
-    // A bucket has at most 128 bytes, so they take an eighth of the table's memory at most.
+    // A bucket has at most 128 bytes, so all buckets take at most an eighth of the table's memory.
     let buckets = 1_u32 << flow.ilog2().min(20);
     let prealloc = (flow / 4).min(10_000);
     format!(
@@ -61,10 +61,10 @@ host:
     )
 }
 
-/// After every start of Suricata connections begin in the middle: they are picked up and inspected
-/// from there (`midstream`). After an open gate, or when an offloaded one is re-inspected, there is
-/// a gap; its segments do not fit the earlier ones, and with `drop-invalid` some of them would be
-/// lost. That is right only if the owner wants uninspectable traffic to be dropped.
+/// After a start of Suricata, connections begin in the middle; `midstream` inspects them from
+/// there. An open gate or a re-inspection leaves a gap, after which `drop-invalid` would drop
+/// segments that do not fit the earlier ones. This is right only if uninspectable traffic has to be
+/// dropped.
 fn stream(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let yes_no = |yes| if yes { "yes" } else { "no" };
@@ -104,8 +104,7 @@ stream:
     )
 }
 
-/// Protocols of a home or an office are on; those of industry stay off as in Suricata's own
-/// file.
+/// Enables protocols of homes and offices. Those of industry stay off as in Suricata's own file.
 fn protocols(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
     let switched = |names: &[&str], to: &str| -> String {
@@ -118,7 +117,7 @@ fn protocols(overlay: &Overlay<'_>) -> String {
     [head, HANDSHAKES.to_owned(), streams(depth), SERVICES.to_owned(), http(depth)].concat()
 }
 
-/// `bypass` and `track-only` believe the header of one record, and stop looking for content.
+/// `bypass` and `track-only` trust the header of one record and end the inspection of content.
 /// `encrypted.rules` decides by the content instead.
 const HANDSHAKES: &str = "    imap:
       enabled: detection-only
@@ -134,8 +133,8 @@ const HANDSHAKES: &str = "    imap:
       encryption-handling: full
 ";
 
-/// Those that would be inspected to their end in Suricata's own file: a file copied over SMB
-/// leaves inspection, too.
+/// Limits the protocols that Suricata's own file inspects to the end, so that a file copied over
+/// SMB leaves inspection, too.
 fn streams(depth: u32) -> String {
     format!(
         "    pop3:
@@ -186,8 +185,7 @@ const SERVICES: &str = "    dns:
         content-inspect-window: 4096
 ";
 
-/// The body limits follow the depth: without that, "always inspect" would end after the first
-/// 100 KiB of a page.
+/// The body limits follow the depth. Otherwise "always inspect" would end after 100 KiB of a page.
 fn http(depth: u32) -> String {
     format!(
         "    http:
@@ -234,8 +232,8 @@ const ON: [&str; 20] = [
     "mdns",
 ];
 
-/// `delayed-detect` would let packets through before the rules are loaded. A cache of compiled
-/// rules would be written to the disk.
+/// `delayed-detect` would let packets pass before the rules are loaded. A cache of compiled rules
+/// would be written to the disk.
 const DETECT: &str = "
 detect:
   profile: medium

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Writes paths and lists of CPUs in YAML.
+//! Formats paths and lists of CPUs as YAML.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// A path as a double-quoted scalar, which cannot end early whatever the path contains.
+/// Formats a path as a double-quoted scalar. Characters that could end the scalar are escaped.
 pub(super) fn quoted(path: &Path) -> String {
     let mut text = String::from("\"");
     for c in path.to_string_lossy().chars() {
@@ -21,7 +21,7 @@ pub(super) fn quoted(path: &Path) -> String {
     text
 }
 
-/// CPUs one by one: Suricata refuses a range that ends above the CPUs online now.
+/// Lists CPUs one by one, because Suricata refuses a range that ends above the online CPUs.
 pub(super) fn list(cpus: &[u32]) -> String {
     let cpus = crate::threads::ascending(cpus);
     let texts: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_a_set() {
+    fn lists_each_cpu_once_in_ascending_order() {
         assert_eq!(list(&[3, 1, 3]), "[ 1, 3 ]");
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Captures of packets between a host and a server, and the events of the real Suricata about them.
+//! Builds captures of packets between a host and a server, and returns the events of the real
+//! Suricata about them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +14,7 @@ pub(crate) const SYN: u8 = 2;
 pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
-/// A host, the port of the server that it talks to, and the protocol.
+/// A host, the server's port, and the IP version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) host: u16,
@@ -66,7 +67,7 @@ impl Ends {
     }
 }
 
-/// A file of raw IP packets.
+/// Returns a pcap file of raw IP packets.
 pub(crate) fn capture(packets: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 0x0004_0000, 101] {
@@ -83,7 +84,7 @@ pub(crate) fn capture(packets: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// The lines that Suricata writes about a capture, with our overlay and these rules.
+/// Returns the lines that Suricata writes about a capture, with our overlay and these rules.
 pub(crate) fn events(program: &OsString, rules: &str, always: bool, capture: &[u8]) -> String {
     let folder = folder("capture");
     let uci = "config ips 'ips'\noption enabled '1'\noption memory '32'\n";

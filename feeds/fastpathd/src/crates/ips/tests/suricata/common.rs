@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Settings and threads from texts, and the real Suricata where there is one.
+//! Helpers for overlays and for runs of the real Suricata.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use config::{Network, Package, parse_uci};
 use ips::{Files, Overlay, Settings, Threads, arguments, render};
 
-/// Everything that an overlay depends on.
+/// Inputs of an overlay.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
     pub(crate) settings: Settings,
@@ -36,7 +36,7 @@ impl Case {
     }
 }
 
-/// A problem is returned as an error.
+/// Parses settings. Returns their problems as an error.
 pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
     let values = parse_uci(uci).expect(uci);
     let mut package = Package::new(&values).expect(uci);
@@ -48,7 +48,7 @@ pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
     }
 }
 
-/// Pinned threads.
+/// Returns pinned threads.
 pub(crate) fn threads(management: &[u32], workers: &[u32]) -> Threads {
     Threads {
         affinity: true,
@@ -58,7 +58,7 @@ pub(crate) fn threads(management: &[u32], workers: &[u32]) -> Threads {
     }
 }
 
-/// The program to run as Suricata; without one the reason is printed.
+/// Returns the program to run as Suricata. Prints the reason and returns `None` without one.
 pub(crate) fn suricata() -> Option<OsString> {
     let program = std::env::var_os("FASTPATH_SURICATA");
     if program.is_none() {
@@ -67,7 +67,7 @@ pub(crate) fn suricata() -> Option<OsString> {
     program
 }
 
-/// A folder of the test's own, below /tmp, which Suricata sees too.
+/// Creates a folder of one test below /tmp, which Suricata sees, too.
 pub(crate) fn folder(name: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -76,8 +76,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Names the files of a run in this folder; the rules of the package are copied to it, as Suricata
-/// runs elsewhere.
+/// Sets the paths of a run in this folder. The package's rules are copied to it, because Suricata
+/// may see no other folder.
 pub(crate) fn installed(case: &mut Case, folder: &std::path::Path) {
     let copy = |name: &str| {
         let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../files");

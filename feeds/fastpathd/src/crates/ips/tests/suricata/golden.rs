@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configuration in, Suricata's configuration and arguments out: `tests/golden/*.txt`.
+//! Compares rendered overlays and arguments with `tests/golden/*.txt`.
 //!
 //! Each file has a purpose, then parts that begin with a line `-- NAME --`:
 //! * `uci`: a configuration;
-//! * `plan`, if it differs from one thread that is not pinned: `workers CPU…`,
-//!   `management CPU…`, `pinned no`, `always` (some connection is inspected to its end),
-//!   `home NETWORK…` (found by the daemon), a line each;
-//! * `arguments`: one a line;
+//! * `plan`, if it differs from one thread that is not pinned: lines `workers CPU…`,
+//!   `management CPU…`, `pinned no`, `always` (some connections are inspected to their end),
+//!   `home NETWORK…` (found by the daemon);
+//! * `arguments`: one per line;
 //! * `overlay` in `router.txt`: the whole file;
 //! * `differences` in all others, as `differences` writes them.
 //!
-//! `GOLDEN_UPDATE=1` renews the last parts; review the diff before you commit it.
+//! `GOLDEN_UPDATE=1` renews the parts from `arguments` on; review the diff before you commit it.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn case(text: &str) -> Case {
 }
 
 #[test]
-fn overlays_are_as_written() {
+fn overlays_and_arguments_match_the_golden_files() {
     const WHOLE: &str = "router.txt";
     let folder = Path::new("tests/golden");
     let whole = fs::read_to_string(folder.join(WHOLE)).expect(WHOLE);

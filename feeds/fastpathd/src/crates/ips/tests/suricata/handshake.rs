@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which sources are proven: the real Suricata reads true and forged connections, with the
-//! installed rules of handshakes, and we read its alerts.
+//! Checks which sources are proven: the real Suricata reads genuine and forged connections with the
+//! installed handshake rules.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ const RULES: &str =
 drop udp any any -> any any (msg:\"U\"; content:\"wicked\"; sid:8199002; rev:1;)
 ";
 
-/// A packet between the host of the case (`true`: from it) and the server.
+/// A packet between the host of the case and the server; `true` if the host sends it.
 enum Packet {
     Tcp(bool, u8, [u32; 2], &'static str),
     Udp(bool, &'static str),
@@ -89,7 +89,7 @@ fn talks() -> Vec<Talk> {
     ]
 }
 
-/// As a capture of raw IP packets.
+/// Returns a capture of raw IP packets.
 fn capture(talks: &[Talk]) -> Vec<u8> {
     let packets = (1_u16..).zip(talks).flat_map(|(host, talk)| {
         talk.packets.iter().map(move |packet| match packet {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata at work on two queues of a network namespace of its own: started, asked, reloaded,
-//! stopped, killed, and our reading of its state. Needs root, for the namespace.
+//! Runs Suricata on two queues of its own network namespace: starts, queries, reloads, stops and
+//! kills it, and checks the state that we derive. Needs root for the namespace.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::common::{Case, folder, installed, settings, suricata, threads};
 const RULES: &str = "alert ip any any -> any any (msg:\"one\"; sid:8199001; rev:1;)\n\
     drop tcp any any -> any any (msg:\"two\"; content:\"wicked\"; sid:8199002; rev:1;)\n";
 
-/// A Suricata, ended with the test.
+/// A running Suricata, killed at the end of the test.
 struct Live {
     child: Child,
     folder: PathBuf,
@@ -68,7 +68,7 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     Some(Live { child, folder, case, commands, events, listener, health, answered, begun })
 }
 
-/// A wait ends when its condition holds; the daemon's reaction times are tested elsewhere.
+/// Maximum wait for a condition. The daemon's reaction times are tested elsewhere.
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn run(program: &std::ffi::OsStr, folder: &std::path::Path, case: &Case) -> Child {
@@ -138,7 +138,7 @@ impl Live {
         self.events.take(now, batch);
     }
 
-    /// Looks until the state is there.
+    /// Probes until the state is reached.
     async fn until(&mut self, state: State, limit: Duration) -> InspectionCondition {
         let end = self.now() + limit;
         loop {
@@ -153,7 +153,7 @@ impl Live {
 }
 
 #[tokio::test]
-async fn a_real_suricata_is_followed_through_its_life() {
+async fn follows_a_real_suricata_through_its_life() {
     let Some(mut live) = suricata().and_then(|program| start(&program)) else {
         return;
     };
@@ -192,7 +192,7 @@ async fn answers(live: &mut Live) {
     assert_eq!((queues[0].handled, queues[0].depth, queues[0].dropped()), (0, 0, 0));
 }
 
-/// A reload with a bad rule says which one.
+/// A reload reports a bad rule.
 async fn reloads(live: &mut Live) {
     let before = live.commands.reload_time().await.expect("a time");
     let bad = format!("{RULES}alert tcp any any -> any any (no such keyword; sid:3;)\n");
@@ -212,15 +212,15 @@ async fn reloads(live: &mut Live) {
     assert_eq!(failed[0].line, 3);
 }
 
-/// `suricata -T` with the same overlay connects to the same socket and takes it over; the one at
-/// work comes back with its next event ([`counts`] waits for that).
+/// `suricata -T` with the same overlay connects to the same socket and replaces the connection of
+/// the running Suricata, which reconnects with its next event ([`counts`] waits for that).
 fn is_tested_again(live: &mut Live) {
     let program = suricata().expect("as before");
     let arguments = [vec!["-T".to_owned()], live.case.arguments()].concat();
     assert!(crate::common::run(&program, &live.folder, &arguments).status.success());
 }
 
-/// Counters come by themselves, and on demand once they have been synchronised.
+/// Suricata sends its counters regularly, and on request once they are synchronised.
 async fn counts(live: &mut Live) {
     for _ in 0..40 {
         if live.events.counters.is_some() {

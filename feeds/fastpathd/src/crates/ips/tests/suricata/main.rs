@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rendered configuration, and how the real Suricata reads it.
+//! Tests of the rendered configuration, some of them with the real Suricata.
 //!
-//! The latter needs `FASTPATH_SURICATA`, a program that is called with Suricata's arguments and
-//! has /etc/suricata/suricata.yaml and /tmp.
+//! The latter need `FASTPATH_SURICATA`, a program that takes Suricata's arguments and sees
+//! /etc/suricata/suricata.yaml and /tmp.
 
 #![expect(clippy::expect_used, reason = "a test may fail anywhere")]
 

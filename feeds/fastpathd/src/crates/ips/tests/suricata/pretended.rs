@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The real Suricata ends the inspection of encrypted connections, and not that of clear text in
-//! the form of encrypted ones.
+//! Checks that the real Suricata ends the inspection of encrypted connections, but not of clear
+//! text in the form of encrypted connections.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const RULES: &str = "drop tcp any any -> any any (msg:\"T\"; flow:established; \
     content:\"uid=0(root)\"; sid:8199001; rev:1;)\n";
 const WICKED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\nuid=0(root) gid=0(root)\n";
 
-/// `true`: from the client.
+/// Bytes, with `true` if the client sends them.
 type Sent = (bool, Vec<u8>);
 
 struct Talk {
@@ -21,7 +21,7 @@ struct Talk {
     port: u16,
     v6: bool,
     sent: Vec<Sent>,
-    /// Whether inspection ends before the wicked answer.
+    /// Inspection ends before the wicked answer.
     ends: bool,
 }
 
@@ -30,7 +30,7 @@ fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, 3, 3], length.as_slice(), body].concat()
 }
 
-/// Records of application data, of 4000 bytes at most.
+/// Returns TLS records of application data, each of at most 4000 bytes.
 fn data(body: &[u8]) -> Vec<u8> {
     body.chunks(4000).flat_map(|chunk| record(23, chunk)).collect()
 }
@@ -44,7 +44,7 @@ fn hello() -> Vec<u8> {
     message(1, &[&[3, 3], [b'C'; 32].as_slice(), &[0, 0, 2, 0, 0x9c, 1, 0]].concat())
 }
 
-/// A handshake of TLS 1.2, without a certificate.
+/// Returns a TLS 1.2 handshake without a certificate.
 fn tls12() -> Vec<Sent> {
     let server = message(2, &[&[3, 3], [b'R'; 32].as_slice(), &[0, 0, 0x9c, 0]].concat());
     let server = [server, message(11, &[0; 3]), message(14, &[])].concat();
@@ -53,7 +53,7 @@ fn tls12() -> Vec<Sent> {
     vec![(true, hello()), (false, server), (true, client), (false, finished)]
 }
 
-/// A handshake of TLS 1.3: both hellos have the extension `supported_versions`.
+/// Returns a TLS 1.3 handshake: both hellos have the extension `supported_versions`.
 fn tls13(random: &mut Random) -> Vec<Sent> {
     let client = [&[3, 3], [b'C'; 32].as_slice(), &[0, 0, 2, 0x13, 1, 1, 0]].concat();
     let client = message(1, &[client, vec![0, 7, 0, 43, 0, 3, 2, 3, 4]].concat());
@@ -64,7 +64,7 @@ fn tls13(random: &mut Random) -> Vec<Sent> {
     vec![(true, client), (false, server), (true, finished)]
 }
 
-/// Banners and both key exchanges of SSH.
+/// Returns the banners and key exchanges of both ends of SSH.
 fn ssh() -> Vec<Sent> {
     let packet = |kind: u8, length: u8| {
         [&[0, 0, 0, length + 2, 4, kind], vec![b'k'; length.into()].as_slice()].concat()
@@ -73,7 +73,7 @@ fn ssh() -> Vec<Sent> {
     steps.into_iter().flat_map(|step| [(true, step.clone()), (false, step)]).collect()
 }
 
-/// Xorshift, so that each run has the same bytes.
+/// Xorshift generator, so that each run has the same bytes.
 struct Random(u64);
 
 impl Random {
@@ -88,7 +88,7 @@ impl Random {
         (0..length).map(|_| self.next(256).to_le_bytes()[0]).collect()
     }
 
-    /// Text of this many printable characters, each as likely as any other.
+    /// Returns text of a number of equally likely printable characters.
     fn text(&mut self, length: usize, characters: usize) -> Vec<u8> {
         (0..length).map(|_| b' ' + self.next(characters).to_le_bytes()[0]).collect()
     }
@@ -98,7 +98,8 @@ fn talk(what: impl Into<String>, ends: bool, parts: &[&[Sent]]) -> Talk {
     Talk { what: what.into(), port: 443, v6: false, sent: parts.concat(), ends }
 }
 
-/// Clear text in each form; nothing but content that is encrypted ends inspection.
+/// Returns clear text in each form of encrypted connections. Only encrypted content ends
+/// inspection.
 fn pretended(random: &mut Random) -> Vec<Talk> {
     let (tls12, tls13) = (tls12(), tls13(random));
     let both = |client: &[u8], server: &[u8]| vec![(true, data(client)), (false, data(server))];
@@ -144,7 +145,8 @@ fn pretended(random: &mut Random) -> Vec<Talk> {
     ]
 }
 
-/// Each side sends text of an alphabet of up to 64 characters (Base64), or noise.
+/// Returns connections in which each end sends text of an alphabet of up to 64 characters (Base64),
+/// or noise.
 fn generated(random: &mut Random) -> Vec<Talk> {
     let generated = (0..120).map(|at| {
         let mut sent = if at % 2 == 0 { tls12() } else { tls13(random) };
@@ -156,7 +158,7 @@ fn generated(random: &mut Random) -> Vec<Talk> {
                     if noisy { random.noise(length) } else { random.text(length, characters) };
                 sent.push((side, data(&body)));
             }
-            // The last word, since the bits are set after the first round at the earliest.
+            // One more message, because the bits are set after the first round at the earliest.
             if round == 0 && noisy == [true, true] {
                 sent.push((true, data(&random.noise(600))));
             }
@@ -202,7 +204,7 @@ fn talks() -> Vec<Talk> {
     all
 }
 
-/// Whether Suricata ended the inspection of each talk, and whether it dropped the text.
+/// Returns whether Suricata ended the inspection of each talk, and whether it dropped the text.
 fn judged(talks: &[Talk], always: bool) -> Option<Vec<(bool, bool)>> {
     let program = suricata()?;
     let packets = (1_u16..)
@@ -220,7 +222,7 @@ fn judged(talks: &[Talk], always: bool) -> Option<Vec<(bool, bool)>> {
     Some((1_u16..).zip(talks).map(|(host, _)| judged[&host]).collect())
 }
 
-/// The number of a host of a capture.
+/// Returns the number of a captured host.
 fn host(address: &str) -> Option<u16> {
     if let Some(tail) = address.strip_prefix("198.18.") {
         let (high, low) = tail.split_once('.')?;
@@ -246,7 +248,7 @@ fn the_form_of_an_encrypted_connection_does_not_end_inspection() {
 }
 
 #[test]
-fn what_is_always_inspected_has_no_end() {
+fn always_inspected_connections_are_inspected_to_their_end() {
     let talks = talks();
     let Some(judged) = judged(&talks, true) else {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata takes every overlay, and takes it as it is meant.
+//! Checks that the real Suricata accepts every overlay and understands it as intended.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +35,8 @@ fn modes() -> Vec<(&'static str, Settings)> {
     .into()
 }
 
-/// The threads of the CPU plan on the machines of crate `cpu`'s golden plans, 1 to 128 CPUs, each
-/// once, and those of a plan that pins nothing.
+/// Returns the distinct threads of crate `cpu`'s golden plans, for 1 to 128 CPUs, including a plan
+/// that pins nothing.
 fn plans() -> Vec<(String, Threads)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/golden");
     let files = fs::read_dir(&folder).expect("the golden plans of crate cpu");
@@ -58,7 +58,7 @@ fn plans() -> Vec<(String, Threads)> {
     each
 }
 
-/// The lines `queues N`, `suricata workers [0, 1]` and `suricata management 0-1` of a plan.
+/// Parses the lines `queues N`, `suricata workers [0, 1]` and `suricata management 0-1` of a plan.
 fn threads_of(text: &str) -> Threads {
     let after = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
     let number = |text: &str| text.trim().parse::<u32>().expect(text);
@@ -84,7 +84,7 @@ fn prepared(name: &str, case: &mut Case) -> std::path::PathBuf {
     folder
 }
 
-/// Errors and warnings, and whether it is content.
+/// Returns errors and warnings, and whether Suricata accepted the configuration and all rules.
 fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bool) {
     let mut arguments = vec!["-T".to_owned(), "-v".to_owned()];
     arguments.extend(case.arguments());
@@ -95,15 +95,15 @@ fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bo
         |line: &&str| ["Error", "Warning", "E:", "W:"].iter().any(|word| line.starts_with(word));
     let rules = if case.always { 5 } else { 9 };
     let loaded = said.contains(&format!("{rules} rules successfully loaded, 0 rules failed"));
-    // Of this machine, not of the configuration.
+    // The warning depends on this machine, not on the configuration.
     let of_machine = |line: &&str| line.contains("using more Netfilter queues than");
     let complaints: Vec<&str> = said.lines().filter(bad).filter(|line| !of_machine(line)).collect();
     (complaints.join("\n"), output.status.success() && loaded)
 }
 
-/// Every mode with every plan; the other settings, and inspection to the end, with one.
+/// Combines every mode with every plan, and the other settings and `always` with one plan.
 #[test]
-fn every_mode_with_every_plan_is_taken() {
+fn suricata_accepts_every_mode_with_every_plan() {
     let Some(program) = suricata() else {
         return;
     };
@@ -138,7 +138,7 @@ fn is_taken(
     fs::remove_dir_all(&folder).expect("removed");
 }
 
-/// The whole configuration as Suricata has it in the end.
+/// Returns the complete configuration as Suricata reads it.
 fn dump(program: &std::ffi::OsString, case: &mut Case) -> BTreeMap<String, String> {
     let folder = prepared("dump", case);
     let output = run(program, &folder, &["--dump-config".to_owned()]);
@@ -149,7 +149,7 @@ fn dump(program: &std::ffi::OsString, case: &mut Case) -> BTreeMap<String, Strin
 }
 
 #[test]
-fn sections_of_ours_replace_those_of_the_package() {
+fn our_sections_replace_those_of_the_package() {
     let Some(program) = suricata() else {
         return;
     };
@@ -178,7 +178,7 @@ fn sections_of_ours_replace_those_of_the_package() {
     ] {
         assert_eq!(one(key), Some(value), "{key}");
     }
-    // The package's own logs to files, its CPU sets and its rules are gone.
+    // The package's own file logs, CPU sets and rules are gone.
     for gone in [
         "outputs.1",
         "outputs.0.fast",
@@ -194,7 +194,7 @@ fn sections_of_ours_replace_those_of_the_package() {
 }
 
 #[test]
-fn what_has_to_hold_to_the_end_never_lets_go() {
+fn always_inspect_disables_bypass_and_depth() {
     let Some(program) = suricata() else {
         return;
     };
@@ -214,9 +214,9 @@ fn what_has_to_hold_to_the_end_never_lets_go() {
     }
 }
 
-/// The reason why the init script checks the overlay file and Suricata's messages about it.
+/// Reason why the init script checks the overlay file and Suricata's messages about it.
 #[test]
-fn an_overlay_that_is_not_there_is_no_error_to_suricata() {
+fn suricata_ignores_a_missing_overlay() {
     let Some(program) = suricata() else {
         return;
     };
