@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Gets a source's archive: when it is downloaded and when the one at hand is the same, how it is
-//! verified, and the longest files with checksums (64 KiB) and signatures (4 KiB).
+//! Downloads and verifies the archive of a source, unless the last good one is still current.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,30 +13,28 @@ use crate::request::{Proof, Request, SourceRequest};
 use crate::store::Store;
 use crate::verify::{published_checksum, sha256};
 
-/// Most bytes of a file with checksums.
+/// Maximum size of a checksum file, bytes.
 const CHECKSUMS: u64 = 64 * 1024;
-/// Most bytes of a file with a signature.
+/// Maximum size of a signature file, bytes.
 const SIGNATURE: u64 = 4 * 1024;
 
 /// An archive that was downloaded and verified just now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fresh {
-    /// Its size.
     pub(crate) bytes: u64,
-    /// Its SHA-256.
     pub(crate) sha256: String,
-    /// By what: `sha256`, `signature` or `none`.
+    /// Kind of verification: `sha256`, `signature` or `none`.
     pub(crate) verified: &'static str,
 }
 
-/// Where a source's archive is now.
+/// Result of [`acquire`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
-    /// Downloaded and verified, in the work folder under the source's name.
+    /// The archive is in the work folder under the source's name, downloaded and verified.
     Fresh(Fresh),
-    /// The source still has the last good one, or nothing was to be downloaded.
+    /// The last good archive is still current, or nothing was to be downloaded.
     Same {
-        /// Whether the source was asked, or its checksum is in the settings.
+        /// The source was asked, or its checksum is in the settings.
         checked: bool,
     },
 }
@@ -45,7 +42,7 @@ pub(crate) enum Acquired {
 /// Gets the archive of a source.
 ///
 /// # Errors
-/// It cannot be had or is not believed. The last good one is untouched.
+/// The archive cannot be downloaded or verified. The last good archive stays untouched.
 pub(crate) fn acquire(
     request: &Request,
     source: &SourceRequest,
@@ -114,7 +111,7 @@ fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64
     let outcome = fetcher.fetch(url, limit, &mut file);
     let flushed = file.flush();
     if outcome.is_err() || flushed.is_err() {
-        // Later steps should not find a full disk.
+        // Frees the space, because later steps need it.
         let _ = fs::remove_file(path);
     }
     let bytes = outcome?;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads gzip, tar, both or plain text from an untrusted source: limits (bytes, 4096 entries, names
-//! of 200 bytes), refused names and kinds of entries.
+//! Reads gzip, tar, both or plain text from an untrusted source, within limits.
 //!
-//! Everything is read as a stream. Nothing is written under a name from the archive; names that
-//! would leave a folder are refused all the same, because an archive with one is not a rule set.
+//! Archives are read as streams, and nothing is written under a name from an archive. Names that
+//! would leave a folder are refused all the same, because no rule set has them.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -14,19 +13,18 @@ use thiserror::Error;
 
 use crate::fault::SourceFault;
 
-/// Limits of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchiveLimits {
-    /// Bytes after unpacking, of all entries, their headers and whatever follows them.
+    /// Unpacked bytes of all entries, their headers and anything after them.
     pub bytes: u64,
-    /// Entries, folders included.
+    /// Number of entries, including folders.
     pub entries: u32,
-    /// Bytes of an entry's name.
+    /// Length of an entry's name, bytes.
     pub name: usize,
 }
 
 impl ArchiveLimits {
-    /// `bytes` as given; 4096 entries, names of 200 bytes.
+    /// Returns limits with these unpacked bytes, 4096 entries and names of 200 bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         Self { bytes, entries: 4096, name: 200 }
@@ -36,46 +34,35 @@ impl ArchiveLimits {
 /// Why an archive is refused.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// A bomb, or simply too large for this box.
+    /// A decompression bomb, or an archive too large for this router.
     #[error("it unpacks to more than {limit} bytes")]
-    TooLarge {
-        /// The most it may unpack to.
-        limit: u64,
-    },
+    TooLarge { limit: u64 },
     /// More entries than a rule set has.
     #[error("it has more than {limit} entries")]
-    TooMany {
-        /// The most it may have.
-        limit: u32,
-    },
-    /// A name or a kind that an entry of a rule set cannot have.
+    TooMany { limit: u32 },
+    /// An entry with a name or of a kind that no rule set has.
     #[error("entry '{name}' {fault}")]
     Entry {
-        /// The name, escaped and cut.
+        /// Name, escaped and shortened.
         name: String,
-        /// The defect.
         fault: SourceFault,
     },
-    /// Neither of the formats.
     #[error("it is neither gzip, tar nor text")]
     Format,
-    /// It ends before its end.
     #[error("it is truncated{}", inside(within))]
     Truncated {
-        /// The entry being read, if any.
+        /// Path of the entry; empty outside of entries.
         within: String,
     },
-    /// Unpacking failed.
     #[error("it cannot be unpacked: {0}")]
     Damaged(#[source] io::Error),
-    /// The visitor of the files refused.
+    /// The visitor refused a line.
     #[error("{file} line {line}: {fault}")]
     Line {
         /// Path in the archive.
         file: String,
         /// Line of the file, from 1.
         line: u32,
-        /// The defect there.
         fault: SourceFault,
     },
 }
@@ -84,25 +71,23 @@ fn inside(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!(" within {name}") }
 }
 
-/// Why the visitor of a file cannot go on.
+/// Why the visitor of a file stopped.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// Something in the file.
+    /// A defect in the file.
     Line {
         /// Line of the file, from 1.
         line: u32,
-        /// The defect there.
         fault: SourceFault,
     },
-    /// The reader's error.
     Read(io::Error),
 }
 
-/// Called with the path and the contents of each file. Unread contents are skipped.
+/// Receives the path and the contents of each file. Contents left unread are skipped.
 pub(crate) type Visitor<'a> = dyn FnMut(&str, &mut dyn BufRead) -> Result<(), Refusal> + 'a;
 
-/// Reads an archive to its end and shows its files to `visit`. Contents that are plain text are
-/// one file, called `plain_name`. Answers the number of bytes it unpacked to.
+/// Reads an archive to its end and passes its files to `visit`. Plain text counts as one file,
+/// called `plain_name`. Returns the number of unpacked bytes.
 ///
 /// # Errors
 /// The archive is refused; files visited so far must not be used.
@@ -133,7 +118,7 @@ fn unpacked(
     let broken = |error| damage(error, "", limits);
     let (head, rest) = peek(reader, 512).map_err(broken)?;
     let is_tar = head.get(257..262) == Some(b"ustar");
-    // An old tar has no magic; text has no zero byte, but a tar's name field ends with some.
+    // An old tar has no magic. Text has no zero byte, but the name field of a tar ends with some.
     let is_text = !head.contains(&0);
     let mut reader = BufReader::new(Cursor::new(head).chain(rest));
     if is_tar {
@@ -142,7 +127,7 @@ fn unpacked(
     if is_text {
         visit(plain_name, &mut reader).map_err(|refusal| refused(refusal, plain_name, limits))?;
     }
-    // To the end: only then is it known to be whole, and no bomb.
+    // Only at its end is an archive known to be complete and not a bomb.
     io::copy(&mut reader, &mut io::sink()).map_err(broken)?;
     if is_text { Ok(()) } else { Err(ArchiveError::Format) }
 }
@@ -157,7 +142,7 @@ fn tar(
     {
         let mut long_name = None;
         let entries = archive.entries().map_err(|error| damage(error, "", limits))?;
-        // Raw: the crate would read long names of any length into memory.
+        // Raw entries, because the crate would read long names of any length into memory.
         for (count, entry) in (0u32..).zip(entries.raw(true)) {
             if count >= limits.entries {
                 return Err(ArchiveError::TooMany { limit: limits.entries });
@@ -206,7 +191,7 @@ fn one_entry(
     Err(ArchiveError::Entry { name: shown(name.as_bytes()), fault })
 }
 
-/// The contents of an entry that only describes the next one.
+/// Returns the contents of an entry that only describes the next one.
 fn small(
     entry: &mut Entry<'_, impl Read>,
     limits: &ArchiveLimits,
@@ -221,7 +206,7 @@ fn small(
     Ok(contents)
 }
 
-/// The path in a pax header, whose records are `LENGTH KEY=VALUE` and a line end.
+/// Returns the path in a pax header, which consists of records `LENGTH KEY=VALUE` and a newline.
 fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
     let wrong = |fault| ArchiveError::Entry { name: shown(b"pax header"), fault };
     let mut path = None;
@@ -244,7 +229,7 @@ fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
     Ok(path)
 }
 
-/// A name that stays inside a folder, without `./` in front.
+/// Checks that a name stays inside a folder, and removes `./` in front of it.
 fn checked_name(bytes: &[u8], limits: &ArchiveLimits) -> Result<String, ArchiveError> {
     let wrong = |fault| ArchiveError::Entry { name: shown(bytes), fault };
     let name = std::str::from_utf8(bytes).map_err(|_| wrong(SourceFault::NameNotText))?;
@@ -287,14 +272,14 @@ fn damage(error: io::Error, within: &str, limits: &ArchiveLimits) -> ArchiveErro
     }
 }
 
-/// Reads up to `count` bytes ahead.
+/// Reads up to `count` bytes ahead. Returns them and the rest.
 fn peek<R: Read>(mut reader: R, count: u64) -> io::Result<(Vec<u8>, R)> {
     let mut head = Vec::new();
     reader.by_ref().take(count).read_to_end(&mut head)?;
     Ok((head, reader))
 }
 
-/// Fails with `FileTooLarge` when more than `left` bytes were read.
+/// Reader that fails with `FileTooLarge` after more than `left` bytes.
 struct Limited<'a, R> {
     inner: R,
     left: &'a Cell<u64>,
@@ -313,7 +298,7 @@ impl<R: Read> Read for Limited<'_, R> {
     }
 }
 
-/// Fails with `UnexpectedEof` where an entry ends before its size.
+/// Reader that fails with `UnexpectedEof` if an entry ends before its size.
 struct Whole<R> {
     inner: R,
     left: u64,

@@ -41,7 +41,7 @@ fn files(bytes: &[u8], limit: u64) -> Result<Files, ArchiveError> {
 }
 
 #[test]
-fn long_names_are_put_together() {
+fn reads_long_names() {
     let name = "rules/".to_owned() + &"n".repeat(150) + ".rules";
     let packed = tar_of(&[(name.clone(), b"x".to_vec())]);
     assert_eq!(files(&packed, 1 << 20).expect("good"), [(name, b"x".to_vec())]);
@@ -51,7 +51,7 @@ fn long_names_are_put_together() {
 }
 
 #[test]
-fn a_pax_header_names_the_next_file_alone() {
+fn a_pax_header_names_only_the_next_file() {
     let mut builder = Builder::new(Vec::new());
     let mut put = |name: &str, kind, contents: &[u8]| {
         let mut header = Header::new_ustar();
@@ -71,7 +71,7 @@ fn a_pax_header_names_the_next_file_alone() {
 }
 
 #[test]
-fn the_limit_counts_what_is_unpacked_in_all() {
+fn the_limit_applies_to_all_unpacked_bytes() {
     let packed = tar_of(&[("a".into(), vec![b'x'; 3000]), ("b".into(), vec![b'x'; 3000])]);
     let whole = packed.len() as u64;
     assert_eq!(files(&gz(&packed), whole).expect("just fits").len(), 2);
@@ -84,7 +84,7 @@ fn a_truncated_plain_tar_is_reported() {
     let packed = tar_of(&[("a.rules".into(), vec![b'x'; 600])]);
     let refused = files(&packed[..512 + 300], 1 << 20);
     assert!(matches!(refused, Err(ArchiveError::Truncated { within }) if within == "a.rules"));
-    // Even if nobody reads the file.
+    // Even if the visitor does not read the file.
     let limits = ArchiveLimits::of_bytes(1 << 20);
     assert!(read(&packed[..512 + 300], "", &limits, &mut |_, _| Ok(())).is_err());
 }
@@ -97,7 +97,7 @@ fn an_archive_within_an_archive_is_not_opened() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_an_archive_or_refused(
+    fn reads_or_refuses_any_bytes(
         bytes in proptest::collection::vec(any::<u8>(), 0..2000), packed: bool,
     ) {
         let bytes = if packed { gz(&bytes) } else { bytes };
@@ -112,14 +112,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_off_is_never_taken_for_whole(cut in 1usize..200) {
+    fn a_truncated_archive_is_never_accepted(cut in 1usize..200) {
         let packed = gz(&tar_of(&[("a.rules".into(), (0..=255).cycle().take(900).collect())]));
         prop_assume!(cut < packed.len());
         prop_assert!(files(&packed[..packed.len() - cut], 1 << 20).is_err());
     }
 
     #[test]
-    fn names_and_contents_come_out_as_they_went_in(
+    fn names_and_contents_are_preserved(
         wanted in proptest::collection::vec(("[a-z]{1,150}\\.rules", any::<Vec<u8>>()), 1..5),
     ) {
         prop_assert_eq!(files(&gz(&tar_of(&wanted)), 1 << 20).expect("good"), wanted.clone());

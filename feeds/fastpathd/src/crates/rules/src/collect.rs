@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads an archive down to the selected rules, made drops where the settings say so; at most
-//! 500,000 rules and 20 notes of a source. The selection is in `select.rs`; which rules are left
-//! out or never made a drop: `rule.rs`.
+//! Reads the selected rules of an archive, and converts alerts to drops where the settings say so.
+//! `select.rs` has the selection; `rule.rs` decides which rules are left out or never become drops.
 
 use std::io::BufRead;
 
@@ -14,62 +13,62 @@ use crate::reason::SourceReason;
 use crate::rule::{Rule, Unusable, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
-/// Notes about single rules are kept up to this number for each source.
+/// Maximum number of notes for each source.
 const MOST_NOTES: usize = 20;
-/// Far more than Suricata can hold on a gateway.
+/// Maximum number of rules of a source; Suricata holds far fewer on a gateway.
 const MOST_RULES: usize = 500_000;
 
-/// A rule that is wanted.
+/// A selected rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// Generator.
+    /// Generator of the rule.
     pub gid: u32,
-    /// Number within the generator.
+    /// Number of the rule within its generator.
     pub sid: u32,
-    /// Revision.
     pub rev: u32,
-    /// Place of its file in [`Collected::files`].
+    /// Index into [`Collected::files`].
     pub file: u32,
-    /// First line in that file, from 1.
+    /// First line of the rule in its file, from 1.
     pub line: u32,
-    /// Whether it drops or rejects.
+    /// The rule drops or rejects.
     pub stops: bool,
     start: usize,
     len: u32,
 }
 
-/// The rules selected from one archive.
+/// Rules selected from one archive.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Paths in the archive.
     pub files: Vec<String>,
-    /// In the order of the archive.
+    /// Rules in the order of the archive.
     pub rules: Vec<Wanted>,
-    /// Bytes the archive unpacked to.
+    /// Size of the unpacked archive, bytes.
     pub unpacked: u64,
-    /// Alerts made drops.
+    /// Number of alerts converted to drops.
     pub converted: u32,
-    /// Rules switched off by the settings.
+    /// Number of rules that the settings disable.
     pub disabled: u32,
-    /// Rules that the source itself has switched off.
+    /// Number of rules that the source itself has disabled.
     pub disabled_by_source: u32,
-    /// Rules that cannot be used here; `notes` says why.
+    /// Number of rules that cannot be used here; `notes` has the reasons.
     pub left_out: u32,
-    /// The source's own word for its version, if it has a `version.txt`.
+    /// Version from the source's `version.txt`; empty without such a file.
     pub version: String,
-    /// Notes for the user, the first 20; those on a rule that does not drop have only a text.
+    /// First 20 notes for the user. Notes about rules that did not become drops have only a text.
     pub notes: Vec<Cause>,
     text: String,
 }
 
 impl Collected {
-    /// The text of one rule, on one line.
+    /// Returns the text of one rule, on one line.
     #[must_use]
     pub fn text(&self, rule: &Wanted) -> &str {
         &self.text[rule.start..rule.start + rule.len as usize]
     }
 
-    /// A note about the rules that end inspection: one may do so for all traffic.
+    /// Returns a note about rules with the action pass, since one may end inspection of all
+    /// traffic.
     fn passing(&self) -> Option<SourceReason> {
         let is_pass = |text: &str| text.split_ascii_whitespace().next() == Some("pass");
         let mut passing = self.rules.iter().filter(|rule| is_pass(self.text(rule)));
@@ -84,10 +83,10 @@ impl Collected {
     }
 }
 
-/// Reads an archive and keeps the rules that `choice` wants of it.
+/// Reads an archive and collects the rules that `choice` selects.
 ///
 /// # Errors
-/// The archive is refused, with file and line where the fault is in one.
+/// The archive is refused; the error names the file and line of a faulty rule.
 pub fn collect(
     packed: impl BufRead,
     plain_name: &str,
@@ -107,7 +106,7 @@ pub fn collect(
     let unpacked = archive::read(packed, plain_name, limits, &mut visit)?;
     collected.unpacked = unpacked;
     if let Some(note) = collected.passing() {
-        // Before all others: there may be more than are kept.
+        // The note comes first, because only a limited number is kept.
         collected.notes.insert(0, note.cause());
         collected.notes.truncate(MOST_NOTES);
     }

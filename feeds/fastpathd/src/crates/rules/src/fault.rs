@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Codes and texts of all that our own reader finds wrong in a source: in a line of a rule file, in
-//! the name or kind of an entry, and why a rule is left out.
+//! Codes and texts of the faults that our own reader finds in a source: in lines of rule files and
+//! in entries of archives. Also reasons why a rule is left out.
 
 config::coded! {
-    /// The fault of a source.
+    /// A fault of a source.
     pub enum SourceFault {
-        // A line of a rule file.
+        // Faults of lines of a rule file.
         NoOptions = "no-options", "is not a rule: '(' with options is missing";
         NoAction = "no-action",
             "is not a rule: it does not begin with an action such as alert";
@@ -23,7 +23,7 @@ config::coded! {
             "{option} '{value}' is not a number from {first} to {last}";
         LongLine { limit: usize } = "long-line", "is longer than {limit} bytes";
         ManyRules { limit: usize } = "many-rules", "there are more than {limit} rules";
-        // An entry of an archive.
+        // Faults of entries of an archive.
         LongHeader { limit: u64 } = "long-header", "is a header of more than {limit} bytes";
         NoLength = "no-length", "has a record without length";
         WrongLength = "wrong-length", "has a record of a wrong length";
@@ -38,7 +38,7 @@ config::coded! {
         Device = "device", "is a device, which a rule set does not have";
         Pipe = "pipe", "is a pipe, which a rule set does not have";
         Kind = "kind", "is of an unusual kind, which a rule set does not have";
-        // Why a rule is left out.
+        // Reasons why a rule is left out.
         NotText { file: String, line: u32 } = "not-text",
             "{file} line {line}: left out, it is not UTF-8";
         NeedsFile { file: String, line: u32, sid: u32, keyword: &'static str } = "needs-file",
@@ -54,7 +54,7 @@ config::coded! {
              rules";
         LongRule { file: String, line: u32, sid: u32 } = "long-rule",
             "{file} line {line}: sid {sid} left out, it is longer than Suricata reads";
-        // The settings.
+        // Settings that match nothing.
         NoCategory { category: String } = "no-category", "category {category} is not in it";
         Unmatched { option: &'static str, selector: String } = "unmatched",
             "{option} {selector} matches no rule";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads by curl, uclient-fetch or wget: their order and options, the second attempt (at once,
-//! if there was no connection), exit codes as texts, URLs without passwords.
+//! Downloads with curl, uclient-fetch or wget: retries if there was no connection, turns exit codes
+//! into reasons, and hides secrets of URLs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use launch::Stopped;
 use crate::process::{self, Ended};
 use crate::reason::SourceReason;
 
-/// A program that downloads.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     program: PathBuf,
@@ -24,16 +23,16 @@ pub struct Fetcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Curl,
-    /// It takes wget's options.
+    /// `uclient-fetch`, which takes wget's options.
     Uclient,
-    /// GNU's, or `BusyBox`'.
+    /// Wget of GNU or of `BusyBox`.
     Wget,
 }
 
 impl Kind {
-    /// Whether this exit status means that there was no connection to the server. uclient-fetch
-    /// ends with 1 when the server ends the TLS handshake, and with 8 for an HTTP error;
-    /// `BusyBox` always with 1.
+    /// Reports whether an exit status means that there was no connection to the server.
+    /// uclient-fetch exits with 1 when the server ends the TLS handshake, and with 8 for an HTTP
+    /// error; `BusyBox` always exits with 1.
     fn no_connection(self, code: Option<i32>) -> bool {
         match self {
             Kind::Curl => matches!(code, Some(6 | 7 | 35)),
@@ -44,9 +43,9 @@ impl Kind {
 }
 
 impl Fetcher {
-    /// The first of curl, uclient-fetch and wget in `path` (as in `$PATH`). Each attempt at a
-    /// download has `time`. Any part of a URL may be a password, every user of the router sees the
-    /// arguments of a process, and only curl reads a URL from its input.
+    /// Finds the first of curl, uclient-fetch and wget in `path` (as in `$PATH`). `time` is the
+    /// timeout of each attempt. curl comes first because it reads the URL from its input: any part
+    /// of a URL may be a password, and every user of the router sees the arguments of a process.
     #[must_use]
     pub fn find(path: &str, time: Duration) -> Option<Self> {
         let known = [("curl", Kind::Curl), ("uclient-fetch", Kind::Uclient), ("wget", Kind::Wget)];
@@ -57,11 +56,11 @@ impl Fetcher {
         })
     }
 
-    /// Downloads `url` into `to`, at most `limit` bytes, with a second attempt if there was no
-    /// connection to the server. Answers how many bytes there were.
+    /// Downloads at most `limit` bytes of `url` into `to`, and retries once if there was no
+    /// connection to the server. Returns the number of bytes.
     ///
     /// # Errors
-    /// It failed or is incomplete. The contents of `to` are unusable then.
+    /// The download failed or is incomplete. The contents of `to` are unusable then.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, SourceReason> {
         let (mut taken, mut ended) = self.attempt(url, limit, to)?;
         if taken == 0 && self.kind.no_connection(ended.status.code()) {
@@ -70,7 +69,7 @@ impl Fetcher {
         if ended.status.success() { Ok(taken) } else { Err(self.failure(url, &ended)) }
     }
 
-    /// Runs the program once. Answers how many bytes came, and how it ended.
+    /// Runs the program once. Returns the number of bytes received, and how the program ended.
     fn attempt(
         &self,
         url: &str,
@@ -94,7 +93,7 @@ impl Fetcher {
         Ok((taken, ended))
     }
 
-    /// Why the program did not come to its own end.
+    /// Returns why the program did not exit by itself.
     fn stopped(&self, url: String, stopped: Stopped<SourceReason>) -> SourceReason {
         let program = self.program.display().to_string();
         match stopped {
@@ -108,18 +107,18 @@ impl Fetcher {
     fn command(&self, url: &str) -> Command {
         let mut command = Command::new(&self.program);
         if self.kind == Kind::Curl {
-            // A redirection must not lead to a file, nor out of TLS.
+            // A redirect must not lead to a file, nor out of TLS.
             let then = if url.starts_with("https:") { "=https" } else { "=http,https" };
             command.args(["-q", "-fsSL", "--max-redirs", "5", "--connect-timeout", "30"]);
             command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-", "-K", "-"]);
         } else {
-            // None of these can be kept from following one out of TLS.
+            // These programs have no option against redirects out of TLS.
             command.args(["-q", "-T", "30", "-O", "-", url]);
         }
         command
     }
 
-    /// A curl configuration with the URL; the other programs have it as an argument.
+    /// Returns a curl configuration with the URL; the other programs get the URL as an argument.
     fn input(&self, url: &str) -> String {
         if self.kind != Kind::Curl {
             return String::new();
@@ -136,7 +135,7 @@ impl Fetcher {
         format!("url = \"{quoted}\"\n")
     }
 
-    /// The error: curl prints a text, the others only have their exit status.
+    /// Returns the reason of a failure. curl prints a text; the others only have an exit status.
     fn failure(&self, fetched: &str, ended: &Ended) -> SourceReason {
         let url = shown_url(fetched);
         let printed = String::from_utf8_lossy(&ended.stderr);
@@ -155,7 +154,7 @@ impl Fetcher {
     }
 }
 
-/// A program's text without the parts of a URL that are not shown: some quote all of it.
+/// Masks the hidden parts of a URL in a program's output, because some programs quote the URL.
 fn masked(said: &str, url: &str) -> String {
     let shown = shown_url(url);
     let parts = url.split(|c: char| !c.is_alphanumeric() && !"-._~+".contains(c));
@@ -165,13 +164,13 @@ fn masked(said: &str, url: &str) -> String {
     parts.iter().fold(said.to_owned(), |said, part| said.replace(part, MASK))
 }
 
-/// A program's text as it may be shown.
+/// Returns a program's output as it may be shown.
 fn told(said: &str, url: &str) -> String {
-    // Cut afterwards: half a secret would not be found.
+    // Shorten after masking, because half a secret would not be found.
     readable(&masked(said, url))
 }
 
-/// Output of another program, safe to show and bounded.
+/// Replaces control characters in another program's output and shortens it.
 pub(crate) fn readable(output: &str) -> String {
     output.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
@@ -194,13 +193,13 @@ mod tests {
             let after = |option| args.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
             assert_eq!(after("--proto"), Some("=http,https"), "{url}");
             assert_eq!(after("--proto-redir"), Some(then), "{url}");
-            // The first word, or the user's own configuration could say otherwise.
+            // Only as the first argument does `-q` disable the user's own configuration.
             assert_eq!(args.first(), Some(&"-q"));
         }
     }
 
     #[test]
-    fn a_url_is_no_argument_where_curl_is_installed() {
+    fn curl_reads_the_url_from_its_input() {
         let folder = std::env::temp_dir().join(format!("fetch-secret-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         for name in ["uclient-fetch", "curl"] {
@@ -224,9 +223,10 @@ mod tests {
         }
     }
 
-    /// `BusyBox` quotes a URL that it cannot read, curl what it takes for the host.
+    /// `BusyBox` quotes a URL that it cannot parse; curl quotes the part that it takes for the
+    /// host.
     #[test]
-    fn what_a_program_says_has_no_secret_of_the_url() {
+    fn output_of_download_programs_has_no_secrets_of_the_url() {
         for url in [
             "https://ann:geheim@h.example/x",
             "https://geheim@h.example/",
@@ -250,8 +250,8 @@ mod tests {
         assert_eq!(masked(said, "https://ann:geheim@h.example/x"), said);
     }
 
-    /// Runs a program of this name, which writes `first` and ends with `code` when it is first
-    /// started and downloads afterwards. Answers how often it was started, and the download.
+    /// Downloads with a fake program of this name. Its first run writes `first` and exits with
+    /// `code`, and later runs succeed. Returns the number of runs and the download.
     fn attempts(name: &str, code: i32, first: &str) -> (usize, Result<Vec<u8>, String>) {
         let folder = format!("fastpath-fetch-{}-{name}-{code}-{first}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_without_a_connection_is_tried_twice() {
+    fn retries_a_download_without_a_connection() {
         for (name, code) in [
             ("uclient-fetch", 4),
             // The server ended the TLS handshake.
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_refuses_or_cuts_is_not_asked_again() {
+    fn does_not_retry_a_refused_or_interrupted_download() {
         for (name, code, first) in [
             ("uclient-fetch", 8, ""),
             ("uclient-fetch", 5, ""),
@@ -299,7 +299,7 @@ mod tests {
             ("curl", 60, ""),
             ("curl", 35, "part"),
             ("wget", 8, ""),
-            // BusyBox has only this one.
+            // BusyBox exits with 1 for every error.
             ("wget", 1, ""),
         ] {
             let (runs, outcome) = attempts(name, code, first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One source during an update: whether its new download or its last good archive is used, and its
+//! One source during an update: chooses its new download or its last good archive, and writes its
 //! report.
 
 use std::fs::File;
@@ -17,23 +17,21 @@ use crate::select::{Choice, category_name, category_of};
 use crate::state::{SourceReport, SourceState, State};
 use crate::store::Store;
 
-/// A source in an update.
 pub(crate) struct Input {
-    /// Its report.
     pub(crate) report: SourceReport,
-    /// Its rules; none if no archive of it could be used.
+    /// `None` if no archive of the source is usable.
     pub(crate) rules: Option<Collected>,
-    /// Its previous report, which holds for its last good archive.
+    /// Previous report, which describes the last good archive.
     before: SourceReport,
     choice: Choice,
     plain_name: String,
     limits: ArchiveLimits,
-    /// The archive in use was downloaded now.
+    /// The archive in use was downloaded in this update.
     fresh: bool,
 }
 
 impl Input {
-    /// Our own rules.
+    /// Reads our own rules.
     pub(crate) fn own(own: &Builtin, limits: ArchiveLimits) -> Self {
         let name = OWN.to_owned();
         let report = SourceReport { name, state: SourceState::Unchanged, ..Default::default() };
@@ -44,13 +42,13 @@ impl Input {
         input
     }
 
-    /// A source without any knowledge besides its previous report.
+    /// Creates the input of a source with its previous report; no archive is read yet.
     pub(crate) fn of(source: &SourceRequest, before: &State, limits: ArchiveLimits) -> Self {
         let report = before.sources.iter().find(|report| report.name == source.name);
         let blank = SourceReport { name: source.name.clone(), ..Default::default() };
         let before = report.cloned().unwrap_or_else(|| blank.clone());
         let choice = choice(&source.categories, &source.disable, &source.drop);
-        // A plain file counts as a category by the name it has at the source.
+        // The category of a plain file is its name at the source.
         let plain = Some(source.file_name()).filter(|name| category_of(name).is_some());
         let plain = plain.map_or_else(|| format!("{}.rules", source.name), str::to_owned);
         Self::new(blank, before, choice, plain, limits)
@@ -66,7 +64,7 @@ impl Input {
         Self { report, rules: None, before, choice, plain_name, limits, fresh: false }
     }
 
-    /// Uses the new download; the last good archive if the download is bad.
+    /// Uses the new download, or the last good archive if the download is bad.
     pub(crate) fn use_fresh(&mut self, store: &Store, archive: Fresh, now_ms: u64) {
         self.fresh = true;
         let report = &mut self.report;
@@ -85,8 +83,9 @@ impl Input {
         }
     }
 
-    /// Anybody on the path can present an old archive with its signature again. A checksum names
-    /// the archive that is wanted, whatever its version.
+    /// Refuses a signed archive that is older than the last good one, because anybody on the path
+    /// can replay an old archive with its signature. A checksum names the wanted archive, whatever
+    /// its version.
     fn refuse_older(&mut self) {
         let number = |version: &str| version.parse::<u64>().ok();
         let (report, kept) = (&mut self.report, &self.before.version);
@@ -98,7 +97,8 @@ impl Input {
         }
     }
 
-    /// Uses the last good archive, which the source still has; `checked_ms` if it was asked.
+    /// Uses the last good archive, which is still current. `checked_ms` is set if the source was
+    /// asked.
     pub(crate) fn use_kept(&mut self, store: &Store, checked_ms: Option<u64>) {
         self.remember();
         self.report.state = SourceState::Unchanged;
@@ -106,8 +106,7 @@ impl Input {
         self.read(&store.archive(&self.report.name));
     }
 
-    /// This source has a defect: the archive used so far is dropped, its last good archive
-    /// is, unless that is the one that is wrong.
+    /// Replaces a defective archive with the last good one, unless that one is defective.
     pub(crate) fn fall_back(&mut self, store: &Store, cause: Cause, faults: Vec<String>) {
         self.use_last(store);
         self.report.set_cause(cause);
@@ -126,7 +125,7 @@ impl Input {
         }
     }
 
-    /// The whole update failed: the new download is not used after all.
+    /// Gives up the new download, because the whole update failed.
     pub(crate) fn give_up(&mut self) {
         if self.fresh {
             self.fresh = false;
@@ -137,7 +136,7 @@ impl Input {
         self.report.rules = self.before.rules;
     }
 
-    /// It is in force. If it was downloaded now, this archive is the last good one.
+    /// Keeps a new download as the last good archive, now that its rules are in force.
     pub(crate) fn succeeded(&self, store: &Store) -> Result<(), UpdateReason> {
         if !self.fresh {
             return Ok(());
@@ -146,12 +145,12 @@ impl Input {
         store.keep_archive(&store.work(name), name)
     }
 
-    /// Whether something of it failed.
+    /// Reports whether the source failed, even if older rules of it are in force.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.report.state, SourceState::Kept | SourceState::Failed)
     }
 
-    /// The report of the last good archive.
+    /// Copies the fields of the previous report that describe the last good archive.
     fn remember(&mut self) {
         let (report, before) = (&mut self.report, &self.before);
         (report.bytes, report.fetched_ms) = (before.bytes, before.fetched_ms);
@@ -161,7 +160,7 @@ impl Input {
         report.version.clone_from(&before.version);
     }
 
-    /// Reads an archive, or says in the report why it is not used.
+    /// Reads an archive, or reports why it is not used.
     fn read(&mut self, archive: &Path) {
         let report = &mut self.report;
         let file =
@@ -196,7 +195,7 @@ impl Input {
     }
 }
 
-/// The request was checked before: values that cannot be read are left out.
+/// Skips invalid values, because the request was checked before.
 fn choice(categories: &[String], disable: &[String], drop: &[String]) -> Choice {
     let categories: Vec<String> =
         categories.iter().filter_map(|name| category_name(name).ok()).collect();

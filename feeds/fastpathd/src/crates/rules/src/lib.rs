@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Rule sets for Suricata, from their sources to one tested file.
 //!
-//! The program `fastpath-rules` carries out updates: for fastpathd over a socket, as a user of its
-//! own (`serve`), or once for a person (`update`). An update reads a [`Request`] and answers a
-//! [`State`]. All that comes from outside is hostile until shown otherwise: downloads have limits
-//! of size and time, archives are read as streams and never written out under names of their own,
-//! and rules come into force only after Suricata itself has loaded them.
+//! The program `fastpath-rules` runs updates: for fastpathd over a socket, as a user of its own
+//! (`serve`), or once for a person (`update`). An update reads a [`Request`] and returns a
+//! [`State`]. External data is untrusted: downloads have limits of size and time, archives are read
+//! as streams and never written under names of their own, and rules come into force only after
+//! Suricata itself has loaded them.
 
 mod acquire;
 mod archive;

@@ -1,54 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Splits a rule file into rules and comments, with continued lines joined: longest rule 8192
-//! bytes, longest line 64 KiB, UTF-8 only.
+//! Splits a rule file into rules and comments, and joins continued lines.
 
 use std::io::{self, BufRead};
 
 use thiserror::Error;
 
-/// The longest rule taken, in bytes. Suricata itself cuts at 8192.
+/// Maximum length of a rule, bytes. Suricata truncates longer rules.
 pub(crate) const LONGEST_RULE: usize = 8192;
-/// The longest comment or continued line read as one, in bytes.
+/// Maximum length of a comment or of joined lines, bytes.
 const LONGEST_LINE: usize = 64 * 1024;
-/// Editors of Windows begin a file with it.
+/// Editors of Windows write this mark at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A line of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// Meant as a rule: joined if it was continued with a backslash at the end.
+    /// A rule. Lines that end with a backslash are joined.
     Rule {
-        /// Number of its first line, from 1.
+        /// First line of the rule, from 1.
         number: u32,
-        /// Without line ends and continuation marks.
+        /// Text without newlines and continuation marks.
         text: String,
     },
-    /// Without its first `#`.
+    /// A comment without its first `#`.
     Comment(String),
-    /// Meant as a rule, but its bytes are not UTF-8.
+    /// A rule with bytes that are not UTF-8, or with a zero byte.
     NotText {
-        /// Number of its first line, from 1.
+        /// First line of the rule, from 1.
         number: u32,
     },
 }
 
-/// Why a file cannot be read on.
+/// Why the rest of a file cannot be read.
 #[derive(Debug, Error)]
 pub enum LineError {
-    /// A rule or comment without end.
+    /// A rule or comment exceeds the limit.
     #[error("is longer than {limit} bytes")]
     TooLong {
-        /// Number of its first line, from 1.
+        /// First line of the rule or comment, from 1.
         number: u32,
-        /// The most that is taken.
         limit: usize,
     },
-    /// The reader's error.
     #[error(transparent)]
     Read(#[from] io::Error),
 }
 
-/// Reads lines; empty ones are skipped.
+/// Reads lines and skips empty ones.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -57,15 +53,15 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines from the reader's place on, the first being number 1.
+    /// Reads from the reader's position, which becomes line 1.
     pub fn new(reader: R) -> Self {
         Self { reader, number: 0, buffer: Vec::new() }
     }
 
-    /// The next line that is not empty; none at the end.
+    /// Returns the next line that is not empty; `None` at the end.
     ///
     /// # Errors
-    /// A line too long, or the reader's error.
+    /// The line is too long, or reading failed.
     pub fn next_line(&mut self) -> Result<Option<Line>, LineError> {
         self.buffer.clear();
         let mut first = 0;
@@ -77,7 +73,7 @@ impl<R: BufRead> Lines<R> {
             first = if first == 0 { self.number } else { first };
             let comment = first == self.number
                 && self.buffer.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'#');
-            // As in Suricata: a comment is not continued.
+            // As in Suricata, a comment is not continued.
             if !comment && self.buffer[start..].ends_with(b"\\") {
                 self.buffer.pop();
                 continue;
@@ -93,7 +89,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Appends one line of the file without its end; false at the end of the file. `first` is the
-    /// line that this one continues, or 0.
+    /// first of the joined lines, or 0.
     fn read_physical(&mut self, first: u32) -> Result<bool, LineError> {
         let (mut any, start) = (false, self.buffer.len());
         loop {

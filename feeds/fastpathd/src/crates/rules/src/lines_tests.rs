@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn all(bytes: &[u8]) -> Result<Vec<Line>, LineError> {
-    // A small buffer, so that lines span several readings.
+    // A small buffer, so that lines span several reads.
     let mut lines = Lines::new(BufReader::with_capacity(7, bytes));
     let mut found = Vec::new();
     while let Some(line) = lines.next_line()? {
@@ -20,7 +20,7 @@ fn rule(number: u32, text: &str) -> Line {
 }
 
 #[test]
-fn lines_are_numbered_as_an_editor_does() {
+fn lines_are_numbered_as_in_an_editor() {
     let text = b"one\n\n  \r\n#two\nthree \\\r\n four\\\n\nfive\n  six  ";
     let comment = Line::Comment("two".to_owned());
     let wanted = [rule(1, "one"), comment, rule(5, "three  four"), rule(8, "five"), rule(9, "six")];
@@ -28,7 +28,7 @@ fn lines_are_numbered_as_an_editor_does() {
 }
 
 #[test]
-fn a_byte_order_mark_begins_a_file() {
+fn skips_a_byte_order_mark_at_the_start_of_a_file() {
     assert_eq!(all(b"\xef\xbb\xbf# x\nb\n").unwrap(), [Line::Comment(" x".into()), rule(2, "b")]);
     assert_eq!(all(b"\xef\xbb\xbfa\r\n").unwrap(), [rule(1, "a")]);
     assert_eq!(all(b"\xef\xbb\xbf").unwrap(), []);
@@ -42,7 +42,7 @@ fn a_comment_is_not_continued() {
 }
 
 #[test]
-fn an_empty_line_takes_nothing_from_the_line_it_continues() {
+fn an_empty_line_does_not_shorten_the_line_that_it_continues() {
     assert_eq!(all(b"a\r\\\n\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
     assert_eq!(all(b"a\r\\\n\r\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
 }
@@ -65,14 +65,14 @@ fn a_line_without_end_is_refused_before_it_fills_the_memory() {
     let mut lines = Lines::new(BufReader::new(io::Read::chain(&b"a\n"[..], Endless)));
     assert_eq!(lines.next_line().expect("a line"), Some(rule(1, "a")));
     assert!(matches!(lines.next_line(), Err(LineError::TooLong { number: 2, .. })));
-    // Many short ones that are continued are long too.
+    // Many short lines are too long if they are joined.
     let continued = "abcdefgh\\\n".repeat(10_000);
     assert!(matches!(all(continued.as_bytes()), Err(LineError::TooLong { number: 1, .. })));
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_lines(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn splits_any_bytes_into_lines(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         for line in all(&bytes).expect("short") {
             if let Line::Rule { text, number } = line {
                 prop_assert!(!text.is_empty() && !text.contains('\n'));
@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn rules_come_out_as_they_went_in(
+    fn the_text_of_rules_is_preserved(
         texts in proptest::collection::vec("[a-z(][a-z() ;:]{0,40}[a-z)]", 0..8),
     ) {
         let wanted: Vec<Line> =

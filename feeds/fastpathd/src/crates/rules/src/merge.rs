@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Several sources merged into one rule file: which rule wins of several with the same number
-//! (ours, then the source named first), the file's header and version, and the source of each line.
+//! Merges several sources into one rule file, and finds the source of each of its lines.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,14 +11,13 @@ use crate::collect::{Collected, Wanted};
 use crate::rule::DEFAULT_GID;
 use crate::verify::hex;
 
-/// A source's part in the merged file.
+/// Rules of one source.
 #[derive(Debug)]
 pub(crate) struct Part {
     /// Name of the source.
     pub name: String,
-    /// Its rules.
     pub rules: Collected,
-    /// Its rules win over any others with the same number.
+    /// The part has our own rules, which win over others with the same number.
     pub own: bool,
 }
 
@@ -29,44 +27,44 @@ struct Origin {
     rule: usize,
 }
 
-/// Which rules are in, in the order of the parts.
+/// Merged rules, in the order of the parts.
 #[derive(Debug)]
 pub(crate) struct Merged<'a> {
     parts: &'a [Part],
     origins: Vec<Origin>,
-    /// Number of rules in force of each part.
+    /// Number of merged rules of each part.
     pub counts: Vec<u32>,
-    /// Rules that drop or reject.
+    /// Number of rules that drop or reject.
     pub stopping: u32,
-    /// Rules left out because another has their number.
+    /// Number of rules left out because another rule has their number.
     pub duplicates: u32,
-    /// Twelve hexadecimal digits that change with any rule.
+    /// Twelve hexadecimal digits of a hash of all rules.
     pub version: String,
 }
 
-/// Where a line of the merged file comes from.
+/// Origin of a line of the merged file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Source<'a> {
-    /// Place in the parts.
+    /// Index of the part.
     pub part: usize,
     /// Name of the source.
     pub name: &'a str,
     /// Path of the file in its archive.
     pub file: &'a str,
-    /// Line of that file, from 1.
+    /// Line in that file, from 1.
     pub line: u32,
 }
 
-/// The first line of our rule files begins with this; the version follows.
+/// Start of the first line of our rule files. The version follows.
 const HEADER: &str = "# fastpath rules, version ";
-/// Lines before the first rule.
+/// Number of lines before the first rule.
 const HEADER_LINES: usize = 2;
 
-/// The numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads beside our file.
+/// Rule numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads next to our file.
 const RESERVED: RangeInclusive<u32> = 8_100_090..=8_100_099;
 
-/// Chooses of rules with the same number: ours first, then those of the source named first, of
-/// which the latest revision counts. A source cannot replace rules of another by its revisions.
+/// Merges the parts. Among rules with the same number our own win, then those of the first source,
+/// and among these the latest revision. So a source cannot replace rules of another by revisions.
 #[must_use]
 pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
     let mut best: HashMap<(u32, u32), (bool, u32, Origin)> = HashMap::new();
@@ -105,7 +103,6 @@ pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
 }
 
 impl Merged<'_> {
-    /// Number of rules.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.origins.len()
@@ -116,10 +113,10 @@ impl Merged<'_> {
         (part, &part.rules.rules[origin.rule])
     }
 
-    /// Writes the file: a header that names the version, then one rule a line.
+    /// Writes a header with the version, then one rule per line.
     ///
     /// # Errors
-    /// The writer's.
+    /// The writer failed.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "{HEADER}{}", self.version)?;
         writeln!(to, "# {} rules. Made by fastpath-rules; changes here are lost.", self.len())?;
@@ -130,7 +127,7 @@ impl Merged<'_> {
         Ok(())
     }
 
-    /// Where a line of the written file (from 1) comes from.
+    /// Returns the origin of a line of the written file, counted from 1.
     #[must_use]
     pub(crate) fn source(&self, line: usize) -> Option<Source<'_>> {
         let origin = *self.origins.get(line.checked_sub(HEADER_LINES + 1)?)?;
@@ -140,7 +137,7 @@ impl Merged<'_> {
     }
 }
 
-/// The version in the first line of one of our rule files.
+/// Returns the version in the first line of one of our rule files.
 #[must_use]
 pub(crate) fn version_of(first_line: &str) -> Option<&str> {
     let version = first_line.strip_prefix(HEADER)?.trim_end();

@@ -22,7 +22,7 @@ fn written(parts: &[Part]) -> Vec<String> {
 }
 
 #[test]
-fn every_line_knows_where_it_comes_from() {
+fn finds_the_origin_of_every_line() {
     let parts = [
         part("own", &rule(1, 1)),
         part("et", &format!("# comment\n\n{}{}drop {}", rule(1, 9), rule(2, 1), &rule(3, 1)[6..])),
@@ -41,7 +41,7 @@ fn every_line_knows_where_it_comes_from() {
 }
 
 #[test]
-fn the_first_source_counts_and_ours_before_all() {
+fn our_rules_win_and_then_those_of_the_first_source() {
     let of = |name, rev| part(name, &rule(1, rev));
     for (parts, wanted) in [
         ([of("a", 1), of("b", 999_999)], "a"),
@@ -55,20 +55,20 @@ fn the_first_source_counts_and_ours_before_all() {
 }
 
 #[test]
-fn of_one_source_the_latest_revision_counts() {
+fn the_latest_revision_of_a_source_wins() {
     let both = format!("{}{}", rule(1, 2), rule(1, 3));
     let lines = written(&[part("a", &both), part("b", &rule(1, 9))]);
     assert_eq!(lines[2..], [rule(1, 3).trim_end()]);
 }
 
 #[test]
-fn no_source_replaces_the_rules_of_handshakes() {
+fn no_source_replaces_the_handshake_rules() {
     let lines = written(&[part("a", &format!("{}{}", rule(8_100_092, 99), rule(1, 1)))]);
     assert_eq!(lines[2..], [rule(1, 1).trim_end()]);
 }
 
 #[test]
-fn the_version_is_that_of_the_rules_alone() {
+fn the_version_depends_only_on_the_rules() {
     let version = |parts: &[Part]| merge(parts).version;
     let one = version(&[part("a", &rule(1, 1))]);
     assert_eq!(one, version(&[part("b", &format!("# another comment\n{}", rule(1, 1)))]));

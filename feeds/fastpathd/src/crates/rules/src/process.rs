@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs a program with a deadline, and keeps 256 KiB of its standard error. Killing it is in crate
-//! `launch`, `supervise.rs`.
+//! Runs a program with a deadline. Crate `launch` kills it, see `supervise.rs`.
 
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use launch::{Piece, Stopped, supervise};
 
-/// Bytes of a program's standard error that are kept.
+/// Maximum size of the stored part of a program's standard error, bytes.
 const MOST_WORDS: usize = 256 * 1024;
 
 /// How a program ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its exit status.
     pub status: ExitStatus,
-    /// The beginning of its standard error.
+    /// Beginning of the standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` with `input` and hands its standard output to `take`, piece by piece. It gets
-/// a process group of its own, which is killed if `take` fails or on a timeout.
+/// Runs `command` with `input`, and passes its standard output to `take` piece by piece. The
+/// program gets its own process group, which is killed on a timeout or if `take` fails.
 ///
 /// # Errors
-/// It did not exit by itself. A bad exit status does not count as an error here.
+/// The program did not exit by itself. A bad exit status is not an error here.
 pub(crate) fn run<E>(
     command: &mut Command,
     input: &[u8],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-rules`: its commands `update`, `serve`, `rollback` and `status`, exit
-//! codes, default store, progress and result as lines of JSON.
+//! The program `fastpath-rules` with its commands `update`, `serve`, `rollback` and `status`.
+//! Progress and results are lines of JSON.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -21,10 +21,10 @@ STORE is a folder, /var/lib/fastpath/rules by default. RULES is the file of rule
 STORE begins with.";
 
 const STORE: &str = "/var/lib/fastpath/rules";
-/// A request with many sources and long lists; far more is a mistake.
+/// Maximum size of a request, bytes. Many sources with long lists need far less.
 const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 
-/// The whole program. The first of `args` is the name it was started by.
+/// Runs the program. The first of `args` is the name by which it was started.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter().skip(1);
@@ -99,7 +99,7 @@ fn rollback(root: &Path) -> Result<ExitCode, UpdateReason> {
     Ok(report(&state, "result"))
 }
 
-/// None: somebody else has it.
+/// Locks the store. Returns `None` if another process holds the lock.
 fn take(root: &Path) -> Result<Option<Store>, UpdateReason> {
     match Store::take(root) {
         Ok(store) => Ok(Some(store)),
@@ -114,7 +114,7 @@ fn busy(root: &Path) -> ExitCode {
     report(&state, "result")
 }
 
-/// The rules in force stay, and the result describes them.
+/// Reports a failure. The rules in force stay, so the result describes them.
 fn not_taken(root: &Path, reason: &UpdateReason) -> ExitCode {
     let before = crate::state(root);
     let mut state = State { outcome: UpdateOutcome::Failed, finished_ms: now_ms(), ..before };
@@ -140,7 +140,7 @@ fn report(state: &State, event: &str) -> ExitCode {
     })
 }
 
-/// One line of JSON. If the reader has closed the pipe, the work continues without output.
+/// Prints one line of JSON. If the reader has closed the pipe, the work continues without output.
 fn say(what: &Value) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The faults of sources and of an update as reasons with a code.
+//! Reasons, with codes, why sources or updates fail.
 
 use std::io;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::archive::ArchiveError;
 use crate::fault::SourceFault;
 
 config::coded! {
-    /// Why a source is not used, or not as it is now. `said` is of another program or the
-    /// operating system, `why` a [`SourceFault`].
+    /// Why a source is not used, or only in an older version. `said` is a message of another
+    /// program or of the operating system, `why` is a [`SourceFault`].
     pub enum SourceReason {
         NoProgram = "no-download-program",
             "no download program found (curl, uclient-fetch or wget)";
@@ -72,14 +72,14 @@ config::coded! {
 }
 
 config::coded! {
-    /// The step of an update, or why there are no new rules. `said` is of another program or the
-    /// operating system.
+    /// Step of an update, or the reason why there are no new rules. `said` is a message of another
+    /// program or of the operating system.
     pub enum UpdateReason {
         Download { source: String } = "download", "downloading {source}";
         Unpack { source: String } = "unpack", "unpacking {source}";
         Test = "test", "Suricata is testing the rules";
         Swap = "swap", "replacing the rules in force";
-        // The reports of the sources, each with its name.
+        // Reports of the sources, each with its name.
         Sources { said: String } = "sources", "{said}";
         NoRules { said: String } = "no-rules", "no source has rules that can be used: {said}";
         NothingUsable = "nothing-usable", "no source has rules that can be used";
@@ -96,7 +96,7 @@ config::coded! {
         NoPrevious = "no-previous", "there is no previous rule set";
         Restored = "restored", "the previous rule set was restored manually";
         Request { said: String } = "request", "{said}";
-        // Of fastpathd.
+        // Reasons of fastpathd.
         Updater { what: &'static str, program: &'static str, said: String } = "updater",
             "{what} {program}: {said}";
         NoResult { program: &'static str, status: String } = "no-result",
@@ -106,7 +106,7 @@ config::coded! {
 }
 
 impl UpdateReason {
-    /// A step by its name; none if it is unknown.
+    /// Returns the reason for a step; `None` if its name is unknown.
     #[must_use]
     pub fn of_step(source: &str, step: &str) -> Option<Self> {
         let source = source.to_owned();
@@ -121,7 +121,7 @@ impl UpdateReason {
 }
 
 impl SourceReason {
-    /// The kernel's refusal of a file.
+    /// Returns the reason for an error of the operating system about a file.
     pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
         Self::File { path: path.display().to_string(), said: error.to_string() }
     }

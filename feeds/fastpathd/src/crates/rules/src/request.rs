@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The request of `fastpath-rules update`: fields, defaults (300 s for a download and for the
-//! test), names of sources, URLs, and how a source may be verified.
+//! The request of `fastpath-rules update`: checks its fields, and determines how each source is
+//! verified.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,33 +12,33 @@ use thiserror::Error;
 use crate::select::{Selector, category_name};
 use crate::verify::{UsignKey, checksum};
 
-/// The name under which our own rules appear.
+/// Name of our own rules among the sources.
 pub const OWN: &str = "fastpath";
 
-/// One update.
+/// Request for one update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// In the order of the settings.
+    /// Sources in the order of the settings.
     #[serde(default)]
     pub sources: Vec<SourceRequest>,
-    /// Our own rules, unless they are switched off.
+    /// Our own rules; `None` if they are disabled.
     #[serde(default)]
     pub builtin: Option<Builtin>,
-    /// Folder for everything that is kept.
+    /// Folder for archives, rule sets and the state.
     pub store: PathBuf,
-    /// Most bytes that each source may unpack to, and that each download may have.
+    /// Maximum size of each download, and of each unpacked source.
     pub limit_bytes: u64,
-    /// The program that tests a rule file, with its arguments; `{rules}` is the file, `{dir}` a
-    /// folder it may write to.
+    /// Program that tests a rule file, with its arguments. `{rules}` stands for the file, `{dir}`
+    /// for a folder that the program may write to.
     pub test: Vec<String>,
-    /// Seconds for the test.
+    /// Timeout of the test, seconds.
     #[serde(default = "five_minutes")]
     pub test_seconds: u64,
-    /// Seconds for each download.
+    /// Timeout of each download, seconds.
     #[serde(default = "five_minutes")]
     pub download_seconds: u64,
-    /// False: only earlier downloads are used, with the current selection.
+    /// If false, the current selection is applied to earlier downloads.
     #[serde(default = "yes")]
     pub download: bool,
 }
@@ -47,46 +47,44 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Builtin {
-    /// The rule file.
     pub path: PathBuf,
-    /// As in [`SourceRequest::disable`].
+    /// See [`SourceRequest::disable`].
     #[serde(default)]
     pub disable: Vec<String>,
-    /// As in [`SourceRequest::drop`].
+    /// See [`SourceRequest::drop`].
     #[serde(default)]
     pub drop: Vec<String>,
 }
 
-/// One source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceRequest {
-    /// Letters, digits, `-`, `_`; unique.
+    /// Unique; letters, digits, `-` and `_`.
     pub name: String,
-    /// Archive or plain rule file; http or https.
+    /// URL of an archive or plain rule file, http or https.
     pub url: String,
-    /// Its SHA-256, 64 hexadecimal digits.
+    /// SHA-256 of the archive, 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Where its SHA-256 is published; https.
+    /// URL at which the SHA-256 is published, https.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256_url: Option<String>,
-    /// Where its signature by usign or signify is.
+    /// URL of a signature by usign or signify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_url: Option<String>,
-    /// The public key for that.
+    /// Public key of the signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Do without checksum and signature; only over https.
+    /// Accepts the archive without checksum and signature, over https only.
     #[serde(default)]
     pub unverified: bool,
-    /// Names of files without `.rules`; none: all.
+    /// Names of rule files without `.rules`; all if empty.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// `SID`, `GID:SID` or `cat:NAME`.
+    /// Selectors of rules to disable: `SID`, `GID:SID` or `cat:NAME`.
     #[serde(default)]
     pub disable: Vec<String>,
-    /// Likewise: alerts that become drops.
+    /// Selectors of alerts that become drops.
     #[serde(default)]
     pub drop: Vec<String>,
 }
@@ -99,13 +97,13 @@ fn yes() -> bool {
     true
 }
 
-/// Why a request is not carried out.
+/// Why a request is refused.
 #[derive(Debug, Error)]
 pub enum RequestError {
-    /// Not JSON of the documented shape.
+    /// The request is not JSON of the documented form.
     #[error("invalid request: {0}")]
     Json(#[from] serde_json::Error),
-    /// A value that cannot be used.
+    /// A value is invalid.
     #[error("{0}")]
     Value(String),
 }
@@ -113,18 +111,18 @@ pub enum RequestError {
 /// How a source is verified.
 #[derive(Debug, Clone)]
 pub enum Proof {
-    /// It has this SHA-256.
+    /// The archive has this SHA-256.
     Sha256(String),
-    /// It has the SHA-256 found there.
+    /// The archive has the SHA-256 published at this URL.
     Sha256At(String),
-    /// It has a signature there by this key.
+    /// The archive has a signature at this URL, made by this key.
     Signature(String, UsignKey),
-    /// Not at all, but it comes over TLS.
+    /// The archive is not verified, but TLS protects its transport.
     Transport,
 }
 
 impl Proof {
-    /// For state and page: `sha256`, `signature` or `none`.
+    /// Returns the name for state and page: `sha256`, `signature` or `none`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -136,10 +134,10 @@ impl Proof {
 }
 
 impl Request {
-    /// Reads and checks a request.
+    /// Parses and checks a request.
     ///
     /// # Errors
-    /// It cannot be carried out, with the source and value that is wrong.
+    /// A value is invalid; the error names it and its source.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
         let request: Self = serde_json::from_str(text)?;
         let wrong = |what: String| Err(RequestError::Value(what));
@@ -170,10 +168,10 @@ impl Request {
 }
 
 impl SourceRequest {
-    /// Whether everything in it can be used; the error is the field and its defect.
+    /// Checks all fields.
     ///
     /// # Errors
-    /// The first field that cannot.
+    /// The first invalid field, with its fault.
     pub fn check(&self) -> Result<(), (&'static str, Fault)> {
         if !is_source_name(&self.name) {
             return Err(("name", Fault::SourceName));
@@ -186,10 +184,10 @@ impl SourceRequest {
         self.proof().map(|_| ())
     }
 
-    /// Whether categories and selectors can be used, as [`SourceRequest::check`].
+    /// Checks categories and selectors.
     ///
     /// # Errors
-    /// The first that cannot.
+    /// The first invalid field, with its fault.
     pub fn check_choices(&self) -> Result<(), (&'static str, Fault)> {
         for category in &self.categories {
             category_name(category).map_err(|fault| ("categories", fault))?;
@@ -199,10 +197,10 @@ impl SourceRequest {
         Ok(())
     }
 
-    /// How it is verified: a signature before a published checksum before nothing.
+    /// Returns how the source is verified: a signature takes precedence over a checksum.
     ///
     /// # Errors
-    /// The field that is wrong or missing.
+    /// The field that is invalid or missing.
     pub fn proof(&self) -> Result<Proof, (&'static str, Fault)> {
         if let Some(url) = &self.signature_url {
             check_url(url).map_err(|why| ("signature_url", why))?;
@@ -229,7 +227,7 @@ impl SourceRequest {
         }
     }
 
-    /// Last part of the URL's path: the source's name of the file.
+    /// Returns the last part of the URL's path, which is the file's name at the source.
     #[must_use]
     pub fn file_name(&self) -> &str {
         let path = self.url.split(['?', '#']).next().unwrap_or_default();
@@ -237,17 +235,17 @@ impl SourceRequest {
     }
 }
 
-/// Whether a text can name a source, and a file in the store.
+/// Reports whether a text can name a source, and thus a file in the store.
 #[must_use]
 pub(crate) fn is_source_name(text: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !text.is_empty() && text.len() <= 64 && text.chars().all(good)
 }
 
-/// Whether a URL is one that is fetched.
+/// Checks a URL.
 ///
 /// # Errors
-/// It is not.
+/// The fault of the URL.
 pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let rest = rest.ok_or(Fault::UrlScheme)?;
@@ -260,10 +258,10 @@ pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads selectors.
+/// Parses selectors.
 ///
 /// # Errors
-/// The first invalid one, with its defect.
+/// The fault of the first invalid one.
 pub(crate) fn selectors<'a>(
     texts: impl IntoIterator<Item = &'a String>,
 ) -> Result<Vec<Selector>, Fault> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `rollback`: the previous rule set comes into force, the one in force becomes the previous one.
+//! Restores the previous rule set (`rollback`).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -9,11 +9,11 @@ use crate::reason::UpdateReason;
 use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 
-/// Brings the set before into force; the one in force becomes the previous one, so doing it
-/// twice changes nothing. The next update goes by the sources again.
+/// Exchanges the rule set in force and the previous one, so a second call reverts the first. The
+/// next update uses the sources again.
 ///
 /// # Errors
-/// There is no set before, or the kernel's error.
+/// There is no previous rule set, or a file cannot be accessed.
 pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, UpdateReason> {
     store.restore()?;
     let before = store::state(root);
@@ -35,7 +35,7 @@ pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, UpdateR
     Ok(state)
 }
 
-/// Rules, and how many of them drop or reject.
+/// Returns the number of rules, and of those the number that drop or reject.
 fn count(file: impl BufRead) -> io::Result<(u32, u32)> {
     let (mut rules, mut stopping) = (0, 0);
     for line in file.lines() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with state that
-//! they set for others, or with another action than alert. Which are left out: rules with another
-//! keyword than those of `keywords.txt`, with a file, or with our own flow bits. Which lines are
-//! refused: what Suricata may read otherwise. The rest is for Suricata's own test, `trial.rs`.
+//! Parses one Suricata rule. Rules with `noalert`, with state for other rules or with an action
+//! other than alert never become drops. Rules that use our own flow bits, files, or keywords
+//! missing in `keywords.txt` are left out. Lines that Suricata may read differently are refused;
+//! Suricata's own test (`trial.rs`) checks the rest.
 
 use std::ops::RangeInclusive;
 
@@ -10,32 +10,32 @@ use thiserror::Error;
 
 use crate::fault::SourceFault;
 
-/// The generator of rules that name none.
+/// Generator of rules that name none.
 pub(crate) const DEFAULT_GID: u32 = 1;
 
-/// The actions that a source may use. They also distinguish a rule that was commented out from a
-/// sentence.
+/// Actions that a source may use. They also distinguish a disabled rule from a sentence in a
+/// comment.
 const ACTIONS: [&str; 7] =
     ["alert", "drop", "pass", "reject", "rejectsrc", "rejectdst", "rejectboth"];
 
-/// The keywords that a source may use: those of Suricata 8.0.8 that match, describe or keep state
-/// within Suricata. Missing are those that read or write files, run code, set marks, change packets
-/// or end inspection.
+/// Keywords that a source may use: those of Suricata 8.0.8 that match, describe or keep state
+/// within Suricata. Keywords that read or write files, run code, set marks, change packets or end
+/// inspection are missing.
 const KEYWORDS: &str = include_str!("keywords.txt");
 
-/// Begins the names of flow bits that our own rules set (`handshake.rules`, `encrypted.rules`).
+/// Prefix of flow bits that our own rules set (`handshake.rules`, `encrypted.rules`).
 const RESERVED: &str = "fastpath.";
 
 /// Why an alert does not become a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum KeepReason {
-    /// Its match alone means nothing.
+    /// A match of the rule alone means nothing.
     #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
     /// The rule sets state (a bit, a counter, an entry of a dataset) that other rules match.
     #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
-    /// `pass`, `reject` and the like.
+    /// The action is `pass`, `reject` or similar.
     #[error("its action is not alert")]
     OtherAction,
 }
@@ -43,21 +43,21 @@ pub enum KeepReason {
 /// Why a rule of a source is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable<'a> {
-    /// A keyword or an action that is not on our list.
+    /// A keyword or an action that is missing in our lists.
     NotAllowed(&'a str),
-    /// The bits belong to our own rules.
+    /// State with a name that belongs to our own rules.
     Reserved(&'static str),
-    /// A list or a script, which no source brings along.
+    /// A list or a script, which no source provides.
     File(&'static str),
-    /// The marks belong to the firewall and to fastpath.
+    /// Packet marks, which belong to the firewall and to fastpath.
     Mark(&'static str),
 }
 
-/// A rule's identity and the traits that matter here.
+/// Identity of a rule, and the properties that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule<'a> {
     text: &'a str,
-    /// `alert`, `drop`, `pass`, …; as written.
+    /// Action as written: `alert`, `drop`, `pass`, …
     pub action: &'a str,
     /// Generator; 1 if the rule names none.
     pub gid: u32,
@@ -65,17 +65,17 @@ pub struct Rule<'a> {
     pub sid: u32,
     /// Revision; 0 if the rule names none.
     pub rev: u32,
-    /// Why it cannot be used here, if it cannot.
+    /// Why the rule cannot be used here.
     pub unusable: Option<Unusable<'a>>,
-    /// Why it must not become a drop.
+    /// Why the rule must not become a drop.
     keep: Option<KeepReason>,
 }
 
 impl<'a> Rule<'a> {
-    /// Reads one rule, on one line.
+    /// Parses one rule, on one line.
     ///
     /// # Errors
-    /// It is not a rule, or has no usable `sid`.
+    /// The text is not a rule, or has no valid `sid`.
     pub fn parse(text: &'a str) -> Result<Self, SourceFault> {
         let text = text.trim_matches(BLANKS);
         let (header, options) = text.split_once('(').ok_or(SourceFault::NoOptions)?;
@@ -83,7 +83,7 @@ impl<'a> Rule<'a> {
         if text.contains(|c: char| c.is_ascii_control() && c != '\t') {
             return Err(SourceFault::Control);
         }
-        // Suricata skips any number of them.
+        // Suricata skips any number of blanks.
         if options.trim_start_matches(BLANKS).starts_with('(') {
             return Err(SourceFault::Header);
         }
@@ -106,10 +106,10 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// The rule as a `drop`.
+    /// Returns the rule with the action `drop`.
     ///
     /// # Errors
-    /// Why this one stays unchanged.
+    /// Why the rule must not become a drop.
     pub fn as_drop(&self) -> Result<String, KeepReason> {
         match self.keep {
             Some(reason) => Err(reason),
@@ -117,24 +117,24 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// The rule as written, without space around it.
+    /// Returns the rule as written, without blanks around it.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Whether it already drops or rejects.
+    /// Reports whether the rule drops or rejects.
     #[must_use]
     pub fn stops(&self) -> bool {
         self.action == "drop" || self.action.starts_with("reject")
     }
 }
 
-/// The characters that Suricata skips, without control characters.
+/// Characters that Suricata skips, without control characters.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// The action of a header. Suricata takes seven parts, each up to a blank outside of brackets, and
-/// the options after them.
+/// Returns the action of a header. Suricata reads seven parts, each up to a blank outside of
+/// brackets, and then the options.
 fn action_of(header: &str) -> Result<&str, SourceFault> {
     let action = header.split(BLANKS).find(|part| !part.is_empty()).unwrap_or_default();
     if !action.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -159,12 +159,12 @@ fn action_of(header: &str) -> Result<&str, SourceFault> {
     }
     let direction = parts.get(4).and_then(|rest| rest.split(BLANKS).next());
     let known = direction.is_some_and(|word| ["->", "<>", "=>"].contains(&word));
-    // Suricata reads action and direction up to a blank even in brackets.
+    // Suricata reads action and direction up to a blank, even in brackets.
     let read_alike = !action.contains('[') && parts.len() == 7 && depth == 0 && !within && known;
     read_alike.then_some(action).ok_or(SourceFault::Header)
 }
 
-/// Whether a comment's text is a rule that its author switched off.
+/// Reports whether a comment is a rule that its author has disabled.
 #[must_use]
 pub fn is_disabled_rule(comment: &str) -> bool {
     let text = comment.trim_start_matches(|c: char| c == '#' || c.is_ascii_whitespace());
@@ -172,8 +172,8 @@ pub fn is_disabled_rule(comment: &str) -> bool {
     ACTIONS.contains(&action) && Rule::parse(text).is_ok()
 }
 
-/// The options of a rule, split at `;` where no backslash stands before it. As in Suricata,
-/// quotes do not protect a `;`.
+/// Options of a rule, split at each `;` without a preceding backslash. As in Suricata, quotes do
+/// not protect a `;`.
 struct Pieces<'a> {
     rest: &'a str,
 }
@@ -196,7 +196,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// As in Suricata, which checks only the byte before: an escaped backslash protects, too.
+/// Returns the position of the first `;` without a preceding backslash. Like Suricata, checks only
+/// the byte before, so an escaped backslash protects a `;`, too.
 fn unescaped_semicolon(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (0..bytes.len()).find(|&at| bytes[at] == b';' && (at == 0 || bytes[at - 1] != b'\\'))
@@ -213,7 +214,7 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn take(&mut self, written: &'a str, value: &str) -> Result<(), SourceFault> {
-        // Suricata knows its keywords in any case.
+        // Suricata ignores the case of keywords.
         let name = written.to_ascii_lowercase();
         match name.as_str() {
             "sid" => once(&mut self.sid, "sid", value, 1..=u32::MAX),
@@ -264,12 +265,12 @@ fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     }
 }
 
-/// Keywords that read a file (or write one): a source is text alone, and a foreign rule must not
-/// name files of the router. Nor may it set the marks that decide about offloading, or the bits by
-/// which an address counts as proven.
+/// Returns why a keyword makes a rule unusable. A source provides text only, and a foreign rule
+/// must not name files of the router, set the marks that decide about offloading, or use the bits
+/// that prove an address.
 fn unusable(name: &str, value: &str) -> Option<Unusable<'static>> {
     const FILES: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
-    // A keyword, and the parts of its value in front of its options.
+    // Keywords, and the number of parts in their values before the options.
     const SETS: [(&str, usize); 2] = [("dataset", 2), ("datarep", 3)];
     const STATE: [&str; 6] = ["flowbits", "xbits", "hostbits", "flowint", "flowvar", "pktvar"];
     let of = |known: &[&'static str]| known.iter().copied().find(|keyword| *keyword == name);

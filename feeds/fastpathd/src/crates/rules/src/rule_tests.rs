@@ -13,18 +13,18 @@ fn drop_of(options: &str) -> Result<String, KeepReason> {
 }
 
 #[test]
-fn identity_is_read() {
+fn parses_gid_sid_and_rev() {
     assert_eq!(rule("msg:\"a\"; sid:7; rev:2;"), Ok((1, 7, 2)));
     assert_eq!(rule(" sid : 7 ; gid:3;"), Ok((3, 7, 0)));
     assert_eq!(rule("SID:7; Rev:2;"), Ok((1, 7, 2)));
     assert_eq!(rule(r#"msg:"a \; sid:9\; b"; sid:4294967295;"#), Ok((1, u32::MAX, 0)));
     assert_eq!(rule(r#"content:"a\\"; sid:7;"#), Ok((1, 7, 0)));
-    // To Suricata a backslash protects even if it is escaped itself.
+    // In Suricata an escaped backslash protects a `;`, too.
     assert_eq!(rule(r#"msg:"a\\; sid:9; sid:7;"#), Ok((1, 7, 0)));
 }
 
 #[test]
-fn what_is_no_rule_says_why() {
+fn reports_why_a_text_is_not_a_rule() {
     for (text, error) in [
         ("<html>", SourceFault::NoOptions),
         ("(sid:1;)", SourceFault::NoAction),
@@ -59,7 +59,7 @@ fn what_is_no_rule_says_why() {
 }
 
 #[test]
-fn an_alert_becomes_a_drop_and_nothing_else_does() {
+fn only_alerts_that_set_no_state_become_drops() {
     assert_eq!(drop_of("").as_deref(), Ok("drop tcp any any -> any any ( sid:1;)"));
     assert_eq!(drop_of("flowbits:isset,a;").as_deref().map(|text| &text[..5]), Ok("drop "));
     assert_eq!(drop_of("noalert;"), Err(KeepReason::NoAlert));
@@ -86,7 +86,7 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
 }
 
 #[test]
-fn the_reason_to_leave_a_rule_out_is_told() {
+fn reports_why_a_rule_is_left_out() {
     let of = |options: &str| {
         let text: &'static str = format!("{HEADER} ({options} sid:1;)").leak();
         Rule::parse(text).expect("a rule").unusable
@@ -120,13 +120,13 @@ fn the_reason_to_leave_a_rule_out_is_told() {
     assert_eq!(of("dataset:isset,a,type string;"), None);
     assert_eq!(of("nfq_set_mark:0x40000000/0x40000000;"), Some(Unusable::Mark("nfq_set_mark")));
     assert_eq!(of("content:\"lua\";"), None);
-    // Suricata takes keywords in any case.
+    // Suricata ignores the case of keywords.
     assert_eq!(of("NFQ_Set_Mark:1/1;"), Some(Unusable::Mark("nfq_set_mark")));
     assert_eq!(of("DataSet:set,a,type string,save /etc/x;"), Some(Unusable::File("dataset")));
 }
 
 #[test]
-fn a_rule_in_a_comment_is_no_sentence() {
+fn distinguishes_disabled_rules_from_sentences() {
     assert!(is_disabled_rule("alert tcp any any -> any any (sid:1;)"));
     assert!(is_disabled_rule("# drop tcp any any -> any any (sid:1;)"));
     assert!(!is_disabled_rule("pass on what you know (always)"));
@@ -135,12 +135,12 @@ fn a_rule_in_a_comment_is_no_sentence() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_a_rule_or_says_why_not(text in "\\PC*") {
+    fn parses_any_text_without_a_panic(text in "\\PC*") {
         let _ = Rule::parse(&text);
         let _ = is_disabled_rule(&text);
     }
 
-    /// Whatever stands in front of a name: the rule is refused or left out.
+    /// Whatever surrounds a keyword, the rule is refused or left out.
     #[test]
     fn no_spelling_hides_a_keyword(
         before in "[ \\t(\\[\"'!#;:,\\\\\\x00-\\x1f\\u{a0}\\u{feff}\\u{2003}]{0,4}",
@@ -154,7 +154,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn what_is_read_is_what_was_written(
+    fn preserves_identity_and_text(
         sid in 1u32.., rev: u32, gid: u32, message in "[a-z\\\\\";: ]{0,30}",
     ) {
         let escaped = message.replace('\\', "\\\\").replace(';', "\\;").replace('"', "\\\"");

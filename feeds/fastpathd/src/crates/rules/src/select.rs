@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Selects a source's rules by `category`, `disable` and `drop`: forms of a selector (`SID`,
-//! `GID:SID`, `cat:NAME`), and selectors that match nothing. Rules that are never made a drop are
-//! in `rule.rs`.
+//! Selects rules of a source by `category`, `disable` and `drop`, and finds selectors that match
+//! nothing. `rule.rs` decides which rules never become drops.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,14 +11,12 @@ use config::Fault;
 use crate::fault::SourceFault;
 use crate::rule::{DEFAULT_GID, Rule};
 
-/// Some rules, as a setting names them: `2012345`, `1:2012345` or `cat:emerging-malware`.
+/// Rules, as named in a setting: `2012345`, `1:2012345` or `cat:emerging-malware`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
-    /// One rule.
     Rule {
-        /// Generator, 1 unless said.
+        /// Generator; 1 by default.
         gid: u32,
-        /// Number of the rule.
         sid: u32,
     },
     /// All rules of a file, by its name without `.rules`.
@@ -54,10 +51,10 @@ impl fmt::Display for Selector {
     }
 }
 
-/// A category as a setting may name it.
+/// Checks a category of a setting, and removes `.rules`.
 ///
 /// # Errors
-/// Text for the user.
+/// The name is invalid.
 pub(crate) fn category_name(text: &str) -> Result<String, Fault> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
@@ -66,15 +63,15 @@ pub(crate) fn category_name(text: &str) -> Result<String, Fault> {
     Ok(text.strip_suffix(".rules").unwrap_or(text).to_owned())
 }
 
-/// The category of a file in an archive: its name without folders and `.rules`; none if it is
-/// no rule file.
+/// Returns the category of a file in an archive, which is its name without folders and `.rules`;
+/// `None` if it is not a rule file.
 #[must_use]
 pub(crate) fn category_of(path: &str) -> Option<&str> {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.strip_suffix(".rules").filter(|name| !name.is_empty() && !name.starts_with('.'))
 }
 
-/// The choice of one source, and the part of it that was used.
+/// Selection of one source, and the parts of it that were used.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     categories: BTreeSet<String>,
@@ -85,7 +82,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// No categories mean all of them.
+    /// Without categories, the rules of all categories are selected.
     #[must_use]
     pub fn new(categories: &[String], disable: &[Selector], drop: &[Selector]) -> Self {
         Self {
@@ -96,23 +93,23 @@ impl Choice {
         }
     }
 
-    /// Whether the rules of this category are wanted.
+    /// Reports whether the rules of a category are selected.
     pub fn takes(&mut self, category: &str) -> bool {
         self.seen.insert(category.to_owned());
         self.categories.is_empty() || self.categories.contains(category)
     }
 
-    /// Whether this rule is switched off.
+    /// Reports whether a rule is disabled.
     pub fn disables(&mut self, rule: &Rule<'_>, category: &str) -> bool {
         used(&self.disable, &mut self.used, rule, category).is_some()
     }
 
-    /// Whether this rule is to drop, and by which setting.
+    /// Returns the setting by which a rule becomes a drop, if any.
     pub fn drops(&mut self, rule: &Rule<'_>, category: &str) -> Option<Selector> {
         used(&self.drop, &mut self.used, rule, category)
     }
 
-    /// Selectors that matched nothing.
+    /// Returns categories and selectors that matched nothing.
     #[must_use]
     pub fn unused(&self) -> Vec<SourceFault> {
         let missing = self.categories.difference(&self.seen);
@@ -131,7 +128,7 @@ fn used(
     rule: &Rule<'_>,
     category: &str,
 ) -> Option<Selector> {
-    // A rule named by its number comes before its category: the note about it is clearer.
+    // The number of a rule takes precedence over its category, because the note is clearer then.
     let selectors =
         [Selector::Rule { gid: rule.gid, sid: rule.sid }, Selector::Category(category.to_owned())];
     let found = selectors.into_iter().find(|selector| asked.contains(selector))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out the updates that the daemon asks for: a socket in a folder that only the daemon may
-//! enter, one update at a time, each in a process without capabilities. The daemon writes the
-//! request into the socket and reads the output from it.
+//! Runs updates for the daemon, one at a time, each in a process without capabilities. The daemon
+//! writes the request into a socket and reads the output from it; the socket's folder is accessible
+//! to the daemon only.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -15,10 +15,10 @@ use std::process::Command;
 use crate::store::provide;
 
 /// Fills an empty store with the rules of the firmware, then answers requests on this socket for
-/// ever. Updates are possible without the former.
+/// ever. A failure to fill the store does not prevent updates.
 ///
 /// # Errors
-/// The socket cannot be made.
+/// The socket cannot be created.
 pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
     if let Err(error) = provide(store, own) {
         eprintln!("fastpath-rules: no rules before the first update: {error}");
@@ -40,7 +40,7 @@ pub(crate) fn serve(socket: &Path, store: &Path, own: &Path) -> io::Result<()> {
 /// Runs one update to its end. The connection closes with it.
 fn answer(connection: UnixStream) -> io::Result<()> {
     let request = OwnedFd::from(connection.try_clone()?);
-    // This very program, even if the file has been replaced; its name selects its function.
+    // Runs this program even if its file has been replaced. The name selects its function.
     let mut update = Command::new("/proc/self/exe");
     update.arg0("fastpath-rules").arg("update").stdin(request).stdout(OwnedFd::from(connection));
     launch::without_capabilities(&mut update).status().map(|_| ())

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections `rules` and `update` of `/etc/config/fastpath`: options, defaults (daily at 4, store,
-//! 256 MiB), and the request made of them.
+//! Reads sections `rules` and `update` of `/etc/config/fastpath`, and makes the request of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use config::{Fault, Package, Section, number_in, switch};
 
 use crate::request::{Builtin, OWN, Request, SourceRequest};
 
-/// When the rules are updated by themselves.
+/// When rules are updated automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hour {
     /// Never.
@@ -18,29 +17,28 @@ pub enum Hour {
     Daily(u8),
 }
 
-/// Choices about our own rules: section `rules` named `fastpath`.
+/// Selection of our own rules: section `rules` named `fastpath`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnRules {
-    /// As in [`SourceRequest::disable`].
+    /// See [`SourceRequest::disable`].
     pub disable: Vec<String>,
-    /// As in [`SourceRequest::drop`].
+    /// See [`SourceRequest::drop`].
     pub drop: Vec<String>,
 }
 
-/// The owner's settings for rules and their updates.
+/// Settings of rules and their updates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The sources that are on, in the order of the file.
+    /// Enabled sources in the order of the file.
     pub sources: Vec<SourceRequest>,
-    /// Those that are switched off.
+    /// Disabled sources.
     pub off: Vec<SourceRequest>,
-    /// Our own rules; none: switched off.
+    /// Our own rules; `None` if they are disabled.
     pub own: Option<OwnRules>,
-    /// When to update.
     pub hour: Hour,
-    /// Folder for everything that is kept.
+    /// Folder for archives, rule sets and the state.
     pub store: PathBuf,
-    /// Most MiB that each source may be, downloaded or unpacked.
+    /// Maximum size of each source, downloaded or unpacked, MiB.
     pub limit_mib: u32,
 }
 
@@ -58,7 +56,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes our sections out of the package, which notes their problems.
+    /// Takes our sections from the package and records their problems there.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -98,7 +96,7 @@ impl Settings {
         let checked = if own { source.check_choices() } else { source.check() };
         if let Err((field, fault)) = checked {
             let option = if field == "categories" { "category" } else { field };
-            // The text already names the entry of the list.
+            // The text of the fault already names the entry of the list.
             let list = matches!(field, "categories" | "disable" | "drop");
             let value = if list { "" } else { section.text(field).unwrap_or_default() };
             section.error(option, value, fault);
@@ -129,8 +127,8 @@ impl Settings {
         }
     }
 
-    /// The request to `fastpath-rules update`. `test` is the program that tests a rule file, as
-    /// in [`Request::test`]; without `download` only the selection is applied again.
+    /// Returns the request to `fastpath-rules update`. `test` is the program that tests a rule
+    /// file, see [`Request::test`]. Without `download`, only the selection is applied again.
     #[must_use]
     pub fn request(&self, own_rules: &Path, test: Vec<String>, download: bool) -> Request {
         let own = |own: &OwnRules| Builtin {

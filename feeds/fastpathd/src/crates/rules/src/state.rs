@@ -1,54 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Fields of `state.json` and of the report: outcomes of an update (updated to restored), the state
-//! and counts of each source.
+//! Fields of `state.json` and of the result of an update.
 
 use config::{Cause, Params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How an update ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpdateOutcome {
     /// New rules are in force.
     Updated,
-    /// All is well, and the rules are the same as before.
+    /// No source failed, and the rules are the same as before.
     Unchanged,
     /// At least one source failed; the usable rules are in force.
     Partly,
-    /// The rules are the same as before.
+    /// The update failed, and the rules are the same as before.
     #[default]
     #[serde(alias = "")]
     Failed,
-    /// Another update is running; nothing was done.
+    /// Another update is running, so nothing was done.
     Busy,
-    /// The set before was brought back.
+    /// The previous rule set was restored.
     Restored,
 }
 
-/// How a source fared in the last update.
+/// Result of the last update for a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceState {
-    /// Fetched, verified, and in force.
+    /// The archive was fetched and verified, and its rules are in force.
     Updated,
     /// The source has nothing new.
     Unchanged,
-    /// It failed; the previous good rules are still in force.
+    /// The source failed; its previous good rules are still in force.
     Kept,
-    /// It failed, and nothing of it is in force.
+    /// The source failed, and no rules of it are in force.
     #[default]
     #[serde(alias = "")]
     Failed,
 }
 
-/// A reason as it is stored: the code and parameters of a [`Cause`].
+/// A reason as it is stored: code and parameters of a [`Cause`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredCause {
-    /// Its stable name; empty: there is none, as in a state of an earlier version.
+    /// Stable name of the reason; empty without a reason, and in states of earlier versions.
     pub code: String,
-    /// Values of its text.
+    /// Values of the text.
     pub params: Params,
 }
 
@@ -58,89 +56,86 @@ impl From<Cause> for StoredCause {
     }
 }
 
-/// One source in the state.
+/// Report about one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SourceReport {
     /// Name in the settings; `fastpath` for our own rules.
     pub name: String,
-    /// How it fared.
     pub state: SourceState,
-    /// The failure; empty if there was none.
+    /// Text of the failure; empty if there was none.
     pub message: String,
-    /// Its code and parameters.
+    /// Code and parameters of the failure.
     pub cause: StoredCause,
-    /// Further faults, the first 20; for example more lines with errors.
+    /// First 20 further faults, such as more lines with errors.
     pub faults: Vec<String>,
-    /// Notes for the user, the first 20.
+    /// First 20 notes for the user.
     pub notes: Vec<String>,
-    /// Rules in force.
+    /// Number of rules in force.
     pub rules: u32,
-    /// Alerts made drops by the settings.
+    /// Number of alerts that the settings convert to drops.
     pub converted: u32,
-    /// Rules switched off by the settings.
+    /// Number of rules that the settings disable.
     pub disabled: u32,
-    /// Rules that the source has switched off itself.
+    /// Number of rules that the source itself has disabled.
     pub disabled_by_source: u32,
-    /// Rules that cannot be used here.
+    /// Number of rules that cannot be used here.
     pub left_out: u32,
-    /// Bytes of the archive.
+    /// Size of the archive, bytes.
     pub bytes: u64,
-    /// Bytes it unpacks to.
+    /// Size of the unpacked archive, bytes.
     pub unpacked: u64,
     /// SHA-256 of the archive.
     pub sha256: String,
-    /// `sha256`, `signature` or `none`.
+    /// Kind of verification: `sha256`, `signature` or `none`.
     pub verified: String,
-    /// The source's own version, if it has one.
+    /// Version that the source states; empty if there is none.
     pub version: String,
-    /// When the archive in force was downloaded, Unix milliseconds; 0: never.
+    /// Download of the archive in force, Unix milliseconds; 0 for never.
     pub fetched_ms: u64,
-    /// When the source was last reached with success, Unix milliseconds; 0: never.
+    /// Last successful contact with the source, Unix milliseconds; 0 for never.
     pub checked_ms: u64,
 }
 
-/// `state.json`, and the result of an update.
+/// Contents of `state.json`, and the result of an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
-    /// How the last update ended.
     pub outcome: UpdateOutcome,
-    /// The failure; empty if there was none.
+    /// Text of the failure; empty if there was none.
     pub message: String,
-    /// Its code and parameters.
+    /// Code and parameters of the failure.
     pub cause: StoredCause,
-    /// Version of the rules in force: 12 hexadecimal digits; empty: none are.
+    /// Version of the rules in force, 12 hexadecimal digits; empty without rules.
     pub version: String,
-    /// When they came into force, Unix milliseconds.
+    /// When the rules came into force, Unix milliseconds.
     pub since_ms: u64,
-    /// When the last update ended, Unix milliseconds.
+    /// End of the last update, Unix milliseconds.
     pub finished_ms: u64,
     /// Number of rules in force.
     pub rules: u32,
-    /// How many of them drop or reject.
+    /// Number of rules that drop or reject.
     pub stopping: u32,
-    /// Rules left out because another with the same number was chosen.
+    /// Number of rules left out because another one with their number was chosen.
     pub duplicates: u32,
-    /// Version of `previous.rules`; empty: there is none.
+    /// Version of `previous.rules`; empty without such a file.
     pub previous: String,
-    /// Our own rules first, then the sources in the order of the settings.
+    /// Reports about our own rules, then about the sources in the order of the settings.
     pub sources: Vec<SourceReport>,
 }
 
-/// Why a text is not a state.
+/// Why a value is not a state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// It has no fields at all.
     #[error("reading the state of the rules: it is not a JSON object")]
     NoObject,
-    /// A field has another type or another word than it can have.
+    /// A field has a wrong type or an unknown value.
     #[error("reading the state of the rules: {0}")]
     Field(#[from] serde_json::Error),
 }
 
 impl SourceReport {
-    /// Its failure, or none.
+    /// Sets the failure as text, code and parameters.
     pub fn set_cause(&mut self, cause: Cause) {
         self.message.clone_from(&cause.text);
         self.cause = cause.into();
@@ -148,18 +143,18 @@ impl SourceReport {
 }
 
 impl State {
-    /// The failure, or none.
+    /// Sets the failure as text, code and parameters.
     pub fn set_cause(&mut self, cause: Cause) {
         self.message.clone_from(&cause.text);
         self.cause = cause.into();
     }
 
-    /// Reads the format of its [`Serialize`]; missing fields are empty, unknown ones ignored.
+    /// Reads the output of [`Serialize`]. Missing fields are empty, unknown ones are ignored.
     ///
     /// # Errors
-    /// When a field is invalid.
+    /// The value is not an object, or a field is invalid.
     pub fn read(value: Value) -> Result<Self, StateError> {
-        // A list would be taken for the fields in order.
+        // Serde would accept a JSON array as the fields in order.
         if !value.is_object() {
             return Err(StateError::NoObject);
         }
@@ -173,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_state_can_be_read() {
         let source = SourceReport {
             name: "et".into(),
             state: SourceState::Kept,
@@ -211,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_an_outcome_is_known() {
+    fn every_outcome_can_be_read() {
         use UpdateOutcome::{Busy, Failed, Partly, Restored, Unchanged, Updated};
         for outcome in [Updated, Unchanged, Partly, Failed, Busy, Restored] {
             let state = State { outcome, ..State::default() };
@@ -225,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_empty_and_what_is_wrong_is_an_error() {
+    fn missing_fields_are_empty_and_invalid_ones_are_errors() {
         assert_eq!(State::read(json!({"event": "result"})).unwrap(), State::default());
         assert!(matches!(State::read(json!([])), Err(StateError::NoObject)));
         for (field, wrong) in [

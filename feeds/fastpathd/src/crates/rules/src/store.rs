@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The folder with the rules in force (`current.rules`), the previous set, each source's last good
-//! archive, `state.json` and the lock; how files are swapped.
+//! The store: the rules in force (`current.rules`), the previous set, each source's last good
+//! archive, `state.json` and the lock.
 //!
-//! `current.rules` is only ever replaced by a rename, so Suricata finds a whole file at any time.
+//! Only a rename replaces `current.rules`, so Suricata finds a complete file at any time.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -15,29 +15,29 @@ use crate::merge::version_of;
 use crate::reason::UpdateReason;
 use crate::state::State;
 
-/// `failed("open", path)`: the reason of a failure of the kernel's.
+/// Returns the reason for a failed file operation, such as `failed("open", path)`.
 pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> UpdateReason {
     let path = path.display().to_string();
     move |error| UpdateReason::Store { what, path, said: error.to_string() }
 }
 
-/// The store, held by this process alone until it is dropped.
+/// The store, locked by this process until it is dropped.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Locked; the kernel releases it however this process ends.
+    /// The kernel releases the lock however this process ends.
     _lock: File,
 }
 
 impl Store {
-    /// Makes the store if it is not there, takes it, and removes files of a killed update.
+    /// Creates the store if it does not exist, locks it, and removes files of a killed update.
     ///
     /// # Errors
-    /// It is taken, or cannot be made.
+    /// The store is locked or cannot be created.
     pub fn take(root: &Path) -> Result<Self, UpdateReason> {
         let make = |path: &Path| {
             fs::create_dir_all(path).map_err(failed("make folder", path))?;
-            // Suricata's user reads here, whatever the umask.
+            // Suricata's user reads these folders, whatever the umask.
             fs::set_permissions(path, Permissions::from_mode(0o755))
                 .map_err(failed("set the mode of", path))
         };
@@ -59,10 +59,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Removes files that only the update under way needs.
+    /// Removes the work folder.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The folder cannot be removed.
     pub fn clear(&self) -> Result<(), UpdateReason> {
         let work = self.root.join("work");
         match fs::remove_dir_all(&work) {
@@ -73,13 +73,13 @@ impl Store {
         }
     }
 
-    /// A place for something that is gone after the update.
+    /// Path of a file in the work folder, which is removed after the update.
     #[must_use]
     pub fn work(&self, name: &str) -> PathBuf {
         self.root.join("work").join(name)
     }
 
-    /// The last good archive of a source.
+    /// Path of a source's last good archive.
     #[must_use]
     pub fn archive(&self, source: &str) -> PathBuf {
         self.root.join("sources").join(source)
@@ -88,16 +88,16 @@ impl Store {
     /// Keeps an archive as the last good one of its source.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The archive cannot be moved.
     pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), UpdateReason> {
         let to = self.archive(source);
         fs::rename(from, &to).map_err(failed("replace", &to))
     }
 
-    /// Removes the archives of sources that no longer exist.
+    /// Removes the archives of sources that are not in `keep`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An archive cannot be removed.
     pub fn forget_others(&self, keep: &[&str]) -> Result<(), UpdateReason> {
         let folder = self.root.join("sources");
         let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
@@ -110,10 +110,10 @@ impl Store {
         Ok(())
     }
 
-    /// Brings a rule file into force; the one before becomes `previous.rules`.
+    /// Brings a rule file into force; the rules in force become `previous.rules`.
     ///
     /// # Errors
-    /// The kernel's; the rules in force are then the old ones.
+    /// A file operation failed. The old rules are still in force.
     pub fn swap(&self, new: &Path) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         fs::set_permissions(new, Permissions::from_mode(0o644))
@@ -126,10 +126,10 @@ impl Store {
         fs::rename(new, &current).map_err(failed("replace", &current))
     }
 
-    /// Brings `previous.rules` into force; the set in force becomes the previous one.
+    /// Exchanges `previous.rules` and the rules in force.
     ///
     /// # Errors
-    /// There is none, or the kernel's error.
+    /// There is no `previous.rules`, or a file operation failed.
     pub fn restore(&self) -> Result<(), UpdateReason> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         if !previous.exists() {
@@ -144,10 +144,10 @@ impl Store {
         fs::rename(&back, &current).map_err(failed("replace", &current))
     }
 
-    /// Writes a file in the work folder and gets it onto the disk.
+    /// Writes a file in the work folder and flushes it to the disk.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The file cannot be written.
     pub fn write(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl Store {
     /// Replaces `state.json`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The file cannot be written or replaced.
     pub fn write_state(&self, state: &State) -> Result<(), UpdateReason> {
         let from = self.root.join("state.json.new");
         let put = |file: &mut BufWriter<File>| {
@@ -175,7 +175,7 @@ impl Store {
                 .map_err(failed("replace", &to))
         });
         if written.is_err() {
-            // It would keep the last of a full disk.
+            // The temporary file would occupy the last space of a full disk.
             let _ = fs::remove_file(&from);
         }
         written
@@ -188,11 +188,11 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Puts the rules that the firmware brings into a store without rules: Suricata needs some before
+/// Puts the rules of the firmware into a store without rules, because Suricata needs some before
 /// the first update.
 ///
 /// # Errors
-/// The store is taken, or the kernel's error.
+/// The store is locked, or a file operation failed.
 pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), UpdateReason> {
     let store = Store::take(root)?;
     if current(root).exists() {
@@ -202,7 +202,7 @@ pub(crate) fn provide(root: &Path, own: &Path) -> Result<(), UpdateReason> {
     store.swap(&store.write("first.rules", |file| file.write_all(&text))?)
 }
 
-/// A second name for the same contents; a copy where the file system has no hard links.
+/// Creates a hard link, or a copy where the file system has no hard links.
 fn copy(from: &Path, to: &Path) -> Result<(), UpdateReason> {
     let _ = fs::remove_file(to);
     fs::hard_link(from, to)
@@ -210,19 +210,19 @@ fn copy(from: &Path, to: &Path) -> Result<(), UpdateReason> {
         .map_err(failed("copy", from))
 }
 
-/// The rules in force.
+/// Path of the rules in force.
 #[must_use]
 pub fn current(root: &Path) -> PathBuf {
     root.join("current.rules")
 }
 
-/// The rules before.
+/// Path of the previous rules.
 #[must_use]
 pub fn previous(root: &Path) -> PathBuf {
     root.join("previous.rules")
 }
 
-/// The version that one of our rule files names; none without the file.
+/// Returns the version that one of our rule files names; `None` without the file.
 #[must_use]
 pub(crate) fn version(path: &Path) -> Option<String> {
     let mut line = String::new();
@@ -231,11 +231,11 @@ pub(crate) fn version(path: &Path) -> Option<String> {
     version_of(&line).map(str::to_owned)
 }
 
-/// Bytes of the state's file that are read, by the daemon as well.
+/// Maximum number of bytes read from `state.json`. The daemon reads the file, too.
 const MOST_STATE: u64 = 4 << 20;
 
-/// The state as last written, with the versions that the rule files themselves name. An unreadable
-/// state counts as empty: it only informs, nothing is decided by it.
+/// Returns the stored state, with the versions that the rule files themselves name. An unreadable
+/// state counts as empty, because no decision depends on it.
 #[must_use]
 pub fn state(root: &Path) -> State {
     let text = launch::foreign::read(&root.join("state.json"), MOST_STATE).unwrap_or_default();
@@ -263,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_cannot_be_put_in_place_leave_those_in_force() {
+    fn a_failed_swap_keeps_the_rules_in_force() {
         let root = std::env::temp_dir().join(format!("rules-swap-{}", std::process::id()));
         let store = Store::take(&root).unwrap();
         fs::write(current(&root), "old").unwrap();
-        // A folder does not replace a file.
+        // A folder cannot replace a file.
         let new = root.join("new.rules");
         fs::create_dir(&new).unwrap();
         let error = store.swap(&new).unwrap_err();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the test of a rule file by Suricata, and finds the source, file and line of each error in
-//! its output (100 faults, 256 KiB).
+//! Runs Suricata's test of a rule file, and finds the source, file and line of each error in its
+//! output.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -15,28 +15,28 @@ use crate::merge::Merged;
 use crate::process;
 use crate::reason::UpdateReason;
 
-/// Faults listed one by one up to this number.
+/// Maximum number of faults in the result.
 const MOST_FAULTS: usize = 100;
 const MOST_OUTPUT: usize = 256 * 1024;
 
 /// A rule that Suricata does not load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Place in the parts of the merged set.
+    /// Index into the parts of the merged set.
     pub part: usize,
-    /// `emerging-malware.rules`
+    /// Path in the archive, such as `emerging-malware.rules`.
     pub file: String,
-    /// Line there, from 1.
+    /// Line of that file, from 1.
     pub line: u32,
-    /// `unknown rule keyword 'foo'.`
+    /// Suricata's message, such as `unknown rule keyword 'foo'.`
     pub said: String,
 }
 
-/// Runs `test`, in whose arguments `{rules}` stands for the file and `{dir}` for a folder that
-/// the test may write to. Answers the rules that Suricata does not load.
+/// Runs `test`. In its arguments `{rules}` stands for the file and `{dir}` for a folder that the
+/// test may write to. Returns the rules that Suricata does not load.
 ///
 /// # Errors
-/// The test could not be run to its end, or failed for another reason.
+/// The test did not run to its end, or failed for another reason.
 pub(crate) fn trial(
     test: &[String],
     rules: &Path,
@@ -71,7 +71,7 @@ pub(crate) fn trial(
     output.extend_from_slice(b"\n");
     output.extend_from_slice(&ended.stderr);
     let said = String::from_utf8_lossy(&output);
-    // Faults of a test that did not come to its end are not all.
+    // A test that did not run to its end has not reported all faults.
     let cut = launch::killed(ended.status)
         .or_else(|| launch::no_memory(&said).map(|_| launch::ended(ended.status, &said)));
     let faults = faults(&said, &rules.to_string_lossy(), merged);
@@ -83,8 +83,7 @@ pub(crate) fn trial(
     Err(UpdateReason::TestFailed { said: readable(&said) })
 }
 
-/// Finds the lines that name a place in the rule file. Suricata prints the cause on the lines
-/// before.
+/// Finds the lines that name a place in the rule file. Suricata prints the cause on a line before.
 fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -107,16 +106,16 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     found
 }
 
-/// The N of `… from file RULES at line N`. The last such phrase counts: the signature before them
-/// is the source's text.
+/// Returns the N of `… from file RULES at line N`. The last such phrase counts, because the
+/// signature before it is text of the source.
 fn place(line: &str, rules: &str) -> Option<usize> {
     let (_, after) = line.rsplit_once(" from file ")?;
     let number = after.strip_prefix(rules)?.strip_prefix(" at line ")?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// A line of Suricata's log without its level and module, in the short and the long form:
-/// `E: detect-parse: text`, `[9 - Suricata-Main] 2026-… Error: detect-parse: text`.
+/// Returns a line of Suricata's log without its level and module. The short form is
+/// `E: detect-parse: text`, the long one `[9 - Suricata-Main] 2026-… Error: detect-parse: text`.
 fn message(line: &str) -> &str {
     const LEVELS: [&str; 8] =
         ["E: ", "W: ", "i: ", "Notice: ", "Error: ", "Warning: ", "Info: ", "Perf: "];

@@ -7,7 +7,8 @@ use crate::select::Choice;
 
 const RULES: &str = "/var/lib/fastpath/rules/work/new.rules";
 
-/// Rules 1, 2 and 3 in lines 3, 4 and 5 of the merged file, lines 1, 2 and 3 of the source's.
+/// Returns the faults in the rules of a source. Lines 1 to 3 of the source are lines 3 to 5 of the
+/// merged file.
 fn fault_texts(said: &str) -> Vec<String> {
     let lines: Vec<String> =
         (1..=3).map(|sid| format!("alert tcp any any -> any any (sid:{sid};)\n")).collect();
@@ -20,8 +21,8 @@ fn fault_texts(said: &str) -> Vec<String> {
 }
 
 #[test]
-fn suricatas_errors_name_the_line_of_the_source() {
-    // As Suricata 8.0.8 prints them, and with a custom log format.
+fn finds_the_source_line_of_suricatas_errors() {
+    // Output of Suricata 8.0.8, in its own and in a custom log format.
     let said = format!(
         "i: suricata: This is Suricata version 8.0.8 RELEASE running in SYSTEM mode\n\
          E: detect-parse: unknown rule keyword 'foo'.\n\
@@ -49,7 +50,7 @@ fn a_signature_cannot_name_another_place() {
 }
 
 #[test]
-fn other_files_and_lines_that_do_not_exist_are_nobodys_fault() {
+fn ignores_other_files_and_lines_that_do_not_exist() {
     for place in ["/etc/suricata/x.rules at line 3", "new.rules at line 3"] {
         assert!(
             fault_texts(&format!("E: detect: error parsing signature \"x\" from file {place}\n"))
@@ -63,14 +64,14 @@ fn other_files_and_lines_that_do_not_exist_are_nobodys_fault() {
 }
 
 #[test]
-fn control_characters_do_not_get_into_texts() {
+fn replaces_control_characters_in_messages() {
     let said = format!("E: detect-parse: a\x1b[31mb\nE: d: x from file {RULES} at line 3\n");
     assert_eq!(fault_texts(&said), ["a.rules line 1: a [31mb"]);
 }
 
-/// The last line of a test that was killed is about the rules that it had loaded.
+/// The last line of a killed test does not tell why the test ended.
 #[test]
-fn the_end_of_a_test_by_a_signal_is_the_reason() {
+fn reports_the_signal_or_the_lack_of_memory_that_ended_a_test() {
     let merged = crate::merge::merge(&[]);
     let said = |script: &str| {
         let test = ["sh", "-c", script].map(str::to_owned);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The order of one update: gather, merge, test, swap; sources with faults fall back until the rest
-//! passes the test; the outcome. When an update is due: crate `fastpathd`, `rules/mod.rs`.
+//! Runs one update: gathers, merges, tests and swaps rules. `rules/mod.rs` of crate `fastpathd`
+//! decides when an update is due.
 //!
-//! A source that fails does not stop the others: its last good archive goes on in its place,
-//! with the choices of now. Rules come into force if all together pass Suricata's test.
+//! A source that fails does not stop the others: its last good archive takes its place, with the
+//! current selection. Rules come into force after all of them together have passed Suricata's test;
+//! sources with faults fall back until the rest passes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,13 +25,13 @@ use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 use crate::trial::{Fault, trial};
 
-/// Faults listed of one source.
+/// Maximum number of faults listed for each source.
 const MOST_FAULTS: usize = 20;
 
 /// The next step of an update.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// Name of the source; empty for all together.
+    /// Name of the source; empty for all sources together.
     pub source: &'a str,
     /// `download`, `unpack`, `test` or `swap`.
     pub step: &'a str,
@@ -38,17 +39,17 @@ pub struct Progress<'a> {
 
 /// The inputs of an update, and the store that it changes.
 pub struct UpdateContext<'a> {
-    /// Taken for this update.
+    /// Locked for this update.
     pub store: &'a Store,
-    /// Downloads; none if the router has no program for it.
+    /// `None` if the router has no download program.
     pub fetcher: Option<&'a Fetcher>,
     /// Unix milliseconds.
     pub now_ms: u64,
-    /// Called with each step before it begins.
+    /// Called before each step.
     pub progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
-/// Carries out an update. The state is written and answered.
+/// Runs an update. Writes the state and returns it.
 pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     let before = store::state(&request.store);
     let mut work = Work::gather(request, &before, context);
@@ -58,12 +59,12 @@ pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     }
     let files = store::state(&request.store);
     let mut state = work.into_state(&before, brought, context.now_ms, files);
-    // First of all room: the disk may be full. The next update removes files that this one cannot.
+    // The disk may be full, so free space first. The next update removes files that are left.
     let _ = context.store.clear();
     if let Err(error) = context.store.write_state(&state) {
         let mut cause = error.cause();
         if !state.message.is_empty() {
-            // There is no code for two reasons.
+            // A cause cannot have the codes of two reasons.
             cause = Cause { text: format!("{}; {error}", state.message), ..Cause::default() };
         }
         state.set_cause(cause);
@@ -74,12 +75,12 @@ pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
 #[derive(Default)]
 struct Work {
     inputs: Vec<Input>,
-    /// Rules, of those dropping, duplicates.
+    /// Numbers of rules, of rules that drop or reject, and of duplicates.
     totals: (u32, u32, u32),
 }
 
 enum Tested {
-    /// The same rules as are in force.
+    /// The rules are those in force.
     Same,
     Good(PathBuf),
     Faults(Vec<Fault>),
@@ -98,7 +99,7 @@ impl Work {
         Self { inputs, ..Self::default() }
     }
 
-    /// Merges, tests and swaps; sources with faults fall back until the rest passes.
+    /// Merges, tests and swaps. Sources with faults fall back until the rest passes.
     fn bring_in_force(
         &mut self,
         request: &Request,
@@ -127,7 +128,7 @@ impl Work {
         }
     }
 
-    /// The rules are in force: their archives are the last good ones.
+    /// Keeps the archives of the rules in force as the last good ones, and returns the outcome.
     fn succeeded(
         &self,
         request: &Request,
@@ -183,8 +184,8 @@ impl Work {
         Ok(if faults.is_empty() { Tested::Good(new) } else { Tested::Faults(faults) })
     }
 
-    /// Each blamed source goes back to its last good archive, or out if that is to blame.
-    /// Either makes one archive less, so the rounds come to an end.
+    /// Replaces the archive of each faulty source with its last good one, or leaves the source out
+    /// if that one is faulty. Each round removes an archive, so the rounds end.
     fn blame(&mut self, places: &[usize], faults: Vec<Fault>, store: &Store) {
         let mut of_part: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
         for fault in faults {
@@ -202,7 +203,7 @@ impl Work {
         }
     }
 
-    /// The faults of all sources.
+    /// Returns the failures of all sources as one text.
     fn messages(&self) -> String {
         let reports = self.inputs.iter().map(|input| &input.report);
         let messages = reports.filter(|report| !report.message.is_empty());
@@ -217,7 +218,7 @@ impl Work {
         }
     }
 
-    /// Why some sources were not used; none: all were.
+    /// Returns why some sources were not used; empty if all were.
     fn left_out(&self) -> Cause {
         match self.messages() {
             said if said.is_empty() => Cause::default(),
@@ -225,7 +226,7 @@ impl Work {
         }
     }
 
-    /// The code stands for the reasons of the sources, and our own rules are not one of these.
+    /// Removes the code if our own rules failed, because it stands for reasons of the sources only.
     fn of_sources(&self, cause: Cause) -> Cause {
         let own = self.inputs.iter().find(|input| input.report.name == OWN);
         if own.is_none_or(|own| own.report.message.is_empty()) {
@@ -267,7 +268,7 @@ impl Work {
     }
 }
 
-/// Gets a source's archive and reads it.
+/// Gets and reads the archive of a source.
 fn get(
     request: &Request,
     source: &SourceRequest,

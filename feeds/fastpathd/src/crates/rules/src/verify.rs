@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! SHA-256 of an archive, forms of a published checksum file, and signatures and public keys of
-//! usign or signify (Ed25519).
+//! Verifies archives by SHA-256 or by signatures of usign or signify (Ed25519), and reads published
+//! checksum files.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::reason::SourceReason;
 
-/// A public key of usign or signify: an algorithm, a number, and the key itself.
+/// Public key of usign or signify, with its number.
 #[derive(Debug, Clone)]
 pub struct UsignKey {
     number: [u8; 8],
@@ -19,10 +19,10 @@ pub struct UsignKey {
 }
 
 impl UsignKey {
-    /// Reads the second line of a public key file, or the whole file.
+    /// Parses the second line of a public key file, or the whole file.
     ///
     /// # Errors
-    /// It is invalid.
+    /// The key is invalid.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let (number, key) = payload::<32>(text).map_err(|why| Fault::PublicKey {
             why: format!("the key is not a usign public key: {why}"),
@@ -30,10 +30,10 @@ impl UsignKey {
         Ok(Self { number, key: PublicKey::new(key) })
     }
 
-    /// Checks `message`, the download from `url`, against the text of a signature file.
+    /// Verifies `message`, downloaded from `url`, with the text of a signature file.
     ///
     /// # Errors
-    /// Not a signature, of another key, or of something else.
+    /// The signature is malformed, or made by another key or for another message.
     pub fn check(
         &self,
         signature: &str,
@@ -56,7 +56,7 @@ impl UsignKey {
     }
 }
 
-/// The bytes behind the algorithm's name and the key's number.
+/// Returns the key's number and the bytes behind it.
 fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static str> {
     let comment = |line: &&str| !line.is_empty() && !line.starts_with("untrusted comment:");
     let line = text.lines().map(str::trim).find(comment).ok_or("it is empty")?;
@@ -67,10 +67,10 @@ fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static st
     Ok((*number, body))
 }
 
-/// The SHA-256 of everything a reader has, in hexadecimal.
+/// Returns the SHA-256 of a reader's contents in hexadecimal.
 ///
 /// # Errors
-/// The reader's.
+/// The reader failed.
 pub(crate) fn sha256(mut message: impl Read) -> io::Result<String> {
     let mut digest = Sha256::new();
     each_chunk(&mut message, |chunk| digest.update(chunk))?;
@@ -89,21 +89,21 @@ fn each_chunk(from: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<(
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Returns lower-case hexadecimal digits.
 #[must_use]
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// A SHA-256 as a setting may write it, in lower case.
+/// Returns a SHA-256 in lower case; `None` if the text is not one.
 #[must_use]
 pub(crate) fn checksum(text: &str) -> Option<String> {
     (text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .then(|| text.to_ascii_lowercase())
 }
 
-/// The checksum for `file` in the checksum file of a source: a lone checksum, lines of
-/// `sha256sum` (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`). None if it has none.
+/// Returns the checksum of `file` in the checksum file of a source: a lone checksum, or lines of
+/// `sha256sum` (`CHECKSUM  FILE`) or of BSD (`SHA256 (FILE) = CHECKSUM`).
 pub(crate) fn published_checksum(text: &str, file: &str) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let of_line = |line: &str| line.split_ascii_whitespace().find_map(checksum);

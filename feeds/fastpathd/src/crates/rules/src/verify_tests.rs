@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
-// Made by OpenBSD's signify, whose files usign shares.
+// Made by OpenBSD's signify. usign has the same file formats.
 const KEY: &str = "untrusted comment: fixture public key\n\
     RWSZ+q/Gk8domRI2Fi7tKf7AP7KS7AuSefIH5QHmSzTJQbCOa0bP4qN3\n";
 const SIGNATURE: &str = "untrusted comment: verify with k.pub\n\
@@ -11,16 +11,16 @@ const MESSAGE: &[u8] = b"a rule archive\n";
 const URL: &str = "https://h.example/et.tar.gz";
 
 #[test]
-fn a_signature_of_signify_is_believed() {
+fn accepts_a_signature_of_signify() {
     let key = UsignKey::parse(KEY).expect("a key");
     key.check(SIGNATURE, MESSAGE, URL).expect("good");
-    // As in UCI: the line alone.
+    // UCI has only the line with the key.
     let line = KEY.lines().nth(1).expect("two lines");
     UsignKey::parse(line).expect("a key").check(SIGNATURE, MESSAGE, URL).expect("good");
 }
 
 #[test]
-fn anything_changed_is_not_believed() {
+fn rejects_a_changed_message_or_signature() {
     let key = UsignKey::parse(KEY).expect("a key");
     let other = key.check(SIGNATURE, &b"a rule archive"[..], URL);
     assert_eq!(other, Err(SourceReason::Signature { url: URL.to_owned() }));
@@ -32,7 +32,7 @@ fn anything_changed_is_not_believed() {
 }
 
 #[test]
-fn a_key_is_not_taken_for_a_signature_nor_text_for_either() {
+fn rejects_a_key_as_a_signature_and_text_as_a_key() {
     let key = UsignKey::parse(KEY).expect("a key");
     assert!(matches!(key.check(KEY, MESSAGE, URL), Err(SourceReason::Form { .. })));
     for text in ["", "untrusted comment: x\n", "RWS", "RWS=", "####", "VGhpcyBpcyBub3QgYSBrZXkh"] {

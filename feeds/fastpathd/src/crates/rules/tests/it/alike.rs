@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Compares the keywords that our parser and the real Suricata (`FASTPATH_SURICATA`) find in
-//! generated lines. Suricata names an unknown keyword as it has read it: whatever it finds, our
-//! parser has found too, or has refused the line.
+//! generated lines. Suricata reports an unknown keyword as it has read it; our parser must have
+//! found the same keyword, or refused the line.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -11,10 +11,10 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rules::Rule;
 
-/// Lines of one run of Suricata.
+/// Number of lines in one run of Suricata.
 const LINES: usize = 3000;
 
-/// A rule with the keyword `zzNUMBER` behind all sorts of characters.
+/// Generates rules with the keyword `zzNUMBERq` among all sorts of characters.
 fn lines() -> impl Strategy<Value = String> {
     let junk = || {
         prop_oneof![
@@ -43,7 +43,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_suricata_reads_is_read_here() {
+fn finds_each_keyword_that_suricata_finds() {
     let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
         eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The built-in rules: each sees its traffic, and nothing in ordinary traffic.
+//! Tests of our own rules: each matches its traffic, and none matches ordinary traffic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ fn own_rules() -> PathBuf {
     here.join("../../../files/fastpath.rules").canonicalize().expect("our rules")
 }
 
-/// The real Suricata, called with its own arguments.
+/// Returns a command that runs the real Suricata with our own rules.
 fn suricata() -> Option<Command> {
     let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
         eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
@@ -35,7 +35,7 @@ fn suricata() -> Option<Command> {
 }
 
 #[test]
-fn they_are_well_formed_and_numbered_in_their_range() {
+fn our_rules_are_well_formed_and_numbered_in_their_range() {
     let file = BufReader::new(File::open(own_rules()).expect("our rules"));
     let limits = ArchiveLimits::of_bytes(1 << 20);
     let rules = collect(file, "fastpath.rules", &limits, Choice::default()).expect("good rules");
@@ -54,7 +54,7 @@ fn they_are_well_formed_and_numbered_in_their_range() {
 }
 
 #[test]
-fn suricata_loads_them_without_a_message() {
+fn suricata_loads_our_rules_without_a_warning() {
     let Some(mut suricata) = suricata() else { return };
     let gateway = Gateway::new();
     let output = suricata.arg("-T").arg("-l").arg(&gateway.root).output().expect("Suricata");
@@ -67,7 +67,7 @@ fn suricata_loads_them_without_a_message() {
 }
 
 #[test]
-fn each_sees_what_it_is_for_in_both_families() {
+fn each_rule_matches_its_traffic_in_both_address_families() {
     let Some(mut suricata) = suricata() else { return };
     let gateway = Gateway::new();
     let (file, log) = (gateway.root.join("talks.pcap"), gateway.root.join("eve.json"));
@@ -109,7 +109,8 @@ fn numbers() -> BTreeSet<u32> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// The numbers of the rules that fired, by case and family. A drop has to have blocked.
+/// Returns the numbers of the rules that triggered, by case and family. Drop rules must have
+/// blocked.
 fn alerts(eve: &str) -> BTreeMap<(u8, bool), BTreeSet<u32>> {
     let text = fs::read_to_string(own_rules()).expect("our rules");
     let drops: BTreeSet<u64> = text

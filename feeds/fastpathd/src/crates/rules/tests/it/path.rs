@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program where nobody gives it an environment, as under ujail.
+//! Runs the program without an environment, as under ujail.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// The programs that download are found by `PATH`; port 9 of this machine answers nobody.
+/// Download programs are found by `PATH`. Nobody listens on port 9 of this machine.
 #[test]
-fn downloads_without_a_path() {
+fn finds_download_programs_without_an_environment() {
     let known = ["uclient-fetch", "curl", "wget"];
     let there = |name: &&str| {
         launch::PATH.split(':').any(|folder| std::path::Path::new(folder).join(name).is_file())

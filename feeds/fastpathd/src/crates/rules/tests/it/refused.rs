@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Archives and rules that must not come into force; the rules before stay in force.
+//! Archives and rules that must not come into force. The previous rules stay in force.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use rules::Store;
 use serde_json::{Value, json};
 use tar::EntryType;
 
-/// A gateway whose source `et` has brought a good rule already.
+/// A gateway on which the source `et` already has a good rule.
 struct Box {
     server: Server,
     gateway: Gateway,
@@ -40,7 +40,7 @@ impl Box {
         self.gateway.update(&[self.source(Page::Whole(bytes), &sum)])
     }
 
-    /// The update failed with this text, and everything is as before.
+    /// Asserts that the update failed with this message, and that nothing else changed.
     fn assert_refused(&self, answer: &Answer, message: &str) {
         assert!(answer.message().contains(message), "{}\nshould have: {message}", answer.message());
         assert!(answer.message().starts_with("et: "), "{}", answer.message());
@@ -53,7 +53,7 @@ impl Box {
 }
 
 #[test]
-fn bad_archives() {
+fn refuses_bad_archives() {
     let this = Box::new();
     let regular = |name| Entry(name, EntryType::Regular, b"x");
     let good = rule(1, 2);
@@ -101,7 +101,7 @@ fn bad_archives() {
 }
 
 #[test]
-fn an_archive_with_too_many_entries() {
+fn refuses_an_archive_with_too_many_entries() {
     let this = Box::new();
     let names: Vec<String> = (0..5000).map(|n| format!("{n}.rules")).collect();
     let entries: Vec<_> = names.iter().map(|name| Entry(name, EntryType::Regular, b"")).collect();
@@ -136,7 +136,7 @@ fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
 }
 
 #[test]
-fn downloads_that_fail() {
+fn reports_failed_downloads() {
     let mut this = Box::new();
     this.gateway.seconds = 2;
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
@@ -160,7 +160,7 @@ fn downloads_that_fail() {
 }
 
 #[test]
-fn no_program_to_download_with() {
+fn reports_a_missing_download_program() {
     let this = Box::new();
     let request = this.gateway.request(&[this.source(Page::Stalled, &sha256(b""))]).to_string();
     let answer = run(program().env("PATH", "/nowhere"), &["update"], &request);
@@ -196,7 +196,7 @@ fn a_source_that_was_never_good_is_left_out() {
 }
 
 #[test]
-fn a_test_that_cannot_judge_changes_nothing() {
+fn a_test_that_cannot_run_changes_nothing() {
     let mut this = Box::new();
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
@@ -235,9 +235,10 @@ fn two_updates_do_not_run_at_once() {
     assert_eq!(this.gateway.update(&[]).outcome(), "updated");
 }
 
-/// As on a read-only disk, which a test as root cannot have.
+/// A folder in place of the lock has the effect of a read-only disk, which a test as root cannot
+/// have.
 #[test]
-fn a_store_that_cannot_be_locked_keeps_what_is_known_about_its_rules() {
+fn a_store_that_cannot_be_locked_keeps_its_state() {
     let this = Box::new();
     let before = this.gateway.run("status").result;
     let lock = this.gateway.store().join("lock");
@@ -254,7 +255,7 @@ fn a_store_that_cannot_be_locked_keeps_what_is_known_about_its_rules() {
 }
 
 #[test]
-fn what_a_killed_update_left_is_no_hindrance() {
+fn an_update_succeeds_after_a_killed_one() {
     let this = Box::new();
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
@@ -280,10 +281,10 @@ fn what_a_killed_update_left_is_no_hindrance() {
 }
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_keeps_the_rules_in_force() {
     let this = Box::new();
     let store = this.gateway.store();
-    // The store's contents are copied to a file system of 128 KiB.
+    // The update runs in a copy of the store on a file system of 128 KiB.
     let script = "mount -t tmpfs -o size=128k tmpfs /mnt && cp -r \"$0\"/. /mnt && \
         mount --bind /mnt \"$0\" && \"$1\" update; c=$?; \
         cp \"$0\"/current.rules \"$0\".after; exit $c";
@@ -316,7 +317,7 @@ fn an_invalid_state_is_replaced() {
 }
 
 #[test]
-fn the_real_suricata_judges() {
+fn the_real_suricata_tests_the_rules() {
     let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
         eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
         return;

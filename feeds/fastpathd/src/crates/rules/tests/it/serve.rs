@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The service that the daemon asks for updates: its socket, and the answer to a request.
+//! The service that runs updates for the daemon: its socket, and its answer to a request.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -53,7 +53,7 @@ fn the_service_answers_one_request_after_the_other() {
     let folder = std::env::temp_dir().join(format!("fastpath-serve-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let socket = folder.join("update.sock");
-    // Of a service that was killed.
+    // Stale socket of a killed service.
     fs::write(&socket, "").unwrap();
     let (store, own) = (folder.join("store"), folder.join("own.rules"));
     fs::write(&own, "alert icmp any any -> any any (sid:1;)\n").unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Updates by the program itself, from a server on the loopback and with the download program
-//! of this machine.
+//! Updates by the program itself, from a server on the loopback and with the download program of
+//! this machine.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::server::{Page, Server};
 use crate::support::{Gateway, program, rule, run};
 use serde_json::{Value, json};
 
-/// A source with the checksum of its file.
+/// Serves an archive, and returns its source with the checksum.
 fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
     let path = format!("/{name}.tar.gz");
     server.put(&path, Page::Whole(bytes.to_vec()));
@@ -50,7 +50,7 @@ fn rules_come_into_force_and_are_not_fetched_twice() {
 }
 
 #[test]
-fn choices_are_applied_without_a_download_too() {
+fn applies_a_new_selection_without_a_download() {
     let (server, mut gateway) = (Server::start(), Gateway::new());
     let quiet = "alert tcp any any -> any any (noalert; sid:4;)\n";
     let archive = files(&[
@@ -84,7 +84,7 @@ fn choices_are_applied_without_a_download_too() {
 }
 
 #[test]
-fn of_rules_with_one_number_ours_and_then_the_first_source_counts() {
+fn our_rules_win_and_then_those_of_the_first_source() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let a = files(&[("a.rules", &(rule(1, 2) + &rule(2, 1) + &rule(8_100_001, 9)))]);
     let b = files(&[("b.rules", &(rule(1, 1) + &rule(2, 2)))]);
@@ -97,7 +97,7 @@ fn of_rules_with_one_number_ours_and_then_the_first_source_counts() {
     assert_eq!(answer.source("b")["rules"], 0);
 }
 
-/// Anybody on the path can present an old archive again.
+/// Anybody on the path can replay an old archive.
 #[test]
 fn a_signed_archive_is_not_replaced_by_an_older_one() {
     let (server, gateway, signer) = (Server::start(), Gateway::new(), Signer::new(1));
@@ -125,13 +125,13 @@ fn a_signed_archive_is_not_replaced_by_an_older_one() {
     for (version, rev) in [("10100", 3), ("10101", 4), ("of May", 5), ("1", 6)] {
         assert_eq!(update(version, rev).outcome(), "updated", "{version}");
     }
-    // The settings name another archive, which may be an older one.
+    // The settings name another archive, which may be older.
     let bytes = archive("0", 7);
     assert_eq!(gateway.update(&[source(&server, "a", &bytes)]).outcome(), "updated");
 }
 
 #[test]
-fn a_signature_is_enough_and_has_to_be_right() {
+fn a_valid_signature_is_required_and_sufficient() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let (signer, other) = (Signer::new(1), Signer::new(2));
     let archive = files(&[("a.rules", &rule(1, 1))]);
@@ -159,7 +159,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
     assert_eq!(answer.source("a")["verified"], "signature");
     assert_eq!(gateway.update(&[at("/good.sig")]).outcome(), "unchanged");
-    // Good rules stay when the source becomes bad.
+    // Good rules stay in force when the source becomes bad.
     let answer = gateway.update(&[at("/wrong.sig")]);
     assert_eq!((answer.code, answer.outcome()), (2, "failed"));
     assert_eq!(answer.source("a")["state"], "kept");
@@ -168,7 +168,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
 }
 
 #[test]
-fn a_plain_file_is_an_archive_of_one() {
+fn a_plain_file_counts_as_an_archive_of_one_file() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let text =
         rule(1, 1) + "alert tcp any any -> any any ( \\\n  msg:\"two lines\"; \\\n sid:2;)\n";
@@ -187,7 +187,7 @@ fn a_plain_file_is_an_archive_of_one() {
 }
 
 #[test]
-fn the_set_before_can_be_brought_back() {
+fn rollback_restores_the_previous_rule_set() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let nothing = gateway.run("rollback");
     assert_eq!(nothing.code, 4);
@@ -208,7 +208,7 @@ fn the_set_before_can_be_brought_back() {
 }
 
 #[test]
-fn a_source_that_is_no_more_leaves_nothing_behind() {
+fn removes_the_archive_of_a_removed_source() {
     let (server, gateway) = (Server::start(), Gateway::new());
     gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
     assert!(gateway.store().join("sources/a").exists());
@@ -218,7 +218,7 @@ fn a_source_that_is_no_more_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
+fn refuses_an_invalid_request_with_its_fault() {
     let gateway = Gateway::new();
     let with = |of: Value| gateway.request(&[of]).to_string();
     let url = "http://127.0.0.1/x";
@@ -242,7 +242,7 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
 }
 
 #[test]
-fn suricata_reads_the_rules_and_the_state_is_for_all_to_read() {
+fn rules_and_state_are_readable_by_all() {
     use std::os::unix::fs::PermissionsExt;
     let (server, gateway) = (Server::start(), Gateway::new());
     gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A source of rules on the loopback, archives good and bad, and a box to run updates on.
+//! A rule server on the loopback, archives, and a gateway on which updates run.
 
 pub(crate) mod archives;
 pub(crate) mod pcap;
@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-/// A rule as sources write them.
+/// Returns a rule as sources write it.
 pub(crate) fn rule(sid: u32, rev: u32) -> String {
     format!("alert tcp any any -> any any (msg:\"rule {sid}\"; sid:{sid}; rev:{rev};)\n")
 }
 
-/// Acts as Suricata: refuses lines that contain BROKEN, with Suricata's message.
+/// Stands in for Suricata: refuses lines that contain BROKEN, with Suricata's message.
 const STAND_IN: &str = r#"
 grep -n BROKEN "$0" | while IFS=: read -r n rest; do
     echo "E: detect-parse: unknown rule keyword 'BROKEN'." >&2
@@ -27,23 +27,23 @@ grep -n BROKEN "$0" | while IFS=: read -r n rest; do
 done
 ! grep -q BROKEN "$0""#;
 
-/// A folder with a store and our own rules; gone at the end.
+/// A folder with a store and our own rules, removed at the end.
 pub(crate) struct Gateway {
     pub(crate) root: PathBuf,
-    /// The program that tests rules.
+    /// Program that tests rules.
     pub(crate) test: Value,
     pub(crate) limit: u64,
-    /// Seconds for a download and for the test.
+    /// Timeout of each download and of the test, seconds.
     pub(crate) seconds: u64,
     pub(crate) download: bool,
 }
 
-/// The output of an update.
+/// Output of an update.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: i32,
     pub(crate) result: Value,
-    /// `source step` of each progress line.
+    /// Progress lines in the form `SOURCE STEP`.
     pub(crate) steps: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Gateway {
         run(&mut program(), &[verb, store.to_str().expect("text")], "")
     }
 
-    /// The rules in force, without the two lines at the top.
+    /// Returns the rules in force without the two lines of the header.
     pub(crate) fn current(&self) -> Vec<String> {
         lines(&self.store().join("current.rules"))
     }
@@ -132,7 +132,7 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
     text.lines().skip(2).map(str::to_owned).collect()
 }
 
-/// Runs the program and reads its output.
+/// Runs the program and parses its output.
 pub(crate) fn run(command: &mut Command, args: &[&str], input: &str) -> Answer {
     let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conversations as a capture file (raw IP, microseconds), with checksums left at zero.
+//! Writes conversations into a capture file (raw IP, microseconds). Checksums are zero.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Who speaks.
+/// One end of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Home,
     Outside,
 }
 
-/// Two hosts of one family that only one case has.
+/// Two hosts of one address family. Each case has its own pair.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) case: u8,
@@ -33,7 +33,6 @@ fn v6(prefix: u16, case: u8) -> Vec<u8> {
     Ipv6Addr::new(prefix, 0xdb8, 0, 0, 0, 0, 0, u16::from(case)).octets().to_vec()
 }
 
-/// A capture being written.
 pub(crate) struct Capture {
     bytes: Vec<u8>,
     microseconds: u32,
@@ -102,14 +101,14 @@ impl Capture {
         }
     }
 
-    /// An echo request with this much in it.
+    /// Adds an echo request with `size` bytes of data.
     pub(crate) fn ping(&mut self, pair: Pair, from: Side, size: usize) {
         let mut message = vec![if pair.v6 { 128 } else { 8 }, 0, 0, 0, 0, 1, 0, 1];
         message.extend(vec![b'x'; size]);
         self.packet(pair, from, if pair.v6 { 58 } else { 1 }, &message);
     }
 
-    /// Attempts to connect, unanswered.
+    /// Adds attempts to connect that nobody answers.
     pub(crate) fn attempts(&mut self, pair: Pair, opener: Side, port: u16, count: usize) {
         for _ in 0..count {
             let own = self.next_port();
@@ -117,7 +116,7 @@ impl Capture {
         }
     }
 
-    /// A whole connection.
+    /// Adds a complete connection.
     pub(crate) fn tcp(&mut self, pair: Pair, opener: Side, port: u16, said: &[(Side, Vec<u8>)]) {
         let own = self.next_port();
         let other = if opener == Side::Home { Side::Outside } else { Side::Home };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of applications, as far as rules inspect them.
+//! Messages of application protocols, as far as rules inspect them.
 
 use super::pcap::Side::{self, Home, Outside};
 
@@ -9,7 +9,7 @@ pub(crate) fn other(side: Side) -> Side {
     if side == Home { Outside } else { Home }
 }
 
-/// A request without a body; `headers` each end with a line end.
+/// Returns a request without a body. Each of `headers` ends with CRLF.
 pub(crate) fn get(uri: &str, headers: &str) -> Vec<u8> {
     format!("GET {uri} HTTP/1.1\r\nHost: host.example\r\n{headers}\r\n").into_bytes()
 }
@@ -31,17 +31,17 @@ pub(crate) fn response(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A page asked for by a host at home, and the response.
+/// Returns a home host's request for a page, and the response.
 pub(crate) fn page(kind: &str, body: &[u8]) -> Said {
     vec![(Home, get("/page", "")), (Outside, response("200 OK", kind, body))]
 }
 
-/// A request and an empty answer.
+/// Returns a request and a short response.
 pub(crate) fn request(opener: Side, bytes: Vec<u8>) -> Said {
     vec![(opener, bytes), (other(opener), response("200 OK", "text/plain", b"ok"))]
 }
 
-/// A DNS message with one question.
+/// Returns a DNS message with one question.
 pub(crate) fn dns(name: &str, kind: u16, answer_code: Option<u8>) -> Vec<u8> {
     let flags = answer_code.map_or([0x01, 0x00], |code| [0x81, 0x80 | code]);
     let mut message = vec![0x12, 0x34, flags[0], flags[1], 0, 1, 0, 0, 0, 0, 0, 0];
@@ -63,7 +63,7 @@ fn record(version: [u8; 2], kind: u8, body: &[u8]) -> Vec<u8> {
     [&[0x16, version[0], version[1], length[0], length[1]], message.as_slice()].concat()
 }
 
-/// The first message of a client that speaks TLS 1.2.
+/// Returns the `ClientHello` of TLS 1.2 with a server name.
 pub(crate) fn client_hello(name: &str) -> Vec<u8> {
     let length = |extra: usize| u16::try_from(name.len() + extra).expect("short").to_be_bytes();
     let mut extension = vec![0, 0];
@@ -80,7 +80,7 @@ pub(crate) fn client_hello(name: &str) -> Vec<u8> {
     record([3, 1], 1, &body)
 }
 
-/// The server chooses a version (3, 1 is TLS 1.0; 3, 3 is TLS 1.2).
+/// Returns a `ServerHello` that chooses this version (3, 1 is TLS 1.0; 3, 3 is TLS 1.2).
 pub(crate) fn server_hello(version: [u8; 2]) -> Vec<u8> {
     let mut body = version.to_vec();
     body.extend([9; 32]);
@@ -94,7 +94,7 @@ pub(crate) fn certificate(version: [u8; 2], der: &[u8]) -> Vec<u8> {
     record(version, 11, &[length(3), length(0), der.to_vec()].concat())
 }
 
-/// An `SNMPv1` question for the system's description.
+/// Returns an `SNMPv1` request for the system's description.
 pub(crate) fn snmp(community: &str) -> Vec<u8> {
     let pdu = [
         0xa0, 0x19, 2, 1, 1, 2, 1, 0, 2, 1, 0, 0x30, 0x0e, 0x30, 0x0c, 6, 8, 0x2b, 6, 1, 2, 1, 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The smallest HTTP server that curl and wget can talk to.
+//! A minimal HTTP server for curl and wget.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// The answer for a path.
+/// Answer for a path.
 #[derive(Clone)]
 pub(crate) enum Page {
-    /// The whole of it.
+    /// Sends all bytes.
     Whole(Vec<u8>),
-    /// Announces the full length and hangs up after this many bytes.
+    /// Announces the full length and closes after this many bytes.
     Cut(Vec<u8>, usize),
-    /// Begins and never goes on.
+    /// Sends the header and nothing else.
     Stalled,
-    /// Sends zeros until nobody listens any more.
+    /// Sends zeros until the client closes.
     Endless,
-    /// Goes elsewhere.
+    /// Redirects to this URL.
     Redirect(String),
 }
 
@@ -29,7 +29,7 @@ struct Shared {
     asked: Vec<String>,
 }
 
-/// Serves until the test's process ends.
+/// Runs until the test's process ends.
 pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,
@@ -44,7 +44,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // A client that hangs up early is part of the tests.
+                // Clients that close early are part of the tests, so errors do not matter.
                 thread::spawn(move || answer(stream, &shared));
             }
         });
@@ -59,7 +59,7 @@ impl Server {
         self.shared.lock().expect("alive").pages.insert(path.to_owned(), page);
     }
 
-    /// The paths asked for so far; forgets them.
+    /// Takes the paths requested since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock().expect("alive").asked)
     }

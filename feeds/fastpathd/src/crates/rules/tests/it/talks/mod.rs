@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conversations, and the rules that should see them.
+//! Conversations, and the rules that they trigger.
 
 mod innocent;
 mod services;
@@ -9,18 +9,17 @@ use crate::support::pcap::Side::{self, Home, Outside};
 use crate::support::pcap::{Capture, Pair};
 use crate::support::protocols::Said;
 
-/// Says its part into a capture.
+/// Adds a conversation to a capture.
 type Speak = dyn Fn(&mut Capture, Pair);
 
-/// One conversation.
 pub(crate) struct Talk {
     pub(crate) name: &'static str,
-    /// The rules that fire, and no others.
+    /// All rules that the conversation triggers.
     pub(crate) sids: Vec<u32>,
     pub(crate) speak: Box<Speak>,
 }
 
-/// Two rules are about one family of addresses only.
+/// Reports whether a rule applies to an address family; two rules apply to one family only.
 pub(crate) fn is_of_family(sid: u32, v6: bool) -> bool {
     match sid {
         8_100_087 => !v6,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Everything but attacks over HTTP.
+//! Conversations with exposed services, infected hosts, passwords, suspicious names, TLS and scans.
 
 use super::{Home, Outside, Side, Talk, attempts, talk, tcp};
 use crate::support::protocols::{

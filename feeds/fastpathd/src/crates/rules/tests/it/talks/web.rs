@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! HTTP: answers, downloads, and attacks in requests.
+//! HTTP: responses, downloads, and attacks in requests.
 
 use super::{Home, Outside, Talk, tcp};
 use crate::support::protocols::{get, page, post, request, response};
