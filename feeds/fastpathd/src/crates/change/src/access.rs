@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The access between zones that a draft grants or withdraws, with codes `zone`, `router`, `port`
-//! and `rule`: forwardings, policies of zones, port forwards, and rules that accept or deny. A
-//! rule counts by its zones, protocols and ports; its other conditions are in the diff.
+//! Access between zones that a draft grants or withdraws, by forwardings, policies of zones, port
+//! forwards, and rules that accept or deny. A rule counts by its zones, protocols and ports; its
+//! other conditions are in the diff.
 
 use config::exposure::accepts;
 use serde::Serialize;
@@ -12,30 +12,30 @@ use ::uci::{Package, Section};
 /// Access that a change grants or withdraws.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Access {
-    /// Whether it is possible after the change; otherwise it was before.
+    /// True if the change grants the access, false if it withdraws it.
     granted: bool,
     #[serde(flatten)]
     path: Path,
-    /// In English.
+    /// Message in English.
     text: String,
 }
 
-/// From where to where.
+/// Source and destination of an access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Path {
-    /// The kind of setting.
+    /// Kind of the setting: `zone`, `router`, `port` or `rule`.
     code: &'static str,
-    /// The zone of who connects; `*`: every zone.
+    /// Source zone; `*` for every zone.
     from: String,
-    /// The zone, `*` for every zone; empty: the router itself. Of a port forward the host.
+    /// Destination zone; `*` for every zone, empty for the router itself. Host of a port forward.
     to: String,
-    /// Protocols and ports such as `tcp udp 53`; empty: all.
+    /// Protocols and ports such as `tcp udp 53`; empty for all.
     ports: String,
-    /// The name of the port forward or the rule.
+    /// Name of the port forward or rule.
     name: String,
 }
 
-/// A setting in force: it allows a path, or denies it.
+/// A setting in force, which allows or denies a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Setting {
     Allows(Path),
@@ -43,7 +43,7 @@ enum Setting {
 }
 
 impl Setting {
-    /// Whether both have the same effect; their names may differ.
+    /// Reports whether both settings have the same effect. Their names may differ.
     fn is_as(&self, other: &Self) -> bool {
         let path = |of: &Path| Path { name: String::new(), ..of.clone() };
         match (self, other) {
@@ -57,7 +57,7 @@ impl Setting {
 
 const ANY: &str = "*";
 
-/// Access that a draft grants or withdraws, in the order of the file.
+/// Returns the effects of new settings, then of removed ones, in the order of the file.
 pub(crate) fn access(draft: &Draft) -> Vec<Access> {
     let settings =
         |packages: &crate::Packages| packages.get("firewall").map(settings).unwrap_or_default();
@@ -117,7 +117,7 @@ fn settings(firewall: &Package) -> Vec<Setting> {
                 if open("input") {
                     found.push(Setting::Allows(Path::zones("router", name, "")));
                 }
-                // It is for packets between networks of the zone.
+                // The policy applies to packets between networks of the zone.
                 if open("forward") {
                     found.push(Setting::Allows(Path::zones("zone", name, name)));
                 }
@@ -136,8 +136,8 @@ fn settings(firewall: &Package) -> Vec<Setting> {
     found
 }
 
-/// Of a redirect to a host; others lead to the router itself. fw4 takes a target that it does not
-/// know for DNAT.
+/// Returns the path of a redirect to a host; other redirects lead to the router itself. fw4 treats
+/// an unknown target as DNAT.
 fn port_forward(section: &Section) -> Option<Path> {
     let host = section.text("dest_ip")?;
     if section.text("target").is_some_and(|target| is_prefix(target, "snat")) {
@@ -154,9 +154,10 @@ fn port_forward(section: &Section) -> Option<Path> {
     Some(path)
 }
 
-/// Of a rule that accepts or denies. Without a target, fw4 makes a rule that only counts.
+/// Returns the effect of a rule that accepts or denies. Without a target, a rule of fw4 only
+/// counts.
 fn rule(section: &Section) -> Option<Setting> {
-    // Without a source it is for packets of the router itself.
+    // A rule without a source applies to packets of the router itself.
     let from = section.text("src")?;
     let mut path = Path::zones("rule", from, section.text("dest").unwrap_or_default());
     path.ports = ports(section, "dest_port");
@@ -171,12 +172,12 @@ fn rule(section: &Section) -> Option<Setting> {
     }
 }
 
-/// fw4 takes any prefix for a name, in upper or lower case.
+/// Reports whether `text` names `name`: fw4 accepts any prefix, in upper or lower case.
 fn is_prefix(text: &str, name: &str) -> bool {
     !text.is_empty() && name.starts_with(&text.to_ascii_lowercase())
 }
 
-/// Its protocols and ports. Without a protocol it is for TCP and UDP.
+/// Returns the protocols and ports of a section. Without a protocol, fw4 assumes TCP and UDP.
 fn ports(section: &Section, option: &str) -> String {
     let mut parts = section.words("proto");
     if parts.is_empty() {

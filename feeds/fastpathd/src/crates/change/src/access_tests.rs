@@ -21,7 +21,7 @@ fn set(section: &str, values: impl Into<Value>) -> Value {
 }
 
 #[test]
-fn forwardings_and_policies_are_of_zones() {
+fn forwardings_and_policies_give_access_between_zones() {
     let forwarding = lab()["firewall"].of("forwarding").next().unwrap().name.clone();
     assert_eq!(
         found(add("forwarding", json!({"src": "iot", "dest": "wan"}))),
@@ -51,7 +51,7 @@ fn forwardings_and_policies_are_of_zones() {
 }
 
 #[test]
-fn the_default_policy_is_of_zones_without_one() {
+fn the_default_policy_applies_to_zones_without_a_policy() {
     let defaults = lab()["firewall"].sections[0].name.clone();
     let own = found(set(&defaults, json!({"input": "ACCEPT"})));
     assert_eq!(own, [""; 0], "every zone of the lab has a policy of its own");
@@ -61,7 +61,7 @@ fn the_default_policy_is_of_zones_without_one() {
 }
 
 #[test]
-fn port_forwards_have_a_host() {
+fn a_port_forward_gives_access_to_a_host() {
     let web = json!({"name": "Web", "src": "wan", "src_dport": "443", "dest": "lan",
         "dest_ip": "10.10.10.20", "dest_port": "8443", "proto": "tcp", "target": "DNAT"});
     assert_eq!(
@@ -82,7 +82,7 @@ fn port_forwards_have_a_host() {
     }
 }
 
-/// fw4 takes prefixes, and an unknown target for DNAT.
+/// fw4 accepts prefixes of targets, and treats an unknown target as DNAT.
 #[test]
 fn a_redirect_is_a_port_forward_unless_fw4_makes_snat_of_it() {
     let redirect = |target: &str, host: &str| {
@@ -122,7 +122,7 @@ fn another_name_or_place_changes_no_access() {
 }
 
 #[test]
-fn a_rule_that_denies_withdraws() {
+fn a_rule_that_denies_withdraws_access() {
     let accepts = json!({"name": "DNS", "src": "iot", "dest_port": "53", "target": "ACCEPT"});
     assert_eq!(found(add("rule", accepts)), ["+rule zone 'iot' to the router, tcp udp 53 ('DNS')"]);
     let denies = json!({"name": "Mail", "src": "*", "dest": "wan", "proto": "tcp",

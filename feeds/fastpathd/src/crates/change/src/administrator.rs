@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where administrators are connected: the page's TCP connections on uhttpd's ports, and for each
-//! the device, the bridge port by the forwarding database, and the access point.
+//! Finds the place of each administrator: the TCP connection to the page, the device, the bridge
+//! port and the access point.
 //!
-//! ubus does not report who asks, so all clients with a connection to the page count.
+//! ubus does not report a caller's address, so all clients with a connection to the page count.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,26 +13,25 @@ use config::exposure::listens;
 use plugin::Map;
 use plugin::process::{self, Limits};
 
-/// Who may serve the page, and where unless its configuration says otherwise.
+/// Web servers that may serve the page, and its ports unless their configuration names others.
 const SERVERS: &[&str] = &["uhttpd", "nginx"];
 const WEB: &[u16] = &[80, 443];
 /// `TCP_ESTABLISHED` of the kernel.
 const ESTABLISHED: &str = "01";
 
-/// An administrator, or who else has the page open.
+/// An administrator, or anybody else who has the page open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Administrator {
-    /// The administrator's address.
     pub(crate) client: IpAddr,
-    /// The router's address that they use.
+    /// Address of the router that the client uses.
     pub(crate) router: IpAddr,
-    /// The router's TCP port.
+    /// TCP port of the router.
     pub(crate) port: u16,
-    /// The router's device with that address, if their neighbour entry is known.
+    /// Device on which the client is a neighbour, if known.
     pub(crate) device: Option<String>,
-    /// The port that their frames come in by, if it is known.
+    /// Port that receives the client's frames, if known.
     pub(crate) link: Option<String>,
-    /// The section of `/etc/config/wireless` that made this port, if it is an access point.
+    /// Section of `/etc/config/wireless` that made this port, if it is an access point.
     pub(crate) point: Option<String>,
 }
 
@@ -44,7 +43,7 @@ struct Peer {
     client: IpAddr,
 }
 
-/// Those who use the page now; only those who use it by the address `via`, if any do.
+/// Returns the clients that have the page open; if some use it by the address `via`, only these.
 pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
     let served = ports(|name| crate::store().config(name).ok().flatten());
     let mut peers = Vec::new();
@@ -66,7 +65,7 @@ pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
     administrators
 }
 
-/// Adds the access points, by netifd's `network.wireless status`.
+/// Adds the access points by netifd's `network.wireless status`.
 pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
     let points = status.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
     for point in points {
@@ -80,7 +79,7 @@ pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
     }
 }
 
-/// The ports of the page, by the texts of its servers' files.
+/// Returns the ports of the page. `read` returns the configuration of a web server.
 fn ports(read: impl Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
     for name in SERVERS {
@@ -90,7 +89,7 @@ fn ports(read: impl Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<u16> {
     if ports.is_empty() { WEB.iter().copied().collect() } else { ports }
 }
 
-/// A line of `/proc/net/tcp` or `tcp6`, if it is somebody else's connection to the page.
+/// Parses a line of `/proc/net/tcp` or `tcp6`; `None` unless another host is connected to the page.
 fn peer(line: &str, served: &BTreeSet<u16>) -> Option<Peer> {
     let mut words = line.split_whitespace().skip(1);
     let (local, remote, state) = (words.next()?, words.next()?, words.next()?);
@@ -99,7 +98,7 @@ fn peer(line: &str, served: &BTreeSet<u16>) -> Option<Peer> {
     counts.then_some(Peer { router, port, client })
 }
 
-/// `0100007F:0050`: integers in the machine's own byte order, the port as a number.
+/// Parses `0100007F:0050`: integers in the machine's own byte order, then the port.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -123,7 +122,7 @@ fn administrator(peer: Peer) -> Administrator {
     Administrator { client, router, port, device, link, point: None }
 }
 
-/// The device and link address of a neighbour.
+/// Returns the device and the link-layer address of a neighbour.
 fn neighbour(client: IpAddr) -> Option<(String, String)> {
     if client.is_ipv4() {
         let text = std::fs::read_to_string("/proc/net/arp").ok()?;
@@ -136,18 +135,18 @@ fn neighbour(client: IpAddr) -> Option<(String, String)> {
     neigh(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// A line is `10.10.10.10 0x1 0x2 52:54:00:02:00:01 * br-lan.10`.
+/// Searches lines such as `10.10.10.10 0x1 0x2 52:54:00:02:00:01 * br-lan.10`.
 fn arp(text: &str, client: IpAddr) -> Option<(String, String)> {
     text.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [address, _, flags, mac, _, device] = words[..] else { return None };
-        // Without ATF_COM the address is still being asked for.
+        // Without ATF_COM the address is not resolved yet.
         let ours = address.parse() == Ok(client) && flags != "0x0";
         ours.then(|| (device.to_owned(), mac.to_owned()))
     })
 }
 
-/// `2001:db8:10::10 dev br-lan.10 lladdr 52:54:00:02:00:01 REACHABLE`.
+/// Parses `2001:db8:10::10 dev br-lan.10 lladdr 52:54:00:02:00:01 REACHABLE`.
 fn neigh(text: &str) -> Option<(String, String)> {
     let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
     let behind =
@@ -155,8 +154,8 @@ fn neigh(text: &str) -> Option<(String, String)> {
     Some(((*behind("dev")?).to_owned(), (*behind("lladdr")?).to_owned()))
 }
 
-/// The physical port: of a bridge the one behind which it has last seen the address, otherwise
-/// the device itself, without its VLAN.
+/// Returns the physical port. On a bridge, this is the port behind which the bridge has last seen
+/// the address; otherwise the device without its VLAN.
 fn link(net: &Path, device: &str, mac: &str) -> Option<String> {
     let below = device.rsplit_once('.').map_or(device, |(below, _)| below);
     let Some(bridge) =
@@ -176,8 +175,9 @@ fn link(net: &Path, device: &str, mac: &str) -> Option<String> {
     None
 }
 
-/// Entries are the kernel's `struct __fdb_entry`, 16 bytes: six of the address, the port's number
-/// (its upper half at 12), whether it is the bridge's own.
+/// Searches a table of the kernel's `struct __fdb_entry`, 16 bytes each: address (6 bytes), low
+/// byte of the port's number, whether the address is the bridge's own, high byte of the number at
+/// 12.
 fn port_number(table: &[u8], mac: &str) -> Option<u16> {
     let mut wanted = Vec::new();
     for part in mac.split(':') {
@@ -188,7 +188,7 @@ fn port_number(table: &[u8], mac: &str) -> Option<u16> {
     Some(u16::from(entry[6]) | u16::from(entry[12]) << 8)
 }
 
-/// One text for each reader here; answers the number of connections.
+/// Passes one text to each parser here. Returns the number of connections.
 #[cfg(feature = "fuzz")]
 pub(crate) fn read_all(text: &str) -> usize {
     let served = ports(|_| Some(text.into()));
@@ -202,7 +202,7 @@ pub(crate) fn read_all(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// As this machine's kernel would write it.
+    /// Formats an address like this machine's kernel.
     fn hex(address: IpAddr, port: u16) -> String {
         let bytes = match address {
             IpAddr::V4(address) => address.octets().to_vec(),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_where_its_server_listens() {
+    fn finds_the_ports_of_the_page_in_the_configuration_of_its_server() {
         let text = "config uhttpd 'main'\n\tlist listen_http '0.0.0.0:8888'\n\
             \tlist listen_http '[::]:8888'\n\toption listen_https '4443 0.0.0.0:444'\n\
             config uhttpd 'other'\n\tlist listen_http '81'\n\tlist listen_http 'nonsense'\n";
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_to_the_page() {
+    fn finds_connections_of_other_hosts_to_the_page() {
         let peer = |line: &str| peer(line, &WEB.iter().copied().collect());
         let expected = Peer {
             router: "10.10.10.1".parse().unwrap(),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours() {
+    fn finds_neighbours_in_the_output_of_the_kernel_and_of_ip() {
         let text = "IP address   HW type  Flags  HW address         Mask  Device\n\
             10.10.10.11  0x1      0x0    00:00:00:00:00:00  *     br-lan.10\n\
             10.10.10.10  0x1      0x2    52:54:00:02:00:01  *     br-lan.10\n";
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_a_bridge() {
+    fn finds_the_bridge_port_of_an_address() {
         let mut table = vec![0; 32];
         table[..8].copy_from_slice(&[0x52, 0x54, 0, 2, 0, 1, 1, 1]);
         table[16..24].copy_from_slice(&[0x52, 0x54, 0, 2, 0, 1, 3, 0]);

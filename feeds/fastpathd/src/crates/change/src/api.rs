@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of `fastpath.change` and the order of the checks of a draft: rights, edits,
-//! validation, connectivity loss, exposure. Seconds to confirm (default and limits), length of a
-//! note, and the UCI files that are always validated together. Their shapes are in `schema/change`.
+//! Methods of `fastpath.change`. A draft is checked in this order: rights, edits, validation,
+//! connectivity loss, exposure. Shapes of arguments and answers are in `schema/change`.
 
 use plugin::{Bus, Call, CallReason, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
@@ -25,17 +24,16 @@ use crate::undo::{Undo, inverse};
 use crate::validate;
 use ::uci::{Package, Packages, Setting};
 
-/// Seconds to confirm, unless the caller says otherwise.
+/// Default time to confirm, seconds.
 const SECONDS: u64 = 30;
-/// As short and as long as it may be.
+/// Limits of the time to confirm, seconds.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 600;
-/// Characters of a note.
+/// Maximum length of a note, characters.
 const LONGEST_NOTE: usize = 200;
-/// Files that are validated together: a change of one may contradict another.
+/// Files that are validated together, because a change of one may contradict another.
 const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
-/// The object on ubus.
 pub const OBJECT: Object = Object {
     name: "fastpath.change",
     methods: &[
@@ -51,7 +49,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// Edits, and their effects if they were applied.
+/// Edits, and the results of their checks.
 struct Judged {
     edits: Vec<Edit>,
     draft: Draft,
@@ -60,7 +58,7 @@ struct Judged {
     exposes: Vec<NewExposure>,
 }
 
-/// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`, and those that
+/// Returns files without secrets, `{configs: {network: [{section, type, …}]}}`, and the files that
 /// cannot be read.
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let asked = call.list("configs")?.ok_or_else(|| missing("configs"))?;
@@ -85,7 +83,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("configs", Value::Object(configs)), ("broken", broken)]))
 }
 
-/// For writers only: the programs that check a draft run as root.
+/// Checks a draft. The caller needs the right to write, because the checking programs run as root.
 async fn check(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let judged = judge(call, &caller).await?;
@@ -98,8 +96,8 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
     ]))
 }
 
-/// Applies a change until it is confirmed. For other objects of this program too: they make a
-/// [`Call`] with the arguments of the method, and the caller's session.
+/// Applies a change until it is confirmed. Other objects of this program use it, too: they make a
+/// [`Call`] with the arguments of the method and the caller's session.
 ///
 /// # Errors
 /// See `schema/change/apply.json`.
@@ -138,7 +136,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     ]))
 }
 
-/// The zones that the caller knowingly opens to the Internet.
+/// Returns the zones that the caller knowingly opens to the Internet.
 fn accepted(call: &Call) -> Result<Vec<&str>, Refusal> {
     let mut zones = Vec::new();
     for zone in call.list("accept_exposure")?.into_iter().flatten() {
@@ -161,12 +159,12 @@ async fn revert(call: &Call) -> Result<Map, Refusal> {
     Ok(ended(id, State::Reverted))
 }
 
-/// uhttpd reports an answer without fields as no answer, which looks like a lost one.
+/// Returns a few fields, because uhttpd reports an answer without any as no answer.
 fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state))])
 }
 
-/// The change that waits, and which one has ended last. A page asks for it every second.
+/// Returns the pending change and the change that ended last. A page calls this every second.
 async fn waiting(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
@@ -206,7 +204,7 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
         let kept = record.state == State::Confirmed;
         let readable = !record.draft.touched().iter().any(is_broken);
         if kept && undo.as_mut().is_some_and(|undo| !readable || undo.add(&record.draft).is_err()) {
-            // Neither can any older one be undone with all that came after it.
+            // Older changes cannot be undone together with all later ones either.
             undo = None;
         }
         entries.push(shown(record, readable.then_some(&now), undo.is_some()));
@@ -229,8 +227,8 @@ fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     ])
 }
 
-/// An entry of the list, with its files as they are `now` if they can be read. `together`: all
-/// later changes and this one can be undone.
+/// Returns an entry of the list. `now` has the current files, if they can be read; `together` is
+/// true if this change and all later ones can be undone.
 fn shown(record: &Record, now: Option<&Packages>, together: bool) -> Value {
     let kept = record.state == State::Confirmed;
     let undoable = kept && now.is_some_and(|now| inverse(&record.draft, now).is_ok());
@@ -243,11 +241,10 @@ fn shown(record: &Record, now: Option<&Packages>, together: bool) -> Value {
     answer.into()
 }
 
-/// The edits that undo a change, without their secrets: [`filled`] finds them again.
+/// Returns the edits that undo a change, with masks instead of secrets. [`filled`] replaces them.
 async fn undo(call: &Call) -> Result<Map, Refusal> {
     let undone = Undone { id: id(call)?, since: call.flag("since")? };
     let edits = undo_edits(call, undone).await?;
-    // Of a URL with a password as well: it could not be put together again.
     let mut configs: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
     configs.sort_unstable();
     configs.dedup();
@@ -255,6 +252,7 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
     let value = |edit: &Edit| {
         let kind = edit.kind(now.get(&edit.config));
         edit.value(&|option: &str, setting: &Setting| {
+            // A URL with a password is masked as a whole, since it could not be put together again.
             let hidden = masked(kind, option, setting) != *setting;
             if hidden { json!(undone.mask()) } else { json!(setting) }
         })
@@ -270,7 +268,7 @@ async fn undo_edits(call: &Call, Undone { id, since }: Undone) -> Result<Vec<Edi
         let reason = ChangeReason::NothingToUndo { id };
         return Err(Refusal::new("gone", reason).with("state", json!(record.state)));
     }
-    // The newest first. Those that were rolled back changed nothing.
+    // Newest first. Changes that were rolled back have changed nothing.
     let mut records = if since { crate::store().records()? } else { vec![record] };
     records.retain(|of| of.head.id >= id && of.state == State::Confirmed);
     let mut configs: Vec<&str> = records.iter().flat_map(|of| of.draft.touched()).collect();
@@ -299,7 +297,7 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
     written.sort_unstable();
     written.dedup();
-    // Before anything else: answers reveal secrets, and programs run as root on the draft.
+    // Rights come first, because answers reveal secrets and programs run as root on the draft.
     caller.may_write(&call.bus, &written).await?;
     let mut configs: Vec<String> = TOGETHER.iter().chain(&written).map(|&of| of.into()).collect();
     configs.sort_unstable();
@@ -324,11 +322,11 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     Ok(Judged { edits, draft, problems, cuts, exposes })
 }
 
-/// The edits with the secrets of before where `undo` has shown a mask with its change's number.
+/// Replaces the masks that `undo` has shown with the secrets from before the undone change.
 async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal> {
     let Some(undone) = edits.iter().find_map(Edit::undone) else { return Ok(edits) };
     let known = undo_edits(call, undone).await?;
-    // Masks of two changes: the second one would become a password.
+    // A mask of a second change would become a password.
     if edits.iter_mut().all(|edit| edit.fill(undone, &known) && edit.undone().is_none()) {
         return Ok(edits);
     }
@@ -362,7 +360,7 @@ fn invalid(argument: &'static str, value: &Value) -> Refusal {
     refusal.with("argument", json!(argument))
 }
 
-/// One line.
+/// Checks the length, and removes control characters so that a note is one line.
 fn note(text: &str) -> Result<String, Refusal> {
     if text.chars().count() > LONGEST_NOTE {
         return Err(invalid("note", &json!(text)));

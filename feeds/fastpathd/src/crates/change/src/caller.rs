@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The user behind a session of rpcd, and the right to write UCI files. A call without a session
-//! comes from root on the router. Who may confirm a change is decided in `transaction.rs`.
+//! The user of an rpcd session, and the right to write UCI files. A call without a session comes
+//! from root on the router. `transaction.rs` decides who may confirm a change.
 
 use plugin::{Bus, Refusal, map};
 use serde_json::{Value, json};
@@ -8,20 +8,18 @@ use ubus::Status;
 
 use crate::reason::ChangeReason;
 
-/// The name of a caller on the router itself: ubusd lets only root call.
+/// Name of a caller on the router itself, where ubusd admits only root.
 pub const LOCAL: &str = "root (local)";
 
-/// The caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Their session; none on the router itself.
+    /// `None` for a caller on the router itself.
     session: Option<String>,
-    /// Name of the user.
     pub(crate) user: String,
 }
 
 impl Caller {
-    /// Whose session it is.
+    /// Asks rpcd for the user of a session.
     pub(crate) async fn of(bus: &Bus, session: Option<&str>) -> Result<Self, Refusal> {
         let Some(session) = session else {
             return Ok(Self { session: None, user: LOCAL.to_owned() });
@@ -37,12 +35,12 @@ impl Caller {
         Ok(Self { session: Some(session.to_owned()), user })
     }
 
-    /// Whether it is the same user as the one named, or root on the router itself.
+    /// Reports whether the caller is this user, or root on the router itself.
     pub(crate) fn is(&self, user: &str) -> bool {
         self.session.is_none() || self.user == user
     }
 
-    /// Asks rpcd whether they may write all of these files.
+    /// Refuses unless rpcd lets the caller write all of these files.
     pub(crate) async fn may_write(&self, bus: &Bus, configs: &[&str]) -> Result<(), Refusal> {
         let Some(session) = &self.session else { return Ok(()) };
         for config in configs {

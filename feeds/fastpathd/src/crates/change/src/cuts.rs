@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connectivity loss: whether a draft disconnects an administrator, with codes `wifi`, `interface`,
-//! `address`, `device`, `port`, `firewall`; the options of an access point that must stay. Where
-//! administrators are connected is found in `place.rs`, the firewall is judged in `input.rs`.
+//! Connectivity loss: reasons why a draft disconnects an administrator. `administrator.rs` finds
+//! where administrators are connected, `input.rs` judges the firewall.
 
 use plugin::Map;
 use serde::Serialize;
@@ -13,15 +12,14 @@ use crate::problem::texts;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Section};
 
-/// A connectivity loss: why the administrator would be disconnected.
+/// Why an administrator would be disconnected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Cut {
-    /// A stable name of the kind: `wifi`, `interface`, `address`, `port`, `device`,
-    /// `firewall`.
+    /// Stable name of the kind: `wifi`, `interface`, `address`, `port`, `device` or `firewall`.
     pub(crate) code: &'static str,
     /// Parameters of the message.
     pub(crate) params: Map,
-    /// In English.
+    /// Message in English.
     pub(crate) text: String,
 }
 
@@ -31,7 +29,7 @@ impl Cut {
     }
 }
 
-/// How a change disconnects one of these administrators.
+/// Returns how a draft disconnects these administrators, each loss once.
 pub(crate) fn cuts(draft: &Draft, administrators: &[Administrator]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     for admin in administrators {
@@ -42,14 +40,14 @@ pub(crate) fn cuts(draft: &Draft, administrators: &[Administrator]) -> Vec<Cut> 
     cuts
 }
 
-/// The first loss, from the address outwards.
+/// Returns the first loss: of the access point, interface, address, port, or by the firewall.
 fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     if let Some(cut) = air(draft, admin) {
         return Some(cut);
     }
     let client = admin.client.to_string();
     let (before, after) = (draft.before.get("network")?, draft.after.get("network")?);
-    // A change does not affect those outside the configuration.
+    // A client outside of the configured interfaces is not affected.
     let (was, is) = interface(draft, admin)?;
     let name = was.name.as_str();
     let Some(is) = is.filter(|is| !is.is_on("disabled", false) && is.is_on("auto", true)) else {
@@ -77,12 +75,12 @@ fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     })
 }
 
-/// Options of an access point without which a station does not come back by itself, or comes back
-/// into another network.
+/// Options of an access point. If one of them changes, a station does not reconnect by itself, or
+/// reconnects to another network.
 const POINT: &[&str] =
     &["device", "encryption", "hidden", "key", "mode", "network", "sae_password", "ssid"];
 
-/// Whether their access point stays as it is.
+/// Returns a loss if the administrator's access point changes.
 fn air(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     let point = admin.point.as_deref()?;
     let pairs = draft.pairs();
@@ -107,7 +105,7 @@ fn air(draft: &Draft, admin: &Administrator) -> Option<Cut> {
     Some(Cut::new("wifi", &[("ssid", ssid), ("client", &client)], text))
 }
 
-/// The interface by which they come, before and after.
+/// Returns the administrator's interface before and after the change.
 fn interface<'a>(
     draft: &'a Draft,
     admin: &Administrator,
@@ -127,7 +125,7 @@ fn interface<'a>(
     interfaces().find(with_address).or_else(|| interfaces().find(on_device))
 }
 
-/// Whether their frames still get to the interface's device.
+/// Returns a loss if the administrator's frames no longer reach the device of the interface.
 fn wire(
     before: &Package,
     after: &Package,
@@ -138,7 +136,7 @@ fn wire(
     let client = admin.client.to_string();
     let name = was.name.as_str();
     let device = admin.device.as_deref().unwrap_or(old);
-    // Somebody who comes from behind another router, or by another interface of this one.
+    // The administrator is behind another router, or uses another interface of this one.
     let Some(link) = admin.link.as_deref().filter(|_| device == old) else {
         let text = format!("the interface '{name}', by which {client} comes, moves to '{new}'");
         let params = [("interface", name), ("device", new), ("client", &client)];
@@ -155,8 +153,7 @@ fn wire(
     Some(Cut::new("port", &params, text))
 }
 
-/// The device that frames arrive at which come in by a port, with this tag, and whose answers
-/// leave alike.
+/// Returns the device that receives frames with this tag from a port, and sends answers likewise.
 fn arrives(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
     let bridge = network.of("device").find(|device| {
         device.text("type") == Some("bridge") && device.words("ports").contains(&link)
@@ -179,7 +176,7 @@ fn arrives(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
         Some(tag) => vlans.iter().find(|section| {
             section.text("vlan") == Some(tag) && member(section, &|port| port.tagged)
         }),
-        // Without a star netifd makes the first VLAN without a tag the port's own.
+        // Without a star, netifd makes the port's first untagged VLAN its PVID.
         None => vlans
             .iter()
             .find(|section| member(section, &|port| port.pvid && !port.tagged))
@@ -189,7 +186,7 @@ fn arrives(network: &Package, link: &str, tag: Option<&str>) -> Option<String> {
     Some(upper(network, bridge, vlan))
 }
 
-/// The device of a VLAN: a section may give it a name of its own.
+/// Returns the device of a VLAN. A section may give it another name.
 fn upper(network: &Package, below: &str, vlan: &str) -> String {
     let own = network
         .of("device")

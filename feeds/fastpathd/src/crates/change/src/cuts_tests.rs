@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::sample::{draft, lab, named};
 
-/// h10: in VLAN 10, without a tag, behind lan1.
+/// Host h10: in VLAN 10, untagged, behind lan1.
 fn h10() -> Administrator {
     Administrator {
         client: "10.10.10.10".parse().unwrap(),
@@ -16,7 +16,7 @@ fn h10() -> Administrator {
     }
 }
 
-/// h20: in VLAN 20, with a tag, behind lan2; the firewall does not let it in.
+/// Host h20: in VLAN 20, tagged, behind lan2. The firewall does not let it in.
 fn h20() -> Administrator {
     Administrator {
         client: "10.10.20.10".parse().unwrap(),
@@ -41,7 +41,7 @@ fn of(config: &str, option: &str, value: &str) -> String {
 }
 
 #[test]
-fn an_access_point_that_they_are_in() {
+fn a_change_of_the_administrators_access_point_is_a_cut() {
     const WIRELESS: &str = "
 config wifi-device 'radio0'
     option band '5g'
@@ -81,7 +81,7 @@ config wifi-iface 'guests'
 }
 
 #[test]
-fn what_does_not_concern_them_is_no_cut() {
+fn an_unrelated_change_is_not_a_cut() {
     let ten = of("network", "vlan", "10");
     for edit in [
         set("network", "wan", json!({"mtu": "1400"})),
@@ -96,7 +96,7 @@ fn what_does_not_concern_them_is_no_cut() {
 }
 
 #[test]
-fn an_interface_or_address_that_goes() {
+fn the_loss_of_the_interface_or_the_address_is_a_cut() {
     let delete = json!({"config": "network", "op": "delete", "section": "lan"});
     assert_eq!(codes(json!([delete]), h10()), ["interface"]);
     let disabled = set("network", "lan", json!({"disabled": "1"}));
@@ -113,7 +113,7 @@ fn an_interface_or_address_that_goes() {
 }
 
 #[test]
-fn a_port_that_leads_elsewhere() {
+fn a_port_that_leads_elsewhere_is_a_cut() {
     let ten = of("network", "vlan", "10");
     let ports = |ports: serde_json::Value| {
         codes(json!([set("network", &ten, json!({"ports": ports}))]), h10())
@@ -144,7 +144,7 @@ fn a_port_that_leads_elsewhere() {
 }
 
 #[test]
-fn a_place_whose_port_is_not_known() {
+fn a_moved_interface_is_a_cut_even_if_the_port_is_unknown() {
     let far = Administrator { device: None, link: None, ..h10() };
     let moved = set("network", "lan", json!({"device": "br-lan.20"}));
     assert_eq!(codes(json!([moved]), far.clone()), ["device"]);
@@ -154,7 +154,7 @@ fn a_place_whose_port_is_not_known() {
 }
 
 #[test]
-fn a_firewall_that_closes() {
+fn a_firewall_that_closes_is_a_cut() {
     let zone = of("firewall", "name", "lan");
     for edit in [
         set("firewall", &zone, json!({"input": "REJECT"})),
@@ -176,13 +176,13 @@ fn a_firewall_that_closes() {
     let other = json!({"config": "firewall", "op": "add", "type": "rule", "id": "n",
         "values": {"src": "lan", "src_ip": "10.10.10.99", "target": "REJECT"}});
     assert_eq!(codes(json!([other]), h10()), [""; 0]);
-    // It was closed for them before.
+    // The firewall was closed for this client before.
     let iot = set("firewall", &of("firewall", "name", "iot"), json!({"input": "DROP"}));
     assert_eq!(codes(json!([iot]), h20()), [""; 0]);
 }
 
 #[test]
-fn a_plain_bridge_and_a_plain_port() {
+fn finds_cuts_on_a_bridge_and_a_port_without_vlans() {
     let packages = crate::sample::packages(&[(
         "network",
         "

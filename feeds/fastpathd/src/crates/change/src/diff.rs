@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The differences that a draft makes, line by line and without secrets: as JSON, and as text for
-//! the log. Also the label of a section for people: its name, its VLAN, or its place such as
-//! `@rule[2]`.
+//! Differences that a draft makes, without secrets: as JSON, and as text for the log. Also labels
+//! of sections for people.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +11,8 @@ use crate::draft::{Draft, Pair};
 use crate::secret::masked;
 use ::uci::{Package, Section, Setting};
 
-/// The label of a section for people: its name, the value of its option `name`, its number for a
-/// VLAN, or its place such as `@rule[2]`.
+/// Returns a label for people: the section's name, its option `name`, its VLAN, or its place such
+/// as `@rule[2]`.
 pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -28,7 +27,8 @@ pub(crate) fn label(package: &Package, section: &Section) -> String {
     place(package, section)
 }
 
-/// Its name, or its place such as `@rule[2]` if it has none, as UCI's tools print it.
+/// Returns the section's name, or its place such as `@rule[2]` if it is anonymous, like UCI's
+/// tools.
 pub(crate) fn place(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -38,7 +38,6 @@ pub(crate) fn place(package: &Package, section: &Section) -> String {
     format!("@{}[{place}]", section.kind)
 }
 
-/// The operation that a line describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum What {
@@ -49,7 +48,7 @@ pub(crate) enum What {
     Set,
 }
 
-/// A line, as it is answered; fields without a meaning are null.
+/// A line of an answer. Fields without a meaning are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line<'a> {
     config: &'a str,
@@ -62,7 +61,6 @@ pub(crate) struct Line<'a> {
     to: Option<Setting>,
 }
 
-/// The lines of a change.
 pub(crate) fn lines(draft: &Draft) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     for pair in draft.changed() {
@@ -110,7 +108,7 @@ fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
     }
 }
 
-/// The lines as text, one each, for the log.
+/// Formats the lines for the log.
 pub(crate) fn text(lines: &[Line<'_>]) -> Vec<String> {
     lines.iter().map(line_text).collect()
 }

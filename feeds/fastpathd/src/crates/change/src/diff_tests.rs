@@ -23,7 +23,7 @@ fn each_option_has_a_line() {
 }
 
 #[test]
-fn a_secret_that_changes_is_seen_to_change_and_not_read() {
+fn a_changed_secret_has_a_line_without_its_values() {
     let draft = draft(json!([
         {"config": "network", "op": "set", "section": "wan", "values": {"password": "new\nline"}},
     ]));
@@ -36,7 +36,7 @@ fn a_secret_that_changes_is_seen_to_change_and_not_read() {
 }
 
 #[test]
-fn an_order_and_a_name_have_lines() {
+fn a_new_order_and_a_new_name_have_lines() {
     let first = lab()["firewall"].sections[0].name.clone();
     let draft = draft(json!([
         {"config": "firewall", "op": "rename", "section": first, "name": "base"},
@@ -49,7 +49,7 @@ fn an_order_and_a_name_have_lines() {
 }
 
 #[test]
-fn a_label_is_no_value_that_is_not_shown() {
+fn a_label_does_not_reveal_a_hidden_value() {
     let file = "config odd\n option name geheim\nconfig host\n option name 'ann:geheim@h'\n";
     let package = ::uci::parse(file).unwrap();
     let labels: Vec<_> = package.sections.iter().map(|of| label(&package, of)).collect();

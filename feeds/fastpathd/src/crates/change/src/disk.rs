@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! File operations that are on the medium when they return, made of those of the kernel: which
-//! files and folders are flushed, and in which order, so that a power cut leaves the old or the new
-//! file.
+//! File operations that are on the medium when they return. Files and folders are flushed in such
+//! an order that a power cut leaves either the old or the new file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,22 +9,22 @@ use std::path::Path;
 
 use crate::host::Router;
 
-/// The kernel's file operations. A power cut may lose any of them that has not been flushed: of a
-/// file its bytes, of a folder the names in it.
+/// File operations of the kernel. A power cut may lose operations that have not been flushed: the
+/// bytes of a file, or the names in a folder.
 pub(crate) trait Kernel {
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Permissions of a file or folder.
+    /// Returns the permissions of a file or folder.
     fn mode(&self, path: &Path) -> io::Result<u32>;
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 
-    /// A new file; there must be none of that name.
+    /// Creates a file. Fails if one of that name exists.
     fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()>;
 
-    /// Replaces a file of the new name at once.
+    /// Renames a file, and atomically replaces a file of the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     fn unlink(&self, path: &Path) -> io::Result<()>;
@@ -36,10 +35,10 @@ pub(crate) trait Kernel {
     fn flush(&self, path: &Path) -> io::Result<()>;
 }
 
-/// The same on the medium when they return.
+/// File operations that are on the medium when they return.
 pub(crate) trait Disk: Kernel {
-    /// A new file in place of the old one at once, or neither. Without a mode it keeps the old
-    /// file's, as uci does.
+    /// Replaces a file atomically. Without a mode, the new file has the mode of the old one, as
+    /// with uci.
     fn replace(&self, path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
         // uci ignores files that begin with a dot.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -57,13 +56,13 @@ pub(crate) trait Disk: Kernel {
         self.flush(folder(path))
     }
 
-    /// Within its folder.
+    /// Renames a file within its folder.
     fn set_aside(&self, path: &Path, aside: &Path) -> io::Result<()> {
         self.rename(path, aside)?;
         self.flush(folder(path))
     }
 
-    /// A folder that only root enters, and those above it, where there are none.
+    /// Creates a folder that only root enters, and missing folders above it.
     fn make_private_folder(&self, path: &Path) -> io::Result<()> {
         if self.mode(path).is_ok() {
             return Ok(());

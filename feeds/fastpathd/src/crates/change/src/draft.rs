@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The packages before and after a list of edits: how add, set, delete, rename and order are
-//! carried out, which section became which, and which packages changed.
+//! The packages before and after a list of edits. Carries out the edits, and tracks which section
+//! became which.
 
 use std::collections::BTreeMap;
 
@@ -9,39 +9,38 @@ use serde::{Deserialize, Serialize};
 use crate::edit::{Edit, Op, Values};
 use ::uci::{Options, Package, Packages, Section};
 
-/// A section during the edits: identified by one number, whatever its name.
+/// A section during the edits.
 #[derive(Clone, Debug)]
 struct EditedSection {
-    /// Place in `before`; none if it was added.
+    /// Index in `before`; `None` if the section was added.
     origin: Option<usize>,
     section: Section,
 }
 
-/// The configuration before and after, and which section became which.
+/// Configuration before and after edits, with the origin of each section.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<String, Kept>", into = "BTreeMap<String, Kept>")]
 pub struct Draft {
-    /// Before.
     pub before: Packages,
-    /// After. Anonymous sections that were added are called by their id, or `new`.
+    /// Added anonymous sections have their id as a name, or `new`.
     pub after: Packages,
-    /// For each section after, by package: its place before.
+    /// Index in `before` of each section in `after`, by package.
     origins: BTreeMap<String, Vec<Option<usize>>>,
 }
 
-/// A section before and after; at least one of them is there.
+/// A section before and after a change. At least one of both exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    /// Its package.
+    /// Package of the section.
     pub config: &'a str,
-    /// None: it was added.
+    /// `None` if the section was added.
     pub before: Option<&'a Section>,
-    /// None: it was removed.
+    /// `None` if the section was removed.
     pub after: Option<&'a Section>,
 }
 
 config::coded! {
-    /// Why an edit cannot be done.
+    /// Why an edit fails.
     pub enum DraftError {
         NoSection { config: String, section: String } = "no-section",
             "there is no section '{section}' in {config}";
@@ -53,10 +52,10 @@ config::coded! {
 }
 
 impl Draft {
-    /// Carries the edits out on the packages read, one after the other.
+    /// Carries out the edits one after the other.
     ///
     /// # Errors
-    /// The first edit that cannot be done.
+    /// The first edit that fails.
     pub fn new(before: Packages, edits: &[Edit]) -> Result<Self, DraftError> {
         let mut edited: BTreeMap<&String, Vec<EditedSection>> = BTreeMap::new();
         for (config, package) in &before {
@@ -82,7 +81,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// This change and the next one, which begins where this one ends, as one.
+    /// Joins this change and the next one, which begins where this one ends.
     #[must_use]
     pub(crate) fn then(self, next: Draft) -> Draft {
         let mut origins = BTreeMap::new();
@@ -94,7 +93,7 @@ impl Draft {
         Draft { before: self.before, after: next.after, origins }
     }
 
-    /// Names the anonymous sections that were added by their places.
+    /// Names the added anonymous sections by their places.
     pub(crate) fn name_added(&mut self, name: impl Fn(usize) -> String) {
         for (config, package) in &mut self.after {
             let origins = self.origins.get(config).map_or(&[][..], Vec::as_slice);
@@ -107,7 +106,7 @@ impl Draft {
         }
     }
 
-    /// The change from the packages after it to those before it.
+    /// Returns the change that reverts this one.
     #[must_use]
     pub(crate) fn reversed(self) -> Draft {
         let mut origins = BTreeMap::new();
@@ -119,7 +118,8 @@ impl Draft {
         Draft { before: self.after, after: self.before, origins }
     }
 
-    /// Every section that there was or is: first those after, in their order.
+    /// Returns all sections of each package: first those after the change in their order, then
+    /// removed ones.
     #[must_use]
     pub fn pairs(&self) -> Vec<Pair<'_>> {
         let mut pairs = Vec::new();
@@ -139,14 +139,14 @@ impl Draft {
         pairs
     }
 
-    /// The pairs that differ.
+    /// Returns the pairs that differ.
     #[must_use]
     pub fn changed(&self) -> Vec<Pair<'_>> {
         let differ = |pair: &Pair<'_>| pair.before != pair.after;
         self.pairs().into_iter().filter(differ).collect()
     }
 
-    /// Whether sections that stay have another order.
+    /// Reports whether the sections that stay have another order, or a new one is not at the end.
     #[must_use]
     pub fn is_reordered(&self, config: &str) -> bool {
         let kept = self.origins.get(config).map_or(&[][..], Vec::as_slice);
@@ -162,7 +162,7 @@ impl Draft {
             && kept.iter().any(Option::is_none)
     }
 
-    /// The packages in which anything changes.
+    /// Returns the names of the packages that change.
     #[must_use]
     pub fn touched(&self) -> Vec<&str> {
         let differs = |config: &&String| self.before.get(*config) != self.after.get(*config);
@@ -170,7 +170,7 @@ impl Draft {
     }
 }
 
-/// A package that changes as it is kept, with its secrets.
+/// A changed package as it is stored, with its secrets.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     before: Vec<Section>,
@@ -204,7 +204,7 @@ impl From<BTreeMap<String, Kept>> for Draft {
     }
 }
 
-/// A package under work.
+/// A package while edits change it.
 struct EditedPackage<'a> {
     config: &'a str,
     sections: &'a mut Vec<EditedSection>,
@@ -264,7 +264,7 @@ impl EditedPackage<'_> {
         Ok(())
     }
 
-    /// As uci does it: each in turn is put where the next one belongs.
+    /// Moves each section in turn to its index, like uci.
     fn order(&mut self, sections: &[String]) -> Result<(), DraftError> {
         for (index, name) in sections.iter().enumerate() {
             let from = self.find(name)?;
@@ -283,7 +283,7 @@ impl EditedPackage<'_> {
         self.position(name).ok_or(DraftError::NoSection { config, section })
     }
 
-    /// A name that no section has: without one of its own a section would stand for another.
+    /// Returns an unused name, because a section without a unique name would stand for another one.
     fn made_up(&self) -> String {
         let names = (2u32..).map(|number| format!("new{number}"));
         let mut names = std::iter::once("new".to_owned()).chain(names);

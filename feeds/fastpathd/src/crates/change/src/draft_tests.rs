@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::sample::{draft, lab, named, refused};
 
 #[test]
-fn edits_follow_each_other() {
+fn edits_apply_one_after_the_other() {
     let draft = draft(json!([
         {"config": "network", "op": "add", "type": "interface", "section": "guest",
             "values": {"proto": "static", "ipaddr": "10.0.0.1/24"}},
@@ -28,7 +28,7 @@ fn edits_follow_each_other() {
 }
 
 #[test]
-fn nothing_new_is_no_change() {
+fn equal_values_are_not_a_change() {
     let draft = draft(json!([
         {"config": "network", "op": "set", "section": "lan",
             "values": {"proto": "static", "ipaddr": ["10.10.10.1/24"], "mtu": null}},
@@ -38,7 +38,7 @@ fn nothing_new_is_no_change() {
 }
 
 #[test]
-fn what_cannot_be_done_says_why() {
+fn reports_why_an_edit_fails() {
     let error = |op: serde_json::Value| refused(json!([op])).to_string();
     assert_eq!(
         error(json!({"config": "network", "op": "delete", "section": "dmz"})),
@@ -59,7 +59,7 @@ fn what_cannot_be_done_says_why() {
 }
 
 #[test]
-fn an_anonymous_section_gets_a_name() {
+fn a_rename_gives_an_anonymous_section_a_name() {
     let vlan = named(&lab(), "network", "vlan", "20").name.clone();
     let edit = json!([{"config": "network", "op": "rename", "section": vlan, "name": "v20"}]);
     let draft = draft(edit);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits of a change as JSON: the UCI files that a change may contain, the five operations,
-//! limits of their number and of names and values, and how masked secrets are filled in again.
+//! The edits of a change as JSON: parses and checks them, and fills in masked secrets.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +9,19 @@ use serde_json::{Value, json};
 use crate::secret::{MASK, has_mask};
 use ::uci::{Options, Package, Setting};
 
-/// Files that a change may contain.
+/// UCI files that a change may contain.
 pub const CONFIGS: &[&str] =
     &["dhcp", "fastpath", "firewall", "network", "rpcd", "sqm", "suricata", "system", "wireless"];
-/// More edits than any form makes in one change.
+/// Maximum number of edits, more than any form makes in one change.
 pub(crate) const MOST_EDITS: usize = 512;
-/// Options of one edit, entries of one list, sections in one order.
+/// Maximum number of options in an edit, entries in a list, and sections in an order.
 const MOST_ENTRIES: usize = 1024;
-/// Bytes of one value.
+/// Maximum length of a value, bytes.
 const LONGEST_VALUE: usize = 4096;
-/// Bytes of a name; uci has no limit, its files are to be read by people.
+/// Maximum length of a name, bytes. uci has no limit, but people read its files.
 const LONGEST_NAME: usize = 64;
 
-/// The members of each operation beside `config` and `op`.
+/// Members of each operation besides `config` and `op`.
 const MEMBERS: &[(&str, &[&str])] = &[
     ("add", &["type", "section", "id", "values"]),
     ("set", &["section", "values"]),
@@ -31,68 +30,52 @@ const MEMBERS: &[(&str, &[&str])] = &[
     ("order", &["sections"]),
 ];
 
-/// New values of options; none removes the option.
+/// New values of options; `None` removes an option.
 pub(crate) type Values = BTreeMap<String, Option<Setting>>;
 
-/// One edit of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The file's name in `/etc/config`.
+    /// Name of the file in `/etc/config`.
     pub config: String,
-    /// The operation.
     pub op: Op,
 }
 
-/// The operation of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A new section, at the end. Without a name it is anonymous, and `id` is its name
-    /// in later edits of the same list.
+    /// Adds a section at the end. Without a name the section is anonymous, and later edits of the
+    /// same list use `id` as its name.
     Add {
-        /// Its type.
         kind: String,
-        /// Its name.
         name: Option<String>,
-        /// Its name in later edits.
         id: Option<String>,
-        /// Its options.
         options: Options,
     },
-    /// New values.
+    /// Sets or removes options.
     Set {
-        /// The section.
         section: String,
-        /// The values.
         values: Values,
     },
-    /// A section less.
     Delete {
-        /// The section.
         section: String,
     },
-    /// Another name.
     Rename {
-        /// The section.
         section: String,
-        /// The name it gets.
         name: String,
     },
-    /// These sections first, in this order; the others follow as they were.
+    /// Moves these sections to the front, in this order.
     Order {
-        /// The sections.
         sections: Vec<String>,
     },
 }
 
-/// Why the list of edits cannot be read.
+/// Why a list of edits cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edit {number}{}: {what}", Self::of(.field))]
 pub struct EditError {
-    /// Place in the list, from 1; 0: the list itself.
+    /// Place in the list, from 1; 0 for the list itself.
     pub number: usize,
-    /// The field meant, or "".
+    /// Name of the field; empty for the whole edit.
     pub field: String,
-    /// The problem with it.
     pub what: String,
 }
 
@@ -102,7 +85,7 @@ impl EditError {
     }
 }
 
-/// Reads a list of edits; whether sections and values make sense is judged later.
+/// Parses a list of edits. Sections and values are checked later.
 ///
 /// # Errors
 /// The first value that is not an edit.
@@ -151,8 +134,8 @@ impl<'a> Fields<'a> {
         Ok(Edit { config: config.to_owned(), op })
     }
 
-    /// Refuses members that the operation does not have: one that is ignored would make another
-    /// edit than the one meant.
+    /// Refuses members that the operation does not have, because ignoring one would carry out
+    /// another edit than intended.
     fn only(&self, op: &str, members: &[&str]) -> Result<(), EditError> {
         let known = |name: &str| matches!(name, "config" | "op") || members.contains(&name);
         let mut names = self.value.as_object().into_iter().flat_map(Map::keys);
@@ -219,7 +202,8 @@ impl<'a> Fields<'a> {
             if !is_name(option) {
                 return Err(self.wrong(option, "cannot be the name of an option"));
             }
-            // A form that shows a secret's mask sends it back untouched. It is nobody's value.
+            // A form that shows a secret's mask sends it back untouched, so the mask is not a
+            // value.
             let masks = |list: &Vec<Value>| !list.is_empty() && list.iter().all(|of| of == MASK);
             if value == MASK || value.as_array().is_some_and(masks) {
                 continue;
@@ -240,12 +224,12 @@ impl<'a> Fields<'a> {
             if text.len() > LONGEST_VALUE {
                 return Err(self.wrong(option, format!("is longer than {LONGEST_VALUE} bytes")));
             }
-            // A URL, or an entry of a list, sent back as it was shown.
+            // A URL or an entry of a list, sent back as it was shown.
             if has_mask(&text) && (value.is_array() || Undone::read(&text).is_none()) {
                 let what = "has a mask where a password or code was; write that as well";
                 return Err(self.wrong(option, what));
             }
-            // A C string ends there.
+            // A C string ends at a NUL.
             if text.contains('\0') {
                 return Err(self.wrong(option, "has a NUL in it"));
             }
@@ -268,14 +252,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether uci accepts the text as a name.
+/// Reports whether uci accepts a text as a name.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 impl Op {
-    /// Distinguishes it from other edits of the same list.
+    /// Distinguishes the edit from others of the same list.
     fn place(&self) -> (bool, Option<&str>) {
         match self {
             Op::Add { name, id, .. } => (true, name.as_deref().or(id.as_deref())),
@@ -293,16 +277,17 @@ impl Op {
     }
 }
 
-/// The changes that edits undo.
+/// A change that edits undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undone {
     pub(crate) id: u64,
-    /// With every later change.
+    /// All later changes are undone, too.
     pub(crate) since: bool,
 }
 
 impl Undone {
-    /// In place of a secret: the mask, the number, and a plus with later changes.
+    /// Returns the text in place of a secret: the mask, the change's number, and a plus for later
+    /// changes.
     pub(crate) fn mask(self) -> String {
         format!("{MASK}{}{}", self.id, if self.since { "+" } else { "" })
     }
@@ -315,7 +300,8 @@ impl Undone {
 }
 
 impl Edit {
-    /// The kind of its section; empty for one that is not in the package: nothing of it is shown.
+    /// Returns the type of the edited section; empty if the package does not have the section, so
+    /// that nothing of it is shown.
     pub(crate) fn kind<'a>(&'a self, package: Option<&'a Package>) -> &'a str {
         let known = match &self.op {
             Op::Add { kind, .. } => Some(kind),
@@ -327,7 +313,7 @@ impl Edit {
         known.map_or("", |kind| kind)
     }
 
-    /// The change whose secret stands behind a mask with a number.
+    /// Returns the change that a numbered mask refers to.
     pub(crate) fn undone(&self) -> Option<Undone> {
         let number = |setting: &Setting| match setting {
             Setting::Text(text) => Undone::read(text),
@@ -340,7 +326,7 @@ impl Edit {
         }
     }
 
-    /// Puts the secrets of `known` in the place of such masks; false if there is none there.
+    /// Replaces numbered masks with the secrets of `known`; false if a secret is missing there.
     pub(crate) fn fill(&mut self, undone: Undone, known: &[Edit]) -> bool {
         let mask = Setting::Text(undone.mask());
         let same = |edit: &&Edit| edit.config == self.config && edit.op.place() == self.op.place();
@@ -359,7 +345,7 @@ impl Edit {
         }
     }
 
-    /// As JSON; [`read_edits`] reads it again. `show` says how a value is shown.
+    /// Returns JSON that [`read_edits`] can read. `show` formats each value.
     #[must_use]
     pub fn value(&self, show: &dyn Fn(&str, &Setting) -> Value) -> Value {
         let config = &self.config;

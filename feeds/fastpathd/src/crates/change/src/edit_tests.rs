@@ -8,7 +8,7 @@ fn read(edit: Value) -> Result<Edit, EditError> {
 }
 
 #[test]
-fn each_kind_is_read() {
+fn reads_each_kind_of_edit() {
     let edit = read(json!({"config": "network", "op": "set", "section": "lan",
         "values": {"ipaddr": ["10.0.0.1/24"], "mtu": null, "metric": 5, "auto": false, "dns": [],
             "password": MASK, "otp_seed": MASK, "otp_seeds": [MASK, MASK], "gateway": ""}}));
@@ -65,7 +65,7 @@ fn an_invalid_edit_is_reported_with_its_number() {
     assert_eq!(read_edits(&many).unwrap_err().number, 0);
 }
 
-/// An ignored member would make another edit: `option` of a `delete` the loss of a section.
+/// An ignored member would make another edit: a `delete` with `option` would remove the section.
 #[test]
 fn a_member_that_an_operation_lacks_is_refused() {
     let edits = [
@@ -109,18 +109,18 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_json_makes_it_panic(list in prop::collection::vec(any_json(), 0..8)) {
+    fn reads_any_json_without_a_panic(list in prop::collection::vec(any_json(), 0..8)) {
         if let Ok(edits) = read_edits(&list) {
             let again: Vec<Value> =
                 edits.iter().map(|edit| edit.value(&|_, setting| json!(setting))).collect();
-            // A literal value that looks like a mask cannot be distinguished from one.
+            // A value that looks like a mask cannot be distinguished from a mask.
             prop_assert_eq!(read_edits(&again).unwrap().len(), edits.len());
         }
     }
 }
 
 #[test]
-fn a_mask_with_a_number_is_filled() {
+fn fills_in_masks_with_a_number() {
     let edit = |password: &str| {
         json!([{"config": "network", "op": "set", "section": "wan",
             "values": {"password": password, "mtu": "1400"}},
@@ -147,7 +147,7 @@ fn a_mask_with_a_number_is_filled() {
 }
 
 #[test]
-fn a_url_without_its_password_is_none() {
+fn a_url_with_a_masked_password_is_refused() {
     let url = |url: &str| {
         let values = serde_json::json!({"url": url});
         read_edits(&[serde_json::json!({"config": "fastpath", "op": "set", "section": "et",
@@ -155,7 +155,7 @@ fn a_url_without_its_password_is_none() {
     };
     let error = url("https://ann:•••@rules.example/x").unwrap_err().to_string();
     assert!(error.contains("'url'") && error.contains("password"), "{error}");
-    // The mask that `undo` shows for one is filled again.
+    // The mask that `undo` shows for a URL is filled in.
     let known = url("https://ann:geheim@rules.example/x").unwrap();
     let mut edits = url("•••17").unwrap();
     let undone = Undone { id: 17, since: false };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The openings to the Internet that a draft adds, with codes `input`, `forward`, `rule` and
-//! `redirect`: for packets that came in nowhere before. Which firewall settings are an opening is
-//! decided in `crates/config/src/exposure.rs`.
+//! Openings to the Internet that a draft adds, for packets that were not let in before.
+//! `crates/config/src/exposure.rs` decides which firewall settings are openings.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +11,17 @@ use crate::draft::Draft;
 use crate::validate::faulty_sections;
 use ::uci::{Package, Packages, Section};
 
-/// An opening to the Internet that a change makes.
+/// An opening to the Internet that a draft adds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct NewExposure {
-    /// The kind of setting that opens it.
+    /// Kind of the setting: `input`, `forward`, `rule` or `redirect`.
     code: &'static str,
-    /// The zone that leads to the Internet.
+    /// Zone that leads to the Internet.
     pub(crate) zone: String,
-    /// The zone that can be reached, `*` for every zone; empty: the router itself, since a zone
-    /// may have any name.
+    /// Zone or host that becomes reachable, `*` for every zone. Empty for the router itself,
+    /// because a zone may have any name.
     to: String,
-    /// In English.
+    /// Message in English.
     pub(crate) text: String,
 }
 
@@ -51,7 +50,7 @@ impl NewExposure {
     }
 }
 
-/// Ports of this router's services, by their files.
+/// Returns the ports of this router's services, from their configuration.
 pub(crate) fn services() -> BTreeSet<u16> {
     exposure::services(|config| {
         let text = crate::store().config(config).ok()??;
@@ -59,7 +58,8 @@ pub(crate) fn services() -> BTreeSet<u16> {
     })
 }
 
-/// Openings to the Internet that a draft adds on a router with services at these ports.
+/// Returns the openings to the Internet that a draft adds, on a router with services at these
+/// ports.
 pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposure> {
     let [lines, lines_after] = lines(draft, services);
     let Some([old, firewall]) = in_force(draft) else { return Vec::new() };
@@ -80,7 +80,7 @@ pub(crate) fn exposes(draft: &Draft, services: &BTreeSet<u16>) -> Vec<NewExposur
     new
 }
 
-/// Whether all packets of an opening were let in there before.
+/// Reports whether all packets of an opening were let in before.
 fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
     let covering =
         before.iter().filter(|old| old.zone == new.zone && covers(&old.opening, &new.opening));
@@ -88,7 +88,8 @@ fn is_open(before: &[exposure::Exposure], new: &exposure::Exposure) -> bool {
     new.packets.iter().all(|packet| packets.contains(packet))
 }
 
-/// Whether an opening leads wherever another one does. Their packets tell which ports.
+/// Reports whether an opening leads wherever another one does. Ports do not count here; they are in
+/// the packets.
 fn covers(old: &Opening, new: &Opening) -> bool {
     use Opening::{Host, Router, Services, Zone};
     match (old, new) {
@@ -102,8 +103,8 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// Interfaces in zones that led to the Internet before, and what leads there afterwards, in any
-/// zone: the same by the names that they have now, and what has the device of one.
+/// Returns the interfaces in zones that led to the Internet before, and the interfaces that lead
+/// there afterwards in any zone: the former under their new names, and interfaces on their devices.
 fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
     let network = |packages: &Packages| packages.get("network").cloned().unwrap_or_default();
     let (before, after) = (network(&draft.before), network(&draft.after));
@@ -118,7 +119,7 @@ fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
             lines_after.insert(after.name.clone());
         }
     }
-    // Below a line with a device of its own (PPPoE) is the modem, as long as the line is there.
+    // Below an interface with its own device (PPPoE) is the modem, as long as the interface exists.
     let is_gone = |line: &Section| !after.sections.iter().any(|of| of.name == line.name);
     let with_device = |line: &&Section| {
         lines.contains(&line.name) && (is_gone(line) || !exposure::has_own_device(line))
@@ -135,8 +136,8 @@ fn lines(draft: &Draft, services: &BTreeSet<u16>) -> [BTreeSet<String>; 2] {
     [lines, lines_after]
 }
 
-/// The firewall before and after without faulty sections, which fw4 leaves out. One that a draft
-/// touches counts afterwards: not every fault makes fw4 leave it out.
+/// Returns the firewall before and after without faulty sections, which fw4 leaves out. Faulty
+/// sections that the draft touches stay, because fw4 does not leave out all of them.
 fn in_force(draft: &Draft) -> Option<[Package; 2]> {
     let faulty = faulty_sections(&draft.before);
     let before = draft.before.get("firewall")?;

@@ -29,7 +29,7 @@ fn defaults() -> String {
 }
 
 #[test]
-fn a_zone_that_lets_in() {
+fn a_wan_zone_that_accepts_input_is_an_opening() {
     let wan = zone("wan");
     let open = set("firewall", &wan, json!({"input": "accept"}));
     assert_eq!(opened(json!([open.clone()])), ["input wan "]);
@@ -49,7 +49,7 @@ fn a_zone_that_is_called_router_is_not_the_router() {
 }
 
 #[test]
-fn what_becomes_a_line() {
+fn a_zone_that_gets_a_wan_interface_is_an_opening() {
     let moved = set("firewall", &zone("lan"), json!({"network": ["lan", "wan"]}));
     assert_eq!(opened(json!([moved])), ["input lan "]);
     let masked = set("firewall", &zone("lan"), json!({"masq": "1"}));
@@ -59,7 +59,7 @@ fn what_becomes_a_line() {
 }
 
 #[test]
-fn forwardings() {
+fn a_forwarding_from_a_wan_zone_is_an_opening() {
     let to = |dest: &str| add("forwarding", json!({"src": "wan", "dest": dest}));
     assert_eq!(opened(json!([to("iot")])), ["forward wan iot"]);
     assert_eq!(opened(json!([to("*")])), ["forward wan *"]);
@@ -75,7 +75,7 @@ fn forwardings() {
 }
 
 #[test]
-fn rules() {
+fn a_rule_that_accepts_from_a_wan_zone_is_an_opening() {
     let rule = |values: Value| {
         let mut all = json!({"src": "wan", "target": "ACCEPT", "name": "Ssh"});
         all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
@@ -97,13 +97,13 @@ fn rules() {
 }
 
 #[test]
-fn a_port_forward_names_what_it_opens() {
+fn a_port_forward_of_one_port_is_not_an_opening() {
     let host = json!({"src": "wan", "dest": "lan", "src_dport": "80", "dest_ip": "10.10.10.10"});
     assert_eq!(opened(json!([add("redirect", host)])), [""; 0]);
 }
 
 #[test]
-fn only_what_was_closed_before() {
+fn an_earlier_opening_is_not_reported() {
     let mut packages = lab();
     let wan = zone("wan");
     let find = |of: &Section| of.name == wan;
@@ -123,7 +123,7 @@ fn only_what_was_closed_before() {
 
 /// Openings of the router, of a zone or of a host, by options that exclude nobody.
 #[test]
-fn an_opening_in_disguise_is_asked_for() {
+fn an_opening_in_disguise_is_reported() {
     let rule = |values: Value| {
         let mut all = json!({"name": "a", "src": "wan", "proto": "all", "target": "ACCEPT"});
         all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
@@ -154,7 +154,7 @@ fn an_opening_in_disguise_is_asked_for() {
 }
 
 #[test]
-fn a_service_that_is_open_already_is_not_asked_for_again() {
+fn a_service_that_was_open_before_is_not_reported() {
     let mut packages = lab();
     let ssh =
         |port: &str| json!({"src": "wan", "target": "ACCEPT", "proto": "tcp", "dest_port": port});
@@ -167,7 +167,7 @@ fn a_service_that_is_open_already_is_not_asked_for_again() {
     assert_eq!((at(ssh("22")), at(ssh("20-22")), at(ssh("22 80"))), (0, 0, 1));
 }
 
-/// Before and after a list of edits of these files.
+/// Returns the openings that a list of edits adds to these files.
 fn opened_in(network: &str, firewall: &str, list: Value) -> Vec<String> {
     let packages = crate::sample::packages(&[("firewall", firewall), ("network", network)]);
     let draft = Draft::new(packages, &crate::sample::edits(list)).unwrap();
@@ -239,9 +239,9 @@ config rule r4
     option src_ip friends.example
 ";
 
-/// Moves, renames, deletions, orders: whatever lets more in than before.
+/// Moves, renames, deletions and orders that let in more than before.
 #[test]
-fn what_a_draft_uncovers_is_asked_for() {
+fn an_opening_that_a_draft_uncovers_is_reported() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
     let op = |config: &str, op: &str, section: &str| -> Value {
         json!({"config": config, "op": op, "section": section})
@@ -303,9 +303,9 @@ fn what_a_draft_uncovers_is_asked_for() {
     }
 }
 
-/// Edits that let in less, or only look different.
+/// Edits that let in less, or the same in another form.
 #[test]
-fn what_narrows_is_not_asked_for() {
+fn an_edit_that_lets_in_less_is_not_reported() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
     let set = |section: &str, values: Value| set("firewall", section, values);
     for list in [
@@ -332,9 +332,9 @@ fn what_narrows_is_not_asked_for() {
     }
 }
 
-/// Sections without a name of their own are as many as the draft adds.
+/// A draft may add several sections without a name.
 #[test]
-fn a_section_without_a_name_hides_no_other() {
+fn an_added_section_without_a_name_does_not_hide_another() {
     let rule = |src: &str| add("rule", json!({"src": src, "target": "ACCEPT", "proto": "all"}));
     let named = json!({"config": "firewall", "op": "add", "type": "zone", "section": "new",
         "values": {"name": "other"}});
@@ -348,7 +348,7 @@ fn a_section_without_a_name_hides_no_other() {
 }
 
 #[test]
-fn a_service_that_moves_to_an_open_port_is_asked_for() {
+fn a_service_that_moves_to_an_open_port_is_reported() {
     let open = format!(
         "{FIREWALL}config rule\n option src wan\n option proto udp\n option dest_port 5300\n \
          option target ACCEPT\n"
@@ -364,9 +364,9 @@ fn a_service_that_moves_to_an_open_port_is_asked_for() {
     assert_eq!((count("5300"), count("5301")), (1, 0));
 }
 
-/// Packets arrive at the device, whatever interface has it.
+/// Packets arrive at the device, whichever interface uses it.
 #[test]
-fn an_interface_on_the_device_of_a_line_is_one() {
+fn an_interface_on_the_device_of_a_wan_leads_to_the_internet() {
     let opened = |list: Value| opened_in(NETWORK, FIREWALL, list);
     let interface = |values: Value| {
         json!({"config": "network", "op": "add", "type": "interface", "section": "x",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a pending change is in force: `uci apply` answers before netifd and fw4 have begun.
-//! Compares interfaces, addresses, bridge ports, VLANs, MTUs and SSIDs, the time of fw4's last
-//! reload, and the digest of the configuration that the daemon uses.
+//! Determines whether a pending change is in force, since `uci apply` answers before netifd and fw4
+//! have begun. Compares interfaces, addresses, bridge ports, VLANs, MTUs and SSIDs, the time of
+//! fw4's last reload, and the digest of the daemon's configuration.
 //!
-//! Observable parts are expressed as facts; those that the change makes must hold, those that it
-//! ends must not. Without any, the state of a change is unknown.
+//! Visible parts of the configuration are expressed as facts: new ones must hold, removed ones must
+//! not. Without any fact, the state of a change is unknown.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -19,10 +19,9 @@ use crate::draft::Draft;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Packages};
 
-/// The daemon's file.
+/// Name of the daemon's file.
 const FASTPATH: &str = "fastpath";
-/// fw4 writes its state there with every start and reload, and holds the lock until the rules
-/// are loaded.
+/// fw4 writes its state with every start and reload, and holds the lock until the rules are loaded.
 const FW4_STATE: &str = "/var/run/fw4.state";
 const FW4_LOCK: &str = "/var/run/fw4.lock";
 
@@ -37,35 +36,35 @@ enum Fact {
     Ssid { radio: String, ssid: String, networks: Vec<String> },
 }
 
-/// The observed value. None: it was not requested, or there was no answer.
+/// Observed state. `None` if it was not requested, or without an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// The daemon's `topology`.
+    /// Answer of the daemon's `topology`.
     topology: Option<Map>,
-    /// netifd's interfaces.
+    /// Interfaces of netifd.
     interfaces: Option<Vec<Value>>,
-    /// netifd's radios.
+    /// Radios of netifd.
     wireless: Option<Map>,
-    /// When fw4 has last loaded rules, Unix ms; `u64::MIN` while it does.
+    /// When fw4 last loaded rules, Unix ms; `u64::MIN` while it loads them.
     firewall_ms: Option<u64>,
-    /// The daemon's `status`.
+    /// Answer of the daemon's `status`.
     status: Option<Map>,
 }
 
-/// Whether the daemon works by the new `/etc/config/fastpath`.
+/// Use of the new `/etc/config/fastpath` by the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InUse {
     Yes,
-    /// It has not read it, or uses an older one.
+    /// The daemon has not read the file yet, or uses an older one.
     NotYet,
-    /// It has read it and does not use it.
+    /// The daemon has read the file and refuses it.
     Refused,
-    /// It does not run, or the change is of secrets alone, which its digest leaves out.
+    /// The daemon does not run, or only secrets change, which its digest leaves out.
     Unknown,
 }
 
 impl Seen {
-    /// Asks only for the state that shows whether this change is in force.
+    /// Requests the state that shows whether this change is in force.
     pub(crate) async fn of(bus: &Bus, draft: &Draft) -> Self {
         let mut seen = Self::of_daemon(bus, draft).await;
         for config in draft.touched() {
@@ -86,7 +85,7 @@ impl Seen {
         seen
     }
 
-    /// Asks the daemon for its configuration where the change is of it.
+    /// Requests the daemon's status if its configuration changes.
     pub(crate) async fn of_daemon(bus: &Bus, draft: &Draft) -> Self {
         let mut seen = Self::default();
         if draft.touched().contains(&FASTPATH) {
@@ -95,7 +94,7 @@ impl Seen {
         seen
     }
 
-    /// The problems that the daemon reports of a configuration that it does not use.
+    /// Returns the problems that the daemon reports about a configuration that it refuses.
     pub(crate) fn problems(&self) -> &[Value] {
         let problems = self.status.as_ref().and_then(|of| of.get("problems")?.as_array());
         problems.map_or(&[], Vec::as_slice)
@@ -116,7 +115,7 @@ impl Seen {
         list(port.map(|of| &of["vlans"]))
     }
 
-    /// Whether a fact holds; none if unknown.
+    /// Reports whether a fact holds; `None` if unknown.
     fn holds(&self, fact: &Fact) -> Option<bool> {
         match fact {
             Fact::Interface { name, proto, device } => {
@@ -132,7 +131,7 @@ impl Seen {
                 let link = self.link(device);
                 Some(list(link.map(|link| &link["addresses"])).any(is))
             }
-            // A port that is not there will not become one.
+            // A missing port will not become a member, so the fact is unknown.
             Fact::Member { bridge, port } => Some(self.link(port)?["master"] == **bridge),
             Fact::Vlan { bridge, port, vlan, tagged } => {
                 self.link(port)?;
@@ -158,7 +157,7 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> + use<'_> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// When rules were last loaded; nothing of that is known without the state.
+/// Returns when rules were last loaded; `None` without the state file.
 fn loaded(state: &str, lock: &str) -> Option<u64> {
     let written = Path::new(state).metadata().and_then(|of| of.modified()).ok()?;
     let busy = File::open(lock)
@@ -167,13 +166,13 @@ fn loaded(state: &str, lock: &str) -> Option<u64> {
     Some(if busy { u64::MIN } else { u64::try_from(ms).ok()? })
 }
 
-/// The facts of a network configuration.
+/// Returns the facts of a network configuration.
 fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     let mut facts = BTreeSet::new();
     let Some(network) = network else { return facts };
     for section in network.of("interface").filter(|of| !of.is_on("disabled", false)) {
         let device = section.text("device").unwrap_or_default();
-        // The device of an alias is another interface's.
+        // An alias has the device of another interface.
         if device.is_empty() || device.starts_with('@') {
             continue;
         }
@@ -208,7 +207,7 @@ fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// The facts of a wireless configuration: SSIDs in operation.
+/// Returns the facts of a wireless configuration, which are the enabled SSIDs.
 fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     let mut facts = BTreeSet::new();
     let Some(wireless) = wireless else { return facts };
@@ -226,7 +225,7 @@ fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// Whether the daemon uses the changed configuration.
+/// Reports whether the daemon uses the changed configuration.
 pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     let digest = |packages: &Packages| {
         let values = packages.get(FASTPATH).map(Package::values);
@@ -244,8 +243,8 @@ pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     }
 }
 
-/// Whether the parts of a change made at `at_ms` that concern the network, the firewall and the
-/// daemon are in force; none if unknown. Other files disconnect nobody.
+/// Reports whether a change made at `at_ms` is in force, as far as it concerns network, wireless,
+/// firewall and daemon; `None` if unknown. Other files disconnect nobody.
 pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {
@@ -278,7 +277,7 @@ fn holds(
     (!known.is_empty()).then(|| !known.contains(&false))
 }
 
-/// No if one says so, otherwise unknown if one does.
+/// Returns false if one answer is false, otherwise unknown if one is unknown.
 fn all(answers: Vec<Option<bool>>) -> Option<bool> {
     if answers.contains(&Some(false)) {
         return Some(false);

@@ -5,13 +5,13 @@ use super::*;
 use crate::edit::read_edits;
 use crate::sample::{FIREWALL, NETWORK, packages};
 
-/// The sample's network with one edit.
+/// Returns a draft with one edit of the sample's network.
 fn draft(edit: Value) -> Draft {
     let packages = packages(&[("network", NETWORK), ("firewall", FIREWALL)]);
     Draft::new(packages, &read_edits(&[edit]).unwrap()).unwrap()
 }
 
-/// The kernel with br-lan.10 at an address, and lan1 in these VLANs, tagged.
+/// Returns a kernel in which br-lan.10 has an address, and lan1 is tagged in these VLANs.
 fn seen(address: &str, tagged: &[u64]) -> Seen {
     let vlans: Vec<Value> =
         tagged.iter().map(|vid| json!({"vid": vid, "tagged": true, "pvid": false})).collect();

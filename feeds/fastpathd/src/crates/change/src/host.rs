@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's clocks, locks and processes behind a trait: how long a call waits for a lock, and
-//! the start of `fastpath-rpcd settle`. Its files are in `disk.rs`.
+//! The router's clocks, locks and processes behind a trait. Its files are in `disk.rs`.
 
 use std::any::Any;
 use std::fs::{self, OpenOptions, TryLockError};
@@ -13,16 +12,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::disk::Kernel;
 
-/// How long to wait for another call to end.
+/// Maximum wait for another call to end.
 const LOCK_PATIENCE: Duration = Duration::from_secs(8);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A lock that is held; released when dropped, or when the process ends.
+/// A held lock, which is released when dropped, or when the process ends.
 pub(crate) type Held = Box<dyn Any>;
 
 /// The router below a transaction: its files, clocks and processes.
 pub(crate) trait Host: Kernel {
-    /// Waits for a lock; none if somebody holds it for too long.
+    /// Waits for a lock. Returns `None` if another process holds it for too long.
     fn lock(&self, path: &Path) -> io::Result<Option<Held>>;
 
     /// Unix milliseconds.
@@ -31,12 +30,12 @@ pub(crate) trait Host: Kernel {
     /// Milliseconds since boot.
     fn up_ms(&self) -> u64;
 
-    /// Starts `fastpath-rpcd settle`, which lives until the change that waits has ended: rpcd
-    /// reverts it by itself, but forgets it when it restarts, and would not record its end.
+    /// Starts `fastpath-rpcd settle`, which runs until the pending change has ended. rpcd reverts
+    /// the change by itself, but forgets it when it restarts, and would not record its end.
     fn start_settle(&self);
 }
 
-/// This router.
+/// The real router.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Router;
 
@@ -58,7 +57,7 @@ impl Host for Router {
     }
 
     fn now_ms(&self) -> u64 {
-        // A router without a battery begins wrong and is set later.
+        // A router without a battery starts with a wrong time, which is corrected later.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
@@ -70,9 +69,9 @@ impl Host for Router {
 
     fn start_settle(&self) {
         let Ok(program) = std::env::current_exe() else { return };
-        // Without it the next call ends the change.
+        // If this fails, the next call ends the change.
         let _ = Command::new(program)
-            // We are the only program that this name starts.
+            // The program selects its function by this name.
             .arg0("fastpath-rpcd")
             .arg("settle")
             .stdin(Stdio::null())
@@ -83,7 +82,7 @@ impl Host for Router {
     }
 }
 
-/// The first number of `/proc/uptime`: seconds with two digits behind the point.
+/// Parses the first number of `/proc/uptime`, seconds with two decimals, into milliseconds.
 fn uptime(text: &str) -> Option<u64> {
     let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
     Some(seconds.parse::<u64>().ok()? * 1000 + hundredths.parse::<u64>().ok()? * 10)
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uptime_is_read() {
+    fn parses_the_uptime() {
         assert_eq!(uptime("350735.47 234388.90\n"), Some(350_735_470));
         assert_eq!(uptime("0.05 0.00\n"), Some(50));
         assert_eq!(uptime("nonsense"), None);

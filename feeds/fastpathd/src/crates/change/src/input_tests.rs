@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules and what firewall4 b6e5157 makes of them for a connection from the zone `lan`: `a` it is
-//! accepted, `r` refused, `-` not matched, or the rule is left out.
+//! Rules, and the verdicts of firewall4 b6e5157 on connections from the zone `lan`: `a` for
+//! accepted, `r` for refused, `-` if the rule does not match or is left out.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ config interface 'iot'
     list ipaddr '10.10.20.1/24'
 ";
 
-/// The zone of the LAN with this policy, and a rule.
+/// Returns a LAN zone with this policy, and a rule.
 fn firewall(policy: &str, rule: &Value) -> Package {
     let mut rule = rule.clone();
     rule[".type"] = "rule".into();
@@ -43,7 +43,7 @@ fn judged(rule: &Value, admin: &Administrator) -> char {
 }
 
 #[test]
-fn a_rule_is_judged_as_fw4_judges_it() {
+fn a_rule_has_the_same_verdict_as_in_fw4() {
     let golden: Value = serde_json::from_str(include_str!("../tests/fw4-input.json")).unwrap();
     let packets = golden["packets"].as_array().unwrap().iter().map(|packet| Administrator {
         client: packet[2].as_str().unwrap().parse().unwrap(),

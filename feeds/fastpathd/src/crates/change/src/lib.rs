@@ -2,12 +2,12 @@
 //! The object `fastpath.change`: a change of the configuration is one transaction.
 //!
 //! Edits of UCI files ([`read_edits`]) are applied to the current packages ([`Draft`]), validated
-//! (problems, and whether they would disconnect the administrator), shown (without secrets), and
-//! applied by rpcd for some seconds. Unless they are confirmed in time, the old state is restored;
-//! after a power loss too, since it is on the medium before anything is changed. A confirmed change
-//! is recorded and can be undone ([`inverse`]).
+//! (problems and connectivity loss), shown without secrets, and applied by rpcd for some seconds.
+//! Unless they are confirmed in time, the old state is restored, even after a power loss, since it
+//! is on the medium before anything is changed. A confirmed change is recorded and can be undone
+//! ([`inverse`]).
 //!
-//! The core is pure; `uci`, `caller`, `store` and `administrator` touch the router, `api` and
+//! The core is pure; `uci`, `caller`, `store` and `administrator` access the router, `api` and
 //! `transaction` join them.
 
 mod access;
@@ -53,7 +53,8 @@ pub use reason::ChangeReason;
 pub use undo::{ChangedSince, inverse};
 pub use watch::{boot, leave, settle};
 
-/// The folders of the router; of another root where the environment's `FASTPATH_ROOT` names one.
+/// Returns the store of this router, or of the root that the environment variable `FASTPATH_ROOT`
+/// names.
 fn store() -> store::Store {
     std::env::var_os("FASTPATH_ROOT")
         .map_or_else(store::Store::default, |root| store::Store::below(root.as_ref()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lines about changes in the router's log, name `fastpath-change`: user, result and edits, how
-//! many at most; into `/dev/kmsg` while logd does not run.
+//! Logs changes under the name `fastpath-change`: user, result and edits. Messages go to
+//! `/dev/kmsg` while logd does not run.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -14,12 +14,12 @@ use crate::diff;
 use crate::draft::Draft;
 use crate::record::Head;
 
-/// Lines of a change that are logged one by one.
+/// Maximum number of logged lines of a change.
 const MOST_LINES: usize = 40;
-/// Characters of such a line.
+/// Maximum length of such a line, characters.
 const LONGEST: usize = 500;
 
-/// Notes that a change was `what` (`applied`, `confirmed`, …), with its lines if it is new.
+/// Logs that a change was `what` (`applied`, `confirmed`, …), with the lines of a new one.
 pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
     send(&text(head, what, draft));
 }
@@ -30,7 +30,7 @@ fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     let mut text = format!("change {id} of {user}: {what}\n");
     let lines = draft.map(|draft| diff::text(&diff::lines(draft))).unwrap_or_default();
     for line in lines.iter().take(MOST_LINES) {
-        // Labels and names of options are as the edits have them.
+        // Labels and names of options come from the edits, so they may have control characters.
         let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let _ = writeln!(text, "change {id} of {user}: {line}");
     }
@@ -40,7 +40,7 @@ fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     text
 }
 
-/// A line that is about no change.
+/// Logs one line.
 pub(crate) fn say(text: &str) {
     send(&line(text));
 }
@@ -49,16 +49,17 @@ fn line(text: &str) -> String {
     format!("{}\n", text.escape_debug())
 }
 
-/// Where logd listens, once it runs.
+/// Socket of logd, once it runs.
 const LOGD: &str = "/dev/log";
 /// The kernel's log, which logd reads when it starts.
 const KERNEL: &str = "/dev/kmsg";
-/// daemon.notice
+/// Priority `daemon.notice`.
 const PRIORITY: u8 = 29;
 
-/// Each line is a message. At boot we run before logd, and messages from logger would be lost.
+/// Sends each line as a message. At boot this program runs before logd, and logger would lose
+/// messages.
 fn send(text: &str) {
-    // Changes of unit tests are not those of this machine.
+    // Unit tests must not write into the log of this machine.
     if cfg!(test) {
         return;
     }
@@ -70,7 +71,7 @@ fn send(text: &str) {
     }
 }
 
-/// The kernel takes each write as one message.
+/// Writes each line on its own, because the kernel takes each write as one message.
 fn send_to_kernel(kernel: impl AsRef<Path>, text: &str) -> std::io::Result<()> {
     let mut log = OpenOptions::new().append(true).open(kernel)?;
     for line in text.lines() {
@@ -96,9 +97,9 @@ mod tests {
         Head { id: 7, at_ms: 0, user: user.to_owned(), note: "a\nnote".to_owned() }
     }
 
-    /// Whatever a user, a name or a value has, it neither starts a line nor alters a terminal.
+    /// No text of a user, a name or a value starts a line or alters a terminal.
     #[test]
-    fn nobody_writes_lines_of_their_own() {
+    fn edits_cannot_forge_log_lines() {
         let forged = "x\nchange 9 of root: confirmed\r\u{1b}[2J\u{9b}2J\u{7f}";
         let draft = draft(json!([
             {"config": "network", "op": "set", "section": "lan",
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_gets_a_message_a_line() {
+    fn the_kernel_gets_one_message_per_line() {
         let file = std::env::temp_dir().join(format!("change-kmsg-{}", std::process::id()));
         std::fs::write(&file, "").expect("a file for the test");
         send_to_kernel(&file, "change 7 of ann: power-cut\nand more\n").expect("written");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The forms of stored changes: pending with the old texts of its files, running with session and
-//! expiry, ended with one of the states `confirmed`, `reverted`, `expired`, `power-cut`.
+//! Stored forms of a change: pending with the old texts of its files, running with session and
+//! expiry, or ended with a [`State`].
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,13 @@ config::named! {
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum State {
-        /// Kept.
+        /// Confirmed by a user in time.
         Confirmed = "confirmed",
         /// Rolled back by a user.
         Reverted = "reverted",
-        /// Rolled back because nobody confirmed it in time.
+        /// Rolled back because it was not confirmed in time.
         Expired = "expired",
-        /// Rolled back at boot, because the power failed before anybody confirmed it, or before an
-        /// upgrade.
+        /// Rolled back at boot after a power cut, or before an upgrade.
         PowerCut = "power-cut",
     }
 }
@@ -31,22 +30,21 @@ config::named! {
 /// Author, time and note of a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
-    /// Its number on this router, from 1.
+    /// Number of the change on this router, from 1.
     pub id: u64,
-    /// When it was applied, Unix milliseconds by the router's clock.
+    /// When the change was applied, Unix milliseconds by the router's clock.
     pub at_ms: u64,
-    /// Who applied it.
+    /// User who applied the change.
     pub user: String,
-    /// Their note.
     pub note: String,
 }
 
-/// The bytes of a file. libuci takes every encoding, so a comment may be in Latin-1.
+/// Bytes of a file. libuci accepts every encoding, so a comment may be in Latin-1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "TextOrBytes", into = "TextOrBytes")]
 pub(crate) struct FileText(pub Vec<u8>);
 
-/// The form of a [`FileText`] in a record.
+/// Form of a [`FileText`] in a record.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum TextOrBytes {
@@ -72,50 +70,43 @@ impl From<FileText> for TextOrBytes {
 /// A change that waits to be confirmed. It is on the medium before anything is applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
-    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
-    /// Time to confirm it, seconds.
+    /// Time to confirm, seconds.
     pub seconds: u64,
-    /// The change.
     pub draft: Draft,
-    /// The texts of the files it changes, as they were.
+    /// Texts of the changed files from before the change.
     pub files: BTreeMap<String, FileText>,
-    /// The text of `/etc/openwrt_release` of the system on which it was applied.
+    /// Text of `/etc/openwrt_release` when the change was applied.
     #[serde(default)]
     pub system: Option<String>,
-    /// Connections that it may forbid end when it is confirmed.
+    /// Ends connections that the change may forbid when it is confirmed.
     #[serde(default)]
     pub end_connections: bool,
 }
 
-/// The part of its state that ends with this boot.
+/// State of a pending change that ends with this boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
-    /// The change.
     pub id: u64,
-    /// The session of rpcd's that applied it and can confirm it.
+    /// Session of rpcd that applied the change and can confirm it.
     pub session: String,
-    /// When it expires, milliseconds since boot.
+    /// When the change expires, milliseconds since boot.
     pub until_up_ms: u64,
-    /// The texts of the files as it wrote them; empty until it has.
+    /// Texts of the files as the change wrote them; empty until then.
     pub applied: BTreeMap<String, FileText>,
 }
 
-/// A change that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
-    /// How it ended.
     pub state: State,
-    /// The change.
     pub draft: Draft,
 }
 
 impl Head {
-    /// As it is answered, with more fields.
+    /// Returns the fields of an answer, with more fields added.
     pub(crate) fn answer<const N: usize>(&self, more: [(&str, Value); N]) -> Map {
         let Self { id, at_ms, user, note } = self;
         let head = [
@@ -131,13 +122,13 @@ impl Head {
 }
 
 impl Pending {
-    /// The same, ended.
+    /// Turns the change into a record of its end.
     pub(crate) fn ended(self, state: State) -> Record {
         Record { head: self.head, state, draft: self.draft }
     }
 
-    /// Whether a file of it says what the change made of it, or is damaged. libuci ends a line at a
-    /// NUL byte, with which a power cut may have filled the file.
+    /// Reports whether a file has the content that the change wrote, or is damaged. A power cut may
+    /// have filled the file with NUL bytes, where libuci ends a line.
     pub(crate) fn wrote(&self, config: &str, text: &[u8]) -> bool {
         let Ok(Value::Object(values)) = config::parse_uci(text) else { return true };
         if text.contains(&0) {

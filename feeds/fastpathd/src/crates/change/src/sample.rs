@@ -7,7 +7,7 @@ use crate::draft::{Draft, DraftError};
 use crate::edit::{Edit, read_edits};
 use ::uci::{Package, Packages, Section};
 
-/// Packages from texts as they are in files.
+/// Parses the texts of UCI files.
 pub(crate) fn packages(files: &[(&str, &str)]) -> Packages {
     let package = |text: &str| {
         let Value::Object(values) = config::parse_uci(text).unwrap() else { unreachable!() };
@@ -78,27 +78,27 @@ config rule
     option target 'ACCEPT'
 ";
 
-/// Both.
+/// Returns the lab's network and firewall.
 pub(crate) fn lab() -> Packages {
     packages(&[("network", NETWORK), ("firewall", FIREWALL)])
 }
 
-/// Edits from JSON.
+/// Parses edits.
 pub(crate) fn edits(list: impl Into<Value>) -> Vec<Edit> {
     read_edits(list.into().as_array().unwrap()).unwrap()
 }
 
-/// The lab's configuration after edits.
+/// Returns a draft with edits of the lab's configuration.
 pub(crate) fn draft(list: impl Into<Value>) -> Draft {
     Draft::new(lab(), &edits(list)).unwrap()
 }
 
-/// As it fails.
+/// Returns the error of edits of the lab's configuration.
 pub(crate) fn refused(list: impl Into<Value>) -> DraftError {
     Draft::new(lab(), &edits(list)).unwrap_err()
 }
 
-/// The name of the anonymous section with an option of this value.
+/// Returns the section with an option of this value.
 pub(crate) fn named<'a>(
     packages: &'a Packages,
     config: &str,

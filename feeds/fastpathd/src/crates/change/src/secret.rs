@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI values and sections, masked before they leave the router: `crates/config/src/secret.rs`
-//! lists the options that are shown.
+//! Masks UCI values and sections before they leave the router. `crates/config/src/secret.rs` lists
+//! the options that are shown.
 
 pub(crate) use config::secret::{MASK, has_mask};
 
 use ::uci::{Section, Setting};
 
-/// A value as it may be shown. The text of a secret is never part of it, nor its length.
+/// Returns a value as it may be shown. A mask reveals neither the text of a secret nor its length.
 pub(crate) fn masked(kind: &str, option: &str, setting: &Setting) -> Setting {
     let shown = |text: &String| config::secret::shown(kind, option, text);
     match setting {
@@ -15,7 +15,7 @@ pub(crate) fn masked(kind: &str, option: &str, setting: &Setting) -> Setting {
     }
 }
 
-/// A section as it may be shown.
+/// Returns a section as it may be shown.
 pub(crate) fn masked_section(section: &Section) -> Section {
     let mut shown = section.clone();
     for (option, setting) in &mut shown.options {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The files of changes below `/etc/fastpath/changes` and `/var/run/fastpath-change`: how many
-//! ended changes are kept, their numbers, which old files are restored, and when files are flushed
-//! to disk.
+//! Files below `/etc/fastpath/changes` and `/var/run/fastpath-change`: stores the pending change
+//! and the records of ended ones, and restores old files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,23 +14,23 @@ use crate::host::{Held, Host, Router};
 use crate::log;
 use crate::record::{FileText, Pending, Record, Running};
 
-/// Changes that are remembered, and bytes of their records.
+/// Maximum number of records, and of their bytes.
 pub(crate) const MOST_RECORDS: usize = 10;
 const MOST_BYTES: usize = 1 << 20;
-/// Files that only root reads.
+/// Mode of files that only root may read.
 const PRIVATE: Option<u32> = Some(0o600);
 
-/// The folders.
+/// Folders of the configuration and of changes.
 #[derive(Clone)]
 pub(crate) struct Store {
     host: Rc<dyn Host>,
-    /// The configuration.
+    /// Folder of the configuration.
     config: PathBuf,
-    /// Which build of the system this is.
+    /// File that identifies the build of the system.
     release: PathBuf,
-    /// Records, over a loss of power.
+    /// Folder of the records, which survive a power cut.
     kept: PathBuf,
-    /// The lock, and state that ends with this boot.
+    /// Folder of the lock, and of state that ends with this boot.
     running: PathBuf,
 }
 
@@ -44,14 +43,15 @@ pub struct StoreError {
     pub(crate) source: io::Error,
 }
 
-/// Only one call changes anything at a time.
+/// Held while a call changes anything, so that there is only one.
 pub(crate) struct Lock(#[expect(dead_code, reason = "closed with the lock")] Held);
 
 fn failed<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError { what, path: path.to_owned(), source }
 }
 
-/// Whether a file is a new one under its first name: `.NAME.new`, or `.NAME.uci-XXXXXX` of uci.
+/// Reports whether a file still has the temporary name of a new one: `.NAME.new`, or
+/// `.NAME.uci-XXXXXX` of uci.
 fn is_unfinished(name: &str) -> bool {
     let of_uci = |rest: &str| rest.rsplit_once(".uci-").is_some_and(|(_, end)| !end.is_empty());
     name.strip_prefix('.').is_some_and(|rest| rest.strip_suffix(".new").is_some() || of_uci(rest))
@@ -64,12 +64,12 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The folders of a root file system of this router.
+    /// Returns the store below a root folder on this router.
     pub(crate) fn below(root: &Path) -> Self {
         Self::on(Rc::new(Router), root)
     }
 
-    /// The folders of a root file system.
+    /// Returns the store below a root folder on a host.
     pub(crate) fn on(host: Rc<dyn Host>, root: &Path) -> Self {
         Self {
             host,
@@ -80,12 +80,11 @@ impl Store {
         }
     }
 
-    /// The router on which they are.
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.host
     }
 
-    /// Waits for the lock; none if somebody holds it for too long.
+    /// Waits for the lock. Returns `None` if another process holds it for too long.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, StoreError> {
         self.private_folder(&self.running)?;
         let path = self.running.join("lock");
@@ -93,25 +92,25 @@ impl Store {
         Ok(held.map(Lock))
     }
 
-    /// The same; an error if somebody holds it for too long.
+    /// Waits for the lock. Fails if another process holds it for too long.
     pub(crate) fn lock_or_busy(&self) -> Result<Lock, StoreError> {
         let path = self.running.join("lock");
         let busy = || failed("locking", &path)(io::ErrorKind::WouldBlock.into());
         self.lock()?.ok_or_else(busy)
     }
 
-    /// The text of a file of the configuration; none if there is none.
+    /// Returns the text of a configuration file; `None` if there is no such file.
     pub(crate) fn config(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(&self.config.join(name))
     }
 
-    /// Replaces a file of the configuration at once, as uci does.
+    /// Replaces a configuration file atomically, as uci does.
     pub(crate) fn set_config(&self, name: &str, text: &[u8]) -> Result<(), StoreError> {
         let path = self.config.join(name);
         self.host.replace(&path, text, None).map_err(failed("writing", &path))
     }
 
-    /// The texts of these files; a missing one is empty.
+    /// Returns the texts of these files; the text of a missing one is empty.
     pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, FileText>, StoreError> {
         let text = |config: &&str| {
             let text = self.config(config)?.unwrap_or_default();
@@ -120,18 +119,18 @@ impl Store {
         configs.iter().map(text).collect()
     }
 
-    /// Which build of the system this is, as its own text about it.
+    /// Returns the text that identifies the build of the system.
     pub(crate) fn system(&self) -> Result<Option<String>, StoreError> {
         let text = self.read(&self.release)?;
         Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Writes the old files where they are not there yet; says which. Text of others, written after
-    /// the change was reverted, is left alone: only the change's own text is replaced, and an
-    /// incomplete copy of the old one. rpcd restores a file in place, which fails on a full disk.
+    /// Restores old files, and returns the names of the files written. Replaces only the change's
+    /// own text and incomplete copies of the old one (rpcd restores a file in place, which fails on
+    /// a full disk); text that others wrote since then stays.
     ///
-    /// Without `applied` any text counts as the change's own, except on another system than that of
-    /// the change: its record may have been left there for any time.
+    /// Without `applied`, any text counts as the change's own, except on another system than that
+    /// of the change, where the record may have been left for any time.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
@@ -160,12 +159,12 @@ impl Store {
         Ok(restored)
     }
 
-    /// The change that waits for its confirmation. Not one that has ended: its file may be there
-    /// after a power cut before the removal was on disk, or from a backup.
+    /// Returns the pending change. Drops an ended one, which may be left by a power cut before the
+    /// removal was flushed, or come from a backup.
     pub(crate) fn pending(&self) -> Result<Option<Pending>, StoreError> {
         let Some(pending) = self.noted()? else { return Ok(None) };
         let id = pending.head.id;
-        // Numbers rise, and there is one change at a time.
+        // Numbers rise, so a change is pending only if it is newer than all records.
         if self.newest()?.is_none_or(|newest| newest.head.id < id) {
             return Ok(Some(pending));
         }
@@ -176,8 +175,8 @@ impl Store {
         Ok(None)
     }
 
-    /// The record of the change that waits. A file that cannot be read as one is moved aside and
-    /// logged: it cannot be used to revert anything, and must not block all further changes.
+    /// Returns the record of the pending change. A file that cannot be parsed is moved aside and
+    /// logged: it cannot revert anything, and must not block all further changes.
     fn noted(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
         let Some(text) = self.read(&path)? else { return Ok(None) };
@@ -194,14 +193,14 @@ impl Store {
         Ok(pending)
     }
 
-    /// Notes a change before it is made.
+    /// Stores a change before it is made.
     pub(crate) fn set_pending(&self, pending: &Pending) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
         self.replace(&self.kept.join("pending.json"), pending)
     }
 
-    /// The change has ended, on disk too when this returns: otherwise the next boot would revert
-    /// it.
+    /// Removes the record of the pending change. The removal is on disk when this returns;
+    /// otherwise the next boot would revert the change.
     pub(crate) fn drop_pending(&self) -> Result<(), StoreError> {
         for (folder, name) in [(&self.kept, "pending.json"), (&self.running, "running.json")] {
             let path = folder.join(name);
@@ -214,8 +213,8 @@ impl Store {
         Ok(())
     }
 
-    /// Flushes these files of the configuration and their folder to disk. uci flushes a new file,
-    /// but not the folder in which it replaces the old one.
+    /// Flushes these configuration files and their folder to disk. uci flushes a new file, but not
+    /// its folder.
     pub(crate) fn flush_configs<'a>(
         &self,
         configs: impl IntoIterator<Item = &'a str>,
@@ -231,30 +230,31 @@ impl Store {
         self.host.flush(&self.config).map_err(failed("flushing", &self.config))
     }
 
-    /// The state of the waiting change that ends with this boot; none if it began before it.
+    /// Returns the state of the pending change that ends with this boot; `None` if the change is
+    /// older.
     pub(crate) fn running(&self) -> Result<Option<Running>, StoreError> {
         let text = self.read(&self.running.join("running.json"))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    /// Notes it.
+    /// Stores the state of the pending change that ends with this boot.
     pub(crate) fn set_running(&self, running: &Running) -> Result<(), StoreError> {
         self.private_folder(&self.running)?;
         self.replace(&self.running.join("running.json"), running)
     }
 
-    /// The changes that have ended, the newest first.
+    /// Returns the ended changes, newest first.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
         Ok(self.ids()?.into_iter().filter_map(|id| self.record(id).ok().flatten()).collect())
     }
 
-    /// The change that has ended last.
+    /// Returns the change that ended last.
     pub(crate) fn newest(&self) -> Result<Option<Record>, StoreError> {
         Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
     }
 
     /// Removes new files that a power cut kept from replacing the old ones, uci's too: nothing
-    /// reads them, but they have secrets. For the boot, when nobody is writing them.
+    /// reads them, but they have secrets. Only for the boot, when nobody writes such files.
     pub(crate) fn remove_unfinished(&self) -> Result<(), StoreError> {
         for folder in [&self.kept, &self.config] {
             for name in self.names(folder)?.iter().filter(|name| is_unfinished(name)) {
@@ -273,7 +273,7 @@ impl Store {
         }
     }
 
-    /// Numbers of the records, the newest first.
+    /// Returns the numbers of the records, newest first.
     fn ids(&self) -> Result<Vec<u64>, StoreError> {
         let names = self.names(&self.kept)?;
         let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
@@ -282,21 +282,22 @@ impl Store {
         Ok(ids)
     }
 
-    /// One of them.
+    /// Returns the record of an ended change.
     pub(crate) fn record(&self, id: u64) -> Result<Option<Record>, StoreError> {
         let text = self.read(&self.path(id))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    /// Remembers a change that has ended, if there is room for that: it has ended all the same.
+    /// Records an ended change. A failure is only logged, because the change has ended all the
+    /// same.
     pub(crate) fn remember(&self, record: &Record) {
         if let Err(error) = self.add_record(record) {
             log::say(&format!("change {} is not remembered: {error}", record.head.id));
         }
     }
 
-    /// Remembers a change that has ended, and forgets the oldest. A record has whole files, which
-    /// are long on a router with many static leases.
+    /// Records an ended change, and removes the oldest records. A record has whole files, which are
+    /// long on a router with many static leases.
     fn add_record(&self, record: &Record) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
         self.replace(&self.path(record.head.id), record)?;
@@ -304,7 +305,7 @@ impl Store {
         for path in self.ids()?.into_iter().map(|id| self.path(id)) {
             number += 1;
             bytes += self.read(&path)?.map_or(0, |text| text.len());
-            // The newest can be undone, however long it is.
+            // The newest change can be undone, however long its record is.
             if number > 1 && (number > MOST_RECORDS || bytes > MOST_BYTES) {
                 self.host.remove(&path).map_err(failed("removing", &path))?;
             }
@@ -312,7 +313,7 @@ impl Store {
         Ok(())
     }
 
-    /// A number that no change has had.
+    /// Returns a number that no change has had.
     pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
         Ok(self.newest()?.map_or(0, |record| record.head.id) + 1)
     }

@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::record::{Head, State};
 use crate::sample::draft;
 
-/// A folder of this test alone.
+/// A folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ fn pending(id: u64) -> Pending {
 }
 
 #[test]
-fn a_record_comes_back_as_it_was() {
+fn a_stored_record_is_read_unchanged() {
     let folder = Folder::new("records");
     let store = Store::below(&folder.0);
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
@@ -60,9 +60,10 @@ fn a_record_comes_back_as_it_was() {
     assert!(store.record(1).unwrap().is_none());
 }
 
-/// Each has the files before and after it; the flash of a router may have a few megabytes.
+/// A record has the files before and after the change, and a router's flash may have a few
+/// megabytes.
 #[test]
-fn long_records_are_fewer() {
+fn keeps_fewer_records_if_they_are_long() {
     let folder = Folder::new("long");
     let store = Store::below(&folder.0);
     let long = |id, bytes| {
@@ -81,7 +82,7 @@ fn long_records_are_fewer() {
 }
 
 #[test]
-fn nobody_else_reads_them() {
+fn only_root_can_read_records() {
     let folder = Folder::new("modes");
     let store = Store::below(&folder.0);
     store.set_pending(&pending(1)).unwrap();
@@ -93,7 +94,7 @@ fn nobody_else_reads_them() {
 }
 
 #[test]
-fn a_broken_history_is_none() {
+fn a_broken_record_is_skipped() {
     let folder = Folder::new("history");
     let store = Store::below(&folder.0);
     store.set_pending(&pending(1)).unwrap();
@@ -116,7 +117,7 @@ fn a_configuration_keeps_its_mode() {
 }
 
 #[test]
-fn a_lock_goes_with_who_holds_it() {
+fn a_lock_is_released_with_its_holder() {
     let folder = Folder::new("lock");
     let store = Store::below(&folder.0);
     let held = store.lock().unwrap().unwrap();
@@ -142,7 +143,7 @@ fn after_a_power_cut_the_old_files_are_back() {
     assert_eq!(store.config("network").unwrap().unwrap(), b"config newer\n");
 }
 
-/// A folder of one build of the system, and the waiting change of another one.
+/// Returns the store of one build of the system, with the pending change of another one.
 fn upgraded(name: &str) -> (Folder, Store) {
     let folder = Folder::new(name);
     let store = Store::below(&folder.0);
@@ -157,17 +158,17 @@ fn upgraded(name: &str) -> (Folder, Store) {
     (folder, store)
 }
 
-/// A file of a change, before or after it.
+/// Returns a file before or after a change.
 fn text(config: &str, pending: &Pending, after: bool) -> String {
     let Draft { before, after: new, .. } = &pending.draft;
     ::uci::text(if after { &new[config] } else { &before[config] })
 }
 
 #[test]
-fn a_change_of_another_system_is_taken_back_where_nobody_has_edited_it() {
+fn a_change_of_another_system_is_rolled_back_if_the_file_was_not_edited() {
     let (_folder, store) = upgraded("upgraded");
     let pending = store.pending().unwrap().unwrap();
-    // uci may write the same in another form.
+    // uci may write the same content in another form.
     let new = format!("# by uci\n{}", text("network", &pending, true));
     store.set_config("network", new.as_bytes()).unwrap();
     crate::watch::put_back(&store).unwrap();
@@ -189,7 +190,7 @@ fn a_stale_change_of_another_system_does_not_replace_later_edits() {
     assert!(store.pending().unwrap().is_none(), "it is dropped");
 }
 
-/// A file that nothing can read is not an edit.
+/// An unreadable file is not an edit.
 #[test]
 fn a_damaged_file_is_replaced_on_another_system_too() {
     let (_folder, store) = upgraded("damaged");
@@ -218,9 +219,9 @@ fn a_change_ends_before_an_upgrade() {
     assert!(store.lock().unwrap().is_some(), "the lock is free");
 }
 
-/// The record was flushed, the removal of the other file was not; or that file came with a backup.
+/// The removal of the pending file was not flushed, or the file came with a backup.
 #[test]
-fn what_has_ended_is_not_taken_back() {
+fn an_ended_change_is_not_rolled_back() {
     let folder = Folder::new("ended");
     let store = Store::below(&folder.0);
     for (newest, state) in [(4, State::Confirmed), (5, State::Confirmed), (6, State::Expired)] {
@@ -236,7 +237,7 @@ fn what_has_ended_is_not_taken_back() {
 }
 
 #[test]
-fn what_somebody_wrote_since_stays() {
+fn later_edits_of_a_file_stay() {
     let folder = Folder::new("since");
     let store = Store::below(&folder.0);
     let applied = BTreeMap::from([("network".to_owned(), FileText(b"config new\n".to_vec()))]);
@@ -248,7 +249,7 @@ fn what_somebody_wrote_since_stays() {
     let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert_eq!(restored, ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
-    // The old text, incomplete after a full disk.
+    // The old text, cut short by a full disk.
     for text in ["", "config"] {
         store.set_config("network", text.as_bytes()).unwrap();
         assert_eq!(store.restore(&pending(1), Some(&applied)).unwrap(), ["network"]);
@@ -257,7 +258,7 @@ fn what_somebody_wrote_since_stays() {
 }
 
 #[test]
-fn a_broken_record_is_put_aside_and_keeps_nothing_up() {
+fn a_broken_pending_file_is_moved_aside_and_blocks_nothing() {
     let folder = Folder::new("broken");
     let store = Store::below(&folder.0);
     store.set_pending(&pending(3)).unwrap();
@@ -268,7 +269,7 @@ fn a_broken_record_is_put_aside_and_keeps_nothing_up() {
         assert_eq!(fs::read_to_string(kept.join("pending.broken")).unwrap(), text);
         assert!(!kept.join("pending.json").exists());
     }
-    // At boot as well.
+    // The boot moves the file aside, too.
     fs::write(kept.join("pending.json"), "{").unwrap();
     crate::watch::put_back(&store).unwrap();
     assert!(store.records().unwrap().is_empty());
@@ -277,26 +278,26 @@ fn a_broken_record_is_put_aside_and_keeps_nothing_up() {
 }
 
 #[test]
-fn a_change_ends_although_it_cannot_be_remembered() {
+fn a_change_ends_even_if_it_cannot_be_recorded() {
     let folder = Folder::new("no-room");
     let store = Store::below(&folder.0);
     store.set_config("network", b"new").unwrap();
     store.set_pending(&pending(3)).unwrap();
-    // A folder at the path of the record's file.
+    // A folder at the temporary path of the record.
     fs::create_dir(folder.0.join("etc/fastpath/changes/.3.json.new")).unwrap();
     crate::watch::put_back(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
 }
 
-/// A file that is not there needs no flush; any other failure is an error.
+/// A missing file needs no flush; any other failure is an error.
 #[test]
-fn files_are_flushed_that_are_there() {
+fn flushes_existing_files() {
     let folder = Folder::new("flushed");
     let store = Store::below(&folder.0);
     store.set_config("network", b"config x\n").unwrap();
     store.flush_configs(["network", "missing"]).unwrap();
-    // A name that leads through a file cannot be opened.
+    // A path that leads through a file cannot be opened.
     let error = store.flush_configs(["network/none"]).unwrap_err().to_string();
     assert!(error.contains("flushing") && error.contains("network/none"), "{error}");
     fs::remove_dir_all(folder.0.join("etc/config")).unwrap();

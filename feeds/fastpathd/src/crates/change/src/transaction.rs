@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A change from apply to confirm, revert or expiry: one at a time, the old state stored first, who
-//! may confirm, calls that rpcd does not answer. Also how often, and after which pause, the daemon
-//! is asked whether it uses the new configuration.
+//! A change from apply to confirm, revert or expiry. There is one at a time, and its old state is
+//! stored before anything is changed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,11 +20,11 @@ use crate::store::{Lock, Store, StoreError};
 use crate::uci::Uci;
 use crate::zone_pairs::zone_pairs;
 
-/// How often the daemon is asked whether it works by a new configuration, and how long in between.
+/// How often the daemon is asked whether it uses a new configuration, and the pause in between.
 const DAEMON_ATTEMPTS: u32 = 20;
 const DAEMON_PAUSE: Duration = Duration::from_millis(250);
-/// How often, with the same pause, fw4 is waited for before connections are ended: the page waits
-/// for the answer for 8 s.
+/// How often fw4 is checked for having loaded the rules, with the same pause, before connections
+/// are ended. The page waits 8 s for the answer.
 const FIREWALL_ATTEMPTS: u32 = 24;
 
 impl From<StoreError> for Refusal {
@@ -34,13 +33,13 @@ impl From<StoreError> for Refusal {
     }
 }
 
-/// Why a change is not in force, as far as is known.
+/// Why a change is not in force, as far as known.
 enum Failure {
     /// Nothing was changed.
     NotApplied(Refusal),
-    /// rpcd reported success without writing a file; it may have written others.
+    /// rpcd reported success without writing a file. It may have written others.
     Unwritten(Refusal),
-    /// rpcd may have changed the files: the record that reverts them must stay.
+    /// rpcd may have changed the files, so the record that reverts them must stay.
     Unknown(String),
 }
 
@@ -50,28 +49,26 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The change to apply.
+/// A change to apply.
 pub(crate) struct Order {
-    /// The edits.
     pub(crate) edits: Vec<Edit>,
-    /// The configuration before and after them.
+    /// Configuration before and after the edits.
     pub(crate) draft: Draft,
     /// Time to confirm, seconds.
     pub(crate) seconds: u64,
-    /// The administrator's note.
     pub(crate) note: String,
-    /// Connections that it may forbid end when it is confirmed.
+    /// Ends connections that the change may forbid when it is confirmed.
     pub(crate) end_connections: bool,
 }
 
-/// A change that waits, and for how long yet.
+/// A pending change, and its remaining time.
 pub(crate) struct Waiting {
     pub(crate) pending: Pending,
     pub(crate) running: Running,
     pub(crate) left_ms: u64,
 }
 
-/// The changes of this router, while the lock is held.
+/// Changes of this router, while the lock is held.
 pub(crate) struct Changes<'a> {
     pub(crate) bus: &'a Bus,
     pub(crate) store: Store,
@@ -79,19 +76,19 @@ pub(crate) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// Waits for other calls to end.
+    /// Opens the changes of this router; waits for other calls to end.
     pub(crate) fn open(bus: &'a Bus) -> Result<Self, Refusal> {
         Self::of(bus, crate::store())
     }
 
-    /// The changes kept in this store.
+    /// Opens the changes of a store.
     pub(crate) fn of(bus: &'a Bus, store: Store) -> Result<Self, Refusal> {
         let busy = || Refusal::new("busy", ChangeReason::Busy);
         let lock = store.lock()?.ok_or_else(busy)?;
         Ok(Self { bus, store, _lock: lock })
     }
 
-    /// The pending change. One that has expired, or was never applied, is ended here.
+    /// Returns the pending change. Ends a change that has expired or was never applied.
     pub(crate) async fn waiting(&self) -> Result<Option<Waiting>, Refusal> {
         let Some(pending) = self.store.pending()? else { return Ok(None) };
         let running = self.store.running()?.filter(|running| running.id == pending.head.id);
@@ -107,7 +104,7 @@ impl<'a> Changes<'a> {
         Ok(None)
     }
 
-    /// Refuses while a change waits, with who and since when.
+    /// Refuses while a change is pending. The refusal names its user and time.
     pub(crate) async fn nobody_waits(&self) -> Result<(), Refusal> {
         let Some(Waiting { pending, left_ms, .. }) = self.waiting().await? else { return Ok(()) };
         let Head { id, at_ms, user, .. } = pending.head;
@@ -118,7 +115,7 @@ impl<'a> Changes<'a> {
         Err(refusal.with("left_s", json!(left_s)))
     }
 
-    /// Applies: the old state is on the medium before anything is changed.
+    /// Applies a change. The old state is on the medium before anything is changed.
     pub(crate) async fn apply(&self, caller: &Caller, order: Order) -> Result<Pending, Refusal> {
         let configs: Vec<String> = order.draft.touched().into_iter().map(str::to_owned).collect();
         let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
@@ -148,7 +145,7 @@ impl<'a> Changes<'a> {
             Err(Failure::Unwritten(refusal)) => {
                 let running = self.store.running()?;
                 if self.end(pending, running.clone(), State::Reverted).await.is_err() {
-                    // To be reverted as soon as there is room, not when its time has passed.
+                    // Revert as soon as there is room, instead of after the time to confirm.
                     if let Some(running) = running {
                         self.store.set_running(&Running { until_up_ms: 0, ..running })?;
                     }
@@ -191,14 +188,15 @@ impl<'a> Changes<'a> {
         };
         self.store.set_running(&running).map_err(Refusal::from)?;
         if let Err(error) = uci.apply(pending.seconds).await {
-            // Without an answer the files may change yet.
+            // Without an answer the files may still change.
             let now = self.store.texts(&configs);
             if error.is_unanswered() || now.is_ok_and(|now| now != pending.files) {
                 return Err(Failure::Unknown(error.to_string()));
             }
             return Err(not_applied(&error).into());
         }
-        // The record alone reverts it: without this, it would also overwrite later edits.
+        // The record alone can revert the change, but without these texts it would also overwrite
+        // later edits.
         let applied = self.store.texts(&configs);
         let unwritten = applied.as_ref().ok().and_then(|applied| {
             applied.iter().find(|(config, now)| pending.files.get(*config) == Some(*now))
@@ -219,7 +217,7 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Keeps the change that waits.
+    /// Confirms the pending change.
     pub(crate) async fn confirm(&self, caller: &Caller, id: u64) -> Result<(), Refusal> {
         let Waiting { pending, running, .. } = self.the_one(id).await?;
         if !caller.is(&pending.head.user) {
@@ -252,8 +250,8 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Ends the forwarded connections between these zones, once the new rules are in force: their
-    /// next packets begin new ones. The change stays confirmed if that fails.
+    /// Ends the forwarded connections between these zones, once the new rules are in force, so that
+    /// their next packets begin new connections. The change stays confirmed if that fails.
     async fn end_connections(&self, record: &Record, pairs: &[[String; 2]]) -> String {
         let mut asked = 0;
         while asked < FIREWALL_ATTEMPTS {
@@ -261,12 +259,12 @@ impl<'a> Changes<'a> {
             match force::in_force(&record.draft, record.head.at_ms, &seen) {
                 Some(true) => break,
                 Some(false) => asked += 1,
-                // Nothing is known that would be worth waiting for.
+                // Nothing is known that is worth waiting for.
                 None => asked = FIREWALL_ATTEMPTS + 1,
             }
             tokio::time::sleep(DAEMON_PAUSE).await;
         }
-        // By the old rules they would begin again.
+        // With the old rules in force, the connections would begin again.
         if asked == FIREWALL_ATTEMPTS {
             return "its connections are not ended: the new rules are not in force".to_owned();
         }
@@ -276,8 +274,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Refuses while the daemon does not work by the new configuration. It reads it within a second
-    /// or so after the files have changed.
+    /// Refuses while the daemon does not use the new configuration. It reads files about a second
+    /// after they have changed.
     async fn in_use(&self, id: u64, pending: &Pending) -> Result<(), Refusal> {
         let mut asked = 0;
         loop {
@@ -301,7 +299,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Takes the change that waits back now.
+    /// Rolls back the pending change now.
     pub(crate) async fn revert(&self, caller: &Caller, id: u64) -> Result<(), Refusal> {
         let Waiting { pending, running, .. } = self.the_one(id).await?;
         self.allowed(caller, &pending).await?;
@@ -323,7 +321,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Rolls a change back and records how it ended. rpcd has the old files as well, unless it was
+    /// Rolls back a change and records its end. rpcd has the old files, too, unless it was
     /// restarted meanwhile.
     async fn end(
         &self,
@@ -349,16 +347,16 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Has the files on disk before the change is noted as ended: the next boot leaves them as they
-    /// are then. Files that rpcd writes may not be there yet.
+    /// Flushes the files before the change is recorded as ended, because the next boot does not
+    /// touch them afterwards. Files that rpcd writes may not be on disk yet.
     fn flush(&self, pending: &Pending) {
         if let Err(error) = self.store.flush_configs(pending.files.keys().map(String::as_str)) {
-            // Only a power cut in the next seconds would show it.
+            // Only a power cut in the next seconds would matter.
             log::say(&format!("change {}: {error}", pending.head.id));
         }
     }
 
-    /// The event that rpcd sends to procd when it has written a file.
+    /// Sends the event that rpcd sends to procd when it has written a file.
     async fn notify(&self, config: &str) {
         let data = json!({"package": config});
         let event = map([("type", json!("config.change")), ("data", data)]);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `uci`, by a session that is made for one change: how edits become its calls, apply
-//! with a rollback timeout, confirm, roll back, and the lifetime of the session.
+//! Calls of rpcd's object `uci`: staging edits, apply with a rollback timeout, confirm, roll back.
 //!
-//! Edits are staged in a session that is made for one change and has rights for its files alone, so
-//! the caller's own staged changes are not applied with it, and nothing remains in the caller's
-//! session after a rollback. Whether the caller may write these files is asked of rpcd before.
+//! Edits are staged in a session that is made for one change and has rights for its files only. So
+//! the caller's own staged changes are not applied, and nothing remains in the caller's session
+//! after a rollback. rpcd is asked before whether the caller may write these files.
 
 use config::Cause;
 use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
@@ -19,17 +18,17 @@ use ::uci::{Package, Packages};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) config: String,
-    /// Line at which the faulty statement begins; 0 if only rpcd knows.
+    /// First line of the faulty statement; 0 if only rpcd knows.
     line: usize,
     cause: Cause,
 }
 
 impl Broken {
-    /// Refuses if the error is not about the file.
+    /// Returns the broken file. Refuses if the error is not about the file.
     fn of(config: &str, error: &BusError) -> Result<Self, Refusal> {
         let (config, said) = (config.to_owned(), error.to_string());
         let unread = ChangeReason::Read { config: config.clone(), said };
-        // rpcd's answer to errors of libuci.
+        // rpcd has this status for errors of libuci.
         if error.status() != Status::UnknownError {
             return Err(Refusal::new("failed", unread));
         }
@@ -42,20 +41,20 @@ impl Broken {
         Ok(Self { config, line: error.line, cause: broken.cause().around(inner) })
     }
 
-    /// Whether a change of these files has the file read again. An interface that comes up reloads
-    /// firewall4, which drops all new connections without its file.
+    /// Reports whether the file is read again after a change of these files. An interface that
+    /// comes up reloads firewall4, which drops all new connections without its file.
     pub(crate) fn is_read_after(&self, written: &[&str]) -> bool {
         let interfaces = written.iter().any(|of| ["network", "wireless"].contains(of));
         written.contains(&&*self.config) || (interfaces && self.config == "firewall")
     }
 
-    /// The refusal of a call that needs the file.
+    /// Returns the refusal of a call that needs the file.
     pub(crate) fn refusal(&self) -> Refusal {
         let refusal = Refusal::new("broken", self.cause.clone());
         refusal.with("config", json!(self.config)).with("line", json!(self.line))
     }
 
-    /// The element of `broken` in the answer of `get`.
+    /// Returns the element of `broken` in the answer of `get`.
     pub(crate) fn answer(&self) -> Value {
         let Self { config, line, cause } = self;
         json!({"config": config, "line": line, "text": cause.text, "cause": cause})
@@ -66,24 +65,23 @@ impl Broken {
 pub(crate) struct Uci(UciSession);
 
 impl Uci {
-    /// For reading these files.
+    /// Opens a session for reading these files.
     pub(crate) async fn reader(bus: &Bus, configs: &[&str]) -> Result<Self, Refusal> {
         let session = UciSession::open(bus, configs, Rights::Read, UciSession::BRIEF).await?;
         Ok(Self(session))
     }
 
-    /// For changing these files; the session outlives the time to confirm.
+    /// Opens a session for changing these files, which outlives the time to confirm.
     pub(crate) async fn writer(bus: &Bus, configs: &[&str], seconds: u64) -> Result<Self, Refusal> {
         let seconds = seconds + UciSession::BRIEF;
         Ok(Self(UciSession::open(bus, configs, Rights::Write, seconds).await?))
     }
 
-    /// The session of a change that waits.
+    /// Returns the session of a pending change.
     pub(crate) fn of(bus: &Bus, session: &str) -> Self {
         Self(UciSession::of(bus, session))
     }
 
-    /// The session's id.
     pub(crate) fn session(&self) -> &str {
         self.0.id()
     }
@@ -92,13 +90,14 @@ impl Uci {
         self.0.call(method, args).await
     }
 
-    /// The files that exist, including the edits staged here; refuses a broken one.
+    /// Returns the files that exist, with the edits staged here. Refuses a broken file.
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
         let (packages, broken) = self.readable(configs).await?;
         broken.first().map_or(Ok(packages), |broken| Err(broken.refusal()))
     }
 
-    /// The same, and apart from them the files that rpcd cannot read.
+    /// Returns the files that exist, with the edits staged here, and the files that rpcd cannot
+    /// read.
     pub(crate) async fn readable(
         &self,
         configs: &[&str],
@@ -116,7 +115,7 @@ impl Uci {
         Ok((packages, broken))
     }
 
-    /// Stages the edits, none of which takes effect yet.
+    /// Stages edits, which take effect with [`Self::apply`].
     pub(crate) async fn stage(&self, edits: &[Edit]) -> Result<(), Refusal> {
         let mut names = Map::new();
         for edit in edits {
@@ -185,7 +184,7 @@ impl Uci {
         for name in gone {
             let mut args = args.clone();
             args.insert("option".to_owned(), json!(name));
-            // A missing section is already removed.
+            // rpcd does not find an option or section that is already removed.
             match self.call("delete", args).await {
                 Err(error) if error.status() != Status::NotFound => return Err(error),
                 _ => {}
@@ -194,18 +193,18 @@ impl Uci {
         Ok(())
     }
 
-    /// Applies the staged edits; rpcd rolls them back after the timeout.
+    /// Applies the staged edits. rpcd rolls them back after the timeout.
     pub(crate) async fn apply(&self, seconds: u64) -> Result<(), BusError> {
         let args = map([("rollback", json!(true)), ("timeout", json!(seconds))]);
         self.call("apply", args).await.map(|_| ())
     }
 
-    /// Keeps it.
+    /// Confirms the applied edits.
     pub(crate) async fn confirm(&self) -> Result<(), BusError> {
         self.call("confirm", Map::new()).await.map(|_| ())
     }
 
-    /// Rolls back now. rpcd may have done so already.
+    /// Rolls back now, unless rpcd has already done so.
     pub(crate) async fn roll_back(&self) -> Result<(), BusError> {
         match self.call("rollback", Map::new()).await {
             Ok(_) => Ok(()),
@@ -216,7 +215,7 @@ impl Uci {
         }
     }
 
-    /// Ends the session and discards its staged edits. It would expire anyway.
+    /// Ends the session and discards its staged edits, instead of waiting for its expiry.
     pub(crate) async fn close(self) {
         self.0.close().await;
     }

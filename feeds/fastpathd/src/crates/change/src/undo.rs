@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits that undo a confirmed change on the configuration as it is now: how its sections are
-//! found again, the order of the edits, and when undo is refused because a value has changed since.
+//! Makes the edits that undo a confirmed change on the current configuration: finds its sections,
+//! orders the edits, and refuses if a value has changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,20 @@ use crate::draft::{Draft, DraftError, Pair};
 use crate::edit::{Edit, Op, Values};
 use ::uci::{Package, Packages, Section};
 
-/// Something that the change wrote has been changed again since.
+/// A value or section that the change wrote has been changed again since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSince {
-    /// The package.
     pub config: String,
-    /// The label of the section for people.
+    /// Label of the section for people.
     pub section: String,
-    /// The option, or "" for all of the section.
+    /// Empty for the whole section.
     pub option: String,
 }
 
-/// The inverse of a change.
+/// Returns the edits that undo a change.
 ///
 /// # Errors
-/// The values it wrote have changed since.
+/// A value that the change wrote has changed since.
 pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSince> {
     let mut edits = Vec::new();
     for config in draft.touched() {
@@ -36,21 +35,22 @@ pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSi
 
 /// Several changes that are undone as one, from the newest to an older one.
 pub(crate) struct Undo {
-    /// From the configuration as it is now to the one before the changes.
+    /// Draft from the current configuration to the one before the changes.
     back: Draft,
     changes: usize,
 }
 
 impl Undo {
-    /// Of no change yet, on the configuration as it is now.
+    /// Starts with the current configuration and without a change.
     pub(crate) fn new(current: Packages) -> Self {
         Self { back: Draft::new(current, &[]).unwrap_or_default(), changes: 0 }
     }
 
-    /// Undoes the next older change too.
+    /// Undoes the next older change, too.
     ///
     /// # Errors
-    /// The values it wrote have changed since, by none of the changes before; it is not undone.
+    /// A value that the change wrote was changed by something else than the added changes. The
+    /// change is not added.
     pub(crate) fn add(&mut self, draft: &Draft) -> Result<(), ChangedSince> {
         let edits = inverse(draft, &self.back.after)?;
         let mut next = Draft::new(self.back.after.clone(), &edits)?;
@@ -61,10 +61,10 @@ impl Undo {
         Ok(())
     }
 
-    /// The edits that undo them all.
+    /// Returns the edits that undo all added changes.
     ///
     /// # Errors
-    /// The edits would not lead there.
+    /// The edits do not lead to the old configuration.
     pub(crate) fn edits(self) -> Result<Vec<Edit>, ChangedSince> {
         let current = self.back.before.clone();
         inverse(&self.back.reversed(), &current)
@@ -83,13 +83,13 @@ impl From<DraftError> for ChangedSince {
     }
 }
 
-/// The inverse of one package's part.
+/// Inverse of a change within one package.
 struct Inverse<'a> {
     draft: &'a Draft,
     config: &'a str,
     now: &'a Package,
     pairs: Vec<Pair<'a>>,
-    /// For each pair the place now.
+    /// Current index of the section of each pair.
     found: Vec<Option<usize>>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Inverse<'a> {
     fn edits(&self, edits: &mut Vec<Edit>) -> Result<(), ChangedSince> {
         let mut push = |op| edits.push(Edit { config: self.config.to_owned(), op });
         let mut deleted = BTreeSet::new();
-        // Removed first: a name may have moved to another section.
+        // Removals come first, because a name may have moved to another section.
         for (pair, found) in self.pairs.iter().zip(&self.found) {
             let (true, Some(after)) = (is_removed(pair), pair.after) else { continue };
             let (index, section) = self.still(pair, *found)?;
@@ -141,7 +141,7 @@ impl<'a> Inverse<'a> {
         Ok(())
     }
 
-    /// The final name of each section that is there now.
+    /// Returns the final name of each current section.
     fn called(&self, deleted: &BTreeSet<usize>) -> Result<Vec<String>, ChangedSince> {
         let mut called: Vec<String> =
             self.now.sections.iter().map(|section| section.name.clone()).collect();
@@ -154,7 +154,7 @@ impl<'a> Inverse<'a> {
                 names.insert(&before.name);
             }
         }
-        // A name that is needed again may have been taken since.
+        // A name that is needed again may be taken by now.
         for (index, name) in called.iter().enumerate() {
             if !deleted.contains(&index) && !names.insert(name) {
                 return Err(self.changed(name, ""));
@@ -163,7 +163,7 @@ impl<'a> Inverse<'a> {
         Ok(called)
     }
 
-    /// The values of before.
+    /// Returns the old values of options that the change wrote. Refuses if one has changed since.
     fn values(
         &self,
         before: &Section,
@@ -181,7 +181,7 @@ impl<'a> Inverse<'a> {
         Ok(values)
     }
 
-    /// Names may have been swapped: then each is renamed away before it is assigned again.
+    /// Renames sections. If names were swapped, each section first gets a temporary name.
     fn renames(&self, called: &[String], deleted: &BTreeSet<usize>, push: &mut impl FnMut(Op)) {
         let sections = || self.now.sections.iter().zip(called).enumerate();
         let wanted = || {
@@ -239,8 +239,8 @@ impl<'a> Inverse<'a> {
         }
     }
 
-    /// The old order, where the other edits do not lead to it: later sections stay behind the
-    /// section that they were behind.
+    /// Returns the old order, unless the other edits lead to it anyway. Later sections stay behind
+    /// the section that they follow now.
     fn order(
         &self,
         called: &[String],
@@ -256,7 +256,7 @@ impl<'a> Inverse<'a> {
         let stays = |index: &usize| !deleted.contains(index);
         natural.extend((0..called.len()).filter(stays).map(|index| called[index].clone()));
         natural.extend(restored.values().cloned());
-        // Before's order, by the numbers of pairs.
+        // The order before, by the numbers of pairs.
         for section in &self.draft.before.get(self.config)?.sections {
             let number = self
                 .pairs
@@ -280,7 +280,8 @@ impl<'a> Inverse<'a> {
     }
 }
 
-/// Whether the change made the section, or gave it a name, which cannot be removed.
+/// Reports whether the inverse removes the section: the change has made it, or has given it a name,
+/// which cannot be taken away.
 fn is_removed(pair: &Pair<'_>) -> bool {
     pair.after.is_some() && (pair.before.is_none() || got_a_name(pair))
 }
@@ -293,7 +294,7 @@ fn got_a_name(pair: &Pair<'_>) -> bool {
     pair.before.is_some_and(|of| of.anonymous) && pair.after.is_some_and(|of| !of.anonymous)
 }
 
-/// Adds a section again that was removed; answers its name in later edits.
+/// Adds a removed section again. Returns its name in later edits.
 fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String {
     let id = format!("undo{number}");
     let name = (!before.anonymous).then(|| before.name.clone());
@@ -303,7 +304,8 @@ fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String
     called
 }
 
-/// Where a section is now. A generated name may have changed since, but not its content.
+/// Returns the current index of a section. The generated name of an anonymous section may have
+/// changed since, but not its content.
 fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option<usize> {
     let by_name = |other: &Section| {
         other.name == section.name

@@ -16,7 +16,7 @@ fn same(a: &Packages, b: &Packages) -> bool {
 }
 
 #[test]
-fn takes_back_what_was_done() {
+fn undoes_each_kind_of_edit() {
     let vlan = named(&lab(), "network", "vlan", "10").name.clone();
     let draft = draft(json!([
         {"config": "network", "op": "set", "section": "wan",
@@ -30,7 +30,7 @@ fn takes_back_what_was_done() {
 }
 
 #[test]
-fn what_came_since_stays() {
+fn later_changes_of_other_values_stay() {
     let draft = draft(json!([{"config": "network", "op": "delete", "section": "lan"}]));
     let since = crate::sample::edits(json!([
         {"config": "network", "op": "add", "type": "interface", "section": "vpn"},
@@ -51,7 +51,7 @@ fn refused_after(change: Value, since: Value) -> ChangedSince {
 }
 
 #[test]
-fn a_value_that_a_later_change_of_the_list_wrote_is_undone_with_it() {
+fn a_value_overwritten_by_a_later_change_is_undone_with_it() {
     let set = |mtu: &str| {
         let values = json!({"mtu": mtu});
         json!([{"config": "network", "op": "set", "section": "wan", "values": values}])
@@ -80,7 +80,7 @@ fn all_undone(drafts: &[Draft], current: &Packages) -> Result<Vec<Edit>, Changed
 }
 
 #[test]
-fn what_was_changed_again_is_left_alone() {
+fn refuses_to_undo_a_value_that_was_changed_again() {
     let set = |mtu: &str| {
         let values = json!({"mtu": mtu});
         json!([{"config": "network", "op": "set", "section": "wan", "values": values}])
@@ -111,7 +111,7 @@ fn an_anonymous_section_is_found_under_its_new_name() {
     assert_eq!(named(&after, "firewall", "name", "Allow-Ping").text("enabled"), None);
 }
 
-/// Any package of a few sections, some alike.
+/// Generates packages of a few sections, some of them alike.
 fn package() -> impl Strategy<Value = Package> {
     let options = prop::collection::btree_map("[ab]", "[xy]".prop_map(Setting::Text), 0..3);
     let section = (prop::option::of("[a-f]"), "[st]", options);
@@ -126,7 +126,7 @@ fn package() -> impl Strategy<Value = Package> {
     })
 }
 
-/// Edits by numbers: each refers to a section that is there.
+/// Returns a draft with edits made of numbers, each of an existing section.
 fn changed(package: Package, steps: &[(u8, usize, String, String)]) -> Draft {
     let before = Packages::from([("network".to_owned(), package)]);
     let mut edits: Vec<Edit> = Vec::new();
@@ -168,7 +168,7 @@ proptest! {
         let mut now = package.clone();
         for (number, steps) in steps.iter().enumerate() {
             let next = changed(now.clone(), steps);
-            // uci names a new section otherwise than the edits did.
+            // uci gives a new section another name than the edits.
             let mut written = next.clone();
             written.name_added(|index| format!("cfg{number}_{index}"));
             now = written.after["network"].clone();
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn the_inverse_leads_back_and_its_inverse_there_again(
+    fn the_inverse_of_the_inverse_is_the_change(
         package in package(),
         steps in prop::collection::vec((any::<u8>(), 0..9usize, "[a-f]", "[stxy]"), 0..8),
     ) {

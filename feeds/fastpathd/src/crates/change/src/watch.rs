@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Commands `fastpath-rpcd settle`, which ends a pending change after its time (how often and after
-//! which pause it retries), `fastpath-rpcd boot`, which rolls a change back after a power cut, and
-//! `fastpath-rpcd leave`, which does so before the system or the package is replaced.
+//! Commands of `fastpath-rpcd`: `settle` ends a pending change after its time, `boot` rolls a
+//! change back after a power cut, and `leave` does so before the system or the package is replaced.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,14 +12,15 @@ use crate::record::{Pending, State};
 use crate::store::{Store, StoreError};
 use crate::transaction::Changes;
 
-/// rpcd's own timer comes first.
+/// Delay that gives precedence to rpcd's own timer.
 const AFTER: Duration = Duration::from_millis(500);
-/// Between attempts for two minutes at least, and then: a disk may be full for days.
+/// Number of attempts with a short pause, for two minutes at least. Later pauses are long, because
+/// a disk may be full for days.
 const ATTEMPTS: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(30);
 
-/// `fastpath-rpcd settle`: waits for the end of the change that waits.
+/// `fastpath-rpcd settle`: waits for the end of the pending change.
 #[must_use]
 pub fn settle(_: &[String]) -> ExitCode {
     let store = crate::store();
@@ -30,14 +30,14 @@ pub fn settle(_: &[String]) -> ExitCode {
         if left.is_zero() {
             break;
         }
-        // It may be confirmed before.
+        // The change may be confirmed before.
         std::thread::sleep(left.min(Duration::from_secs(1)));
     }
     std::thread::sleep(AFTER);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    // The broker, or rpcd behind it, may be restarting just now.
+    // The broker, or rpcd behind it, may be restarting.
     for attempt in 0_u32.. {
         let bus = Bus::from_environment();
         let ended = tokio::task::LocalSet::new()
@@ -50,14 +50,15 @@ pub fn settle(_: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// `fastpath-rpcd boot`: before anything reads the configuration.
+/// `fastpath-rpcd boot`: rolls back a change before anything reads the configuration.
 #[must_use]
 pub fn boot(_: &[String]) -> ExitCode {
     code("boot", put_back(&crate::store()))
 }
 
-/// `fastpath-rpcd leave`: before an upgrade saves the files, and before the package is removed.
-/// Nothing is reloaded: rpcd does that when the time has passed, if the router still runs then.
+/// `fastpath-rpcd leave`: rolls back a change before an upgrade saves the files, and before the
+/// package is removed. Nothing is reloaded: rpcd does that after the time to confirm, if the router
+/// still runs then.
 #[must_use]
 pub fn leave(_: &[String]) -> ExitCode {
     code("leave", leave_nothing(&crate::store()))
@@ -76,7 +77,7 @@ fn code(command: &str, done: Result<(), StoreError>) -> ExitCode {
 
 pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
     if let Err(error) = store.remove_unfinished() {
-        // The old configuration matters more.
+        // Restoring the old configuration matters more than this error.
         log::say(&error.to_string());
     }
     let Some(pending) = store.pending()? else { return Ok(()) };
@@ -89,7 +90,7 @@ pub(crate) fn leave_nothing(store: &Store) -> Result<(), StoreError> {
     let Some(pending) = store.pending()? else { return Ok(()) };
     let running = store.running()?.filter(|running| running.id == pending.head.id);
     store.restore(&pending, running.as_ref().map(|running| &running.applied))?;
-    // rpcd may have restored them.
+    // rpcd may have restored the files without flushing them.
     store.flush_configs(pending.files.keys().map(String::as_str))?;
     end(store, pending, "not confirmed before an upgrade or a removal")
 }

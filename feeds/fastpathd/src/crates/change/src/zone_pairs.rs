@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Pairs of zones whose connections a change of the firewall may forbid: the zone that opens them
-//! and the zone they go to, `*` for any. fw4 accepts established connections before all of its
-//! rules, so they go on until they are ended.
+//! Returns pairs of source and destination zones, `*` for any, between which a change of the
+//! firewall may forbid connections. fw4 accepts established connections before all of its rules, so
+//! these continue until they are ended.
 
 use crate::draft::Draft;
 use ::uci::Section;
 
-/// Any zone, or none.
+/// Stands for any zone, or for no zone.
 const ANY: &str = "*";
 
-/// The pairs, each once; empty if the draft does not change the firewall.
+/// Returns each pair once; none if the draft does not change the firewall.
 pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
     let mut pairs = Vec::new();
     let mut add = |pair: [&str; 2]| {
@@ -23,7 +23,7 @@ pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
             of_section(section).into_iter().for_each(&mut add);
         }
     }
-    // Another order of rules can concern any of them.
+    // Another order of rules may concern any connection.
     if draft.is_reordered("firewall") {
         add([ANY, ANY]);
     }
@@ -33,9 +33,9 @@ pub(crate) fn zone_pairs(draft: &Draft) -> Vec<[String; 2]> {
 fn of_section(section: &Section) -> Vec<[&str; 2]> {
     let (src, dest) = (section.text("src"), section.text("dest"));
     match section.kind.as_str() {
-        // Without both it is about packets of the router itself.
+        // A rule without source or destination zone is about packets of the router itself.
         "rule" => src.zip(dest).map(|(src, dest)| [src, dest]).into_iter().collect(),
-        // The zone that a port is forwarded to may follow from its address.
+        // The destination zone of a port forward may follow from the address.
         "forwarding" | "redirect" => vec![[src.unwrap_or(ANY), dest.unwrap_or(ANY)]],
         "zone" => {
             let name = section.text("name").unwrap_or(ANY);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_name_their_zones() {
+    fn sections_give_the_pairs_of_their_zones() {
         assert_eq!(pairs(add("rule", &json!({"src": "lan", "dest": "wan"}))), ["lan wan"]);
         assert_eq!(pairs(add("rule", &json!({"src": "*", "dest": "iot"}))), ["* iot"]);
         assert_eq!(pairs(add("forwarding", &json!({"src": "lan", "dest": "wan"}))), ["lan wan"]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_section_counts_as_it_was_and_as_it_is() {
+    fn a_changed_section_counts_before_and_after_the_change() {
         let lab = crate::sample::lab();
         let forwarding = lab["firewall"].of("forwarding").next().unwrap();
         assert_eq!(forwarding.text("src"), Some("lan"));

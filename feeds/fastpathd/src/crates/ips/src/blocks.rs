@@ -92,8 +92,8 @@ impl Blocks {
         ended
     }
 
-    /// Returns the sources above the limit, those that expire first. Crate `ruleset` chooses the
-    /// same ones when it renders sets with a lower limit.
+    /// Returns the excess sources of each family, which are the first to expire. Crate `ruleset`
+    /// chooses the same ones when it renders sets with a lower limit.
     fn beyond_limit(&self) -> Vec<Network> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
         blocks.sort_by_key(|block| Reverse(block.until));

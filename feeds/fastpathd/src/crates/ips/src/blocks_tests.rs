@@ -172,7 +172,7 @@ fn blocks_one_ipv6_address_if_its_64_has_own_or_exempt_ones() {
     for address in ["2001:db8:5::bad", "64:ff9b::203.0.113.9"] {
         assert_eq!(blocked(&mut blocks, address), Some(net(address)));
     }
-    // A single address of a /64 in the kernel's set, as before an update.
+    // A single address of a /64, left in the kernel's set by an earlier version.
     assert_eq!(blocks.adopt(at(0), net("2001:db8:8::1"), at(9), nobody), Ok(()));
     assert_eq!(blocked(&mut blocks, "2001:db8:8::2"), Some(net("2001:db8:8::2")));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Derives the state of inspection from observations of Suricata, and decides when the gate in
-//! front of the queues opens. Time limits of hangs and starts are in `health/progress.rs`, those of
-//! lost and late packets in `health/strain.rs`.
+//! front of the queues opens. `health/progress.rs` has the time limits of hangs and starts,
+//! `health/strain.rs` has the limits of lost and late packets.
 //!
 //! [`Health`] receives an observation about every half second, and reports within two seconds that
 //! Suricata is gone or hangs.

@@ -68,7 +68,7 @@ pub struct Overlay<'a> {
     pub files: &'a Files,
 }
 
-/// Returns the bit of the packet mark by which Suricata requests a bypass.
+/// Returns the bit of the packet mark that requests a bypass.
 #[must_use]
 pub fn bypass_mark(mark_mask: u32) -> u32 {
     mark_mask.checked_ilog2().map_or(0, |bit| 1 << bit)

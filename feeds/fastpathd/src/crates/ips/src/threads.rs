@@ -25,8 +25,9 @@ impl Threads {
         u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// Number of the last NFQUEUE. It follows those of the workers, takes connections that a source
-    /// opens beyond its limit (`ruleset`, `rules/inspect.rs`), and has its own thread.
+    /// Number of the last NFQUEUE, which follows the queues of the workers. It takes connections
+    /// that a source opens beyond its limit (`ruleset`, `rules/inspect.rs`), and has its own
+    /// thread.
     #[must_use]
     pub fn last_queue(&self, first: u16) -> u16 {
         first.saturating_add(self.queues())

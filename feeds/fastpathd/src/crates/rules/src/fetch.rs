@@ -112,7 +112,7 @@ impl Fetcher {
             command.args(["-q", "-fsSL", "--max-redirs", "5", "--connect-timeout", "30"]);
             command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-", "-K", "-"]);
         } else {
-            // These programs have no option against redirects out of TLS.
+            // uclient-fetch and wget have no option against redirects out of TLS.
             command.args(["-q", "-T", "30", "-O", "-", url]);
         }
         command

@@ -63,7 +63,7 @@ const HEADER_LINES: usize = 2;
 /// Rule numbers of `handshake.rules` and `encrypted.rules`, which Suricata loads next to our file.
 const RESERVED: RangeInclusive<u32> = 8_100_090..=8_100_099;
 
-/// Merges the parts. Among rules with the same number our own win, then those of the first source,
+/// Merges the parts. Among rules with the same number our own win, then rules of the first source,
 /// and among these the latest revision. So a source cannot replace rules of another by revisions.
 #[must_use]
 pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {

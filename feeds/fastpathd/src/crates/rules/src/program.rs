@@ -24,7 +24,7 @@ const STORE: &str = "/var/lib/fastpath/rules";
 /// Maximum size of a request, bytes. Many sources with long lists need far less.
 const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 
-/// Runs the program. The first of `args` is the name by which it was started.
+/// Runs the program. The first of `args` is the program's name.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter().skip(1);

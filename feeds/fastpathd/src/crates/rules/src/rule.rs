@@ -18,8 +18,8 @@ pub(crate) const DEFAULT_GID: u32 = 1;
 const ACTIONS: [&str; 7] =
     ["alert", "drop", "pass", "reject", "rejectsrc", "rejectdst", "rejectboth"];
 
-/// Keywords that a source may use: those of Suricata 8.0.8 that match, describe or keep state
-/// within Suricata. Keywords that read or write files, run code, set marks, change packets or end
+/// Keywords of Suricata 8.0.8 that a source may use: they match, describe, or keep state within
+/// Suricata. Keywords that read or write files, run code, set marks, change packets or end
 /// inspection are missing.
 const KEYWORDS: &str = include_str!("keywords.txt");
 

@@ -104,7 +104,7 @@ impl Choice {
         used(&self.disable, &mut self.used, rule, category).is_some()
     }
 
-    /// Returns the setting by which a rule becomes a drop, if any.
+    /// Returns the setting that makes the rule a drop, if any.
     pub fn drops(&mut self, rule: &Rule<'_>, category: &str) -> Option<Selector> {
         used(&self.drop, &mut self.used, rule, category)
     }

@@ -69,7 +69,7 @@ fn replaces_control_characters_in_messages() {
     assert_eq!(fault_texts(&said), ["a.rules line 1: a [31mb"]);
 }
 
-/// The last line of a killed test does not tell why the test ended.
+/// The last line of a killed test does not say why the test ended.
 #[test]
 fn reports_the_signal_or_the_lack_of_memory_that_ended_a_test() {
     let merged = crate::merge::merge(&[]);

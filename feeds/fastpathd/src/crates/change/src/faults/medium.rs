@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A file system of which a power cut may lose any operation that was not flushed, in any
+//! A file system on which a power cut may lose operations that were not flushed, in any
 //! combination: names in folders, and bytes of files.
 
 use std::collections::BTreeMap;
@@ -26,15 +26,15 @@ enum Change {
 #[derive(Clone, Default)]
 pub(super) struct Medium {
     inodes: Vec<Inode>,
-    /// As programs see them.
+    /// Names as programs see them.
     names: Names,
-    /// As they are on the medium.
+    /// Names on the medium.
     flushed: Names,
-    /// Not on the medium for certain, in their order.
+    /// Changes that may not be on the medium, in order.
     waiting: Vec<Change>,
 }
 
-/// Bytes that may be left of a file that was not flushed.
+/// Bytes that a power cut may leave of a file that was not flushed.
 const REMAINDERS: [fn(&Inode) -> Vec<u8>; 4] = [
     |of| of.flushed.clone(),
     |of| of.bytes.clone(),
@@ -68,7 +68,7 @@ fn missing<T>() -> io::Result<T> {
 }
 
 impl Medium {
-    /// These files and folders, on the medium.
+    /// Creates these files and folders on the medium.
     pub(super) fn with(folders: &[&str], files: &[(&str, &str)]) -> Self {
         let mut medium = Self::default();
         for folder in folders {
@@ -131,7 +131,7 @@ impl Medium {
         self.link(path, Inode { folder: true, ..Inode::default() })
     }
 
-    /// Other bytes in the same file.
+    /// Overwrites a file in place.
     pub(super) fn overwrite(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let Some(&inode) = self.names.get(path) else { return missing() };
         bytes.clone_into(&mut self.inodes[inode].bytes);
@@ -162,7 +162,7 @@ impl Medium {
         Ok(())
     }
 
-    /// Removes all below a folder, as if it had never been on the medium.
+    /// Removes everything below a folder, as if it had never been on the medium.
     pub(super) fn forget(&mut self, folder: &Path) {
         let stays = |path: &Path| path == folder || !path.starts_with(folder);
         self.names.retain(|path, _| stays(path));
@@ -175,12 +175,13 @@ impl Medium {
         self.inodes.iter().enumerate().filter(move |(_, of)| differs(of)).map(|(number, _)| number)
     }
 
-    /// In how many states a power cut may leave it.
+    /// Number of states that a power cut may leave.
     pub(super) fn outcomes(&self) -> usize {
         self.unflushed().fold(1 << self.waiting.len(), |all, _| all * REMAINDERS.len())
     }
 
-    /// Such a state: a digit for each operation that is not flushed. In state 0 all are lost.
+    /// Returns one of these states. Each operation that was not flushed has a digit in `outcome`; 0
+    /// loses all of them.
     pub(super) fn after_power_cut(&self, mut outcome: usize) -> Self {
         let mut digit = |of: usize| {
             let digit = outcome % of;
@@ -193,7 +194,7 @@ impl Medium {
                 change.make(&mut names);
             }
         }
-        // A file is gone with its folder.
+        // A file disappears with its folder.
         let mut after = Names::new();
         for (path, inode) in names {
             let above = path.parent().unwrap();
@@ -213,7 +214,7 @@ impl Medium {
 
 /// Each combination of names and bytes is an outcome.
 #[test]
-fn an_operation_that_is_not_flushed_may_be_lost() {
+fn an_operation_that_was_not_flushed_may_be_lost() {
     let (old, new) = (Path::new("/etc/x"), Path::new("/etc/.x.new"));
     let mut medium = Medium::with(&["/etc"], &[("/etc/x", "old")]);
     medium.create(new, b"text").unwrap();
@@ -232,7 +233,7 @@ fn an_operation_that_is_not_flushed_may_be_lost() {
     assert_eq!((medium.outcomes(), texts(&medium)), (1, set(&["text"])));
     medium.unlink(old).unwrap();
     assert!(texts(&medium).contains(&None) && texts(&medium).len() == 2);
-    // A new folder goes with all that is in it.
+    // A new folder is lost with everything in it.
     let folder = Path::new("/etc/folder");
     medium.make_folder(folder).unwrap();
     medium.create(&folder.join("y"), b"y").unwrap();

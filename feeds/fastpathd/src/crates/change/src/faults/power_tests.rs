@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The power is cut after each operation of a whole change, and each operation that was not flushed
-//! is lost or not: the configuration afterwards is the one that the records say.
+//! Cuts the power after each operation of a whole change, with each operation that was not flushed
+//! lost or kept. The records must match the configuration afterwards.
 
 use std::rc::Rc;
 
@@ -13,12 +13,12 @@ use crate::record::State;
 enum Ending {
     Confirm,
     Revert,
-    /// rpcd's timer ends it, then `settle` finds it.
+    /// rpcd's timer ends the change, then `settle` notices it.
     Expire,
-    /// rpcd was restarted and has forgotten it.
+    /// rpcd was restarted and no longer knows the change.
     Forgotten,
     Undo,
-    /// An upgrade begins in the countdown.
+    /// An upgrade begins before the change is confirmed.
     Leave,
 }
 
@@ -32,7 +32,7 @@ const ENDINGS: [Ending; 6] = [
 ];
 
 impl Ending {
-    /// The router before the change.
+    /// Returns the medium before the change.
     fn medium(self) -> Medium {
         let router = Router::new(Fault::None);
         if self == Self::Undo {
@@ -50,7 +50,7 @@ impl Ending {
         if self == Self::Undo { 2 } else { 1 }
     }
 
-    /// Carries the change out; the state that was answered.
+    /// Carries out the change. Returns the state in the answer.
     fn carry_out(self, router: &Rc<Router>) -> Option<State> {
         let id = self.id();
         match self {
@@ -107,7 +107,7 @@ impl Ending {
 }
 
 #[test]
-fn whatever_a_power_cut_loses_the_records_say_what_is_in_force() {
+fn after_a_power_cut_the_records_match_the_configuration() {
     for ending in ENDINGS {
         let medium = ending.medium();
         let whole = Router::with(medium.clone(), Fault::None);
@@ -126,7 +126,7 @@ fn whatever_a_power_cut_loses_the_records_say_what_is_in_force() {
 }
 
 #[test]
-fn the_power_may_fail_again_while_a_change_is_rolled_back_at_boot() {
+fn the_power_may_fail_again_during_the_rollback_at_boot() {
     for ending in ENDINGS {
         let medium = ending.medium();
         let whole = Router::with(medium.clone(), Fault::None);
@@ -134,7 +134,7 @@ fn the_power_may_fail_again_while_a_change_is_rolled_back_at_boot() {
         for cut in 0..=whole.steps.get() {
             let router = Router::with(medium.clone(), Fault::PowerCut(cut));
             let answered = ending.carry_out(&router);
-            // Nothing and everything that was not flushed is on the medium.
+            // The extremes: nothing or everything that was not flushed is on the medium.
             let outcomes = router.after_power_cut();
             for first in [&outcomes[0], &outcomes[outcomes.len() - 1]] {
                 for again in 0.. {

@@ -29,36 +29,37 @@ const SECONDS: u64 = 30;
 pub(super) const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";
 pub(super) const CONFIG: &str = "/etc/config/system";
 
-/// A fault, and the step from 1 at which it occurs; operations of the kernel and calls are steps.
+/// A fault, and the number of the step at which it occurs, from 1. Operations of the kernel and
+/// calls are steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// The step is refused and does nothing.
+    /// The step is refused and has no effect.
     Refused(usize),
-    /// The step is done, but not answered.
+    /// The step is done, but its answer is lost.
     Unanswered(usize),
-    /// The power goes after the step.
+    /// The power fails after the step.
     PowerCut(usize),
 }
 
-/// An action of somebody else at a step.
+/// An action of another client at a step.
 pub(super) type Meanwhile = Box<dyn FnOnce()>;
 
-/// A router in memory: files, and rpcd.
 pub(super) struct Router {
     pub(super) medium: RefCell<Medium>,
     pub(super) up_ms: Cell<u64>,
     pub(super) fault: Cell<Fault>,
     pub(super) steps: Cell<usize>,
     locked: Rc<Cell<bool>>,
-    /// Edits that each session has staged.
+    /// Edits staged by each session.
     staged: RefCell<BTreeMap<String, Vec<Value>>>,
-    /// The session that applied, with the file as it was.
+    /// Session that has applied a change, and the file before it.
     pub(super) applied: RefCell<Option<(String, Vec<u8>)>>,
     made: Cell<usize>,
-    /// rpcd writes nothing, reports success, and empties the files that it restores.
+    /// The disk is full: rpcd writes nothing, reports success, and empties the files that it
+    /// restores.
     pub(super) full: Cell<bool>,
-    /// Run once, at the step of that number.
+    /// Action that runs once, at the step with this number.
     pub(super) meanwhile: RefCell<Option<(usize, Meanwhile)>>,
 }
 
@@ -68,7 +69,7 @@ impl Router {
         Self::with(Medium::with(&folders, &[(CONFIG, OLD)]), fault)
     }
 
-    /// Just started.
+    /// Returns a router that has just started.
     pub(super) fn with(medium: Medium, fault: Fault) -> Rc<Self> {
         Rc::new(Self {
             medium: RefCell::new(medium),
@@ -100,7 +101,7 @@ impl Router {
         matches!(self.fault.get(), Fault::PowerCut(at) if self.steps.get() >= at)
     }
 
-    /// Counts a step; an error if the power is off.
+    /// Counts a step. Fails if the power is off.
     fn count(&self) -> Result<usize, ()> {
         if self.is_off() {
             return Err(());
@@ -114,7 +115,7 @@ impl Router {
         Ok(number)
     }
 
-    /// Begins a step: an error, it is refused; none, it is done and not answered.
+    /// Begins a step. Fails if the step is refused; returns `None` if its answer is lost.
     fn step(&self) -> Result<Option<()>, ()> {
         let number = self.count()?;
         match self.fault.get() {
@@ -126,19 +127,19 @@ impl Router {
         }
     }
 
-    /// An operation on files; nobody takes an answer of those for lost.
+    /// Runs a file operation, which has no answer that could be lost.
     fn operate(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> io::Result<()> {
         self.step().map_err(|()| io::Error::other("no space left"))?;
         operation(&mut self.medium.borrow_mut())
     }
 
-    /// An operation of rpcd's: only the power may fail in the middle of a call.
+    /// Runs an operation in the middle of a call of rpcd, where only the power may fail.
     fn rpcd(&self, operation: impl FnOnce(&mut Medium) -> io::Result<()>) -> Result<(), Status> {
         self.count().map_err(|()| Status::UnknownError)?;
         operation(&mut self.medium.borrow_mut()).map_err(|_| Status::UnknownError)
     }
 
-    /// Each router that a power cut now may leave, before anything has run on it.
+    /// Returns each router that a power cut at this moment may leave, before anything runs on it.
     pub(super) fn after_power_cut(&self) -> Vec<Rc<Self>> {
         let mut medium = self.medium.borrow().clone();
         medium.forget(Path::new("/var/run"));
@@ -146,7 +147,7 @@ impl Router {
         outcomes.map(|medium| Self::with(medium, Fault::None)).collect()
     }
 
-    /// The power is back, and everything is as it was.
+    /// Restores the power and boots.
     pub(super) fn boot(self: &Rc<Self>) {
         self.fault.set(Fault::None);
         self.medium.borrow_mut().forget(Path::new("/var/run"));
@@ -186,7 +187,7 @@ impl Router {
                 let after = text(&self.packages(session)?["system"]);
                 let before = self.file().into_bytes();
                 if !self.full.get() {
-                    // As uci does: it does not flush the folder.
+                    // uci does not flush the folder either.
                     let new = Path::new("/etc/config/.system.uci-Xa3b9c");
                     let config = Path::new(CONFIG);
                     self.rpcd(|medium| medium.create(new, after.as_bytes()))?;
@@ -208,7 +209,7 @@ impl Router {
         }
     }
 
-    /// As rpcd does: in the same file, and not flushed.
+    /// Restores the file like rpcd: in place and without a flush.
     pub(super) fn copy_back(&self, before: &[u8]) -> Result<(), Status> {
         self.rpcd(|medium| medium.overwrite(Path::new(CONFIG), b""))?;
         if self.full.get() {
@@ -331,18 +332,18 @@ pub(super) fn edits(name: &str) -> Vec<Edit> {
         .unwrap()
 }
 
-/// Applies a new name on the router as root.
+/// Applies a new host name as root.
 pub(super) fn apply(router: &Rc<Router>, name: &str) -> Result<Pending, Refusal> {
     apply_edits(router, edits(name))
 }
 
-/// The configuration of the router.
+/// Returns the router's configuration.
 pub(super) fn packages(router: &Rc<Router>) -> Packages {
     let Value::Object(values) = config::parse_uci(&router.file()).unwrap() else { panic!() };
     Packages::from([("system".to_owned(), Package::read(&values))])
 }
 
-/// Applies them as root.
+/// Applies edits as root.
 pub(super) fn apply_edits(router: &Rc<Router>, edits: Vec<Edit>) -> Result<Pending, Refusal> {
     let bus = router.bus();
     wait(async {
@@ -364,7 +365,7 @@ pub(super) fn confirm(router: &Rc<Router>, id: u64) -> Result<(), Refusal> {
     })
 }
 
-/// The time to confirm is over, and somebody calls.
+/// Lets the time to confirm pass and makes a call afterwards.
 pub(super) fn run_out_of_time(router: &Rc<Router>) {
     router.fault.set(Fault::None);
     expire(router).unwrap();
@@ -376,7 +377,7 @@ pub(super) fn expire(router: &Rc<Router>) -> Result<(), Refusal> {
     wait(async { Changes::of(&bus, router.store())?.waiting().await.map(drop) })
 }
 
-/// The edits that undo a confirmed change.
+/// Returns the edits that undo a confirmed change.
 pub(super) fn undo_edits(router: &Rc<Router>, id: u64) -> Vec<Edit> {
     let record = router.store().record(id).unwrap().unwrap();
     crate::undo::inverse(&record.draft, &packages(router)).unwrap()
@@ -400,7 +401,7 @@ pub(super) fn has_new(router: &Router) -> bool {
     file != OLD
 }
 
-/// Steps of a whole change; nothing goes wrong.
+/// Returns the number of steps of an apply, and of an apply with its confirm, without faults.
 pub(super) fn steps() -> (usize, usize) {
     let router = Router::new(Fault::None);
     let id = apply(&router, "changed").unwrap().head.id;
@@ -410,7 +411,7 @@ pub(super) fn steps() -> (usize, usize) {
     (applied, router.steps.get())
 }
 
-/// Why changes cannot be opened now.
+/// Returns the code of the refusal to open the changes, if any.
 pub(super) fn opened(router: &Rc<Router>) -> Option<&'static str> {
     let bus = router.bus();
     Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each step of a change fails once, the power is cut after each, and two administrators
-//! interleave.
+//! Lets each step of a change fail once, cuts the power after each, and interleaves two
+//! administrators.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ use super::router::{
 use crate::record::State;
 use crate::watch::{leave_nothing, put_back};
 
-/// Any failure during apply leaves nothing changed, or the change is reverted.
+/// After a failure during apply nothing is changed, or the change is reverted in time.
 #[test]
-fn each_step_of_an_apply_fails_once() {
+fn a_failed_step_of_an_apply_leaves_no_change_behind() {
     let (applied, _) = steps();
     let faults = (1..=applied).flat_map(|at| [Fault::Refused(at), Fault::Unanswered(at)]);
     for fault in faults {
@@ -42,7 +42,7 @@ fn a_change_whose_apply_got_no_answer_keeps_its_record() {
         let unknown = outcome.is_err_and(|refusal| refusal.cause.code == "unknown");
         assert!(!unknown || has_new(&router), "step {at}");
         if unknown {
-            // A user who finds it in force can keep it.
+            // A user who finds the change in force can confirm it.
             confirm(&router, 1).unwrap();
             assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
         }
@@ -51,9 +51,9 @@ fn a_change_whose_apply_got_no_answer_keeps_its_record() {
     assert_eq!(unanswered.count(), 1, "the answer of uci apply");
 }
 
-/// Whatever fails while a change is confirmed: it is kept, or reverted, and its record says which.
+/// If a step of a confirm fails, the change is kept or reverted, and its record says which.
 #[test]
-fn each_step_of_a_confirm_fails_once() {
+fn after_a_failed_step_of_a_confirm_the_record_matches_the_configuration() {
     let (applied, confirmed) = steps();
     for at in applied + 1..=confirmed {
         for fault in [Fault::Refused(at), Fault::Unanswered(at)] {
@@ -69,9 +69,9 @@ fn each_step_of_a_confirm_fails_once() {
     }
 }
 
-/// Until a change is confirmed a power cut reverts it; after that it stays.
+/// A power cut reverts a change until it is confirmed, but not afterwards.
 #[test]
-fn the_power_goes_after_each_step() {
+fn a_power_cut_reverts_a_change_until_it_is_confirmed() {
     let (applied, confirmed) = steps();
     let mut ends = BTreeSet::new();
     for at in 0..=confirmed {
@@ -95,7 +95,7 @@ fn the_power_goes_after_each_step() {
 
 /// The power fails again while the old files are written at boot.
 #[test]
-fn the_power_goes_again_at_boot() {
+fn the_power_may_fail_again_at_boot() {
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     for cut in 0..8 {
@@ -108,9 +108,9 @@ fn the_power_goes_again_at_boot() {
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::PowerCut)));
 }
 
-/// A second administrator applies at each step of the first one's change.
+/// A second administrator opens the changes at each step of the first one's change.
 #[test]
-fn two_writers_interleave() {
+fn a_second_administrator_is_refused_at_each_step() {
     let (_, confirmed) = steps();
     for at in 1..=confirmed {
         let router = Router::new(Fault::None);
@@ -126,7 +126,7 @@ fn two_writers_interleave() {
         assert_eq!(code, Some("busy"), "step {at}");
         assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
     }
-    // Between the two calls of the first one the change waits.
+    // Between apply and confirm, the first administrator's change is pending.
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     assert_eq!(apply(&router, "other").map(drop).map_err(|of| of.code), Err("pending"));
@@ -134,7 +134,7 @@ fn two_writers_interleave() {
     assert!(has_new(&router));
 }
 
-/// libuci leaves the old file when a disk is full, and rpcd does not report it.
+/// libuci leaves the old file when the disk is full, and rpcd does not report it.
 #[test]
 fn a_change_that_rpcd_could_not_write_is_refused() {
     let router = Router::new(Fault::None);
@@ -143,7 +143,7 @@ fn a_change_that_rpcd_could_not_write_is_refused() {
     assert_eq!((refused.code, refused.cause.code), ("failed", "file"));
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Reverted)));
     assert!(router.store().pending().unwrap().is_none() && router.applied.borrow().is_none());
-    // rpcd has room for its file, and none when it restores the old one.
+    // The disk is full only when rpcd restores the old file.
     let router = Router::new(Fault::None);
     apply(&router, "changed").unwrap();
     router.full.set(true);
@@ -151,9 +151,10 @@ fn a_change_that_rpcd_could_not_write_is_refused() {
     assert_eq!((router.file().as_str(), state(&router)), (OLD, Some(State::Expired)));
 }
 
-/// rpcd empties a file when it restores it on a full disk; then there is no room for ours either.
+/// rpcd empties a file when it restores it on a full disk, where there is no room for our copy
+/// either.
 #[test]
-fn a_change_that_a_full_disk_kept_from_being_reverted_ends_with_room() {
+fn a_change_left_in_force_by_a_full_disk_is_reverted_once_there_is_room() {
     let mut late = 0;
     for step in 0..60 {
         let router = Router::new(Fault::Refused(step));
@@ -168,7 +169,7 @@ fn a_change_that_a_full_disk_kept_from_being_reverted_ends_with_room() {
     assert!(late > 0);
 }
 
-/// rpcd holds one change at a time, for all clients: ours must not end that of a browser.
+/// rpcd has one change at a time for all clients, and ours must not end that of a browser.
 #[test]
 fn a_change_made_elsewhere_stays() {
     let router = Router::new(Fault::None);
@@ -180,7 +181,7 @@ fn a_change_made_elsewhere_stays() {
     assert!(router.store().pending().unwrap().is_none());
 }
 
-/// The upgrade fails, and the router runs on with rpcd's timer.
+/// The upgrade fails, and the router keeps running with rpcd's timer.
 #[test]
 fn a_change_that_ended_before_an_upgrade_cannot_be_confirmed() {
     let router = Router::new(Fault::None);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Formats that several UCI files share: addresses with prefix, netmasks, MAC addresses, host
-//! names and VLAN IDs. Also the check of every value for control characters.
+//! Formats that several UCI files share, and the check of all values for control characters.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Report;
 use ::uci::Section;
 
-/// A control character in a value is a slip, or an injection into a generated file: netifd and fw4
-/// pass values on, line by line.
+/// Reports control characters in values. Each is a mistake, or an injection into a generated file:
+/// netifd and fw4 pass values on line by line.
 pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     for (option, setting) in &section.options {
         if setting.texts().iter().any(|text| text.chars().any(char::is_control)) {
@@ -18,13 +17,13 @@ pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     }
 }
 
-/// `10.0.0.1/24` or `10.0.0.1`, with the prefix length.
+/// Parses `10.0.0.1/24` or `10.0.0.1`, with the prefix length.
 pub(super) fn v4(text: &str) -> Option<(Ipv4Addr, Option<u8>)> {
     let (address, prefix) = split(text, 32)?;
     Some((address.parse().ok()?, prefix))
 }
 
-/// `2001:db8::1/64` or `2001:db8::1`.
+/// Parses `2001:db8::1/64` or `2001:db8::1`, with the prefix length.
 pub(super) fn v6(text: &str) -> Option<(Ipv6Addr, Option<u8>)> {
     let (address, prefix) = split(text, 128)?;
     Some((address.parse().ok()?, prefix))
@@ -36,31 +35,30 @@ fn split(text: &str, longest: u8) -> Option<(&str, Option<u8>)> {
     (prefix <= longest).then_some((address, Some(prefix)))
 }
 
-/// Length of a netmask such as `255.255.255.0`.
+/// Returns the prefix length of a netmask such as `255.255.255.0`.
 pub(super) fn netmask(text: &str) -> Option<u8> {
     let bits = text.parse::<Ipv4Addr>().ok()?.to_bits();
     let prefix = bits.leading_ones();
     (bits.checked_shl(prefix).unwrap_or(0) == 0).then(|| u8::try_from(prefix).unwrap_or(32))
 }
 
-/// An address of either family.
 pub(super) fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }
 
-/// `52:54:00:01:02:03`.
+/// Checks for the format `52:54:00:01:02:03`.
 pub(super) fn is_mac(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     parts.len() == 6
         && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// A name of a host, of labels of letters, digits and `-`.
+/// Checks for a host name, made of labels.
 pub(super) fn is_host(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// One label of it.
+/// Checks for a label of letters, digits and `-`.
 pub(super) fn is_label(label: &str) -> bool {
     (1..=63).contains(&label.len())
         && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
@@ -68,7 +66,7 @@ pub(super) fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// A VLAN's number.
+/// Parses a VLAN ID.
 pub(super) fn vlan(text: &str) -> Option<u16> {
     let number = config::number(text).ok().filter(|number| (1..=4094).contains(number))?;
     u16::try_from(number).ok()
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_of_values() {
+    fn accepts_only_valid_formats() {
         assert_eq!(v4("10.0.0.1/24"), Some((Ipv4Addr::new(10, 0, 0, 1), Some(24))));
         for bad in ["10.0.0.1/33", "10.0.0", "10.0.0.1/", "10.0.0.1/+4", "a", "010.0.0.1"] {
             assert_eq!(v4(bad), None, "{bad}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/fastpath` with the program that reads it, `fastpathd --json --check FILE
-//! FILE`: only problems that were not there before count. The checks themselves are in the
-//! `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
+//! Checks `/etc/config/fastpath` with the program that reads it,
+//! `fastpathd --json --check FILE FILE`. Only new problems count. The checks are in `settings.rs`
+//! of the crates `ruleset`, `ips`, `cpu` and `rules`.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,7 +18,7 @@ use ::uci::{Package, Section};
 
 const PROGRAM: &str = "/usr/sbin/fastpathd";
 
-/// The daemon's program; none where it is not installed.
+/// The daemon's program; `None` if it is not installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Daemon(pub(crate) Option<PathBuf>);
 
@@ -27,7 +27,7 @@ impl Daemon {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// The problems that it reports after the change and did not report before.
+    /// Returns the problems that the daemon reports after the change, but not before.
     pub(super) fn judge(&self, draft: &Draft) -> Vec<Problem> {
         let Some(program) = &self.0 else { return Vec::new() };
         let Some(after) = draft.after.get("fastpath") else { return Vec::new() };
@@ -47,12 +47,13 @@ impl Daemon {
     }
 }
 
-/// The place in the text changes with sections that are added or removed before.
+/// Compares problems without their texts, since the place in a text changes when sections before it
+/// are added or removed.
 fn is_same(a: &Problem, b: &Problem) -> bool {
     (&a.section, &a.option, &a.params) == (&b.section, &b.option, &b.params)
 }
 
-/// Why the program did not report its problems.
+/// Why the daemon did not report its problems.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
     #[error("writing its input: {0}")]
@@ -63,7 +64,7 @@ enum AskError {
     Answer(String),
 }
 
-/// The problems of each of the packages; one process for both.
+/// Returns the problems of both packages, found by one process.
 fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2], AskError> {
     let mut command = Command::new(program);
     let mut files = Vec::new();
@@ -85,7 +86,7 @@ fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2]
     })
 }
 
-/// A file that only root reads; gone with the value.
+/// A file that only root may read, removed when the value is dropped.
 struct Sample(PathBuf);
 
 impl Sample {
@@ -122,12 +123,13 @@ fn read(problem: &Value, package: &Package) -> Option<Problem> {
     })
 }
 
-/// Its code; that of another version is not known by name.
+/// Returns the code of a problem; `fastpathd` for an unknown one of another version.
 fn code(name: &str) -> &'static str {
     config::Fault::CODES.into_iter().find(|code| *code == name).unwrap_or("fastpathd")
 }
 
-/// The section that has this name once the file is read again.
+/// Returns the section that has this name after the file is read, which gives new names to
+/// anonymous sections.
 fn named<'a>(called: &str, package: &'a Package) -> Option<&'a Section> {
     let is = |(index, section): &(usize, &Section)| {
         if section.anonymous {
@@ -146,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_problems_find_their_section() {
+    fn finds_the_section_of_a_problem() {
         let packages = crate::sample::packages(&[(
             "fastpath",
             "config exclude\n\toption proto tcp\nconfig exclude\n\toption proto x\n",
         )]);
         let mut package = packages["fastpath"].clone();
-        // As uci calls it.
+        // Name that uci gives to the section.
         package.sections[1].name = "cfg0392bd".to_owned();
         let said = json!({"config": "fastpath", "section": "cfg0252cf", "option": "proto",
             "value": "x", "code": "protocol", "params": {"value": "x"},

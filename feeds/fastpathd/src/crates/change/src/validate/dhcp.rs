@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/dhcp`: pools (interface, `start`, `limit`, `leasetime`) and static leases
-//! (MAC address, once in a network; name; an IPv4 address that is given once).
+//! Checks `/etc/config/dhcp`: pools and static leases.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -13,7 +12,7 @@ use ::uci::Section;
 pub(super) fn judge(report: &mut Report<'_>) {
     let interfaces = report.others("network", "interface");
     for pool in report.of("dhcp") {
-        // Without an interface of its own it is the one of its name.
+        // A pool without an option `interface` belongs to the interface of its name.
         let name = pool.text("interface").unwrap_or(&pool.name);
         if !interfaces.iter().any(|interface| interface.name == name) {
             unknown_interface(report, pool, "interface", name);
@@ -36,7 +35,7 @@ fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
             networks.iter().map(|(_, network)| *network).find(|of| of.contains(ip.into()))
         });
         for mac in host.words("mac") {
-            // dnsmasq takes a host's lease of the network that the host is in.
+            // dnsmasq chooses the lease of the network that the host is in.
             let is_other = |of: &Option<config::Network>| {
                 of.is_some_and(|of| network.is_some_and(|own| own != of))
             };
@@ -66,7 +65,7 @@ fn leases(report: &mut Report<'_>, interfaces: &[&Section]) {
     }
 }
 
-/// The IPv4 addresses of an interface, and their networks.
+/// Returns the IPv4 addresses of an interface and their networks.
 fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
     let mask = interface.text("netmask").and_then(netmask);
     let network = |text: &str| {
@@ -76,20 +75,21 @@ fn networks(interface: &Section) -> Vec<(Ipv4Addr, config::Network)> {
     interface.words("ipaddr").into_iter().filter_map(network).collect()
 }
 
-/// Whether an address in a network is neither its first nor its last one, which is for broadcasts.
+/// Reports whether an address is neither the first nor the last one of its network, which are not
+/// addresses of hosts.
 fn is_of_host(address: Ipv4Addr, network: config::Network) -> bool {
     let host = u32::MAX.checked_shr(network.prefix.into()).unwrap_or(0);
     let own = address.to_bits() & host;
     host <= 1 || (own != 0 && own != host)
 }
 
-/// The bytes of a MAC address as numbers, however each is written.
+/// Returns the bytes of a MAC address in a form that does not depend on its notation.
 fn bytes_of(mac: &str) -> Vec<String> {
     let bytes = mac.split([':', '-']);
     bytes.map(|byte| format!("{:0>2}", byte.to_ascii_lowercase())).collect()
 }
 
-/// A MAC address as dnsmasq takes it, with `*` for any byte.
+/// Checks for a MAC address as dnsmasq accepts it, with `*` for any byte.
 fn is_lease_mac(text: &str) -> bool {
     config::fw4::is_mac(&text.replace('*', "0"))
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Sections and options by which the firewall would read a file: `include`, `helper`, `loadfile`,
-//! and values that are paths. fw4 and nft read files as root and quote what they cannot parse, so a
-//! draft that names a file which the present configuration does not name is never tried, for any
-//! user.
+//! Refuses sections and options that would have the firewall read another file: `include`,
+//! `helper`, `loadfile`, and values that are paths. fw4 and nft read files as root and quote lines
+//! that they cannot parse, so a draft that names a new file is never tried, for any user.
 
 use plugin::Map;
 
@@ -10,12 +9,12 @@ use crate::draft::Draft;
 use crate::problem::Problem;
 use ::uci::{Package, Section, Setting};
 
-/// Sections that are about a file, or are given to nft as they are.
+/// Sections that reference a file or are passed to nft verbatim.
 const KINDS: &[&str] = &["include", "helper"];
-/// An option that names a file, of whatever section.
+/// Option that names a file, in any section.
 const OPTION: &str = "loadfile";
 
-/// The sections that would have a file read which the firewall does not read now.
+/// Reports the sections that would have the firewall read a file which it does not read now.
 pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
     let Some(after) = draft.after.get("firewall") else { return Vec::new() };
     let none = Package::default();
@@ -29,7 +28,7 @@ pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
     problems
 }
 
-/// The option by which a section names a file that is not named before; "" if all of it counts.
+/// Returns the option that names a new file; empty if the whole section counts.
 fn named(section: &Section, before: &Package) -> Option<String> {
     if KINDS.contains(&&*section.kind) {
         let known = |old: &Section| old.kind == section.kind && old.options == section.options;
@@ -42,7 +41,7 @@ fn named(section: &Section, before: &Package) -> Option<String> {
     found.map(|(option, _)| option.clone())
 }
 
-/// A name is for people: nothing is read by it.
+/// Reports whether an option names a file. The option `name` is for people, and never read as one.
 fn names_a_file(option: &str, setting: &Setting) -> bool {
     let path = |text: &String| text.trim_start().starts_with(['/', '.', '~']);
     option == OPTION || (option != "name" && setting.texts().iter().any(path))
@@ -102,7 +101,7 @@ config rule 'ping'
     }
 
     #[test]
-    fn a_file_that_is_not_read_yet_is_named() {
+    fn refuses_a_file_that_is_not_read_yet() {
         let is = |edits: Value, option: &str, section: &str| {
             assert_eq!(judged(edits.clone()), [(section.into(), option.into())], "{edits}");
         };
@@ -117,7 +116,7 @@ config rule 'ping'
     }
 
     #[test]
-    fn what_is_read_already_stays() {
+    fn accepts_files_that_are_read_already() {
         for edits in [
             set("ping", json!({"name": "/pong"})),
             set("seen", json!({"match": "src_ip"})),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `/etc/config/firewall`: lists of policies, targets and protocols, zones (length of names,
-//! interfaces in two zones), forwardings, rules and redirects. `fw4 check` is run in `fw4.rs`,
-//! files that fw4 would read are refused in `files.rs`.
+//! Checks `/etc/config/firewall`: names, lists, zones, forwardings, rules and redirects. `fw4.rs`
+//! runs `fw4 check`; `files.rs` refuses files that fw4 would read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use config::{Fault, fw4};
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
-/// Names that fw4 knows itself, and those of `OpenWrt`'s `/etc/protocols`.
+/// Names that fw4 itself knows, and names in `OpenWrt`'s `/etc/protocols`.
 #[rustfmt::skip]
 const PROTOCOLS: &[&str] = &[
     "all", "any", "*", "tcpudp", "ip", "icmp", "igmp", "ggp", "ipencap", "st", "tcp", "egp", "igp",
@@ -22,10 +21,10 @@ const PROTOCOLS: &[&str] = &[
     "pim", "ipcomp", "vrrp", "l2tp", "isis", "sctp", "fc", "mh", "mobility-header", "udplite",
     "mpls-in-ip", "manet", "hip", "shim6", "wesp", "rohc",
 ];
-/// Longest name of a zone: fw4 makes names of chains and of log prefixes from it.
+/// Maximum length of a zone's name. fw4 makes names of chains and log prefixes from it.
 const LONGEST_ZONE: usize = 11;
-/// Longest name of a section, in bytes: fw4 puts `!fw4: ` before it, for nft's comment of 128. A
-/// reflected redirect has ` (reflection)` behind it.
+/// Maximum length of a section's name, bytes. fw4 puts `!fw4: ` before it into nft's comment of at
+/// most 128 bytes, and ` (reflection)` behind the name of a reflected redirect.
 const MAX_NAME: usize = 122;
 const MAX_REFLECTED: usize = 109;
 
@@ -33,7 +32,7 @@ fn is_one_of(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// As fw4 completes a word.
+/// Accepts abbreviations of a word, like fw4.
 fn is_short_for(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
     |text| words.iter().any(|word| fw4::is_short_for(text, word))
 }
@@ -66,8 +65,8 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
 }
 
-/// Lists where fw4 takes one value and leaves the section out; names for which nft refuses all
-/// rules.
+/// Reports lists where fw4 takes one value and leaves the section out, and names for which nft
+/// refuses all rules.
 fn lists_and_names(report: &mut Report<'_>) {
     let all = report.packages.get(report.config).map_or(&[][..], |package| &package.sections);
     for section in all {
@@ -135,18 +134,18 @@ fn zone(
     }
 }
 
-/// fw4 makes something of a redirect that lacks a field as well: a port forward without a host
-/// leads to the router itself.
+/// Checks a redirect. fw4 accepts a redirect without some fields, too: a port forward without a
+/// host leads to the router itself.
 fn redirect(report: &mut Report<'_>, section: &Section) {
     report.text(section, "target", "DNAT or SNAT", is_short_for(&["DNAT", "SNAT"]));
     report.text(section, "src_dport", "a port or a range of them", |text| {
-        // fw4 takes port 0, which no packet has.
+        // fw4 accepts port 0, which no packet has.
         is_ports(text) && text != "0"
     });
     for option in ["src_ip", "src_dip", "dest_ip", "src_port"] {
         report.text(section, option, "one entry", |text| !text.trim().contains(' '));
     }
-    // A rule has several; where to lead connections has one.
+    // A rule may have several ports, but a redirect has one destination.
     report.text(section, "dest_port", "one port or range", |text| !text.contains(' '));
     let none = |option: &str| section.words(option).is_empty();
     if section.text("target").is_some_and(|target| fw4::is_short_for(target, "SNAT")) {

@@ -2,7 +2,7 @@
 use super::*;
 
 #[test]
-fn firewall() {
+fn reports_faults_of_zones_forwardings_rules_and_redirects() {
     let zone = |values: Value| code(add("firewall", "zone", values));
     assert_eq!(zone(json!({"name": "lan"})), "duplicate");
     assert_eq!(zone(json!({"name": "twelve_chars"})), "value");
@@ -23,7 +23,7 @@ fn firewall() {
 }
 
 #[test]
-fn port_forwards() {
+fn reports_faults_of_port_forwards() {
     let wrong = |values: Value| {
         let found = judged(json!([add("firewall", "redirect", values)]));
         let notes = found.iter().map(|of| (of.section.clone(), of.option.clone(), of.code));
@@ -31,7 +31,7 @@ fn port_forwards() {
             .map(|(section, option, code)| format!("{section} {option} {code}"))
             .collect::<Vec<_>>()
     };
-    // The page adds a forward with these values.
+    // The page adds a port forward with these values.
     let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});
     assert_eq!(wrong(empty), ["new1 dest_ip forward-host"]);
     let both = ["new1 src missing", "new1 dest_ip forward-host"];
@@ -56,7 +56,7 @@ fn port_forwards() {
     ] {
         assert_eq!(with(option, bad), [format!("new1 {option} {code}")], "{option} {bad}");
     }
-    // Names of hosts are asked at the router itself, whomever a host of the lan means to ask.
+    // DNS requests from the lan go to the router itself, whichever server they are for.
     assert_eq!(wrong(json!({"src": "lan", "src_dport": "53", "proto": "tcp udp"})), [""; 0]);
     let all = ["new1 dest missing", "new1 src_dip missing"];
     assert_eq!(wrong(json!({"target": "SNAT"})), all);
@@ -64,9 +64,9 @@ fn port_forwards() {
     assert_eq!(one(iot).2, "unknown-interface");
 }
 
-/// fw4 leaves out a section where a list stands for a value, even with one entry.
+/// fw4 leaves out a section with a list where it takes one value, even if the list has one entry.
 #[test]
-fn a_list_where_fw4_takes_one_value() {
+fn reports_a_list_where_fw4_takes_one_value() {
     let lists = |kind: &str, values: Value| {
         let found = judged(json!([add("firewall", kind, values)]));
         let of = found.iter().filter(|of| of.code == "list-given");
@@ -106,9 +106,9 @@ fn a_list_where_fw4_takes_one_value() {
     }
 }
 
-/// nft's comment has 128 bytes at most, and fw4 writes `!fw4: ` before the name.
+/// nft's comments have at most 128 bytes, and fw4 writes `!fw4: ` before the name.
 #[test]
-fn a_name_that_nft_does_not_take() {
+fn reports_a_name_that_is_too_long_for_nft() {
     let long = |kind: &str, values: Value| {
         let found = judged(json!([add("firewall", kind, values)]));
         found.iter().any(|of| of.code == "too-long" && of.option == "name")
@@ -126,7 +126,7 @@ fn a_name_that_nft_does_not_take() {
     assert!(!redirect(109, "1") && redirect(110, "1") && !redirect(122, "0") && redirect(123, "0"));
     let forwarding = json!({"name": "a".repeat(123), "src": "lan", "dest": "wan"});
     assert!(long("forwarding", forwarding));
-    // fw4 writes apostrophes for them.
+    // fw4 replaces quotation marks with apostrophes.
     assert_eq!(
         judged(json!([add("firewall", "rule", json!({"name": "a \"b\"", "src": "lan"}))])),
         []
@@ -134,7 +134,7 @@ fn a_name_that_nft_does_not_take() {
 }
 
 #[test]
-fn zones_begin_with_a_letter_as_fw4_wants() {
+fn the_name_of_a_zone_begins_with_a_letter_or_underscore() {
     let zone = |name: &str| judged(json!([add("firewall", "zone", json!({"name": name}))]));
     for bad in ["123_guest", "-guest", "1", "a b", "abcdefghijkl", "ü"] {
         let found = zone(bad);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tries a draft with `fw4 check` in mounts of its own, which applies nothing: time limit, and the
-//! problems that are made of its messages, which are read in `messages.rs`.
+//! Checks a draft with `fw4 check`, which applies nothing, in its own mount namespace.
+//! `messages.rs` parses the messages.
 //!
-//! It runs as root and quotes its input: its messages are logged in part and never answered. A
-//! problem has a text of its own, and the section and option that the message is about.
+//! fw4 runs as root and quotes its input, so its messages are logged in part and never answered. A
+//! problem has its own text, with the section and option that a message is about.
 #![expect(
     unsafe_code,
     reason = "the program gets a mount namespace of its own between fork and exec"
@@ -28,19 +28,19 @@ use ::uci::text;
 use ::uci::{Package, Packages, Section};
 
 const PROGRAM: &str = "/sbin/fw4";
-/// The file that fw4 reads; its folder cannot be configured.
+/// Folder that fw4 reads; no option changes it.
 const CONFIG: &str = "/etc/config";
-/// Its copy of the configuration, in the folder of temporary files; then the number of the process.
+/// Prefix of the folder with a copy of the configuration. The process id follows.
 const FOLDER: &str = "fastpath.fw4.";
-/// For its check of the configuration after a change, and of the present one, which is seldom
-/// asked for: rpcd ends the call after 30 s.
+/// Limits of the check after a change, and of the rarer check of the present configuration. rpcd
+/// ends the call after 30 s.
 const AFTER: Limits = Limits::short(14);
 const BEFORE: Limits = Limits::short(10);
-/// Errors that are logged, and bytes of each.
+/// Maximum number of logged errors, and of characters of each.
 const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
 config::coded! {
-    /// Why it does not accept a change. `label` is the name or place of the section.
+    /// Why fw4 does not accept a change. `label` is the name or place of the section.
     enum FirewallFault {
         Refused = "fw4",
             "firewall: the firewall (fw4) would not take these settings; the router's log has its \
@@ -68,17 +68,17 @@ config::coded! {
     }
 }
 
-/// fw4's program; none where it is not installed.
+/// fw4's program; `None` if it is not installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firewall(pub(crate) Option<PathBuf>);
 
-/// The messages about a configuration.
+/// Result of a check.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Takes(Vec<LeftOut>),
-    /// With its messages.
+    /// With fw4's messages.
     Refuses(String),
-    /// It could not be started, or not be waited for.
+    /// The program could not be started, or did not run to its end.
     Silent(String),
 }
 
@@ -87,8 +87,8 @@ impl Firewall {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// Whether it would refuse the files after the change, and takes those before; or gives no
-    /// verdict on those after it.
+    /// Returns a problem if fw4 refuses the changed configuration, but not the present one, if it
+    /// leaves out a section that it does not leave out now, or if a check has no result.
     pub(super) fn judge(&self, draft: &Draft) -> Option<Problem> {
         let program = self.0.as_ref()?;
         let touched = draft.touched();
@@ -108,13 +108,12 @@ impl Firewall {
     }
 }
 
-/// The conclusion of the verdicts on the configuration after a change and on the one before it: a
-/// text for the log, and the problem.
+/// Compares the results before and after a change. Returns a text for the log, and the problem.
 fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String, Option<Problem>)> {
     let silent = || Some(problem("", "", &FirewallFault::Silent));
     Some(match (after, before) {
         (Verdict::Silent(words), _) => (format!("could not be asked: {}", errors(words)), silent()),
-        // Whether the change is the cause is not known.
+        // Without a result for the present configuration, the change may be the cause.
         (Verdict::Takes(_) | Verdict::Refuses(_), Verdict::Silent(words)) => {
             let words = errors(words);
             (format!("could not be asked about the present configuration: {words}"), silent())
@@ -134,7 +133,7 @@ fn compared(draft: &Draft, after: &Verdict, before: &Verdict) -> Option<(String,
     })
 }
 
-/// The first that is left out only now.
+/// Returns the first section that only the changed configuration leaves out.
 fn newly<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
     let same = |of: &LeftOut, list: &[LeftOut]| list.iter().filter(|one| one.is_as(of)).count();
     after.iter().find(|of| same(of, after) > same(of, before))
@@ -152,7 +151,7 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
             Verdict::Takes(LeftOut::all(&String::from_utf8_lossy(&output.stderr)))
         }
         Ok(output) => {
-            // What it printed until then is no verdict.
+            // The output of a killed check is not a result.
             if let Some(how) = process::killed(output.status) {
                 return Verdict::Silent(format!(" Error: {how}"));
             }
@@ -163,7 +162,7 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
     }
 }
 
-/// The lines with errors, without those that quote the place.
+/// Returns the lines with errors, without lines that quote the input.
 fn errors(words: &str) -> String {
     let mut errors = Vec::new();
     for line in words.lines().filter(|line| line.contains(" Error: ")).take(MOST_ERRORS) {
@@ -179,7 +178,7 @@ fn refused(draft: &Draft, words: &str) -> Problem {
         return problem("", "", &FirewallFault::Refused);
     };
     let label = label(firewall(draft), section).escape_debug().to_string();
-    // Only the first may be about it, if its lines have no name.
+    // If no error names the section, only the first one may be about it.
     let own = errors.iter().find(|error| error.is_of(section)).or(errors.first());
     let option = own.and_then(|error| error.option(section)).unwrap_or_default();
     problem(&section.name, &option, &FirewallFault::NoRule { label })
@@ -216,8 +215,8 @@ fn problem(section: &str, option: &str, fault: &FirewallFault) -> Problem {
     }
 }
 
-/// The changed section that the errors are about: the only one, or one whose output they are
-/// about.
+/// Returns the changed section that the errors are about: the only changed one, or one that an
+/// error names.
 fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> {
     let changed = draft.changed();
     let mut sections = Vec::new();
@@ -231,7 +230,7 @@ fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> 
     found.next().copied()
 }
 
-/// A copy of the configuration with other packages in it; gone with the value.
+/// A copy of the configuration with other packages in it, removed when the value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -251,9 +250,9 @@ impl Folder {
     }
 }
 
-/// Copies a file, if it is a regular one. uci reads no folders, a pipe would be waited for, a
-/// socket cannot be opened, and a name may be gone again: uci and our own programs write a file
-/// under another name first.
+/// Copies a regular file and skips others: uci reads no folders, a pipe would block, and a socket
+/// cannot be opened. A file may be gone again, because uci and our own programs write a file under
+/// a temporary name first.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let opened = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(from);
     let mut file = match opened {
@@ -269,7 +268,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Those of checks that were killed: they hold all of the configuration.
+/// Removes the copies of killed checks, because they have all of the configuration.
 fn remove_leftovers(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -286,7 +285,8 @@ impl Drop for Folder {
     }
 }
 
-/// Has the command see the folder as `/etc/config`, in mounts of its own that end with it.
+/// Shows the folder to the command as `/etc/config`, in a mount namespace that ends with the
+/// command.
 fn over_config(command: &mut Command, folder: &Path) -> io::Result<()> {
     let folder = CString::new(folder.as_os_str().as_bytes())?;
     let config = CString::new(CONFIG)?;
@@ -300,7 +300,7 @@ fn over_config(command: &mut Command, folder: &Path) -> io::Result<()> {
             done(libc::mount(folder.as_ptr(), config.as_ptr(), none, libc::MS_BIND, none.cast()))
         }
     };
-    // SAFETY: between fork and exec it makes three system calls and touches no lock.
+    // SAFETY: between fork and exec, `isolate` makes three system calls and takes no lock.
     unsafe { command.pre_exec(isolate) };
     Ok(())
 }
@@ -320,7 +320,7 @@ mod tests {
         root:$6$salt$hash:19000:0:99999:7:::\n";
 
     #[test]
-    fn no_file_is_quoted() {
+    fn neither_problems_nor_the_log_quote_a_file() {
         let both = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
             {"config": "firewall", "op": "add", "type": "redirect", "id": "b",
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(refused(&one, "").section, "a");
     }
 
-    /// Nobody would see that the change was not checked.
+    /// Otherwise nobody would notice that the change was not checked.
     #[test]
     fn a_change_that_could_not_be_checked_is_refused() {
         let none = Firewall(Some(PathBuf::from("/no/such/fw4")));
@@ -355,9 +355,9 @@ mod tests {
         assert!(text.contains("could not check") && !text.contains("such"), "{text}");
     }
 
-    /// A check that ends without a verdict permits nothing, whichever of the two it is.
+    /// A check without a result permits nothing, whichever of the two it is.
     #[test]
-    fn a_verdict_that_cannot_be_compared_permits_nothing() {
+    fn a_result_that_cannot_be_compared_permits_nothing() {
         let draft = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
         ]));
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Its text is for the log: a caller gets the cause in our text.
+    /// fw4's text is for the log; a caller gets the cause in our text.
     #[test]
     fn a_warning_is_not_quoted() {
         let said = "[!] Section PLACE (x) is restricted to IPv4 but referenced source IP is \
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(newly(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
     }
 
-    /// A file that is included already may have lines like those of fw4.
+    /// A file that is included already may have lines like the output of fw4.
     #[test]
     fn a_quoted_file_names_no_section() {
         let both = draft(json!([
@@ -433,10 +433,10 @@ mod tests {
         assert_eq!((found.section.as_str(), found.option.as_str()), ("b", "dest_port"));
     }
 
-    /// Nothing but files is copied: a folder there, as editors and backups leave behind, must
-    /// not switch the examination off, and a pipe must not stop it.
+    /// Only files are copied: a folder, as editors and backups leave behind, must not prevent the
+    /// check, and a pipe must not block it.
     #[test]
-    fn what_is_no_file_is_left_out() {
+    fn copies_only_regular_files() {
         let (temporary, config) = folders("change-etc-config");
         fs::create_dir_all(config.join("old")).unwrap();
         fs::write(config.join("system"), "config system\n").unwrap();
@@ -452,9 +452,9 @@ mod tests {
         fs::remove_dir_all(&temporary).unwrap();
     }
 
-    /// Its name was read with the folder, and then it was renamed.
+    /// The file was renamed after its folder was read.
     #[test]
-    fn a_file_that_is_gone_again_refuses_nothing() {
+    fn skips_a_file_that_is_gone_again() {
         let (temporary, config) = folders("change-gone");
         let copy = temporary.join("copy");
         copy_file(&config.join(".network.uci-1"), &copy).unwrap();
@@ -462,7 +462,7 @@ mod tests {
         fs::remove_dir_all(&temporary).unwrap();
     }
 
-    /// A folder for copies, and the one that is copied, in it.
+    /// Returns a folder for copies, and the configuration folder in it.
     fn folders(name: &str) -> (PathBuf, PathBuf) {
         let temporary = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&temporary);
@@ -472,9 +472,9 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_was_killed_leaves_nothing_for_long() {
+    fn removes_the_copies_of_killed_checks() {
         let folder = std::env::temp_dir().join(format!("change-leftovers-{}", std::process::id()));
-        // More than the kernel gives.
+        // Larger than any process id of the kernel.
         let names = ["fastpath.fw4.4194305", "fastpath.fw4.x", "other.4194305"];
         let mine = format!("fastpath.fw4.{}", std::process::id());
         for name in names.into_iter().chain([&*mine]) {

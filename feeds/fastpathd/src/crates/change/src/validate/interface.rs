@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `interface` and `route` sections of `/etc/config/network`: the device below, static
-//! addresses, overlapping networks, PPPoE (length of name and credentials, MTU that the device
-//! below carries). Devices, bridges and VLANs are checked in `network.rs`.
+//! Checks `interface` and `route` sections of `/etc/config/network`: devices, static addresses,
+//! overlapping networks, PPPoE. Devices, bridges and VLANs are checked in `network.rs`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,9 +10,9 @@ use super::Report;
 use super::common::{is_address, netmask, v4, v6, vlan};
 use ::uci::Section;
 
-/// pppd's `MAXNAMELEN` and `MAXSECRETLEN` are 256, with the NUL.
+/// pppd's `MAXNAMELEN` and `MAXSECRETLEN` are 256, including the NUL.
 const LONGEST_NAME: usize = 255;
-/// `IFNAMSIZ` is 16 with the NUL, and netifd calls the device `pppoe-NAME`.
+/// `IFNAMSIZ` is 16, including the NUL, and netifd names the device `pppoe-NAME`.
 const LONGEST_PPPOE: usize = 9;
 /// Bytes that PPPoE adds to a frame.
 const PPPOE_HEAD: u32 = 8;
@@ -57,7 +56,7 @@ pub(super) fn unknown_interface(
     option: &str,
     name: &str,
 ) {
-    // Nothing is known of a file that cannot be read.
+    // The file is missing or cannot be read, so the interfaces are unknown.
     if !report.packages.contains_key("network") {
         return;
     }
@@ -65,7 +64,7 @@ pub(super) fn unknown_interface(
     report.note(section, option, "unknown-interface", &[("interface", name)], &text);
 }
 
-/// The device below it has to exist, or be made by another section.
+/// Checks that the device below an interface exists, or is made by another section.
 fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section]) {
     let Some(name) = interface.text("device") else { return };
     if let Some(alias) = name.strip_prefix('@') {
@@ -81,7 +80,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     let described =
         |name: &str| report.of("device").iter().any(|device| device.text("name") == Some(name));
     let there = |name: &str| described(name) || report.validators.devices.contains(name);
-    // The device below a VLAN's: netifd makes `lan1.7` by itself.
+    // Device below a VLAN device: netifd makes `lan1.7` by itself.
     let below = name.rsplit_once('.').filter(|(below, _)| there(below));
     let Some((below, number)) = below else {
         if !there(name) {
@@ -98,7 +97,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     let vlans = report.of("bridge-vlan");
     let of_bridge = |section: &&&Section| section.text("device") == Some(below);
     let mut of_bridge = vlans.iter().filter(of_bridge).peekable();
-    // A VLAN-aware bridge has only the VLANs that are configured.
+    // A VLAN-aware bridge has only the configured VLANs.
     if of_bridge.peek().is_some() && !of_bridge.any(|of| of.text("vlan") == Some(number)) {
         let text = format!("the bridge '{below}' has no VLAN {number}");
         let params = [("device", below), ("vlan", number)];
@@ -138,7 +137,8 @@ fn addresses(report: &mut Report<'_>, interface: &Section) {
     report.text(interface, "gateway", "an IPv4 address", |text| text.parse::<Ipv4Addr>().is_ok());
 }
 
-/// Neither the network's own address nor its broadcast, and none of a reserved kind.
+/// Reports whether an address may belong to a host: it is neither reserved, nor the network's own
+/// address or its broadcast address.
 fn is_host(address: Ipv4Addr, prefix: u8) -> bool {
     let host = u32::MAX.checked_shr(u32::from(prefix)).unwrap_or(0);
     let part = address.to_bits() & host;
@@ -150,7 +150,7 @@ fn is_host(address: Ipv4Addr, prefix: u8) -> bool {
         && address.octets()[0] != 0
 }
 
-/// The networks of an interface itself, from its own options.
+/// Returns the addresses and networks that an interface's own options give it.
 pub(crate) fn networks(interface: &Section) -> Vec<(IpAddr, Network)> {
     if interface.text("proto") != Some("static") || interface.is_on("disabled", false) {
         return Vec::new();
@@ -168,7 +168,7 @@ pub(crate) fn networks(interface: &Section) -> Vec<(IpAddr, Network)> {
     found
 }
 
-/// Two interfaces in one network: half of the answers would leave by the wrong one.
+/// Reports two interfaces in one network, where half of the answers would leave by the wrong one.
 fn collisions(report: &mut Report<'_>, interfaces: &[&Section]) {
     for (index, interface) in interfaces.iter().enumerate() {
         for (address, network) in networks(interface) {
@@ -215,7 +215,7 @@ fn pppoe(report: &mut Report<'_>, interface: &Section) {
     carried(report, interface, mtu);
 }
 
-/// More than 1492 (RFC 4638) has to fit into the frames of the device below.
+/// Checks that an MTU above 1492 (RFC 4638) fits into the frames of the device below.
 fn carried(report: &mut Report<'_>, interface: &Section, mtu: u32) {
     let needed = mtu + PPPOE_HEAD;
     let name = interface.text("device").unwrap_or_default();

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the messages of `fw4 check`: which warnings of fw4 mean that a section is left out, why,
-//! and by which option; the section and the value that an error of nft is about. An error counts
-//! only if it is about the output of fw4: those about other files quote them.
+//! Parses the messages of `fw4 check`: sections that fw4 leaves out, with cause and option, and
+//! errors of nft, with section and value. Errors count only if they are about the output of fw4,
+//! because errors about other files quote these.
 
 use ::uci::Section;
 
-/// The texts before the section and the reason, and how the reason ends or begins if fw4 ignores
-/// the section; as of firewall4 b6e5157.
+/// Text before a section and a reason. fw4 leaves the section out if the reason ends with one of
+/// `SKIPS` or begins with one of `STOPS` (firewall4 b6e5157).
 const WARNING: &str = "[!] Section ";
 const SKIPS: &[&str] = &["skipping", "ignoring section", INVALID];
 const STOPS: &[&str] = &["has no ", "must not ", "must specify ", UNKNOWN_SET];
-/// This is wanted.
+/// Reason for a section that is disabled on purpose.
 const SWITCHED_OFF: &str = "is disabled, ignoring section";
-/// The reason after a warning about one option.
+/// Reason after a warning about one option.
 const INVALID: &str = "skipped due to invalid options";
 const UNKNOWN_SET: &str = "references unknown set";
 const NO_PORTS: &str = "no UDP/TCP protocol, ignoring section";
-/// Such a warning: the text before the option's name, and the texts behind it that mean an error.
+/// Text before the name of an option, and texts behind it that mean an error.
 const OPTION: &str = "option '";
 const WRONG: &[&str] = &["is mandatory", "must not be", "specifies invalid value"];
-/// fw4 adds a mark to the output of a section that has a name with it.
+/// Mark that fw4 adds before the name in the output of a section.
 const MARK: &str = "!fw4: ";
-/// The names of fw4's output in the messages of nft.
+/// Names of fw4's output in the messages of nft.
 const OUTPUT: &[&str] = &["/dev/stdin:", "/proc/self/fd/0:"];
 const ERROR: &str = ": Error: ";
 
 /// Why fw4 leaves a section out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// It does not accept an option.
+    /// fw4 does not accept an option.
     Option,
-    /// Its addresses are of both families, or not of that of the section.
+    /// The addresses are of both families, or not of the section's family.
     Families,
-    /// It has ports, but neither TCP nor UDP.
+    /// The section has ports, but neither TCP nor UDP.
     Ports,
-    /// It refers to a set that does not exist.
+    /// The section refers to a set that does not exist.
     Set,
     Other,
 }
 
-/// A section that fw4 makes nothing of.
+/// A section that fw4 leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
-    /// The section's name, or its place such as `@rule[2]`.
+    /// Name of the section, or its place such as `@rule[2]`.
     pub(super) section: String,
-    /// The value of its option `name`.
+    /// Value of the option `name`.
     pub(super) name: String,
-    /// Its own text; for the log.
+    /// fw4's text, for the log.
     pub(super) reason: String,
-    /// The option that the message is about; "" if it is about none.
+    /// Option that the message is about; empty if there is none.
     pub(super) option: String,
 }
 
 impl LeftOut {
-    /// Those of all warnings.
+    /// Returns the sections that warnings report as left out.
     pub(super) fn all(words: &str) -> Vec<Self> {
         let mut wrong: Option<(String, String)> = None;
         let mut all = Vec::new();
@@ -95,7 +95,8 @@ impl LeftOut {
         }
     }
 
-    /// Whether it is about the same, whatever the section's place is.
+    /// Reports whether both messages are about the same section and reason, even if the section has
+    /// another place.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         let unnumbered = |section: &str| section.split('[').next().map(str::to_owned);
         (&self.name, &self.reason) == (&other.name, &other.reason)
@@ -103,7 +104,7 @@ impl LeftOut {
     }
 }
 
-/// Section, name and text of a warning of its `warn_section()`.
+/// Returns section, name and text of a warning by fw4's `warn_section()`.
 fn warning(line: &str) -> Option<(&str, &str, &str)> {
     let (section, rest) = line.strip_prefix(WARNING)?.split_once(' ')?;
     match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
@@ -118,13 +119,13 @@ fn skips(reason: &str) -> bool {
     skips && reason != SWITCHED_OFF
 }
 
-/// The option of a warning that is about one and makes the section invalid.
+/// Returns the option that a warning is about, if it makes the section invalid.
 fn wrong_option(reason: &str) -> Option<&str> {
     let (option, rest) = reason.strip_prefix(OPTION)?.split_once("' ")?;
     (is_option(option) && WRONG.iter().any(|begin| rest.starts_with(begin))).then_some(option)
 }
 
-/// The first option in quotes.
+/// Returns the first option in quotes.
 fn named_option(reason: &str) -> Option<&str> {
     reason
         .split('\'')
@@ -141,11 +142,11 @@ fn is_option(text: &str) -> bool {
 /// An error of nft about the output of fw4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused<'a> {
-    /// The line of the output.
+    /// Line of the output.
     line: &'a str,
-    /// The part of it that the error is about.
+    /// Part of the line that the error is about.
     part: &'a str,
-    /// The first column of that part, from 0.
+    /// First column of that part, from 0.
     start: usize,
 }
 
@@ -163,14 +164,14 @@ impl<'a> Refused<'a> {
         all
     }
 
-    /// Whether it is about the output of this section.
+    /// Reports whether the error is about the output of this section.
     pub(super) fn is_of(&self, section: &Section) -> bool {
         let name = section.text("name").filter(|name| !name.is_empty());
         name.is_some_and(|name| self.line.contains(&format!("{MARK}{name}\"")))
     }
 
-    /// The option of the section that has the value which the error is about. The name is in the
-    /// comment, at the end of the line.
+    /// Returns the option with the value that the error is about. The section's name is in the
+    /// comment at the end of the line.
     pub(super) fn option(&self, section: &Section) -> Option<String> {
         let comment = self.line.find(&format!("\"{MARK}")).is_some_and(|at| self.start >= at);
         if comment && !self.part.is_empty() {
@@ -183,7 +184,8 @@ impl<'a> Refused<'a> {
     }
 }
 
-/// First and last column of `FILE:LINE:FIRST-LAST: Error: `, if the file is the output of fw4.
+/// Returns the first and last column of `FILE:LINE:FIRST-LAST: Error: `, if the file is the output
+/// of fw4.
 fn columns(line: &str) -> Option<(usize, usize)> {
     let place = OUTPUT.iter().find_map(|file| line.strip_prefix(file))?.split_once(ERROR)?.0;
     let (from, to) = place.split_once(':')?.1.split_once('-')?;
@@ -271,7 +273,7 @@ mod tests {
         assert_eq!(Refused::all(&syntax)[0].option(section), None);
         let comment = words.replace("13-17", "34-42");
         assert_eq!(Refused::all(&comment)[0].option(section).as_deref(), Some("name"));
-        // Other files may say anything.
+        // Errors about other files do not count.
         for other in ["/etc/seen", "/etc/dev/stdin", "internal:0:0-0: Error: /dev/stdin"] {
             assert_eq!(Refused::all(&words.replace("/dev/stdin", other)), [], "{other}");
         }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of checks by UCI file, run before any service reads a draft, and their order: own
-//! checks, the daemon's, files that fw4 would read, `fw4 check`. Only problems that the draft adds
-//! count.
+//! Checks a draft before any service reads it, in this order: our own checks of each UCI file, the
+//! daemon's, files that fw4 would read, `fw4 check`. Only problems that the draft adds count; older
+//! ones do not block a change.
 //!
-//! netifd, fw4 and dnsmasq accept most of the following silently and do something else, or nothing.
-//! Older problems outside the change do not block it.
+//! netifd, fw4 and dnsmasq accept most of these faults silently, and do something else or nothing.
 
 mod common;
 mod daemon;
@@ -32,19 +31,19 @@ pub(crate) use fw4::Firewall;
 pub(crate) use interface::networks;
 pub(crate) use network::Port;
 
-/// The surroundings that a configuration has to fit.
+/// Devices and programs that a configuration is checked against.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Validators {
-    /// Names of the network devices there are.
+    /// Names of the existing network devices.
     pub(crate) devices: BTreeSet<String>,
-    /// The daemon that checks `/etc/config/fastpath`.
+    /// Daemon that checks `/etc/config/fastpath`.
     pub(crate) daemon: Daemon,
-    /// The firewall that makes rules of `/etc/config/firewall`.
+    /// Firewall that makes rules of `/etc/config/firewall`.
     pub(crate) firewall: Firewall,
 }
 
 impl Validators {
-    /// Those of this router.
+    /// Returns the validators of this router.
     pub(crate) fn of_router() -> Self {
         let mut devices = BTreeSet::new();
         for entry in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
@@ -54,11 +53,11 @@ impl Validators {
     }
 }
 
-/// Problems that a change adds.
+/// Returns the problems that a draft adds.
 pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
     let before = examine(&draft.before, validators);
     let mut problems = examine(&draft.after, validators);
-    // The text has the section's label, which a change may alter.
+    // The text has the section's label, which the draft may change, so texts are not compared.
     let place = |of: &Problem, section: &str| {
         (of.config.clone(), section.to_owned(), of.option.clone(), of.code, of.params.clone())
     };
@@ -68,21 +67,21 @@ pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
         problems.extend(validators.daemon.judge(draft));
     }
     problems.extend(files::judge(draft));
-    // It takes longest, and says least of where it is wrong. Nor does it ever see a draft that
-    // would have it read another file.
+    // fw4 takes longest and says least about the place of a fault. It also must not see a draft
+    // that would have it read another file.
     if problems.is_empty() {
         problems.extend(validators.firewall.judge(draft));
     }
     problems
 }
 
-/// The sections of the firewall that have a problem: fw4 leaves most of them out.
+/// Returns the sections of the firewall that have a problem. fw4 leaves most of them out.
 pub(crate) fn faulty_sections(packages: &Packages) -> BTreeSet<String> {
     let problems = examine(packages, &Validators::default()).into_iter();
     problems.filter(|of| of.config == "firewall").map(|problem| problem.section).collect()
 }
 
-/// The name that a problem's section has after the draft.
+/// Returns the name of a problem's section after the draft.
 fn now_called(draft: &Draft, problem: &Problem) -> String {
     let pairs = draft.changed();
     let same = |pair: &&crate::draft::Pair<'_>| {
@@ -93,7 +92,7 @@ fn now_called(draft: &Draft, problem: &Problem) -> String {
     after.map_or_else(|| problem.section.clone(), |after| after.name.clone())
 }
 
-/// A package, and who judges it.
+/// A package, and the function that checks it.
 type Judge = (&'static str, fn(&mut Report<'_>));
 
 fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
@@ -122,7 +121,6 @@ fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
     report.problems
 }
 
-/// The problems found so far.
 struct Report<'a> {
     packages: &'a Packages,
     validators: &'a Validators,
@@ -131,17 +129,17 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The sections of a type of the package under judgement.
+    /// Returns the sections of a type in the package that is being checked.
     fn of(&self, kind: &'a str) -> Vec<&'a Section> {
         self.others(self.config, kind)
     }
 
-    /// The sections of a type of another package.
+    /// Returns the sections of a type in another package.
     fn others(&self, config: &str, kind: &'a str) -> Vec<&'a Section> {
         self.packages.get(config).map(|package| package.of(kind).collect()).unwrap_or_default()
     }
 
-    /// Notes a problem; `text` goes on after "network, section 'lan': ".
+    /// Adds a problem. `text` follows after "network, section 'lan': ".
     fn note(
         &mut self,
         section: &Section,
@@ -153,7 +151,7 @@ impl<'a> Report<'a> {
         self.add(section, option, (code, texts(params)), text);
     }
 
-    /// Notes a fault of a value.
+    /// Adds a problem for a fault of a value.
     fn fault(&mut self, section: &Section, option: &str, fault: &Fault) {
         self.add(section, option, (fault.code(), fault.params()), &fault.to_string());
     }
@@ -181,7 +179,7 @@ impl<'a> Report<'a> {
         });
     }
 
-    /// Notes that a value is not of its kind; the value is shown unless it is a secret.
+    /// Adds a problem for a value of a wrong format. Shows the value unless it is a secret.
     fn wrong(&mut self, section: &Section, option: &str, value: &str, expected: &str) {
         let shown = config::secret::shown(&section.kind, option, value);
         let text = format!("'{}' is not {expected}", shown.escape_debug());
@@ -189,7 +187,7 @@ impl<'a> Report<'a> {
         self.note(section, option, "value", &params, &text);
     }
 
-    /// Checks an option's text, if there is one.
+    /// Checks the text of an option, if the option is set.
     fn text(
         &mut self,
         section: &Section,
@@ -219,14 +217,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Checks a number.
+    /// Checks that an option is a number in a range.
     fn number(&mut self, section: &Section, option: &str, range: std::ops::RangeInclusive<u32>) {
         let expected = format!("a number from {} to {}", range.start(), range.end());
         let fits = |text: &str| config::number(text).is_ok_and(|number| range.contains(&number));
         self.text(section, option, &expected, fits);
     }
 
-    /// Checks switches.
+    /// Checks that options are 1 or 0.
     fn switches(&mut self, section: &Section, options: &[&str]) {
         for option in options {
             self.text(section, option, "1 or 0", |text| config::switch(text).is_ok());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Checks `device` and `bridge-vlan` sections of `/etc/config/network`: names, MTU, ports of one
-//! bridge only, VLAN IDs, tagged, untagged and PVID membership (`lan1:u*`). Interfaces are in
-//! `interface.rs`.
+//! Checks `device` and `bridge-vlan` sections of `/etc/config/network`: names, MTU, bridge ports,
+//! VLAN IDs and VLAN memberships (`lan1:u*`). Interfaces are in `interface.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +8,17 @@ use super::Report;
 use super::common::{is_mac, vlan};
 use ::uci::Section;
 
-/// A port of a VLAN, `lan1:u*`.
+/// A port of a VLAN, such as `lan1:u*`.
 pub(crate) struct Port<'a> {
     pub(crate) name: &'a str,
-    /// The VLAN of frames without a tag that come in there.
+    /// The VLAN is the port's PVID, for untagged frames at ingress.
     pub(crate) pvid: bool,
-    /// Frames go out with a tag.
+    /// Frames leave with a tag.
     pub(crate) tagged: bool,
 }
 
 impl<'a> Port<'a> {
-    /// As netifd reads it: letters behind a colon, `t`, `u` and `*`.
+    /// Parses a port like netifd, with the flags `t`, `u` and `*` behind a colon.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let (name, flags) = text.split_once(':').unwrap_or((text, ""));
         let known = flags.chars().all(|flag| matches!(flag, 't' | 'u' | '*'));
@@ -49,7 +48,7 @@ pub(super) fn judge(report: &mut Report<'_>) {
     vlans(report, &devices);
 }
 
-/// Each device is described once.
+/// Checks that each device has only one section.
 fn names(report: &mut Report<'_>, devices: &[&Section]) {
     let mut seen = BTreeSet::new();
     for device in devices {
@@ -63,7 +62,7 @@ fn names(report: &mut Report<'_>, devices: &[&Section]) {
     }
 }
 
-/// A device is a port of one bridge.
+/// Checks that each device is a port of one bridge only.
 fn ports(report: &mut Report<'_>, devices: &[&Section]) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for device in devices.iter().filter(|device| device.text("type") == Some("bridge")) {

@@ -27,8 +27,8 @@ pub(super) fn judge(report: &mut Report<'_>) {
     }
 }
 
-/// rpcd takes `$p$NAME` for the system's password of that user, a hash, and everything else as
-/// the password itself, which would then be readable in a backup.
+/// Checks logins. rpcd takes `$p$NAME` for the system's password of that user, accepts a hash, and
+/// takes everything else for the password itself, which would be readable in a backup.
 pub(super) fn judge_logins(report: &mut Report<'_>) {
     let mut names = BTreeSet::new();
     for login in report.of("login") {

@@ -43,7 +43,7 @@ fn judged(list: Value) -> Vec<Problem> {
     problems(&draft, &validators())
 }
 
-/// The one problem of one edit: section, option, code.
+/// Returns section, option and code of the only problem of one edit.
 fn one(edit: impl Into<Value>) -> (String, String, &'static str) {
     let edit = edit.into();
     let mut found = judged(json!([edit]));
@@ -67,7 +67,7 @@ fn code(edit: Value) -> &'static str {
 }
 
 #[test]
-fn a_healthy_router_has_none() {
+fn a_valid_configuration_has_no_problems() {
     assert_eq!(examine(&router(), &validators()), []);
     let good = [
         set("network", "wan", json!({"username": "ü's \"name\"", "password": "x".repeat(255)})),
@@ -83,7 +83,7 @@ fn a_healthy_router_has_none() {
 }
 
 #[test]
-fn radios_and_ssids() {
+fn reports_faults_of_radios_and_ssids() {
     let good = [
         set("wireless", "radio0", json!({"channel": "36", "country": "00", "disabled": "1"})),
         set("wireless", "home", json!({"key": "0".repeat(64), "encryption": "psk2+ccmp"})),
@@ -128,7 +128,7 @@ fn radios_and_ssids() {
 }
 
 #[test]
-fn vlans() {
+fn reports_faults_of_vlans() {
     let bridge = |vlan: &str, ports: Value| {
         add("network", "bridge-vlan", json!({"device": "br-lan", "vlan": vlan, "ports": ports}))
     };
@@ -152,7 +152,7 @@ fn vlans() {
 }
 
 #[test]
-fn devices() {
+fn reports_faults_of_devices() {
     let device = |values: Value| code(add("network", "device", values));
     assert_eq!(device(json!({"name": "br-lan"})), "duplicate");
     assert_eq!(device(json!({"name": "a-name-too-long-for-it"})), "value");
@@ -166,7 +166,7 @@ fn devices() {
 }
 
 #[test]
-fn addresses() {
+fn reports_faults_of_addresses() {
     let at = |address: &str| one(set("network", "iot", json!({"ipaddr": address})));
     assert_eq!(at("10.10.10.7"), ("iot".into(), "ipaddr".into(), "address-collides"));
     for (bad, what) in [
@@ -190,7 +190,7 @@ fn addresses() {
 }
 
 #[test]
-fn pppoe() {
+fn reports_faults_of_pppoe() {
     let wan = |values: Value| one(set("network", "wan", values));
     let long = "n".repeat(500);
     assert_eq!(wan(json!({"username": long})), ("wan".into(), "username".into(), "too-long"));
@@ -212,7 +212,7 @@ fn pppoe() {
     assert_eq!(judged(json!(all)), []);
 }
 
-/// The page adds such rules for an alert.
+/// The page adds such a rule for an alert.
 #[test]
 fn rules_that_block_an_address_are_valid() {
     for address in ["203.0.113.9", "2001:db8::9"] {
@@ -225,7 +225,7 @@ fn rules_that_block_an_address_are_valid() {
 }
 
 #[test]
-fn hosts_names_and_logins() {
+fn reports_faults_of_hosts_names_and_logins() {
     assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.9"}))), "duplicate");
     assert_eq!(code(add("dhcp", "host", json!({"mac": "52:54"}))), "value");
     assert_eq!(code(add("dhcp", "dhcp", json!({"interface": "dmz"}))), "unknown-interface");
@@ -246,7 +246,7 @@ fn hosts_names_and_logins() {
 }
 
 #[test]
-fn what_was_wrong_before_does_not_stop_a_change() {
+fn an_earlier_problem_does_not_block_a_change() {
     let network =
         format!("{}\nconfig interface 'old'\n\toption device 'gone0'\n", crate::sample::NETWORK);
     let before = packages(&[("network", &network)]);
@@ -292,7 +292,7 @@ fn the_daemon_judges_its_own_file() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Renaming a section does not make its old defect a new one, by option or by name.
+/// Renaming a section or its option `name` does not make an old defect a new one.
 #[test]
 fn an_old_defect_is_known_under_a_new_name() {
     let firewall = format!(
@@ -316,7 +316,7 @@ fn an_old_defect_is_known_under_a_new_name() {
 }
 
 #[test]
-fn leases_have_an_address_and_a_mac_of_their_own() {
+fn each_lease_has_its_own_address_and_mac() {
     let host = |name: &str, mac: &str, ip: &str| {
         json!({"config": "dhcp", "op": "add", "type": "host", "id": name,
             "values": {"name": name, "mac": mac, "ip": ip}})
@@ -386,15 +386,15 @@ mod generated {
         )
     }
 
-    /// A text or a list, as uci has both.
+    /// Returns a text or a list, because uci has both.
     fn stored(values: &[String], as_list: bool) -> Value {
         if as_list { json!(values) } else { json!(values.join(" ")) }
     }
 
     proptest! {
-        /// What the parsers of firewall4 take is no problem here.
+        /// Values that firewall4's parsers accept are not problems.
         #[test]
-        fn values_of_rules_as_fw4_takes_them(
+        fn accepts_values_of_rules_that_fw4_accepts(
             sources in prop::collection::vec(negated(network()), 1..4),
             ports in prop::collection::vec(negated(ports()), 1..4),
             macs in prop::collection::vec(
@@ -404,7 +404,7 @@ mod generated {
             target in "ACCEPT|accept|acc|r|Rej|d",
             as_list: bool,
         ) {
-            // A negation with a space cannot be one word of a text.
+            // In a text, a negation with a space would be two words.
             let close = |values: Vec<String>| {
                 if as_list { values } else { values.iter().map(|of| of.replace(' ', "")).collect() }
             };

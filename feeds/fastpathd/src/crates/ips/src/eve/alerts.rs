@@ -37,9 +37,9 @@ impl AlertContext for () {
 pub struct AlertFilter {
     /// Part of a text, an address or a host name; case is ignored.
     pub text: Option<String>,
-    /// Whether the packet was dropped.
+    /// True for alerts about dropped packets, false for alerts about packets that passed.
     pub blocked: Option<bool>,
-    /// This severity or worse, that is, a smaller or equal number.
+    /// Highest severity number; smaller numbers are worse.
     pub severity: Option<u32>,
     /// Source or destination.
     pub address: Option<IpAddr>,
@@ -54,7 +54,7 @@ pub struct AlertFilter {
 pub struct Page {
     /// Number of stored alerts that match.
     pub total: usize,
-    /// Alerts since the start, including those that the rate limits left unread.
+    /// Alerts since the start, including alerts that the rate limits left unread.
     pub seen: u64,
     /// Id of the newest alert; 0 if there is none.
     pub last: u64,

@@ -163,7 +163,7 @@ fn a_filter_requires_all_its_conditions() {
     }
 }
 
-/// The fields are those of `Alert` in schema/types.json.
+/// See `Alert` in schema/types.json.
 #[test]
 fn a_row_has_the_fields_of_the_api() {
     let page = alerts(3).page(&AlertFilter::default(), 1, 3, &Known);

@@ -22,7 +22,7 @@ use super::wanted::WantedKinds;
 pub struct Rates {
     /// Alerts about packets that passed.
     pub alerts: AlertRates,
-    /// Alerts about dropped packets whose source may be forged.
+    /// Alerts about dropped packets with a source that may be forged.
     pub blocked: AlertRates,
     /// Alerts about dropped packets of proven sources.
     pub proven: AlertRates,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Saves the alerts of the rings as a text, one JSON object per line, newest first, and restores
-//! them. Restored texts are bounded like those of events; lines that are not alerts are skipped.
+//! them. Restored texts are bounded like texts of events; lines that are not alerts are skipped.
 
 use serde::{Deserialize, Serialize};
 

@@ -36,7 +36,7 @@ impl Watch {
         watch
     }
 
-    /// Returns a Suricata that was enabled just now.
+    /// Returns a Suricata that has been enabled at this moment.
     pub(super) fn starting(mode: InspectionMode, fail: FailPolicy) -> Self {
         let queues = if mode == InspectionMode::Nfq { vec![None, None] } else { Vec::new() };
         let seen = Observation {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Facts about Suricata at one moment, by which its health is judged: process, command socket,
-//! queues, drops, rules, event stream.
+//! Input of the health checks: facts about Suricata's process, command socket, queues, drops, rules
+//! and event stream at one moment.
 
 use std::time::Duration;
 

@@ -104,7 +104,7 @@ stream:
     )
 }
 
-/// Enables protocols of homes and offices. Those of industry stay off as in Suricata's own file.
+/// Enables protocols of homes and offices. Industrial ones stay off as in Suricata's own file.
 fn protocols(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
     let switched = |names: &[&str], to: &str| -> String {
