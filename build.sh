@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The one entry: ./build.sh lists its commands.
+# The single entry point of the project; without arguments it lists its commands.
 set -euo pipefail
-# Files are named from where it was called.
+# File arguments are relative to the caller's folder.
 CALLED_IN=$PWD
 cd "$(dirname "$(readlink -f "$0")")"
 TOP=$PWD
-# As for the scripts that it starts: BUILD of the environment, if that is a whole path.
+# Like the scripts started below: BUILD of the environment counts only if it is absolute.
 [[ ${BUILD-} == /* ]] || BUILD=$TOP/build
 SRC=$TOP/feeds/fastpathd/src
-# LLVM shares repeated instructions of small programs on ARM by itself, on x86 if it is asked; the
-# linker of Rust 1.90 shares equal functions. Messages name crates without their folder.
+# LLVM merges repeated instructions of small programs by default on ARM, on x86 only if asked to.
+# The linker of Rust 1.90 merges equal functions. Messages name crates without their folder.
 CRATES=${CARGO_HOME:-$HOME/.cargo}/registry/src
 SHARED="-C llvm-args=-enable-machine-outliner=always -C llvm-args=-machine-outliner-reruns=4"
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="$SHARED -C link-arg=-Wl,--icf=all \
@@ -60,7 +60,7 @@ run again.
 END
 }
 
-# The programs of the gateway, as the lab installs them.
+# Builds the gateway's programs as the lab installs them.
 build_programs() {
     need_build_tools
     need_bpf_tools
@@ -68,20 +68,20 @@ build_programs() {
     step "crates: programs, stand-in, tests" cargo_tests
 }
 
-# The program as a router has it.
+# Builds the program as a router has it.
 build_release() {
     build_programs
     step "fastpath as a release" cargo build --release --locked \
         --manifest-path "$SRC/Cargo.toml" --target-dir "$BUILD/cargo" -p fastpath
 }
 
-# The same for a lab with PROGRAMS=build/musl: linked with musl, as OpenWrt's are.
+# Builds the programs linked with musl, as in OpenWrt; a lab uses them with PROGRAMS=build/musl.
 build_musl() {
     "$TOP/e2e/tests/cross/perform" prepare
     step "programs linked with musl" "$TOP/e2e/tests/cross/perform" musl programs "$BUILD/musl"
 }
 
-# The page: only when a source is newer than the built page.
+# Builds the page if a source is newer.
 build_page() {
     need_node
     npm_ready "$TOP/ui"
@@ -127,11 +127,11 @@ cmd_lab() {
         esac
         shift
     done
-    # One CPU to forward, one to inspect; and the program that routers have.
+    # One CPU forwards and one inspects; measurements use the release build that routers have.
     [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2} PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
     need_lab_tools
     BUILD_STARTED=$(now)
-    # An image brings all of it.
+    # An image already contains programs and page.
     if [ "${image[0]-}" != --image ]; then
         build_all
         [ -z "$bench" ] || build_release
@@ -154,7 +154,7 @@ cmd_fuzz() {
 }
 
 cmd_bench() {
-    # It needs no machine of the lab.
+    # The fleet bench does not use the lab.
     [ "${1-}" != fleet ] || exec "$TOP/e2e/bench/fleet/run"
     need_packages "the bench" gcc libc6-dev
     need_bpf_tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes docs/API.md from the JSON Schemas of the ubus methods; --check only compares.
+// Writes docs/API.md from the JSON Schemas of the ubus methods; --check compares instead.
 
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -33,7 +33,7 @@ const order = [
   'alert',
 ];
 
-/** Objects of a program that runs for each call, each with its own folder. */
+/** Objects implemented by a program that rpcd runs for each call; each has a folder of schemas. */
 const plugins = {
   access: ['begin', 'login', 'hash'],
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
@@ -48,7 +48,7 @@ function refName(schema) {
   return schema.$ref?.split('/').pop();
 }
 
-/** The type in brief; shared types link to their section. */
+/** Returns a short form of the type; shared types become links to their section. */
 function typeOf(schema) {
   const ref = refName(schema);
   if (ref) return `[${ref}](#${ref.toLowerCase()})`;
@@ -67,7 +67,7 @@ function limits(schema) {
   return parts.join(', ');
 }
 
-/** One row a field; the fields of inner objects follow with a dotted name. */
+/** Returns one row per field; fields of nested objects follow with dotted names. */
 function rows(schema, prefix = '') {
   const lines = [];
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -133,7 +133,7 @@ function typesOf(name) {
   return [`## Types of fastpath.${name}`, '', ...types];
 }
 
-/** How a program logs in; `e2e/tests/vm/api.sh` runs these lines. */
+/** Example of a login by a program; `e2e/tests/vm/api.sh` runs these lines. */
 const FIRST_CALL = `
 \`\`\`sh
 router=http://192.168.1.1 user=root password=secret

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The crates of Cargo.lock: all come from one registry with a checksum, each in one version, under
-// a licence that a tool may have; profiles/sources is stricter with those in our programs.
-// CRATES_TOP names another tree.
+// Checks the crates of Cargo.lock: one registry with checksums, one version each, a licence
+// suitable for tools. profiles/sources applies stricter rules to crates in our programs. CRATES_TOP
+// names another tree.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,6 @@ import { normal, refusal } from '../../profiles/sources/spdx.mjs';
 const TOP = process.env.CRATES_TOP ?? join(import.meta.dirname, '../..');
 const FOLDER = join(TOP, 'feeds/fastpathd/src');
 
-/** The packages of Cargo.lock. */
 function locked() {
   const sections = readFileSync(join(FOLDER, 'Cargo.lock'), 'utf8').split('[[package]]');
   return sections.slice(1).map((section) => {
@@ -20,7 +19,7 @@ function locked() {
   });
 }
 
-/** Foreign crates that are not from the registry as it was when the file was written. */
+/** Returns foreign crates that are from elsewhere than the registry, or have no checksum. */
 function sources(packages) {
   const foreign = packages.filter(({ source }) => source !== undefined);
   const registry = foreign.find(({ source }) => source.startsWith('registry+'))?.source;
@@ -30,7 +29,6 @@ function sources(packages) {
   });
 }
 
-/** Crates in several versions. */
 function duplicates(packages) {
   const versions = new Map();
   for (const { name, version } of packages) {
@@ -40,7 +38,7 @@ function duplicates(packages) {
   return several.map(([name, all]) => `${name} is there in ${all.join(', ')}`);
 }
 
-/** Crates under a licence that a tool may not have. */
+/** Returns the crates with a licence that is not accepted even for tools. */
 function licences() {
   if (!existsSync(join(FOLDER, 'Cargo.toml'))) return [];
   const args = ['metadata', '--locked', '--format-version', '1'];

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 const REGISTRY = 'source = "registry+https://registry.example"\nchecksum = "ab"\n';
 const OWN = ['own', '1.0.0', ''];
 
-/** The output of the check on a Cargo.lock of these packages: name, version, further lines. */
+/** Runs the check on a Cargo.lock with these packages: name, version, further lines. */
 function checked(packages) {
   const top = mkdtempSync(join(tmpdir(), 'crates-'));
   const folder = join(top, 'feeds/fastpathd/src');
@@ -26,11 +26,11 @@ function checked(packages) {
   return stderr;
 }
 
-test('crates of one registry, each in one version', () => {
+test('accepts crates of one registry, each in one version', () => {
   assert.equal(checked([OWN, ['a', '1.0.0', REGISTRY], ['b', '2.0.0', REGISTRY]]), '');
 });
 
-test('a crate from git, from another registry, without a checksum', () => {
+test('rejects a crate from git, from another registry, or without a checksum', () => {
   const git = 'source = "git+https://git.example/a?rev=1#1"\n';
   assert.match(checked([['b', '2.0.0', REGISTRY], ['a', '1.0.0', git]]), /a 1\.0\.0 is from git\+/);
   const other = REGISTRY.replace('registry.example', 'other.example');
@@ -39,7 +39,7 @@ test('a crate from git, from another registry, without a checksum', () => {
   assert.match(checked([['a', '1.0.0', bare]]), /a 1\.0\.0 has no checksum/);
 });
 
-test('a crate in two versions', () => {
+test('rejects a crate in two versions', () => {
   const twice = [['a', '1.0.0', REGISTRY], ['a', '2.0.0', REGISTRY]];
   assert.match(checked(twice), /a is there in 1\.0\.0, 2\.0\.0/);
 });

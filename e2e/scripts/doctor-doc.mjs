@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes the table of checks in docs/doctor.md from the doctor's texts; --check only compares.
+// Writes the table of checks in docs/doctor.md from the doctor's texts; --check compares instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-/** A row for a check; values that differ by case are in brackets behind it. */
+/** Returns the row of a check, with the titles and fixes of all its cases. */
 function row(id, texts, all) {
   const cases = Object.keys(all).filter((key) => key.startsWith(`${id}/`));
   const titles = [texts.title, ...cases.map((key) => all[key].title)].filter(Boolean);

@@ -1,19 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which files tests depend on, and whether these have changed. Needs TOP.
+# Determines which files tests depend on, and whether they have changed. Needs TOP.
 
-# project_files FOLDER…: one hash of the project's files in them: names, modes and contents. The
-# content of a link is its target's name. A deleted file is in the hash by tar's message, which
-# names it.
+# project_files FOLDER…: prints one hash over names, modes and contents of the project's files
+# there. A link counts with its target's name, a deleted file with the error message of tar.
 project_files() {
     (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
         { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
             --numeric-owner -cf - 2>&1 || true; } | sha256sum)
 }
 
-# branch_keeps PATTERN…: whether these files are as in BASE, the commit at which the branch left
-# origin's main. On main, where several commits land together, BASE is the newest commit that is
-# three hours older than HEAD. A fresh clone has no record of earlier runs.
+# branch_keeps PATTERN…: succeeds if these files are unchanged since BASE, where the branch left
+# origin's main. On main BASE is the newest commit three hours older than HEAD, since several
+# commits land together. A fresh clone has no record of earlier runs to compare with.
 branch_keeps() {
     local head made
     head=$(git -C "$TOP" rev-parse HEAD)
@@ -27,8 +26,8 @@ branch_keeps() {
         [ -z "$(git -C "$TOP" ls-files --others --exclude-standard -- "$@")" ]
 }
 
-# unneeded KIND PATTERN…: whether the short tier leaves it out: these inputs, its tests and the
-# scripts of images are unchanged.
+# unneeded KIND PATTERN…: succeeds, and counts a skip, if the short tier leaves the kind out because
+# its inputs, its tests and the scripts of images are unchanged.
 unneeded() {
     local kind=$1
     shift

@@ -1,35 +1,35 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kinds of tests: a function test_KIND each, which counts its results. Needs TOP and
-# BUILD; e2e/scripts/test has the tiers.
+# Defines a function test_KIND for each kind of test, which adds its results to the counts. Needs
+# TOP and BUILD. e2e/scripts/test defines the tiers.
 
 SRC=$TOP/feeds/fastpathd/src
 # shellcheck source=e2e/scripts/inputs.sh
 . "$TOP/e2e/scripts/inputs.sh"
-# Tests with these tags, a regular expression; all of a kind that is named.
+# Regular expression of the tags that select tests; empty selects all tests of a kind.
 CHOSEN=${CHOSEN-}
 
-# count PASSED FAILED SKIPPED: adds to the closing line.
+# count PASSED FAILED SKIPPED: adds to the totals of the closing line.
 count() {
     PASSED=$((PASSED + $1))
     FAILED=$((FAILED + $2))
     SKIPPED=$((SKIPPED + $3))
 }
 
-# check WHAT COMMAND…: a test that is one command.
+# check WHAT COMMAND…: runs a command as one test.
 check() {
     if step "$@"; then count 1 0 0; else count 0 1 0; fi
 }
 
-# log_of WHAT: the file in which step keeps the output.
+# log_of WHAT: prints the path of the log that step writes.
 log_of() { printf '%s/log/%s.log' "$BUILD" "$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' '-')"; }
 
-# sum FILE REGEX: adds up the numbers that follow or precede, one a match.
+# sum FILE REGEX: prints the sum of the numbers in all matches, one number a match.
 sum() {
     { grep -oE "$2" "$1" || true; } | awk '{ gsub(/[^0-9]/, ""); n += $0 } END { print n + 0 }'
 }
 
-# with_bpffs COMMAND…: where root has not mounted one, for this command only.
+# with_bpffs COMMAND…: runs the command, for root with a private bpffs if none is mounted.
 with_bpffs() {
     if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
         export TOP BUILD
@@ -40,13 +40,13 @@ with_bpffs() {
     "$@"
 }
 
-# skipped_kind WHY: nothing of it can run here.
+# skipped_kind WHY: counts a kind that cannot run here as skipped.
 skipped_kind() {
     say "skipped: $1"
     count 0 0 1
 }
 
-# skips LOG: tests say why they were left out in a line `skipped: …`; it is shown.
+# skips LOG: prints and counts the lines `skipped: …` in which tests give their reason.
 skips() {
     local n
     n=$(grep -c '^skipped: ' "$1" || true)
@@ -55,8 +55,8 @@ skips() {
     SKIPPED=$((SKIPPED + n))
 }
 
-# lint WHAT "FOLDER…" COMMAND…: a check that depends on the files in these folders alone. It does
-# not run again before they change, or with AGAIN=1.
+# lint WHAT "FOLDER…" COMMAND…: runs a check that depends only on the files in these folders. Skips
+# it while they are unchanged since it passed, unless AGAIN=1.
 lint() {
     local what=$1 folders=$2 seen hash
     shift 2
@@ -72,7 +72,7 @@ lint() {
     [ "$FAILED" != 0 ] || { mkdir -p "${seen%/*}" && echo "$hash" >"$seen"; }
 }
 
-# Each keeps one processor busy; the compiler leaves one idle often enough.
+# Each of these uses one CPU; the compiler often leaves one idle.
 lints() {
     PASSED=0
     FAILED=0
@@ -120,24 +120,24 @@ test_rust() {
     need_packages "network namespace tests" iproute2 nftables
     need_bpf_tools
     need_packages "checking forwarded packets" tshark
-    # Configurations and rules are tried with the Suricata that the lab has.
+    # The crates' tests load configurations and rules into the lab's Suricata.
     need_lab_tools
     "$TOP/e2e/lab/lab" root >/dev/null
     export FASTPATH_SURICATA=$TOP/e2e/lab/suricata
     local what="tests of the crates" status=0 log passed failed
-    # Tests print why they skip; cargo shows the output of a passing test only on request.
+    # Tests print why they skip; cargo shows the output of a passing test only with --show-output.
     step "$what" with_bpffs cargo_tests -- --show-output || status=$?
     log=$(log_of "$what")
     passed=$(sum "$log" '[0-9]+ passed')
     failed=$(sum "$log" '[0-9]+ failed')
     [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
-    # Programs that tests end panic, too.
+    # Tests also start programs that panic on purpose, so search for panics only after a failure.
     [ "$failed" = 0 ] || grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
     count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
     skips "$log"
 }
 
-# Made-up inputs; the corpora are read by test_rust, too. @runs ./build.sh fuzz all 60
+# Fuzzes with generated inputs; test_rust reads the corpora. @runs ./build.sh fuzz all 60
 test_fuzz() { lab_tests fuzz "$TOP/build.sh" fuzz all 15; }
 
 test_init() {
@@ -148,14 +148,14 @@ test_init() {
 test_packages() {
     need_packages "the packages' tests" busybox-static jq lua5.1 make openssl shellcheck
     need_promtool
-    # Configurations are tried with the daemon that the lab runs.
+    # The daemon of the lab parses the configurations.
     "$TOP/build.sh" programs
-    # A router is given the page, where OPENWRT_ROOT names one.
+    # With OPENWRT_ROOT a router installs the packages, which contain the page.
     [ -z "${OPENWRT_ROOT-}" ] || "$TOP/build.sh" page
     kind_tests packages
 }
 
-# With OPENWRT_DIR in a real tree, too.
+# OPENWRT_DIR adds the tests that need a real tree.
 test_profiles() {
     ! unneeded profiles docs/profiles 'feeds/*/Makefile' 'suricata-pkg/[^f]*' \
         luci-app-fastpath/Makefile e2e/tests/packages/doubles \
@@ -166,13 +166,13 @@ test_profiles() {
     kind_tests profiles
 }
 
-# Other processors, and musl, in a Debian root of their own.
+# Tests foreign architectures and musl in a separate Debian root.
 test_cross() { kind_tests cross; }
 
-# The verdict of each kernel's verifier, and the programs' behaviour there.
+# Tests whether each kernel's verifier accepts the programs, and how they behave there.
 test_kernels() { kind_tests kernels; }
 
-# Our own part of the bundle: nothing of OpenWrt is needed.
+# Tests the bundle of our own sources, which needs nothing of OpenWrt.
 test_sources() {
     local crates=feeds/fastpathd/src
     ! unneeded sources $crates/Cargo.lock "$crates/*Cargo.toml" ui/package-lock.json \
@@ -180,8 +180,8 @@ test_sources() {
     kind_tests sources
 }
 
-# Dashboards, alert rules, the Ansible collection, two gateways of the fleet bench, and the schema
-# for flow records in the tier `all`, or with EVERYTHING=1: its engine has 900 MB.
+# Tests dashboards, alert rules, the Ansible collection and two gateways of the fleet bench.
+# EVERYTHING=1 (tier `all`) adds the schema of flow records, whose engine takes 900 MB.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted crates=feeds/fastpathd/src/crates
     ! unneeded fleet docs/fleet docs/fleet.md docs/ipfix.csv e2e/bench/fleet \
@@ -228,14 +228,14 @@ test_page() {
 test_sizes() {
     "$TOP/build.sh" page
     check "size of the page" npm --prefix "$TOP/ui" run --silent size
-    # Its compilation takes as long as that of all tests.
+    # A release build takes as long as compiling all tests.
     [ "$CHOSEN" != @core ] || return 0
     # @runs ./build.sh programs release
     "$TOP/build.sh" programs release
     check "size of the program" "$TOP/e2e/scripts/static" size "$BUILD/cargo/release/fastpath"
 }
 
-# Those that boot machines and measure only in the tier `all`, or by name.
+# Tests that boot machines or measure run only in the tier `all` or when the kind is named.
 test_commands() {
     [ "$CHOSEN" = @core ] || need_packages "a disk image that boots" grub-pc-bin e2fsprogs
     kind_tests commands
@@ -256,15 +256,14 @@ test_scale() {
     grep -v '^skipped' "$(log_of scale)" || true
 }
 
-# failures LOG: its failed tests, each with the start of its output, go into the last lines of the
-# whole test.
+# failures LOG: appends the failed tests to FAILURES, each with the start of its output.
 failures() {
     awk '/^  ✗/ { shown = 1; n = 0 }
         /^  (✓|…|-) / || /^== / || /^[0-9]+ passed, / { shown = 0 }
         shown && n++ < 24' "$1" >>"$FAILURES"
 }
 
-# closing LOG STATUS: counts by its last line `N passed, N failed, N skipped`.
+# closing LOG STATUS: adds the counts of the log's last line `N passed, N failed, N skipped`.
 closing() {
     local line passed failed skipped
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1 || true)
@@ -277,17 +276,18 @@ closing() {
     count "$passed" "$failed" "$skipped"
 }
 
-# lab_tests WHAT COMMAND…: a runner that closes with `N passed, N failed, N skipped`.
+# lab_tests WHAT COMMAND…: runs a command that closes with `N passed, N failed, N skipped`.
 lab_tests() {
     local what=$1 status=0
     shift
-    # Tests of failing steps are not failures.
+    # Some tests run steps that fail on purpose; these must not reach FAILURES.
     env -u FAILURES "$@" 2>&1 | tee "$(log_of "$what")" || status=$?
     failures "$(log_of "$what")"
     closing "$(log_of "$what")" "$status"
 }
 
-# kind_tests KIND [COMMAND…]: without those tagged @timed, and in the short tier @long.
+# kind_tests KIND [COMMAND…]: runs a kind without tests tagged @timed; the short tier leaves out those
+# tagged @long, too.
 kind_tests() {
     local kind=$1
     shift
@@ -298,13 +298,12 @@ kind_tests() {
     lab_tests "$kind" "$@"
 }
 
-# Builds the images that labs boot.
 lab_made() {
     "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
 }
 
-# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, besides those that are up, of the kind
-# LAB_MACHINE.
+# labs_ready CPUS NAME…: boots a lab build/lab/run.NAME for each name, of type LAB_MACHINE, or uses
+# the lab that LAB_RUN names.
 labs_ready() {
     local cpus=$1 name pids=() pid
     shift
@@ -323,8 +322,8 @@ labs_ready() {
     export LABS=${LABS#:}
 }
 
-# Ends the labs, and keeps the machines' logs when something failed. Without labs of our own it
-# would be a developer's that ends.
+# Stops the labs of this run, after saving the machines' logs if a test failed. Without labs of this
+# run, `lab down` would stop a developer's.
 labs_end() {
     local lab
     for lab in "${OWN_LABS[@]}"; do
@@ -335,7 +334,6 @@ labs_end() {
     unset LABS
 }
 
-# Builds the parts of a bootable disk image with the lab's gateway.
 need_disk_image() {
     "$TOP/build.sh" programs
     "$TOP/build.sh" page
@@ -344,13 +342,12 @@ need_disk_image() {
     npm_ready "$TOP/e2e"
 }
 
-# A lab of its own, whatever other one is up.
+# Boots a separate lab, so that it does not disturb one that is running.
 test_image() {
     need_disk_image
     local -x LAB_RUN=$BUILD/lab/run.image
     lab_tests image "$TOP/e2e/tests/run" image
-    # The lab's own tests, with the names they have: one of each kind that asks something else of
-    # the gateway.
+    # Of the VM tests, one for each distinct requirement on the gateway.
     if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
         RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
             --grep "api login|viewer may|engine off and on|cable of lan2|reconnects after KILL"
@@ -358,7 +355,7 @@ test_image() {
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }
 
-# The lab's tests against a router reached by ssh, over two Ethernet ports; a machine plays it.
+# Runs the VM tests on a router that is reached over ssh and two Ethernet ports; a machine plays it.
 test_router() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root has networks of its own" && return; }
     need_disk_image
@@ -368,15 +365,15 @@ test_router() {
         "$BUILD/image/router.img" "$TOP/e2e/tests/router/on-board"
 }
 
-# The plan has more to say with four CPUs than with two.
+# Tests the CPU plan with four CPUs, where it has more choices than with two.
 test_cpu() {
     labs_ready 4 cpu
     PART=-four lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
     labs_end
 }
 
-# Core tests of what a C library does (names, time, passwords, processes), with programs that are
-# linked with musl, as OpenWrt's are.
+# Runs core VM tests of what a C library does (names, time, passwords, processes), with programs that
+# are linked with musl, as in OpenWrt.
 test_musl() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
     npm_ready "$TOP/e2e"
@@ -391,12 +388,12 @@ test_musl() {
         --grep-invert "$without"
 }
 
-# test_vm and test_browser: all but the timed tests.
+# test_vm and test_browser run all but the timed tests.
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
-# on_labs PART KINDS ARGUMENT…: Playwright's, in the labs that are ready, which then end. The
-# names of their results contain PART.
+# on_labs PART KINDS ARGUMENT…: runs Playwright with these arguments in the labs that are ready,
+# then stops the labs. PART becomes part of the results' names.
 on_labs() {
     local part=$1 kinds=$2 name=${2//,/-}$1
     shift 2
@@ -405,8 +402,8 @@ on_labs() {
     labs_end
 }
 
-# user_mode: whether tests have user-mode machines, which emulate nothing. Not when LAB_MACHINE says
-# qemu, in a lab that is up already, and where Debian's archive has no sources that fit its kernel.
+# user_mode: reports whether tests run in user-mode machines, which need no emulation. Fails with
+# LAB_MACHINE=qemu, with a running lab, or if Debian's archive lacks sources for its kernel.
 user_mode() {
     [ "${LAB_MACHINE:-uml}" = uml ] && [ -z "${LAB_RUN-}" ] || return 1
     LAB_MACHINE=uml lab_made && return
@@ -414,21 +411,21 @@ user_mode() {
     return 1
 }
 
-# processor_share: percent of two processors that two processes get now.
+# processor_share: prints the percentage of two CPUs that two busy processes get now.
 processor_share() {
     local TIMEFORMAT='%R %U' spin='BEGIN { while (i < 1e8) i++ }'
     { time { awk "$spin" & awk "$spin" & wait; }; } 2>&1 |
         awk '{ printf "%d", 100 * $2 / (2 * $1) }'
 }
 
-# on_machines KINDS GREP FILE…: in three user-mode labs, and in parallel those that need it in an
-# emulated one; or in emulated labs alone, of which each takes a processor. On a busy machine in
-# two user-mode labs: the product has limits of its own, in seconds, which three would exceed.
+# on_machines KINDS GREP FILE…: runs tests in three user-mode labs, and those tagged @qemu in
+# parallel in an emulated one. Uses two labs on a busy host, where three would exceed the product's
+# time limits, and two emulated labs where user mode is not available.
 on_machines() {
     local kinds=$1 chosen=$2 without='@timed|@four' share labs=(1 2 3)
     shift 2
     if ! user_mode; then
-        # One CPU to forward, one to inspect.
+        # The gateway has one CPU to forward and one to inspect.
         labs_ready 2 1 2
         on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without"
         return
@@ -447,7 +444,7 @@ $*" begin_aside emulated
     end_aside emulated
 }
 
-# Tests that NEEDING names for an emulated lab, a line each: kinds, which tests, which not, files.
+# Runs the tests of NEEDING in an emulated lab. Its lines: kinds, --grep, --grep-invert, files.
 test_emulated() {
     local wanted files arguments
     mapfile -t wanted <<<"$NEEDING"
@@ -458,7 +455,7 @@ test_emulated() {
     on_labs -qemu "${arguments[@]}"
 }
 
-# test_machines KINDS: the tier's tests of these kinds.
+# test_machines KINDS: runs the tests of the current tier.
 test_machines() {
     need_node
     need_packages "printing metrics" lua5.1
@@ -469,7 +466,7 @@ test_machines() {
     on_machines "$1" "$CHOSEN"
 }
 
-# Limits in seconds and rates: one after the other, with nothing in parallel.
+# Tests limits in seconds and rates, one at a time, with nothing in parallel.
 test_timed() {
     need_packages "the browser tests" chromium-headless-shell
     npm_ready "$TOP/e2e"

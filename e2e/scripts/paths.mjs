@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Every path that docs/DESIGN.md and docs/design/ name exists, and every relative link of a
-// Markdown page leads to a file, and to a heading where it names one. PATHS_TOP names another tree.
+// Checks that every path in docs/DESIGN.md and docs/design/ exists, and that every relative link of
+// a Markdown page leads to an existing file and heading. PATHS_TOP names another tree.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const TOP = process.env.PATHS_TOP ?? join(import.meta.dirname, '../..');
-/** Short names of folders, as the design pages write them. */
+/** Abbreviations of folders in the design pages. */
 const SHORT = {
   bpf: 'feeds/fastpathd/src/bpf',
   crates: 'feeds/fastpathd/src/crates',
   schema: 'feeds/fastpathd/src/schema',
 };
 const ROOTS = ['docs', 'e2e', 'feeds', 'luci-app-fastpath', 'profiles', 'suricata-pkg', 'ui'];
-/** Made by a build. */
+/** Paths that a build creates. */
 const BUILT = ['ui/dist'];
 const NAMED = /`((?:[\w.@-]+\/)+[\w.@-]*)`/g;
 
@@ -26,7 +26,7 @@ const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.m
   .filter((path) => existsSync(join(TOP, path)));
 const lines = (path) => readFileSync(join(TOP, path), 'utf8').split('\n');
 
-/** The anchors that GitHub makes of a page's headings. */
+/** Returns the anchors that GitHub makes of a page's headings. */
 function anchors(path) {
   return lines(path)
     .filter((line) => /^#{1,6} /.test(line))
@@ -34,7 +34,7 @@ function anchors(path) {
     .map((line) => line.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
 }
 
-/** The tree's path for a path in the design pages, or undefined if it is not one of the tree. */
+/** Expands a path of the design pages; `undefined` if it is not in the tree. */
 function inTree(path) {
   const [root, ...rest] = path.split('/');
   if (root in SHORT) return join(SHORT[root], ...rest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The check of paths and links finds planted defects in a repository of its own.
+// Plants defects in a temporary repository and runs the check of paths and links on it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ mkdirSync(join(top, 'docs/design'), { recursive: true });
 mkdirSync(join(top, 'feeds/fastpathd/src/crates/flows'), { recursive: true });
 execFileSync('git', ['init', '-q'], { cwd: top });
 
-/** The check's result for a page of the design with this text. */
+/** Writes a design page with this text and returns the status and output of the check. */
 function check(text) {
   writeFileSync(join(top, 'docs/design/flows.md'), text);
   const { status, stdout } = spawnSync('node', [SCRIPT], {
@@ -24,16 +24,16 @@ function check(text) {
   return [status, stdout.trim()];
 }
 
-test('paths of the tree, of a router and of nothing', () => {
+test('accepts paths of the tree, and paths of a router', () => {
   assert.deepEqual(check('`crates/flows`, `docs/design/flows.md`, `etc/config`'), [0, '']);
 });
 
-test('a path that is missing', () => {
+test('reports a path that is missing', () => {
   const said = [1, 'docs/design/flows.md:2: there is no crates/flows/src/gone.rs'];
   assert.deepEqual(check('# Flows\n`crates/flows/src/gone.rs`'), said);
 });
 
-test('links to files and headings', () => {
+test('checks links to files and headings', () => {
   const good = '# Two parts, `x`\n[a](#two-parts-x) [b](https://a.org/b) [c](../)';
   assert.deepEqual(check(good), [0, '']);
   assert.deepEqual(check('[a](gone.md)'), [1, 'docs/design/flows.md:1: there is no gone.md']);

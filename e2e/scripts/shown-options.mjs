@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Copies the list of options whose values are shown into the Ansible collection; --check only
-// compares.
+// Copies the daemon's list of options with visible values into the Ansible collection. --check
+// compares instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

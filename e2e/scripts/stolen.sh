@@ -1,15 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CPU time that other processes take of this machine, printed with failures: limits in seconds are
-# the gateway's, and a missed one may be due to a machine that stood still. It excuses nothing.
-#
-# Where its CPUs are another machine's threads, the kernel counts the time that they had work for
-# and did not run (proc(5), /proc/stat, "steal").
+# Measures the CPU time that the host or other processes take from the tests. Printed with failures,
+# as a hint that a missed limit in seconds may be due to a stalled machine; no test passes because
+# of it.
 
-# cpu_time: 1/100 s that the CPUs ran, and that others took, until now.
+# cpu_time: prints the CPU time used and stolen so far (/proc/stat, see proc(5)), in 1/100 s.
 cpu_time() { awk '$1 == "cpu" { print $2 + $3 + $4 + $7 + $8, $9; exit }' /proc/stat; }
 
-# stolen SINCE: percent of the time the CPUs had work for, since cpu_time printed SINCE.
+# stolen SINCE: prints the stolen percentage since cpu_time printed SINCE.
 stolen() {
     awk -v since="$1" -v now="$(cpu_time)" 'BEGIN {
         split(since, a); split(now, b)

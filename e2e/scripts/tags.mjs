@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The tags of the tests on the gateway and in the browser: the doctor's checks are broken by
-// tests, or a comment `@unbroken:CHECK: REASON` of e2e/tests/vm/lib/doctor.sh says why they cannot
-// be, each of its groups is silent on a healthy gateway, and no tag is misspelt.
+// Checks the tags of the gateway and browser tests. Every check of the doctor has a test that
+// causes its defect, or a reason `@unbroken:CHECK: REASON` in e2e/tests/vm/lib/doctor.sh. Every
+// group has a test that is silent on a healthy gateway. No tag is misspelt.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 const top = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const read = (path) => readFileSync(join(top, path), 'utf8');
 
-/** Tags that tests are chosen by; docs/CONTRIBUTING.md and e2e/tests/README.md describe them. */
+/** Tags that select tests, described in docs/CONTRIBUTING.md and e2e/tests/README.md. */
 const KINDS = ['core', 'long', 'timed', 'four', 'qemu', 'inspected'];
 
-/** Every test that has the tag, as Playwright lists them; without their `@`. */
+/** Returns the tags of all tests as Playwright lists them, without `@`. */
 function tagged() {
   const listed = execFileSync(
     'npx',
