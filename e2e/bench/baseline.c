@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that drop everything: the cost of a packet outside the measured code. Where they
- * stand nothing else of the machine runs.
+ * Programs that drop every packet at ingress, to measure the cost of a packet outside the measured
+ * code.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dial ADDRESS COUNT RATE: COUNT UDP connections to ADDRESS, port 9, RATE a second, the next source
- * port from 1024 on for each. Three packets in each direction, the next one after the answer. Fails
- * if an answer does not come.
+ * dial ADDRESS COUNT RATE: opens COUNT UDP connections to port 9 of ADDRESS, RATE a second, from
+ * consecutive source ports starting at 1024. Each has three round trips, one at a time. Fails if an
+ * answer is missing.
  * dial: answers them.
  */
 #include <arpa/inet.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * entries WORD=VALUE…: puts entries into the pinned maps, as the daemon does: a bpf(2) call each.
- * Prints how many nanoseconds the calls took.
+ * entries WORD=VALUE…: writes entries into the pinned maps as the daemon does, with one bpf(2) call
+ * each. Prints the nanoseconds that the calls took.
  *
- *   hook=tc|xdp                    whose header: tags in metadata or in the frame
+ *   hook=tc|xdp                    hook of the header: tags in metadata or in the frame
  *   proto=udp|tcp
- *   from=ADDRESS to=ADDRESS        of the packet; IPv4 or IPv6
- *   sport=N dport=N count=N        count: so many flows, each with the next source port
- *   in=IFINDEX in_vlan=VID in_session=N own=MAC    own: of the gateway, where the packet comes in
- *   new_from=… new_to=… new_sport=… new_dport=…     default: as it was
+ *   from=ADDRESS to=ADDRESS        addresses of the packet, IPv4 or IPv6
+ *   sport=N dport=N count=N        count: number of flows, with consecutive source ports
+ *   in=IFINDEX in_vlan=VID in_session=N own=MAC    own: the gateway's MAC at ingress
+ *   new_from=… new_to=… new_sport=… new_dport=…     default: unchanged
  *   out=IFINDEX vlan=VID session=N
  *   mac=MAC peer=MAC mtu=N
  */
@@ -64,11 +64,11 @@ static unsigned fold(unsigned sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
-	/* Both zeros of the ones' complement mean that nothing changes. */
+	/* In ones' complement both 0 and 0xffff mean no change. */
 	return sum == 0xffff ? 0 : sum;
 }
 
-/* The difference of a checksum between `len` new bytes and the old ones. */
+/* Returns the checksum difference between `len` new bytes and the old ones. */
 static unsigned delta(const void *old, const void *new, size_t len)
 {
 	unsigned sum = 0;
@@ -167,7 +167,7 @@ static unsigned long long now(void)
 	return at.tv_sec * 1000000000ull + at.tv_nsec;
 }
 
-/* put: returns how long it took. */
+/* Writes an entry and returns the nanoseconds it took. */
 static unsigned long long put(int map, const void *key, const void *entry)
 {
 	union bpf_attr ask = { .map_fd = map, .key = pointer(key), .value = pointer(entry) };

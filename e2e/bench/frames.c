@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * frames SOCKET: frames into one of QEMU's stream sockets, each behind its length, as the lines
- * of stdin ask for. A line is of WORD=VALUE:
+ * frames SOCKET: sends frames into one of QEMU's stream sockets, each preceded by its length. Lines
+ * of stdin consist of WORD=VALUE:
  *
- *   proto=udp|tcp                  of TCP acknowledged data, each going on where the last one ended
+ *   proto=udp|tcp                  TCP: acknowledged data with consecutive sequence numbers
  *   from=ADDRESS to=ADDRESS        IPv4 or IPv6
- *   sport=N dport=N flows=N        flows: so many source ports, one after the other
- *   count=N size=N                 size: of the frame, if it had neither VLAN nor PPPoE
- *   mac=MAC peer=MAC               of the sender, of who receives
- *   vlan=VID session=N             the frame's own
+ *   sport=N dport=N flows=N        flows: number of source ports, used in turn
+ *   count=N size=N                 size: of the frame without VLAN and PPPoE headers
+ *   mac=MAC peer=MAC               source and destination
+ *   vlan=VID session=N             tags of the frame
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static void ip_header(struct frame *f)
 	if (f->family == 4) {
 		ip[0] = 0x45;
 		put16(ip + 2, length);
-		/* Do not fragment: GRO merges packets with an IP id only in sequence. */
+		/* Set DF: without it GRO merges packets only if their IP IDs are in sequence. */
 		put16(ip + 6, 0x4000);
 		ip[8] = 64;
 		ip[9] = f->proto;
@@ -133,7 +133,7 @@ static unsigned tcp_header(unsigned char *tcp, unsigned length)
 
 	put32(tcp + 4, sequence);
 	put32(tcp + 8, 1);
-	/* Twenty bytes, ACK. */
+	/* Header of 20 bytes, flag ACK. */
 	put16(tcp + 12, 0x5010);
 	put16(tcp + 14, 0xffff);
 	put32(tcp + 16, 0);
@@ -193,7 +193,7 @@ static void word(struct frame *f, const char *name, const char *value)
 		fail("unknown word", name);
 }
 
-/* All frames fit into the socket, so that the machine never waits for this program. */
+/* The send buffer holds all frames, so that the guest never waits for this program. */
 static int connected(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

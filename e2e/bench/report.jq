@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rows of all machines to one report.
+# Merges the rows of all machines into one report.
 #
-# cost: of a packet (nanoseconds in the bench "time", instructions elsewhere): the first of two
-# runs, the middle one of more;
-# spread: of all runs; apart: of the two that are nearest to each other;
-# net: without the cost of the same packet dropped at ingress, at XDP for engines there;
-# ratio: to the flowtable, of net on virtual Ethernet and of cost on virtio-net.
+# cost: per packet, in nanoseconds for bench "time" and instructions elsewhere; the first of two
+# runs, or the median of more;
+# spread: relative difference over all runs; apart: the smallest one between two runs;
+# net: cost minus that of the same packet dropped at ingress, for XDP engines at XDP;
+# ratio: relative to the flowtable, net on virtual Ethernet and cost on virtio-net.
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
 def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, daemon: 0.03,
     time: 9}[.bench] // 0.01;
@@ -20,11 +20,11 @@ def merged: {
     spread: (map(.cost) | [min, max] | apart | round3),
     apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
 } | with_entries(select(.value != null));
-# The rows of virtio-net depend on the host, and the others' programs are no part of the product.
+# Goals depend neither on virtio-net, which the host influences, nor on programs of others.
 def decides: .machine != "virtio" and (.engine | IN("tcx", "native", "generic", "product"));
 def at_xdp: .engine | . == "native" or startswith("xdp-");
 
-# with_net: of the rows of one scenario.
+# with_net: adds the net cost to the rows of one scenario.
 def with_net:
     (map(select(.engine == "drop")) | .[0].cost // null) as $drop |
     (map(select(.engine == "drop-native")) | .[0].cost // null) as $drop_native |
@@ -42,7 +42,7 @@ def pick($bench; $engine; $words):
         sum: "full", proto: "udp"} + $words) as $want |
     [.[] | . as $row | select(.comparable and all($want | to_entries[]; $row[.key] == .value))] | .[0];
 
-# goal: of a number that is not there nothing is said.
+# goal: produces no goal if the number is missing.
 def goal($what; $limit; number): {$what, limit: $limit, is: (try number catch null)} |
     select(.is != null) | .is |= round3 | .met = (.is <= $limit);
 
@@ -88,7 +88,7 @@ map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged | .comparable = 
     kernel: $kernel,
     rows: .,
     goals: goals,
-    # Two runs have to agree; that there were more is not hidden.
+    # unsteady: no two runs agree. apart: two runs agree, but not all.
     unsteady: [.[] | select(.comparable | not) |
         {machine, bench, engine, link, ip, size, costs, decides: decides}],
     apart: [.[] | select(.spread > limit) | {machine, bench, engine, link, ip, size, costs}]

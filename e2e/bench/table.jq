@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The report as a table for the terminal and for docs/BENCHMARKS.md.
+# Prints the report as a table, for the terminal and docs/BENCHMARKS.md.
 def padded(width): tostring | . + (" " * ([0, width - length] | max));
 def right(width): tostring | (" " * ([0, width - length] | max)) + .;
 def name: "IPv\(.ip)\(if .nat == 1 then " NAT" else "" end) \(.proto) \(.size) B, \(.flows) flow" +

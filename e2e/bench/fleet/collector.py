@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real nfcapd, and the records of its files as nfdump prints them."""
+"""Runs nfcapd and reads the records of its files with nfdump."""
 
 import collections
 import contextlib
@@ -13,7 +13,7 @@ import usage
 
 EXPORTER = re.compile(r"SysID: *(\d+),.*ID: *(\d+), Sequence failures: *\d+,")
 FAULTS = re.compile(r"Sequence Errors: (\d+), Bad Packets: (\d+)")
-# As docs/fleet.md has it.
+# Receive buffer in bytes, as in docs/fleet.md.
 BUFFER = 4 << 20
 MOST = pathlib.Path("/proc/sys/net/core/rmem_max")
 SUMS = ("up_packets", "up_bytes", "down_packets", "down_bytes")
@@ -24,7 +24,7 @@ def available():
 
 
 class Collector:
-    """It writes its files into a folder."""
+    """A running nfcapd that writes its files into a folder."""
 
     def __init__(self, process, port, folder, log):
         self.process = process
@@ -33,7 +33,7 @@ class Collector:
         self.log = log
 
     def dropped(self):
-        """Datagrams that its socket had no place for."""
+        """Returns the number of datagrams that its full socket buffer dropped."""
         wanted = f":{self.port:04X}"
         for line in pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]:
             fields = line.split()
@@ -42,7 +42,7 @@ class Collector:
         raise usage.Missed(f"nfcapd does not listen:\n{self.log.read_text()[-1000:]}")
 
     def losses(self):
-        """What it has not taken in, a line for each; only while it runs."""
+        """Returns a line for each kind of loss; only while nfcapd runs."""
         dropped = self.dropped()
         if not dropped:
             return []
@@ -52,12 +52,12 @@ class Collector:
                 f"net.core.rmem_max is {most}"]
 
     def end(self):
-        """It writes what it has, and ends."""
+        """Ends nfcapd, which flushes its records first."""
         self.process.terminate()
         self.process.wait(timeout=usage.PATIENCE)
 
     def faults(self):
-        """Sequence errors and bad packets, of each of its files."""
+        """Returns the number of sequence errors and bad packets over all files."""
         found = FAULTS.findall(self.log.read_text())
         return sum(int(lost) + int(bad) for lost, bad in found)
 
@@ -65,7 +65,7 @@ class Collector:
         return sorted(self.folder.glob("nfcapd.2*"))
 
     def domains(self):
-        """Observation domains by nfdump's numbers of exporters."""
+        """Maps nfdump's numbers of exporters to observation domains."""
         found = {}
         for file in self.files():
             done = subprocess.run(["nfdump", "-E", file], stdout=subprocess.PIPE, text=True,
@@ -75,10 +75,10 @@ class Collector:
         return found
 
     def sums(self):
-        """Number and sums of the records of each observation domain."""
+        """Returns the number and the sums of the records of each observation domain."""
         domains = self.domains()
         found = collections.defaultdict(collections.Counter)
-        # Without units: they would round.
+        # Without -N nfdump rounds the numbers and appends units.
         words = ["nfdump", "-R", self.folder, "-N", "-q", "-o",
                  "fmt:%exp %ipkt %ibyt %opkt %obyt"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -95,7 +95,7 @@ class Collector:
 
 @contextlib.contextmanager
 def running(folder, port=None):
-    """nfcapd as docs/fleet.md starts it, on a port of its own."""
+    """Starts nfcapd on a free port with the options of docs/fleet.md."""
     files = folder / "flows"
     files.mkdir(parents=True)
     port = port or stores.free_port()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gateways: feeds/fastpathd/src/crates/fastpathd/examples/fleet.rs, all in one process."""
+"""Runs the gateways, all in one process: crates/fastpathd/examples/fleet.rs."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
 
 
 def program():
-    """The one that FLEET_GATEWAYS names, or that of ./build.sh."""
+    """Returns the program that FLEET_GATEWAYS names, or the one that ./build.sh has built."""
     built = [BUILD / f"cargo/{kind}/examples/fleet" for kind in ("debug", "release")]
     named = os.environ.get("FLEET_GATEWAYS")
     return named or next((str(path) for path in built if os.access(path, os.X_OK)), None)
 
 
 class Gateways:
-    """They answer at one port each."""
+    """Running gateways, each with its own HTTP port."""
 
     def __init__(self, process, ports):
         self.process = process
@@ -34,7 +34,7 @@ class Gateways:
             return answer.read().decode()
 
     def targets(self, copies=1):
-        """Targets by instance; each gateway is there COPIES times."""
+        """Returns scrape targets by instance; each gateway has COPIES instances."""
         return {
             f"gw{number + 1}" if copies == 1 else f"gw{number + 1}-{copy + 1}": f"127.0.0.1:{port}"
             for copy in range(copies)
@@ -42,7 +42,7 @@ class Gateways:
         }
 
     def reports(self):
-        """The sums of each gateway."""
+        """Returns the sums of each gateway."""
         reports = [json.loads(self.ask(number, "/report")) for number in range(len(self.ports))]
         for report in reports:
             if report["export"] is None:
@@ -50,7 +50,7 @@ class Gateways:
         return reports
 
     def stop(self):
-        """Ends all connections, and returns the sums once their records are sent or lost."""
+        """Ends all connections and returns the sums once all records are sent or lost."""
         for number in range(len(self.ports)):
             self.ask(number, "/stop")
 
@@ -75,7 +75,7 @@ class Gateways:
 
 @contextlib.contextmanager
 def running(number, flows, collector, active, idle, log):
-    """So many gateways, whose records go to port COLLECTOR."""
+    """Starts NUMBER gateways that send their records to port COLLECTOR."""
     words = [program(), number, flows, f"127.0.0.1:{collector}", active, idle]
     with log.open("w") as errors:
         process = subprocess.Popen([str(word) for word in words], text=True, stderr=errors,

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""main.py REPORT FOLDER: runs with 5 to 50 gateways, and with more targets; table and goals.
+"""main.py REPORT FOLDER: measures 5 to 50 gateways, and more targets; prints a table and goals.
 
-Fails if a sum of the collector or of the store is not that of the gateways, or if a gateway costs
-more among many than among few.
-"""
+Fails if the sums of the collector or the store differ from the gateways', or if the cost of a
+gateway grows with their number."""
 
 import json
 import os
@@ -17,28 +16,28 @@ import usage
 
 NUMBERS = tuple(map(int, os.environ.get("FLEET_NUMBERS", "5 10 25 50").split()))
 FLOWS = 2000
-# Each flow has several records, and there are half a dozen scrapes.
+# Long enough for several records per flow and six scrapes.
 SECONDS = 30
 INTERVAL = 5
 ACTIVE_TIMEOUT, IDLE_TIMEOUT = 10, 5
-# The interval of docs/fleet.
+# Scrape interval of docs/fleet.
 DOCUMENTED_INTERVAL = 30
-# Names that each of the 50 gateways is scraped under then, for a store alone.
+# Instances per gateway in additional runs, which load only the store.
 COPIES = (10,)
 DAY = 86400
-# The fixed part of a process is shared by all gateways, so a gateway costs less among many. Each
-# part alone varies by a quarter between runs on a shared machine; a cost that grows with the square
-# of their number would be ten times as much.
+# Limit for the growth of a gateway's cost. Gateways share the fixed part of a process, and each
+# part varies by a quarter between runs on a shared machine. A cost quadratic in the number of
+# gateways would grow tenfold.
 GROWTH = 1.5
 
 
 def each(figures, part, what):
-    """The part's CPU share or memory for each gateway."""
+    """Returns the part's CPU share or memory per gateway."""
     return figures[part][what] / (figures["gateways"] * figures["copies"])
 
 
 def growth(runs):
-    """Goals: what a gateway costs among the most, as a multiple of that among the fewest."""
+    """Returns goals for the cost of a gateway in the largest run, as a multiple of the smallest."""
     few, many = runs[0], runs[-1]
     goals = []
     for part in ("collector", "store"):
@@ -53,7 +52,7 @@ def growth(runs):
 
 
 def row(run):
-    """A line of the table."""
+    """Returns a line of the table."""
     targets = run["gateways"] * run["copies"]
     cells = [f"{targets:,}", f"{run['records_s']:,.0f}", f"{run['samples_s']:,.0f}"]
     for part in ("collector", "store"):
@@ -76,7 +75,8 @@ def table(runs):
 
 
 def disk(run):
-    """Bytes on disk for a gateway and day: of its records here, of its samples as documented."""
+    """Returns disk bytes per gateway and day: records as measured, samples at the documented
+    interval."""
     of = run["bytes"]
     records = of["record"] * run["records_s"] / run["gateways"] * DAY
     series = of["number_of_series"] / run["gateways"]
@@ -85,7 +85,7 @@ def disk(run):
 
 
 def options():
-    """Of all runs, those of the table first."""
+    """Returns the options of all runs, starting with those in the table."""
     few = [phase.Options(number, FLOWS, SECONDS, INTERVAL, ACTIVE_TIMEOUT, IDLE_TIMEOUT)
            for number in NUMBERS]
     return few + [phase.Options(NUMBERS[-1], FLOWS, 3 * DOCUMENTED_INTERVAL, DOCUMENTED_INTERVAL,
@@ -93,7 +93,7 @@ def options():
 
 
 def measure(report, folder):
-    """All runs. The report has each as soon as it is over."""
+    """Runs all measurements; writes the report after each."""
     runs, content = [], {}
     for one in options():
         print(f"  … {one.gateways * one.copies} targets", flush=True)

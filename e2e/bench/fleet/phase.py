@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run: so many gateways, their collector and their store, and what the three have counted."""
+"""Runs gateways with one collector and one store, and compares what the three have counted."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ import stores
 import usage
 
 STORE = "victoria-metrics"
-# A sum of all series of a gateway that count bytes, as its dashboard asks for it.
+# Sum of all byte counters of a gateway, as its dashboard queries it.
 BYTES = 'sum by (instance, direction) (fastpath_forwarded_bytes_total)'
 DIRECTIONS = ("up", "down")
 ROWS = 'vm_rows_inserted_total{type="promscrape"}'
@@ -21,29 +21,29 @@ ROWS = 'vm_rows_inserted_total{type="promscrape"}'
 
 @dataclasses.dataclass
 class Options:
-    """Of one run."""
+    """Options of one run."""
 
     gateways: int
     flows: int
-    # Seconds that are measured.
+    # Duration of the measurement in seconds.
     seconds: float
-    # Seconds between two scrapes.
+    # Scrape interval in seconds.
     interval: int
     active_timeout: int
     idle_timeout: int
-    # Targets with each gateway.
+    # Instances per gateway.
     copies: int = 1
 
 
 def own_metrics(store):
-    """The store's metrics about itself; the labels are part of the name."""
+    """Returns the store's own metrics, with labels as part of the name."""
     lines = [line.rpartition(" ") for line in store.text("/metrics").splitlines()
              if line and not line.startswith("#")]
     return {name: float(value) for name, _, value in lines}
 
 
 def scraped(store, machines, times):
-    """Waits until each gateway has been scraped so many times more."""
+    """Waits until each gateway has been scraped TIMES more."""
     before = [report["scrapes"] for report in machines.reports()]
 
     def done():
@@ -56,7 +56,7 @@ def scraped(store, machines, times):
 
 
 class Meter:
-    """CPU time of the two, and what they took in, since it was started."""
+    """Measures CPU time and input of collector and store since it was started."""
 
     def __init__(self, sink, store, machines):
         self.parts = {"collector": sink.process.pid, "store": store.process.pid}
@@ -73,7 +73,7 @@ class Meter:
         }
 
     def figures(self):
-        """Since the start; memory as it is now."""
+        """Returns the differences since the start, and the current memory."""
         now, began = self.reading(), self.began
         seconds = now["at"] - began["at"]
         found = {
@@ -90,8 +90,8 @@ class Meter:
 
 
 def stored_sums(store, machines, copies):
-    """Bytes of each instance and direction, once the store has scraped the last values."""
-    # Each target is scraped twice from here on, and the first of the two is stored.
+    """Returns the bytes of each instance and direction after the last values have been scraped."""
+    # After two more scrapes of each target, the first of them is stored.
     scraped(store, machines, 2 * copies + 1)
     store.text("/internal/force_flush")
     found = {}
@@ -102,8 +102,8 @@ def stored_sums(store, machines, copies):
 
 
 def sizes(store, records, sink):
-    """Bytes on disk for a record and for a sample, and of the index for a series."""
-    # In as few parts as later.
+    """Returns disk bytes per record and per sample, and bytes of the index per series."""
+    # The store merges its parts later by itself; measure the merged size.
     store.text("/internal/force_merge")
     usage.until("the store's merge", lambda: own_metrics(store)["vm_active_force_merges"] == 0)
     metrics = own_metrics(store)
@@ -122,7 +122,7 @@ def sizes(store, records, sink):
 
 
 def differences(reports, records, stored, copies=1):
-    """What the gateways have counted and the others have not, a line for each."""
+    """Returns a line for each sum in which records or store differ from the gateways' reports."""
     found = []
 
     def compare(where, wanted, number):
@@ -145,7 +145,7 @@ def differences(reports, records, stored, copies=1):
 
 
 def run(options, folder):
-    """The figures and the differences of one run."""
+    """Returns the figures and the differences of one run."""
     folder = pathlib.Path(folder).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -155,11 +155,11 @@ def run(options, folder):
             options.gateways, options.flows, sink.port, options.active_timeout,
             options.idle_timeout, folder / "gateways.log"))
         targets = machines.targets(options.copies)
-        # As on a machine with one CPU.
+        # Limit Go to one thread, as on a machine with one CPU.
         store = stack.enter_context(stores.started(
             STORE, targets, folder, options.interval, {"GOMAXPROCS": "1"}))
         machines.up(options.flows)
-        # No question before: the store remembers for seconds that it has no such series.
+        # Do not query earlier: the store caches for seconds that a series does not exist.
         scraped(store, machines, options.copies)
         meter = Meter(sink, store, machines)
         time.sleep(options.seconds)

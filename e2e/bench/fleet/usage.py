@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a process has used, and waits for a condition."""
+"""Measures processes and waits for conditions."""
 
 import os
 import pathlib
 import time
 
-# Seconds between two questions.
+# Poll interval in seconds.
 PAUSE = 0.2
-# Seconds until a condition has to hold, on a busy machine.
+# Maximum wait in seconds for a condition, generous for a busy machine.
 PATIENCE = float(os.environ.get("FLEET_PATIENCE", "120"))
 
 
 class Missed(Exception):
-    """Something that the bench waits for does not come."""
+    """A condition that the bench waits for did not become true."""
 
 
 def until(what, condition):
-    """What the condition returns, once that is true."""
+    """Polls the condition and returns its first true result."""
     ends = time.monotonic() + PATIENCE
     while True:
         found = condition()
@@ -28,13 +28,13 @@ def until(what, condition):
 
 
 def cpu_seconds(pid):
-    """CPU time of a process, in the kernel on its behalf included."""
-    # The clock of clock_getcpuclockid(3), which Python lacks. /proc counts ticks of 10 ms.
+    """Returns the CPU time of a process, including the kernel's work for it."""
+    # Python lacks clock_getcpuclockid(3); /proc only counts ticks of 10 ms.
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def memory_bytes(pid):
-    """Resident memory of a process."""
+    """Returns the resident memory of a process."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
@@ -42,5 +42,5 @@ def memory_bytes(pid):
 
 
 def folder_bytes(folder):
-    """Bytes of all files in a folder."""
+    """Returns the bytes of all files in a folder."""
     return sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*") if path.is_file())

@@ -1,21 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The common parts of the machine's benches: scenarios, engines, rows.
+# Common parts of the benches: scenarios, engines, rows.
 #
 # A scenario is one kind of traffic: IP (4, 6), NAT (0, 1), SIZE (bytes of a frame), FLOWS, PROTO
-# (udp, tcp), LINK (plain, vlan-in, vlan-out, …) and SUM (full, none, partial: how the transport
-# checksum comes in).
-# An engine is one way to forward it. A row is the cost of a packet of a scenario with an engine.
+# (udp, tcp), LINK (plain, vlan-in, vlan-out, …) and SUM (transport checksum at ingress: full, none,
+# partial). An engine forwards it. A row is the cost per packet of one scenario with one engine.
 PINS=/bpf
-# The gateway's ends; each bench says which devices they are.
+# Interface indexes of the gateway's devices, set by each bench.
 export LAN WAN
 OUT=dum
 IN=lan
 
-# say_failed WHAT…: the host stops at it.
+# say_failed WHAT…: reports a failure, at which the host stops.
 say_failed() { echo "BENCH FAILED $*"; }
 
-# host WORD…: the host does something and answers with a line.
+# host WORD…: sends a request to the host and waits for the line that it answers.
 host() {
     echo "HOST $*"
     read -r _ </dev/console
@@ -38,7 +37,7 @@ rules() {
     for name; do gw nft -f "rules/$name.nft" || say_failed "rules $name"; done
 }
 
-# no_rules: nothing of them stays, and no connection.
+# no_rules: removes all rules and connections.
 no_rules() {
     gw nft flush ruleset
     gw conntrack -F >/dev/null 2>&1
@@ -48,19 +47,19 @@ load_programs() {
     sysctl -qw net.core.bpf_jit_enable=1
     bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
     bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
-    # Never stale: half of the range of a counter of jiffies lies ahead.
+    # Sets the heartbeat far ahead, by almost half the range of jiffies, so that no entry is stale.
     bpftool map update pinned "$(echo $PINS/m/*bss)" key hex 00 00 00 00 value hex \
         ff ff ff ff ff ff ff 3f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ||
         say_failed control
 }
 
-# entry WORD=VALUE…: of the maps; see entries.c. PUT: the nanoseconds it took.
+# entry WORD=VALUE…: writes map entries, see entries.c; sets PUT to the nanoseconds it took.
 entry() {
     # shellcheck disable=SC2034 # of put_entries()
     PUT=$(programs/entries "$@") || say_failed "entry $*"
 }
 
-# may_send IFINDEX…: devices that XDP sends to.
+# may_send IFINDEX…: allows XDP to redirect to these devices.
 may_send() {
     local index
     for index; do
@@ -93,7 +92,7 @@ detach() {
     esac || say_failed "detach $*"
 }
 
-# engine NAME: forwards from now on, and drop, drop-native discard packets that come in at $IN.
+# engine NAME: starts an engine; drop and drop-native discard packets that arrive at $IN.
 engine() {
     local nat=()
     [ "$NAT" = 0 ] || nat=(masquerade)
@@ -112,7 +111,7 @@ engine() {
             ;;
         native)
             flow_entries xdp
-            # Most drivers send frames of XDP only if they have a program themselves.
+            # Most drivers accept redirected XDP frames only if they have a program themselves.
             attach native p/fastpath_pass $OUT
             attach native p/fastpath_xdp $IN
             ;;
@@ -124,7 +123,7 @@ engine() {
     esac
 }
 
-# no_engine NAME: as if it had not been.
+# no_engine NAME: removes everything that engine NAME has set up.
 no_engine() {
     case $1 in
         drop) detach tcx $IN ;;
@@ -139,8 +138,7 @@ no_engine() {
     no_rules
 }
 
-# unknown NAME: as engine(), but our programs know none of the connections, and one rule of
-# conntrack has the verdicts for them.
+# unknown NAME: like engine, but without entries, and one conntrack rule accepts all packets.
 unknown() {
     case $1 in
         tcx | clsact) attach "$1" p/fastpath_tc $IN ;;
@@ -157,8 +155,8 @@ unknown() {
     engine conntrack
 }
 
-# warming NAME: packets before an engine is measured. The first of a connection makes it, the second
-# gets it into the flowtable; the third is carried.
+# warming NAME: prints how many packets to send before an engine is measured. The first packet of a
+# connection creates it, the second puts it into the flowtable, the third is offloaded.
 warming() {
     case $1 in
         routing | drop*) echo 2000 ;;
@@ -167,7 +165,7 @@ warming() {
     esac
 }
 
-# row BENCH ENGINE COST [WORD=VALUE…]: a result, which the host collects.
+# row BENCH ENGINE COST [WORD=VALUE…]: prints a result, which the host collects.
 row() {
     local words='' word
     [ -z "${ROUND-}" ] || words=",\"round\":$ROUND"
@@ -178,15 +176,15 @@ row() {
         "$words"
 }
 
-# forwarded [MAP]: packets that our programs have sent on, from whatever port: the map has an
-# element for each, and each CPU has a value there.
+# forwarded [MAP]: prints the packets that our programs have forwarded. The map has an element for
+# each port, with a value for each CPU.
 # shellcheck disable=SC2016,SC2120 # awk's own; the lab's tests name a map
 forwarded() {
     bpftool map dump -j pinned "${1:-$PINS/m/exits}" |
         grep -o '"out":\[[0-9]*' | awk -F'[' '{ sum += $2 } END { printf "%.0f\n", sum }'
 }
 
-# check ENGINE COUNT: that COUNT packets took its path and no other, since the last check.
+# check ENGINE COUNT: fails unless exactly COUNT packets took its path since the last check.
 CHECKED=0
 check() {
     local now
@@ -204,7 +202,7 @@ check() {
     esac
 }
 
-# clock: nanoseconds so far, and those of them that the machine was idle.
+# clock: prints the nanoseconds since boot, and how many of them the machine was idle.
 clock() {
     awk '/^now at/ { now = $3 } $1 == ".idle_sleeptime" { idle = $3 } END { print now, idle }' \
         /proc/timer_list

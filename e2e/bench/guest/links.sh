@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The gateway as the whole machine, between two links of the host. Needs lib.sh.
+# Uses the whole machine as the gateway, between two links of the host. Needs lib.sh.
 gw() { "$@"; }
 OUT=wan
 
@@ -27,7 +27,7 @@ links() {
     exec 9<>/tmp/never
 }
 
-# network NUMBER DEVICE PEER: addresses of the gateway and of its neighbour.
+# network NUMBER DEVICE PEER: prints `ip` commands for addresses of the gateway and its neighbour.
 network() {
     echo "addr add 10.10.$1.1/24 dev $2"
     echo "addr add fd00:$1::1/64 dev $2 nodad"
@@ -37,10 +37,10 @@ network() {
 
 commands() {
     echo "link set lo up"
-    # The rule sets name it.
+    # The rule sets contain this device.
     echo "link add dum type dummy"
     echo "link add link lan name lan.11 type vlan id 11"
-    # The card lets in only VLANs that somebody has asked for.
+    # The card receives a VLAN only if a device exists for it.
     echo "link add link lan name lan.35 type vlan id 35"
     echo "link add link wan name wan.31 type vlan id 31"
     for link in lan wan dum lan.11 lan.35 wan.31; do echo "link set $link up"; done
@@ -56,7 +56,7 @@ SESSION=5
 address() {
     if [ "$IP" = 4 ]; then echo "10.10.$1.$2"; else echo "fd00:$1::$2"; fi
 }
-# networks: of the client and of the server in this scenario.
+# networks: sets FROM and TO to the networks of the scenario's client and server.
 networks() {
     FROM=10 TO=20
     [ $OUT != dum ] || TO=30
@@ -65,7 +65,7 @@ networks() {
     case $LINK in vlan-out | vlan-both) TO=31 ;; esac
 }
 
-# flow_entries tc|xdp: for the scenario's flows.
+# flow_entries tc|xdp: writes the entries of the scenario's flows.
 flow_entries() {
     local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu=1500
         proto="$PROTO" own=02:00:00:00:01:01 mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
@@ -82,7 +82,7 @@ flow_entries() {
     entry "${words[@]}"
 }
 
-# frames: the scenario's, in FRAMES; see frames.c.
+# frames: sets FRAMES to a description of the scenario's frames, see frames.c.
 frames() {
     networks
     FRAMES=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)" sport="$FIRST_PORT" dport=9
@@ -93,8 +93,8 @@ frames() {
 
 received() { read -r "$1" </sys/class/net/lan/statistics/rx_packets; }
 
-# pour COUNT: lets the host send the scenario's frames; back when all have arrived. Its own cost
-# is a check every 50 ms of the machine's time, or 25 million instructions.
+# pour COUNT: asks the host to send frames, and returns when all have arrived. Adds the cost of a
+# check every 50 ms of guest time, or 25 million instructions.
 pour() {
     local start now=0
     received start
@@ -105,7 +105,7 @@ pour() {
     done
 }
 
-# timed COUNT: pours, and sets BUSY, the nanoseconds of work, and IDLE, percent of the time.
+# timed COUNT: pours, and sets BUSY (nanoseconds of work) and IDLE (percent of the time).
 timed() {
     local before after
     read -r -a before <<<"$(clock)"
@@ -115,23 +115,22 @@ timed() {
     BUSY=$((all - idle)) IDLE=$((idle * 100 / all))
 }
 
-# The cost of an empty request.
+# weigh: sets OVERHEAD to the cost of an empty request.
 weigh() {
     timed 0
     timed 0
     OVERHEAD=$BUSY
 }
 
-# A connection of TCP that has been there for a while, as if both had spoken.
+# established: creates a TCP connection in conntrack that has seen both directions.
 established() {
     conntrack -I -p tcp -s "$(address "$FROM" 10)" -d "$(address "$TO" 10)" \
         --sport "$FIRST_PORT" --dport 9 --state ESTABLISHED -u ASSURED,SEEN_REPLY -t 300 \
         >/dev/null 2>&1 || say_failed "no connection"
 }
 
-# sample COUNT: a sample of the cost of a packet, in SAMPLES. A host that is far too slow leaves the
-# machine idle, then every packet pays for an interrupt of its own: that says nothing and is
-# repeated once.
+# sample COUNT: appends the cost per packet to SAMPLES. Repeats a sample once if a slow host left
+# the machine idle, because then every packet causes its own interrupt.
 sample() {
     for _ in 1 2; do
         timed "$1"
@@ -142,7 +141,7 @@ sample() {
     SAMPLES+=($(((BUSY - OVERHEAD) / 2 / $1)))
 }
 
-# median_row BENCH NAME [WORD=VALUE…]: a row with the median of SAMPLES.
+# median_row BENCH NAME [WORD=VALUE…]: prints a row with the median of SAMPLES.
 median_row() {
     local sorted
     read -r -a sorted <<<"$(printf "%s\n" "${SAMPLES[@]}" | sort -n | paste -sd " ")"
@@ -150,8 +149,8 @@ median_row() {
         samples="[$(IFS=,; echo "${SAMPLES[*]}")]" "${@:3}"
 }
 
-# measure ENGINE…: a row each, of three samples. How many packets a driver finds at a time is the
-# host's doing, and moves the figure by some percent.
+# measure ENGINE…: prints a row for each engine, from three samples. Costs vary by a few percent,
+# because the host decides how many packets the driver finds at a time.
 measure() {
     local name count=${BENCH_count:-6000} warm POURED
     [ "$count" -ge "$FLOWS" ] || count=$FLOWS
@@ -165,7 +164,7 @@ measure() {
         POURED=$warm SAMPLES=() MOST_IDLE=0
         for _ in 1 2 3; do sample "$count"; done
         median_row virtio "$name"
-        # GRO leaves fewer packets than frames.
+        # GRO merges frames, so the number of packets is unknown.
         if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
             check "$name" "$POURED"
         else
@@ -176,7 +175,7 @@ measure() {
     done
 }
 
-# set_up ENGINE…: the cost of the first three packets of a connection, a row for each.
+# set_up ENGINE…: prints a row for each of the first three packets of a connection.
 set_up() {
     local name packet
     frames

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel's packet generator. Needs lib.sh, hosts.sh.
+# Sends packets with the kernel's generator. Needs lib.sh and hosts.sh.
 #
-# Without "!SHARED" its packets are shared with it, and who wants to write to them pays a copy.
+# Without "!SHARED" the generator shares its packets, and the gateway would pay for copying them.
 
-# generate COUNT NAMESPACE DEVICE WORD…: sends, and prints how many microseconds it took.
+# generate COUNT NAMESPACE DEVICE WORD…: sends packets and prints the microseconds it took.
 generate() {
     local count=$1 namespace=$2 device=$3
     shift 3
@@ -30,11 +30,11 @@ generate() {
     ' generate "$count" "$device" "$@"
 }
 
-# traffic: from the client, in TRAFFIC.
+# traffic: sets TRAFFIC to the client's packets.
 traffic() {
     local last=$FIRST_PORT
     networks
-    # The end of the range is not part of it, but where there is one port only.
+    # pktgen excludes the end of the range, unless begin and end are equal.
     [ "$FLOWS" = 1 ] || last=$((FIRST_PORT + FLOWS))
     TRAFFIC=("pkt_size $SIZE" "udp_src_min $FIRST_PORT" "udp_src_max $last"
         "udp_dst_min 9" "udp_dst_max 9" "dst_mac 02:00:00:00:01:01")
@@ -49,19 +49,19 @@ traffic() {
     ip netns exec c ethtool -K c0 tx "$([ "$SUM" = partial ] && echo on || echo off)" >/dev/null
 }
 
-# answers: of the server over PPPoE, to the address that the client got, in ANSWERS.
+# answers: sets ANSWERS to the server's packets over PPPoE, to the client's translated address.
 answers() {
     ANSWERS=("pkt_size $SIZE" "udp_src_min 9" "udp_src_max 9" "udp_dst_min $FIRST_PORT"
         "udp_dst_max $FIRST_PORT" "dst_mac 02:00:00:00:04:01" "flag UDPCSUM"
         "dst $(outside)" "src_min $(address 60 10)" "src_max $(address 60 10)")
 }
 
-# A clock that counts instructions: 2 ns are one. For wall-clock time BENCH_unit is ns.
+# cost_of MICROSECONDS COUNT: prints 2-ns instructions per packet; with BENCH_unit=ns nanoseconds.
 cost_of() {
     if [ "${BENCH_unit-}" = ns ]; then echo $(($1 * 1000 / $2)); else echo $(($1 * 500 / $2)); fi
 }
 
-# flow_of COUNT: of the scenario's packets; prints microseconds.
+# flow_of COUNT: sends the scenario's packets and prints the microseconds it took.
 flow_of() {
     if [ "$LINK" = pppoe-in ]; then
         generate "$1" i i0 "${ANSWERS[@]}"
@@ -70,7 +70,7 @@ flow_of() {
     fi
 }
 
-# measure ENGINE…: a row each. Connections are there before.
+# measure ENGINE…: prints a row for each engine, measured on established connections.
 measure() {
     local name count=${BENCH_count:-6000} warm us
     [ "$count" -ge "$FLOWS" ] || count=$FLOWS
@@ -79,7 +79,7 @@ measure() {
     for name; do
         engine "$name"
         warm=$(warming "$name")
-        # The client begins.
+        # The connection must be opened by the client.
         [ "$LINK" != pppoe-in ] || generate 3 c c0 "${TRAFFIC[@]}" >/dev/null
         flow_of "$warm" >/dev/null
         us=$(flow_of "$count")
@@ -89,7 +89,7 @@ measure() {
     done
 }
 
-# set_up ENGINE…: the cost of the first three packets of a connection, a row for each.
+# set_up ENGINE…: prints a row for each of the first three packets of a connection.
 set_up() {
     local name packet us
     traffic
@@ -103,7 +103,7 @@ set_up() {
     done
 }
 
-# put_entries: the cost of writing a connection's two entries into the map.
+# put_entries: prints the cost of writing the two entries of a connection into the map.
 put_entries() {
     flow_entries tc
     row setup two-entries $((PUT / FLOWS))
