@@ -75,8 +75,7 @@ def table(runs):
 
 
 def disk(run):
-    """Returns disk bytes per gateway and day: records as measured, samples at the documented
-    interval."""
+    """Returns disk bytes per gateway and day: records as measured, samples as documented."""
     of = run["bytes"]
     records = of["record"] * run["records_s"] / run["gateways"] * DAY
     series = of["number_of_series"] / run["gateways"]
