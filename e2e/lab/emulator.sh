@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The machines' emulator. Needs paths.sh and images.sh.
+# Provides the machines' emulator. Needs paths.sh and images.sh.
 #
-# A guest of QEMU 10.0 starts a program in 10 ms where one of 7.2, which Debian 12 has, needs 34,
-# and more with every hour: most of the time that tests wait. So an older one gets Debian's own
-# backport with it, unpacked under build/lab/qemu; the installed one has brought all libraries.
+# A guest starts a program in 10 ms with QEMU 10.0 and in 34 ms or more with 7.2 of Debian 12, and
+# tests mostly wait for that. An old QEMU is therefore replaced by Debian's backport, unpacked under
+# build/lab/qemu; the installed package provides the libraries.
 
 # shellcheck source=e2e/scripts/tools.sh
 . "$TOP/e2e/scripts/tools.sh"
 
 EMULATOR_WANTED=10.0
 
-# emulator: the program that the machines run in.
+# emulator: prints the path of the emulator.
 emulator() {
     if [ -x "$IMAGES/qemu/qemu" ]; then
         echo "$IMAGES/qemu/qemu"
@@ -22,7 +22,7 @@ emulator() {
 
 emulator_version() { "$(emulator)" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'; }
 
-# apt_in FOLDER COMMAND…: apt with the sources in FOLDER alone; it keeps everything there.
+# apt_in FOLDER COMMAND…: runs apt with sources, lists and cache in FOLDER only.
 apt_in() {
     local dir=$1 command=$2
     shift 2
@@ -53,7 +53,7 @@ fetch_emulator() {
     mv "$dir" "$IMAGES/qemu"
 }
 
-# image_emulator: a newer one where the installed one is old; without it the lab is only slower.
+# image_emulator: fetches a newer QEMU if the installed one is old; on failure the lab is slower.
 image_emulator() {
     at_least "$(emulator_version)" "$EMULATOR_WANTED" && return
     step "emulator, newer than the installed one" fetch_emulator ||

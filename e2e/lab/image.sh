@@ -1,19 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An OpenWrt image for x86-64 as the lab's gateway. Needs paths.sh, images.sh and verbs.sh.
+# Runs an OpenWrt image for x86-64, LAB_IMAGE, as the lab's gateway. Needs paths.sh, images.sh and
+# verbs.sh.
 #
-# LAB_IMAGE names it. It boots as on a PC: BIOS, its own boot loader, its own kernel. QEMU
-# discards all writes. A second disk, an archive, holds the script that makes it the
-# lab's gateway: image/setup, started on the serial console by the one line that is typed there.
+# The image boots as on a PC, with BIOS and its own boot loader and kernel; QEMU discards all
+# writes. A second disk contains a tar archive with image/setup. One line typed on the serial
+# console unpacks and runs it.
 
-# Seconds to wait for a root shell on the serial console, then for the network.
+# Maximum wait in seconds for a root shell on the serial console.
 LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
-# Tests ask these of a gateway, and no router needs all of them.
+# Tools that tests run on a gateway; no router needs all of them.
 TOOLS="bpftool bridge conntrack curl date ethtool ip nsenter ping pkill setpriv socat ss suricatasc"
 TOOLS+=" taskset tc tcpdump unshare"
 
-# image_disk FILE: prints the disk to boot, unpacked once into build/.
+# image_disk FILE: prints the path of the disk to boot, which is unpacked once into build/.
 image_disk() {
     local file=$1 disk tool
     [ -f "$file" ] || die "there is no image $file; './build.sh firmware x86-64' makes one in" \
@@ -37,7 +38,7 @@ image_disk() {
     echo "$disk"
 }
 
-# unpack gzip|xz FILE DISK. OpenWrt appends its metadata to the archive: gzip warns of them (2).
+# unpack gzip|xz FILE DISK: unpacks. OpenWrt appends metadata, so gzip exits with a warning (2).
 unpack() {
     local status=0
     "$1" -dc "$2" >"$3.new" 2>"$3.errors" || status=$?
@@ -45,7 +46,7 @@ unpack() {
     mv "$3.new" "$3"
 }
 
-# check_disk DISK NAME: whether a BIOS would start it.
+# check_disk DISK NAME: fails unless a BIOS could boot the disk.
 check_disk() {
     local magic
     magic=$(od -An -tx1 -N 4 "$1" | tr -d ' \n')
@@ -70,7 +71,7 @@ image_ready() {
     export LAB_DISK
 }
 
-# tool_files TOOL…: the programs and the libraries of the machines' root that they need.
+# tool_files TOOL…: prints the paths of the programs in the machines' root, and of their libraries.
 tool_files() {
     # shellcheck disable=SC2153 # of paths.sh
     local loader=$ROOT/usr/lib64/ld-linux-x86-64.so.2 tool path
@@ -86,7 +87,7 @@ tool_files() {
     readlink -f "$loader"
 }
 
-# The medium: lab/ with the set-up, the lab's configuration, Debian's tools with their libraries.
+# Builds the second disk: lab/ with the set-up, configuration, and Debian's tools and libraries.
 build_medium() {
     local stage=$IMAGES/stage.medium lab file
     lab=$stage/lab
@@ -125,7 +126,7 @@ image_medium() {
     printf '%s' "$hash" >"$IMAGES/medium.stamp"
 }
 
-# QEMU's arguments for the gateway's boot. Its console is a socket as well as a file.
+# Sets BOOT to QEMU's arguments. The console is both a socket and a file.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 image_boot() {
     BOOT=(-drive "if=none,id=disk,file=$LAB_DISK,format=raw,snapshot=on,cache=unsafe"
@@ -136,26 +137,26 @@ image_boot() {
         -serial chardev:tty)
 }
 
-# type_line TEXT: on the gateway's console.
+# type_line TEXT: types a line on the gateway's console.
 type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# console_end MACHINE: the last bytes of its console, without the terminal's escape sequences.
+# console_end MACHINE: prints the console's last bytes without escape sequences.
 console_end() {
     tail -c 400 "$RUN/$1.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'
 }
 
-# image_set_up: types the line that sets the gateway up, once there is a shell. WHY says why not.
-# Enter alone does no harm to a boot loader, to OpenWrt's question for failsafe, or to a shell.
+# image_set_up: types the line that sets the gateway up once a shell is there; else sets WHY.
+# Pressing Enter is harmless in a boot loader, at OpenWrt's failsafe prompt, and in a shell.
 image_set_up() {
     local end=$((SECONDS + LOGIN_LIMIT)) last
     while [ "$SECONDS" -lt "$end" ] && alive gateway; do
         last=$(console_end gateway | tail -n 1)
         case $last in
             *[#\$]" ")
-                # Device names are given in the order of QEMU's arguments.
+                # QEMU names the devices in the order of its arguments.
                 type_line "tar -xf /dev/vdb -C / && sh /lab/setup"
                 return
                 ;;
@@ -177,7 +178,7 @@ image_set_up() {
     return 1
 }
 
-# The image's own complaints about itself, one a line.
+# Prints the errors that the set-up reported on the console.
 image_complaints() {
     tr -d '\r' <"$RUN/gateway.console" 2>/dev/null | sed -n 's/^LAB FAILED: /    /p'
 }

@@ -1,23 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The machines' images. Needs paths.sh, and emulator.sh for `images`.
+# Builds the machines' images. Needs paths.sh, and emulator.sh for `images`.
 #
-#   base.erofs   Debian with the packages of guest/packages, modules   slow, changes seldom
+#   base.erofs   Debian with the packages of guest/packages, modules   slow, rarely changed
 #   root/        the same as a folder, to run a program without a machine    "
-#   vmlinuz      Debian's kernel; vmlinux is the same uncompressed        "
-#   initrd.cpio  busybox and the modules that reach the root           "
-#   gateway.erofs, peers.erofs   our files over the base               a second
+#   vmlinuz      Debian's kernel; vmlinux is the same uncompressed           "
+#   initrd.cpio  busybox and the modules that mount the root                 "
+#   gateway.erofs, peers.erofs   our files over the base                     a second
 #
-# Each has a stamp with the hash of all it was made from, written last; files are moved into
-# place whole, so an interrupted build leaves nothing that looks finished.
+# The stamp of an image is the hash of its inputs, and is written last. Files are renamed into
+# place, so that an interrupted build leaves no incomplete image.
 
 list() { sed 's/#.*//; /^ *$/d' "$1"; }
 
-# fresh STAMP HASH: whether the file that STAMP belongs to was made from HASH.
+# fresh STAMP HASH: succeeds if the image of STAMP was built from HASH.
 fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# hash_of PATH…: of run bits and contents of the paths that exist, and of names below them. Not of
-# where they are: all checkouts share the results of a build.
+# hash_of PATH…: hashes modes, contents and names below the paths that exist. Excludes the location,
+# because all checkouts share the results.
 hash_of() {
     local path name number=0
     for path; do
@@ -32,24 +32,23 @@ hash_of() {
     done | sha256sum | cut -d ' ' -f 1
 }
 
-# The archive this machine's own apt uses, whatever release it runs.
+# Prints the archive that apt uses on this machine, whichever release it runs.
 debian_mirror() {
     # shellcheck disable=SC2016 # the variable is apt-get's own
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
         sed '/-security\/*$/d' | head -n 1
 }
 
-# build_base FOLDER
 build_base() {
     local work=$1 mirror
     mirror=$(debian_mirror)
-    # apt reports nothing about sources whose lists have been cleaned away.
+    # apt reports no sources whose lists were deleted, so update and try again.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$work"
     mkdir -p "$work"
-    # The hook runs on the finished root and leaves its results in /lab-out. Perl's modules come
-    # with stunnel, and only a script of it needs them.
+    # The hook runs on the finished root and writes to /lab-out. Perl's modules, a dependency of
+    # stunnel, are needed only by one of its scripts.
     mmdebstrap --variant=apt --include="$(list "$LAB/guest/packages" | paste -sd,)" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
@@ -61,12 +60,11 @@ build_base() {
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
 }
 
-# shared NAME: a folder that all clones use, under FASTPATH_CACHE where that is set, else of this
-# clone. Its name has the hash of its inputs.
+# shared NAME: prints a folder for results, shared by all clones if FASTPATH_CACHE is set. NAME
+# contains the hash of the inputs.
 shared() { echo "${FASTPATH_CACHE:-$IMAGES}/$1"; }
 
-# in_shared FOLDER WHAT COMMAND…: FOLDER, which COMMAND… FOLDER fills when it is not there yet. It
-# appears whole.
+# in_shared FOLDER WHAT COMMAND…: runs COMMAND… to fill a missing FOLDER, and renames it into place.
 in_shared() {
     local folder=$1 what=$2
     shift 2
@@ -74,16 +72,16 @@ in_shared() {
     rm -rf "$folder.new"
     mkdir -p "${folder%/*}"
     step "$what" "$@" "$folder.new" || return
-    # Two clones may have made it at the same time.
+    # Another clone may have made the folder meanwhile.
     mv -T "$folder.new" "$folder" || [ -d "$folder" ]
 }
 
-# zstd_from_kernel VMLINUZ: the ELF image inside; PVH starts it without a decompressor.
+# zstd_from_kernel VMLINUZ: prints the ELF image, which PVH boots without decompression.
 zstd_from_kernel() {
     local at
     at=$(LC_ALL=C grep -obUaP '\x28\xb5\x2f\xfd' "$1" | head -n 1 | cut -d : -f 1)
     [ -n "$at" ] || { echo "$1 holds no zstd stream" >&2; return 1; }
-    # The bytes behind the stream are not zstd: the complaint about them means nothing.
+    # zstd fails on the bytes after the stream, which are not compressed data.
     tail -c "+$((at + 1))" "$1" | zstd -dcq 2>/dev/null || true
 }
 
@@ -97,12 +95,12 @@ image_base() {
     find "$IMAGES" -maxdepth 1 -name 'debian-*' ! -path "$folder" -exec rm -rf {} +
     in_shared "$folder" "Debian root and kernel of the machines" build_base || return
     rm -rf "${IMAGES:?}/etc"
-    # Links where they are on one disk: nobody writes into these files.
+    # Hard-link where possible, since these files are never written.
     cp -alf "$folder/." "$IMAGES/" 2>/dev/null || cp -a "$folder/." "$IMAGES/"
     printf '%s' "$hash" >"$IMAGES/base.stamp"
 }
 
-# The machines' root as a folder of this machine, for programs that need no other kernel.
+# Unpacks the machines' root on this machine, for programs that need no other kernel.
 build_root() {
     rm -rf "${ROOT:?}" "$ROOT.new"
     fsck.erofs --extract="$ROOT.new" "$IMAGES/base.erofs"
@@ -116,10 +114,9 @@ image_root() {
     printf '%s' "$(cat "$IMAGES/base.stamp") $TOP" >"$IMAGES/root.stamp"
 }
 
-# The programs are those of the tests; PROGRAMS and STANDIN may name others.
+# Programs of the lab; the tests' build by default.
 PROGRAMS=${PROGRAMS:-$BUILD/cargo/debug}
 STANDIN=${STANDIN:-$BUILD/cargo/debug/fastpath-standin}
-# The programs for the kernel.
 OBJECT=${OBJECT:-$BUILD/fastpath.o}
 PAGE=${PAGE:-$TOP/ui/dist}
 
@@ -133,13 +130,13 @@ install_package() {
         FASTPATH_PAGE="$PAGE" lab-install
 }
 
-# add_users ROOT: the users that packages ask for (USERID) and the page's read-only viewer.
+# add_users ROOT: adds the users that packages declare (USERID), and the page's read-only viewer.
 add_users() {
     local root=$1 etc=$IMAGES/etc name group id=900 user
     cp "$etc/passwd" "$etc/group" "$root/etc/"
     awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
         "$etc/shadow" >"$root/etc/shadow"
-    # NAME:GROUP, several in a line if a package has more than one.
+    # Entries are NAME:GROUP, several on a line if a package declares more than one.
     # shellcheck disable=SC2013 # split at spaces, too
     for user in $(cat "$root"/usr/lib/lab/userid/* 2>/dev/null); do
         name=${user%%:*} group=${user#*:}
@@ -154,10 +151,9 @@ add_users() {
     chmod 600 "$root/etc/shadow"
 }
 
-# A fixed salt keeps the image a function of its sources.
+# A fixed salt keeps the image reproducible.
 password() { openssl passwd -6 -salt fastpathlab "$1"; }
 
-# stage_common ROLE ROOT
 stage_common() {
     mkdir -p "$2/lab" "$2/root/.ssh" "$2/etc/dropbear"
     cp -a "$LAB/$1/." "$2/"
@@ -175,7 +171,7 @@ build_peers() {
     seal peers "$root"
 }
 
-# stage_gateway ROOT: the gateway's own files.
+# stage_gateway ROOT: writes the gateway's own files.
 stage_gateway() {
     local root=$1
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
@@ -185,10 +181,10 @@ stage_gateway() {
         install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
-    # The program itself is in the base, from Debian.
+    # Suricata itself comes from Debian and is in the base.
     install_package "$TOP/suricata-pkg" "$root"
-    # As in OpenWrt's package without its switch for Hyperscan, whose compiler takes most of the
-    # time of each test of a configuration and of each start in emulation.
+    # Use the pattern matchers of a build without Hyperscan: compiling its patterns dominates each
+    # start in emulation.
     sed -i 's/^mpm-algo: auto$/mpm-algo: ac/; s/^spm-algo: auto$/spm-algo: bm/' \
         "$root/etc/suricata/suricata.yaml"
     [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
@@ -206,10 +202,10 @@ build_gateway() {
     seal gateway "$IMAGES/stage.gateway"
 }
 
-# seal NAME ROOT: root becomes NAME.erofs, owned by root whichever user builds.
+# seal NAME ROOT: packs ROOT into NAME.erofs, with all files owned by root.
 seal() {
     local name
-    # Debian's /bin, /lib and /sbin are links into /usr; a folder in the layer would hide them.
+    # In Debian /bin, /lib and /sbin are links into /usr; a folder in the layer would hide them.
     for name in bin lib sbin; do
         [ -d "$2/$name" ] || continue
         mkdir -p "$2/usr/$name"
@@ -233,7 +229,7 @@ image_layer() {
     printf '%s' "$hash" >"$IMAGES/$name.stamp"
 }
 
-# Keys for ssh to the machines, and the certificate of the web servers.
+# Creates the ssh key for the machines and the certificate of the web servers.
 keys() {
     [ -f "$IMAGES/id.pub" ] || {
         rm -f "$IMAGES/id"
@@ -247,17 +243,17 @@ keys() {
     }
 }
 
-# One build of images at a time, for all callers.
+# Allows one build of images at a time.
 lock_images() {
     mkdir -p "$IMAGES"
     exec 9>"$IMAGES/lock"
     flock -n 9 || { say "  … waiting for another build of the images"; flock 9; }
 }
 
-# The progress goes to stderr: stdout is the answer.
+# root: prints the path of the root on stdout, progress on stderr.
 root() {
     lock_images >&2
-    # Not joined by &&: a failure within the first would pass unseen.
+    # With && a failure inside the first function would not stop the script.
     image_base >&2
     image_root >&2
     [ "$(machine_kind)" != uml ] || image_uml >&2

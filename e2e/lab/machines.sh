@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The two virtual machines: start, monitor, stop. Needs the other parts, see lab.
+# Starts, monitors and stops the two virtual machines. Needs the other parts, see lab.
 #
-# $RUN holds the files of one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's, a
-# unix socket), link.N (a cable each), ports (the host's ports as shell assignments).
+# $RUN holds the files of one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's monitor
+# socket), link.N (one per cable), ports (the host's ports as shell assignments).
 
 CABLES="lan1 lan2 lan3 wan"
 
-# machine_kind: qemu, uml, or router, where the peers alone are a machine.
+# machine_kind: prints qemu, uml, or router (only the peers are a machine).
 machine_kind() {
     if [ -n "${LAB_ROUTER-}" ]; then echo router; else echo "${LAB_MACHINE:-qemu}"; fi
 }
 
-# Which accelerator: hardware virtualisation where a guest really reaches user space with it.
-# An open /dev/kvm proves nothing, so a kernel is booted, once for each kernel and QEMU.
+# Prints the accelerator: kvm only if a guest reaches user space with it, which a usable /dev/kvm
+# does not prove. Tested once for each kernel and QEMU.
 accelerator() {
     local verdict=$IMAGES/accel hash
     hash=$(printf '%s' "$(emulator_version) $(cat "$IMAGES/base.stamp")" |
@@ -33,21 +33,21 @@ kvm_boots() {
         </dev/null 2>&1 | grep -q "PROBE OK"
 }
 
-# A kernel that patches its own code (a first netfilter hook, a module) while another emulated CPU
-# translates it can leave a breakpoint behind there, "Oops: int3". So the machines boot with one
-# CPU; the gateway takes the others into use when its network is set up.
+# boot NAME: sets BOOT to QEMU's arguments: kernel, Debian, the machine's layer, and its disk if
+# any.
 #
-# boot NAME: QEMU's arguments for its boot: the kernel, Debian, the machine's own layer and, where
-# it has one, its own disk.
+# The machines boot with one CPU. A kernel that patches its code (first netfilter hook, a module)
+# while another emulated CPU translates it can keep a breakpoint, "Oops: int3". The gateway enables
+# its other CPUs after its network is set up.
 boot() {
     local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1" disk=()
     if [ -f "$RUN/$1.disk" ]; then
         line+=" overlay"
-        # Flushed data of the guest is in this machine's memory, which outlives a killed QEMU.
+        # Data that the guest has flushed is in the host's page cache, which survives a killed QEMU.
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
-    # Nobody writes these files, and user-mode machines on the same host use another kind of lock.
+    # The files are read-only, and user-mode machines lock them in a different way.
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "$line"
@@ -57,29 +57,29 @@ boot() {
         -device "virtio-blk-pci,drive=layer" "${disk[@]}")
 }
 
-# make_disk NAME: empty and sparse.
+# make_disk NAME: creates an empty sparse disk.
 make_disk() {
     truncate -s 512M "$RUN/$1.disk"
     mke2fs -q -F -t ext4 -m 0 -J size=8 -E lazy_itable_init=1,lazy_journal_init=1 "$RUN/$1.disk"
 }
 
-# known_port NAME SSH|HTTP: of the gateway, once it has one.
+# known_port NAME SSH|HTTP: prints the gateway's port if it already has one, else 0.
 known_port() {
     local port
     [ "$1" != gateway ] || port=$(sed -n "s/^GW_$2=//p" "$RUN/ports" 2>/dev/null) || true
     echo "${port:-0}"
 }
 
-# machine NAME ID MEMORY CPUS SERVER: QEMU in the background; SERVER says whether it opens the
-# cables.
+# machine NAME ID MEMORY CPUS SERVER: starts QEMU in the background; SERVER=on opens the cables'
+# sockets.
 machine() {
     local name=$1 memory=$3 cpus=$4 server=$5 cable number=0 args cpu mac=52:54:00:0$2:00
     local BOOT CABLE
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
-        # Nehalem: the fewer vector units, the less is emulated; without rdrand the random pool
-        # starves pppd, without aes TLS takes three times as long: the emulator does that with
-        # the host's own. The default translation cache grows without bound.
+        # Fewer vector units (Nehalem) mean less to emulate. Without rdrand pppd waits for random
+        # numbers; without aes, which the emulator runs natively, TLS takes three times as long. The
+        # default translation cache grows without bound.
         *)
             cpu=(-accel "tcg,thread=multi,tb-size=256")
             cpu+=(-cpu "Nehalem,+rdrand,+aes,+pclmulqdq")
@@ -91,11 +91,11 @@ machine() {
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"
-    # The kernel picks the host's ports (0), the monitor reports them; a machine that is switched on
-    # again keeps its ports.
+    # The kernel chooses the host's ports (0) and the monitor reports them. A machine that is
+    # powered on again keeps its ports.
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" SSH)-:22"
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" HTTP)-:80"
-    # Sockets by relative names: the path of one has 108 bytes at the most.
+    # Socket names are relative, because a socket's path is limited to 108 bytes.
     args=(-machine q35 "${cpu[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
         -display none -no-reboot -monitor "unix:$name.monitor,server=on,wait=off"
         "${BOOT[@]}"
@@ -108,29 +108,29 @@ machine() {
         args+=("${CABLE[@]}"
             -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=$mac:0$number,romfile=")
     done
-    # Without the parent-death signal a killed lab would leave its machines running.
+    # Without the parent-death signal the machines would survive a killed lab.
     cd "$RUN" || return
     setpriv --pdeathsig KILL "$(emulator)" "${args[@]}" \
         </dev/null >"$name.qemu" 2>&1 &
     echo $! >"$RUN/$name.pid"
 }
 
-# wait_for_power [COMMAND…]: until power_on, or until COMMAND fails. The file gateway.waits shows
-# cut_power that the lab has seen the end of the gateway, which power_on hides.
+# wait_for_power [COMMAND…]: waits for power_on, or until COMMAND fails. gateway.waits tells
+# cut_power that the lab has noticed the end of the gateway.
 wait_for_power() {
     : >"$RUN/gateway.waits"
     while [ -e "$RUN/gateway.off" ] && "${@:-true}"; do sleep 0.1; done
     rm -f "$RUN/gateway.waits"
 }
 
-# on_again: whether the gateway was switched off by cut_power, or rebooted, rather than ended.
-# The lab's init says the one, the kernel the other where it may say something.
+# on_again: succeeds if the gateway rebooted or lost power by cut_power, instead of ending. The
+# lab's init or the kernel logs a reboot on the console.
 on_again() {
     [ -e "$RUN/gateway.off" ] || console_says gateway REBOOTING ||
         grep -qs "reboot: Restarting system" "$RUN/gateway.console"
 }
 
-# keep: the parent of both machines; ends with them, and they with it.
+# keep: runs as the parent of both machines, which end together with it.
 keep() {
     local peers gateway
     echo $$ >"$RUN/keeper.pid"
@@ -142,7 +142,7 @@ keep() {
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
-        # A lab needs both machines, unless the other one comes back.
+        # A lab needs both machines; only a gateway that comes back is restarted.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
         wait_for_power alive peers
@@ -154,13 +154,13 @@ keep() {
 alive() { [ -f "$RUN/$1.pid" ] && kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 machines_gone() { ! alive peers && ! alive gateway; }
 
-# forwarded NAME GUEST-PORT: the host's port in front of it.
+# forwarded NAME GUEST-PORT: prints the host's port that is forwarded to it.
 forwarded() {
     monitor "$1" "info usernet" |
         awk -v port="$2" '$1 == "TCP[HOST_FORWARD]" && $6 == port { print $4 }'
 }
 
-# remember_port NAME MACHINE GUEST-PORT: into the ports file, once the monitor answers.
+# remember_port NAME MACHINE GUEST-PORT: writes the port into the ports file once it is known.
 remember_port() {
     local port=
     case $ACCEL in
@@ -178,13 +178,13 @@ booted_or_gone() {
     booted || ended_or_refused
 }
 
-# Emulation of several CPUs fails now and then, see above; the product is not to blame.
+# Detects panics caused by the emulation of several CPUs, see boot; not a defect of the product.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 
-# boot_limit: procd starts the services of OpenWrt's userland one after the other.
+# boot_limit: prints the limit in seconds. procd starts OpenWrt's services one at a time.
 boot_limit() { if [ -n "${LAB_ROOT-}" ]; then echo 300; else echo 90; fi; }
 
-# not_up WHAT: WHY has of each machine that is not up WHAT happened, and how its console ends.
+# not_up WHAT: sets WHY to WHAT and the end of the console of each machine that is not up.
 not_up() {
     local machine
     WHY=''
@@ -195,7 +195,7 @@ not_up() {
     done
 }
 
-# comes_up: configures an image first. WHY has the reason if it does not come up.
+# comes_up: sets up an image first; sets WHY on failure.
 comes_up() {
     local limit
     limit=${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}
@@ -212,18 +212,18 @@ comes_up() {
     return 1
 }
 
-# gateways_ports KIND: a router's lead through the peers, once they are up.
+# gateways_ports KIND: records the gateway's ports; a router's lead through the peers, later.
 gateways_ports() {
     [ "$1" = router ] ||
         { poll 30 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80; }
 }
 
-# devices KIND: the gateway's ports that traffic takes, by name.
+# devices KIND: prints the names of the gateway's ports for traffic.
 devices() {
     if [ "$1" = router ]; then router_devices; else xargs -n 1 <<<"$CABLES" | sort | xargs; fi
 }
 
-# up: both machines, PPPoE established and the first packet through.
+# up: boots both machines and waits for PPPoE and the first packet.
 up() {
     local started=${EPOCHREALTIME/./} tie=() kind
     if ! machines_gone; then die "a lab is already running in $RUN"; fi
@@ -237,7 +237,7 @@ up() {
         qemu:kvm) say "  … two machines, hardware virtualisation" ;;
         *) say "  … two machines, emulated (no guest boots with hardware virtualisation here)" ;;
     esac
-    # Tied machines end with who started them, even when it is killed.
+    # Machines in tied mode die with their parent (PR_SET_PDEATHSIG).
     [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
     setsid "${tie[@]}" "$LAB/lab" keep "$kind" "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
@@ -270,15 +270,15 @@ stop_machines() {
     done
 }
 
-# abandon: a lab that does not come up. Its files stay for those who want to know why; without its
-# ports nobody takes it for a running one.
+# abandon: stops a lab that does not come up. Keeps its files for debugging, except ports, which
+# would mark it as running.
 abandon() {
     stop_machines
     poll 5 machines_gone || true
     rm -f "$RUN/ports"
 }
 
-# down: the machines power themselves off; one that does not obey is stopped.
+# down: powers the machines off, and stops a machine that does not react.
 down() {
     if ! machines_gone && [ -f "$RUN/ports" ]; then
         [ "$(lab_port MACHINE)" = router ] || gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
@@ -290,10 +290,10 @@ down() {
     rm -f "$RUN/ports"
 }
 
-# answers NAME: whether to ask it anything. An image has no SSH key of the lab until it is set up.
+# answers NAME: succeeds if ssh works. An image lacks the lab's key until it is set up.
 answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
 
-# keep_logs NAME: keeps the machines' logs under build/reports/NAME.
+# keep_logs NAME: saves the machines' logs under build/reports/NAME.
 keep_logs() {
     local to=$REPORTS/$1 name
     rm -rf "$to"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where things are. To be sourced; everything made lies under build/.
+# Defines the lab's paths. To be sourced; all generated files are under build/.
 # shellcheck disable=SC2034 # for those who source this
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=${LAB%/e2e/lab}
@@ -8,14 +8,14 @@ BUILD=${BUILD:-$TOP/build}
 IMAGES=$BUILD/lab
 ROOT=$IMAGES/root
 REPORTS=$BUILD/reports
-# One running lab: sockets, process ids, ports. Two labs side by side differ in LAB_RUN.
+# Folder of one running lab: sockets, process IDs, ports. LAB_RUN separates labs on one host.
 RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
 # shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }
 
-# poll SECONDS COMMAND…: until COMMAND succeeds or time runs out. First every tenth of a second,
-# later after an eighth of the time so far: polling takes CPU time from the awaited work.
+# poll SECONDS COMMAND…: repeats COMMAND until it succeeds or time runs out. Pauses grow from 0.1 s
+# to an eighth of the elapsed time, since polling takes CPU time from the awaited work.
 poll() {
     local begun=${EPOCHREALTIME/./} end now pause
     end=$((begun + $1 * 1000000))

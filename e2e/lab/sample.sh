@@ -1,35 +1,35 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A disk image to try --image with, where no OpenWrt can be built: the lab's own gateway on a disk
-# that is laid out like OpenWrt's for a PC. Needs paths.sh and images.sh.
+# Builds a disk image to test --image where OpenWrt cannot be built: the lab's own gateway on a disk
+# laid out like OpenWrt's for a PC. Needs paths.sh and images.sh.
 #
 #   sector 0    boot.img and the partition table       sector 1…   GRUB's core image
 #   1  ext2 "kernel": /boot/grub/grub.cfg, kernel      2  Debian    3  the layer over it, both erofs
 #
-# Its system starts as OpenWrt does on its first boot: its own names of the ports, 192.168.1.1
-# on a bridge, a shell without a password on the serial console, no key for ssh.
+# It starts like OpenWrt's first boot: OpenWrt's port names, 192.168.1.1 on a bridge, a shell
+# without password on the serial console, no ssh key.
 
 GRUB=${GRUB:-/usr/lib/grub/i386-pc}
 GRUB_MODULES="biosdisk part_msdos ext2 linux normal configfile serial terminal echo"
 
-# The gateway's layer with the sample's own files over it.
+# Builds the gateway's layer plus the sample's own files.
 sample_layer() {
     local root=$IMAGES/stage.sample
     rm -rf "$root"
     stage_gateway "$root"
-    # Without fastpathd-ebpf: to load its programs takes longest of all in emulation.
+    # Without fastpathd-ebpf, because loading its programs takes longest in emulation.
     rm -rf "$root/usr/libexec/fastpath-bpf" "$root/lib/bpf"
     install_package "$TOP/feeds/fastpath-base" "$root"
     cp -a "$LAB/sample/." "$root/"
     rm -f "$root/etc/config/firewall" "$root/root/.ssh/authorized_keys"
     ln -s /etc/dropbear/authorized_keys "$root/root/.ssh/authorized_keys"
-    # Nobody's but root's yet, and root has no password.
+    # Only root exists, without a password, as after a first boot.
     sed -i '/^viewer:/d' "$root/etc/passwd" "$root/etc/group" "$root/etc/shadow"
     sed -i 's/^root:[^:]*:/root::/' "$root/etc/shadow"
     seal sample "$root"
 }
 
-# sectors FILE: its length in sectors, in whole MiB and more than it needs.
+# sectors FILE: prints the file's length in sectors, rounded up to more whole MiB than it needs.
 sectors() { echo $((($(stat -c %s "$1") / 1048576 + 1) * 2048)); }
 
 sample_boot() {
@@ -44,18 +44,17 @@ sample_boot() {
     rm -rf "$stage"
 }
 
-# write_at SECTOR FILE DISK
 write_at() {
     dd if="$2" of="$3" bs=1M oflag=seek_bytes seek=$(($1 * 512)) conv=notrunc,sparse status=none
 }
 
-# little NUMBER: four bytes, the lowest first, as escapes.
+# little NUMBER: prints a 32-bit number as escaped little-endian bytes.
 little() {
     printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) \
         $(($1 >> 16 & 255)) $(($1 >> 24))
 }
 
-# partition START SECTORS: an entry of the table, of type Linux; where it lies only by sectors.
+# partition START SECTORS: prints a partition entry of type Linux, without CHS addresses.
 partition() { printf '%b' "\\x00\\xfe\\xff\\xff\\x83\\xfe\\xff\\xff$(little "$1")$(little "$2")"; }
 
 build_sample() {
@@ -81,7 +80,6 @@ build_sample() {
     rm -f "$core" "$head" "$IMAGES/boot.ext2" "$IMAGES/sample.erofs"
 }
 
-# sample FILE
 sample() {
     images
     lock_images

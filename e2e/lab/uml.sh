@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The lab as one user-mode Linux machine: a process of this machine, without emulation, with one
-# CPU. The gateway and its peers are namespaces of it (uml/init). Needs the other parts, see lab.
+# Runs the lab as one user-mode Linux machine: a process with one CPU, without emulation. Gateway
+# and peers are namespaces of it (uml/init). Needs the other parts, see lab.
 #
-# $RUN holds machine (the kernel's messages), gateway.console, peers.console, control (a pipe with
-# arguments for uml/init), NAME.ssh and NAME.http (sockets in front of the machine's own ports).
+# $RUN holds machine (kernel messages), gateway.console, peers.console, control (a pipe with
+# arguments for uml/init), and NAME.ssh and NAME.http (sockets in front of the machine's ports).
 
-# One kernel for all clones: under FASTPATH_CACHE where that is set.
-# uml_folder: of this configuration and these versions.
+# uml_folder: prints the folder of the kernel, named by configuration and versions. All clones share
+# it under FASTPATH_CACHE if that is set.
 uml_folder() {
     local key
     key=$({
@@ -17,10 +17,10 @@ uml_folder() {
     echo "${FASTPATH_CACHE:-$IMAGES}/uml-${key:0:16}"
 }
 
-# uml_apt COMMAND…: with the archives of the machines' release alone.
+# uml_apt COMMAND…: runs apt with only the archives of the machines' release.
 uml_apt() { apt_in "$IMAGES/uml.apt" "$@"; }
 
-# uml_sources: for apt. Versions that point releases leave out are in the security archive.
+# uml_sources: prints apt sources. Point releases move some versions to the security archive.
 uml_sources() {
     local mirror suite
     mirror=$(debian_mirror)
@@ -31,8 +31,8 @@ uml_sources() {
         sed -n '1s/.*/deb & trixie-security main/p'
 }
 
-# uml_versions: of the packages, asked for when the machines' root is a new one: the kernel as a
-# program, the sources it was made from, and the C library it wants.
+# uml_versions: records the versions of the packages when the machines' root is new: the kernel as a
+# program, its sources, and the C library it requires.
 uml_versions() {
     local dir=$IMAGES/uml.apt kernel package
     rm -rf "$dir"
@@ -44,17 +44,17 @@ uml_versions() {
     for package in user-mode-linux libc6; do
         uml_apt apt-cache show --no-all-versions "$package" | sed -n "s/^Version: /$package=/p"
     done >"$IMAGES/uml.packages.new"
-    # Those of another version rarely fit, see check_uml.
+    # Sources of another version rarely fit, see check_uml.
     echo "linux-source-$(cut -d . -f 1,2 <<<"$kernel")=$kernel" >>"$IMAGES/uml.packages.new"
     mv "$IMAGES/uml.packages.new" "$IMAGES/uml.packages"
     cp "$IMAGES/base.stamp" "$IMAGES/uml.asked"
 }
 
-# built: the modules that are, as paths.
+# built: prints the paths of the modules that are built from source.
 built() { list "$LAB/uml/modules" | sed -n '\|/|p'; }
 
-# build_uml FOLDER: the kernel, its modules, its C library. Debian's kernel lacks only parts of
-# netfilter, and those are modules: compiling these takes a tenth of the time of a whole kernel.
+# build_uml FOLDER: builds kernel, modules and C library. Debian's kernel lacks only modules, mostly
+# of netfilter, and building those takes a tenth of the time of a whole kernel.
 build_uml() {
     local work=$1.new release package source make
     rm -rf "$work"
@@ -64,7 +64,7 @@ build_uml() {
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
     done
-    # Without drivers and their headers, but WireGuard's, a quarter of the files remains.
+    # Excludes unused folders and all drivers except WireGuard: a quarter of the files remains.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
         tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
         tar -x -C "$work" --exclude='*/drivers/[!n]*.[ch]' --exclude='*/drivers/n[!e]*.[ch]' \
@@ -75,7 +75,7 @@ build_uml() {
     release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)
     zcat "$work/user-mode-linux/usr/share/doc/user-mode-linux/config.gz" |
         cat - "$LAB/uml/config" >"$work/built/.config"
-    # The program does not list its exported symbols.
+    # Symbols exported by the kernel program are unknown here, so modpost must only warn.
     make=(make -s -C "$source" ARCH=um O="$work/built" -j "$(nproc)" KBUILD_MODPOST_WARN=1)
     "${make[@]}" olddefconfig
     uml_lacks "$work/built/.config"
@@ -91,18 +91,18 @@ build_uml() {
     rm -rf "$work"
 }
 
-# uml_modules WORK RELEASE: into WORK/done/uml, which is to be laid over a root.
+# uml_modules WORK RELEASE: puts the modules into WORK/done/uml, to be laid over a root.
 uml_modules() {
     local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
     local name ours
-    # Not next to the lists, as in OpenWrt, where the daemon searches for them.
+    # A subfolder, unlike OpenWrt's flat folder, in which the daemon would search for modules.
     mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
     # shellcheck disable=SC2046 # one module a word
     modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
         awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to/kernel"
     ours=$(built | sed 's|.*/||')
-    # Modules that depend on ours expect the structures of Debian's.
+    # Modules of Debian that depend on our builds would expect Debian's structures.
     for name in $(modinfo -F depends "$to"/kernel/*.ko | tr , ' '); do
         ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
     done
@@ -111,7 +111,7 @@ uml_modules() {
     depmod -b "$1/done/uml/usr" "$2"
 }
 
-# uml_lacks CONFIG: an option that was asked for, and whose own needs are not met.
+# uml_lacks CONFIG: fails if olddefconfig dropped a requested option because of its dependencies.
 uml_lacks() {
     local option status=0
     while read -r option; do
@@ -120,7 +120,7 @@ uml_lacks() {
     return "$status"
 }
 
-# uml_initrd FILE FOLDER: an archive over the other one: busybox and the first folders are the same.
+# uml_initrd FILE FOLDER: writes an archive that extends the other initrd.
 uml_initrd() {
     local root=$1.stage
     rm -rf "$root"
@@ -133,14 +133,14 @@ uml_initrd() {
     rm -rf "$root"
 }
 
-# uml_state FOLDER: a library that the kernel needs on CPUs with AMX, see uml/xstate.c.
+# uml_state FOLDER: builds a library that the kernel needs on CPUs with AMX, see uml/xstate.c.
 uml_state() {
     gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/xstate.so.new" "$LAB/uml/xstate.c" &&
         mv "$1/xstate.so.new" "$1/xstate.so"
 }
 
-# check_uml FOLDER: whether the modules fit the kernel. One more member of a structure is enough
-# that they do not, and the stable series has such changes.
+# check_uml FOLDER: tests whether the modules fit the kernel. One additional member of a structure
+# breaks them, and the stable series has such changes.
 check_uml() {
     local work=$1.check
     rm -rf "$work"
@@ -174,8 +174,8 @@ image_uml() {
     uml_initrd "$IMAGES/uml.cpio" "$folder"
 }
 
-# front NAME.KIND PORT: a port of this machine for one of that machine's, in two steps: the two
-# networks meet in a socket of the file system.
+# front NAME.KIND PORT: opens a port of this machine that leads to the user-mode machine's. A socket
+# in the file system joins the two networks.
 front() {
     local address=10.0.2.15
     [ "${1%.*}" = gateway ] || address=10.0.2.16
@@ -184,9 +184,9 @@ front() {
         "UNIX-CONNECT:$1" 2>"$1.listen" &
 }
 
-# own_cpu: one CPU of those that this process may have, by the number LAB_CPU, or any. The kernel
-# and the processes that it traces take turns: on two CPUs each turn waits for the other to wake up,
-# and a program starts in five times the time.
+# own_cpu: prints one of the CPUs this process may use, selected by LAB_CPU or at random. The kernel
+# and its traced processes alternate, and on two CPUs each switch waits for a wake-up, which makes
+# starting a program five times slower.
 own_cpu() {
     local from to cpus=()
     while IFS=- read -r from to; do
@@ -195,7 +195,7 @@ own_cpu() {
     echo "${cpus[${LAB_CPU:-RANDOM} % ${#cpus[@]}]}"
 }
 
-# machine_uml: in the background; ends when one side powers off.
+# machine_uml: starts the machine in the background; it ends when one side powers off.
 machine_uml() {
     local name layer layers=() nets=() number=0 mac whole=
     for name in gateway peers; do
@@ -208,7 +208,7 @@ machine_uml() {
         fi
         layers+=("ubd${number}r=$layer.erofs")
     done
-    # A second disk, on which tests have other states of the first.
+    # A second disk, on which tests examine other states of the first.
     truncate -s 512M second.disk
     # shellcheck disable=SC2086 # a word or none
     "${INSIDE[@]}" taskset -c "$(own_cpu)" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 $whole \
@@ -223,28 +223,28 @@ machine_uml() {
 own_network() { [ "$(readlink "/proc/$SPACE/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 end_children() { jobs -p | xargs -r kill 2>/dev/null; }
 
-# end_group: kills the process group of a machine that has ended. One of its processes may have been
-# about to be traced when the machine was killed: it stays stopped and holds the lock on the disk.
+# end_group: kills the process group of a machine that has ended. A process that was about to be
+# traced stays stopped and keeps the lock on the disk.
 end_group() {
     kill -KILL -- "-$(cat gateway.pid)" 2>/dev/null || true
     poll 30 unlocked gateway.disk || true
 }
 unlocked() { ! grep -q ":$(stat -c %i "$1") " /proc/locks; }
 
-# keep_uml: the parent of the machine; ends with it, and it with this.
+# keep_uml: runs as the parent of the machine, and both end together.
 keep_uml() {
     echo $$ >"$RUN/keeper.pid"
     cd "$RUN" || return
     trap 'end_children; exit 1' TERM INT
     local alone=(unshare --net) enter=(--net)
-    # A user other than root becomes root in a user namespace.
+    # Another user becomes root in a user namespace.
     [ "$(id -u)" = 0 ] || { alone+=(--map-root-user) && enter+=(--user --preserve-credentials); }
     "${alone[@]}" setpriv --pdeathsig KILL sleep infinity &
     SPACE=$!
     poll 5 own_network
-    # Runs commands in the network of this lab's machine and its sockets alone.
+    # Runs commands in the network namespace that only this lab's machine and its sockets use.
     INSIDE=(nsenter -t "$SPACE" "${enter[@]}" setpriv --pdeathsig KILL)
-    # The machine's driver accepts no packet for segmentation: each would be lost and retransmitted.
+    # The machine's driver drops GSO packets, which would have to be retransmitted.
     "${INSIDE[@]}" ip -b - <<END
 tuntap add gateway mode tap
 tuntap add peers mode tap
@@ -266,7 +266,7 @@ END
         wait "$(cat gateway.pid)" || true
         end_group
         on_again || break
-        # Its output of the boot before.
+        # Discard the consoles of the previous boot.
         rm -f gateway.console peers.console
         wait_for_power
     done
@@ -274,5 +274,5 @@ END
     wait
 }
 
-# fronted MACHINE KIND: the port in front of it, once socat has said it.
+# fronted MACHINE KIND: prints the port in front of it once socat has logged it.
 fronted() { sed -n 's/.* listening on .*:\([0-9]*\)$/\1/p' "$RUN/$1.$2.listen" 2>/dev/null; }

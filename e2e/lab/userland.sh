@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's own userland as the lab's gateway, on Debian's kernel. Needs paths.sh and images.sh.
+# Runs OpenWrt's own userland as the lab's gateway on Debian's kernel. Needs paths.sh and images.sh.
 #
-# LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and the
-# dependencies of fastpath's packages, built for this machine's architecture. The lab adds the
-# packages, as an image's build does, and the kernel's modules as in OpenWrt: flat, uncompressed. It
-# boots as an initramfs image does, without a separate writable partition; then its
-# last init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
+# LAB_ROOT names a folder with procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and the
+# dependencies of fastpath's packages, built for this machine's architecture. The lab adds our
+# packages like an image build, and flat, uncompressed kernel modules as in OpenWrt. It boots like
+# an initramfs image without a writable partition; the last init script then runs the set-up of
+# image.sh.
 
 # Modules that tests load themselves, or that no router loads at boot.
 LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
 
-# userland: the image made from LAB_ROOT, without a suffix: labs with two such folders may be up.
+# userland: prints the image's path without suffix, different for each LAB_ROOT.
 userland() { echo "$IMAGES/openwrt.$(printf %s "$LAB_ROOT" | sha256sum | cut -c 1-8)"; }
 
-# userland_ready FOLDER: whether the lab can boot it.
+# userland_ready FOLDER: fails unless the lab can boot it.
 userland_ready() {
     local file
     for file in sbin/init sbin/procd lib/functions.sh etc/openwrt_release bin/busybox; do
@@ -24,7 +24,7 @@ userland_ready() {
     [ "$(id -u)" = 0 ] || die "--root needs root: its own shell adds users and init scripts"
 }
 
-# add_modules ROOT: of Debian's kernel.
+# add_modules ROOT: adds modules of Debian's kernel.
 add_modules() {
     local release from to
     release=$(cat "$IMAGES/kernel.release")
@@ -38,13 +38,13 @@ add_modules() {
         tr - _ | tee "$1/etc/modules.d/00-lab" >"$1/etc/modules-boot.d/00-lab"
 }
 
-# in_userland ROOT COMMAND: by its own shell, as in the build of an image.
+# in_userland ROOT COMMAND: runs a command in the root's own shell, as an image build does.
 in_userland() {
     chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IPKG_INSTROOT=/ /bin/sh -c "$2"
 }
 
-# keeps ROOT PACKAGE: its conffiles, from stdin, where sysupgrade reads the files to keep, as the
-# build of a package notes them (include/package-pack.mk).
+# keeps ROOT PACKAGE: lists the conffiles from stdin as files that sysupgrade keeps, in the format
+# of a package build (include/package-pack.mk).
 keeps() {
     local file
     mkdir -p "$1/lib/upgrade/keep.d"
@@ -58,11 +58,11 @@ keeps() {
     done
 }
 
-# add_packages ROOT: ours, with their users and their init scripts enabled.
+# add_packages ROOT: installs our packages with their users, and enables their init scripts.
 add_packages() {
     local root=$1 name known
     known=$(ls "$root/etc/init.d")
-    # /var is a link to it.
+    # /var is a link to /tmp.
     mkdir -p "$root/tmp/lock"
     install -D "$PROGRAMS/fastpath" "$IMAGES/stage.bin/bin/fastpath"
     install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
@@ -86,7 +86,7 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
-# add_limits ROOT: of the kernel, which come with kmod-nf-conntrack and with each of our profiles.
+# add_limits ROOT: sets kernel limits of kmod-nf-conntrack and of our profiles.
 add_limits() {
     cat >"$1/etc/sysctl.d/90-lab.conf" <<'END'
 net.netfilter.nf_conntrack_tcp_timeout_established=7440
@@ -94,14 +94,13 @@ kernel.kptr_restrict=1
 END
 }
 
-# add_set_up ROOT: the set-up that an image has on a medium, as the last of its services.
+# add_set_up ROOT: installs the set-up of an image as the last service.
 add_set_up() {
     tar -xf "$IMAGES/medium.tar" -C "$1"
     install -m 755 "$LAB/openwrt/set-up.init" "$1/etc/init.d/lab"
     in_userland "$1" "/etc/init.d/lab enable"
 }
 
-# build_openwrt FILE
 build_openwrt() {
     local stage=$IMAGES/stage.openwrt
     rm -rf "$stage" "$IMAGES/stage.bin" "$IMAGES/stage.build"
@@ -110,7 +109,7 @@ build_openwrt() {
     add_packages "$stage"
     add_limits "$stage"
     add_set_up "$stage"
-    # OpenWrt numbers its ports as it finds them; the tests call them by name.
+    # OpenWrt numbers ports in order of discovery; the tests use fixed names.
     install -D -m 644 "$LAB/openwrt/preinit-ports" "$stage/lib/preinit/02_lab_ports"
     rm -f "$1.new"
     mkfs.erofs --quiet -x-1 -T 0 "$1.new" "$stage"
@@ -127,7 +126,7 @@ image_openwrt() {
             "$TOP/feeds/fastpath-base" "$TOP/feeds/fastpath" "$TOP/feeds/fastpath-metrics" \
             "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
             "$PROGRAMS/fastpath"
-        # Names, sizes and times will do for files that the lab does not build itself.
+        # For files that the lab does not build, names, sizes and times suffice.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
     } | sha256sum)
     made=$(userland)
@@ -138,7 +137,7 @@ image_openwrt() {
     printf '%s' "$hash" >"$made.stamp"
 }
 
-# QEMU's arguments for the gateway's boot, see initramfs.
+# Sets BOOT to QEMU's arguments for the gateway, see initramfs.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One-line verbs for scripts and for hands: `. e2e/lab/verbs.sh`, then `gw nft list tables`,
-# `h10 ping -c 1 10.10.20.10`. Arguments are joined by spaces and run by the machine's shell.
-# LAB_RUN names the running lab, as in lab itself.
+# Verbs for scripts and interactive use: `. e2e/lab/verbs.sh`, then `gw nft list tables` or `h10
+# ping -c 1 10.10.20.10`. Arguments are joined by spaces and run by the machine's shell. LAB_RUN
+# names the running lab, as in lab itself.
 # shellcheck source=e2e/lab/paths.sh
 [ -n "${RUN-}" ] || . "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
@@ -11,7 +11,7 @@ lab_port() {
     sed -n "s/^$1=//p" "$RUN/ports"
 }
 
-# on PORT-NAME COMMAND…: over one persistent connection for each machine.
+# on PORT-NAME COMMAND…: runs a command over a persistent connection to the machine.
 on() {
     local port
     port=$(lab_port "$1") || return 1
@@ -22,18 +22,18 @@ on() {
         -i "$IMAGES/id" -p "$port" root@127.0.0.1 "$@"
 }
 
-# A unix socket's path has 108 bytes at the most, a build folder may lie deeper.
+# The path of a socket is limited to 108 bytes, so do not put it into the build folder.
 control_path() { echo "${TMPDIR:-/tmp}/fastpath-lab.$UID.$1"; }
 
-# h30_port tagged|untagged|lease|off: how h30 meets VLAN 30 on lan3.
+# h30_port tagged|untagged|lease|off: connects h30 to VLAN 30 on lan3.
 h30_port() { peers ip netns exec h30 /lab/guest-port "$1"; }
 
 quoted() { printf '%q' "$*"; }
 
 gw() { on GW_SSH "$@"; }
 
-# pids NAME: the gateway's processes of that name, false without one. Not `pgrep -x`: BusyBox
-# compares the path a process was started by.
+# pids NAME: prints the gateway's PIDs of that name; fails without one. BusyBox's `pgrep -x`
+# compares the path of the program instead.
 pids() { gw "grep -lxs '$1' /proc/[0-9]*/comm" | cut -d / -f 3 | grep .; }
 no_pids() { ! pids "$1" >/dev/null; }
 
@@ -44,36 +44,34 @@ h11() { peers ip netns exec h11 sh -c "$(quoted "$@")"; }
 h30() { peers ip netns exec h30 sh -c "$(quoted "$@")"; }
 isp() { peers ip netns exec isp sh -c "$(quoted "$@")"; }
 
-# our_table: the handle of the daemon's table, a new one each time that the daemon loads it.
+# our_table: prints the handle of the daemon's table, which changes each time the daemon loads it.
 our_table() { gw nft -a list table inet fastpath | sed -n '1s/.* # handle //p' | grep .; }
 
-# rules_are_read [HANDLE]: the daemon has read all rules, and its table has another handle. Nothing
-# is offloaded between a change of rules and their reading.
+# rules_are_read [HANDLE]: succeeds once the table has another handle and the daemon has read all
+# rules. The daemon offloads nothing before that.
 rules_are_read() {
     [ "$(our_table)" != "${1-}" ] &&
         gw '! nft list table inet fastpath | grep -q "are being read"'
 }
 
-# The page's address.
 lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
 
-# wait_for SECONDS COMMAND…: until COMMAND succeeds; fails at the deadline.
+# wait_for SECONDS COMMAND…: repeats COMMAND until it succeeds; fails at the deadline.
 wait_for() {
     poll "$@" >/dev/null 2>&1 || { shift; echo "timed out: $*" >&2; return 1; }
 }
 
-# monitor gateway|peers COMMAND: one command of QEMU's monitor.
+# monitor gateway|peers COMMAND: runs a command of QEMU's monitor.
 monitor() {
     (cd "$RUN" && printf '%s\n' "$2" | socat -t 0.5 - "UNIX-CONNECT:$1.monitor") | tr -d '\r'
 }
 
-# Faults, each a line of its own.
+# Faults:
 
-# cable lan1|lan2|lan3|wan on|off: both ends see their link go or come.
+# cable lan1|lan2|lan3|wan on|off: changes the link state at both ends.
 cable() { set_links "$2" "$1"; }
 cables_on() { set_links on lan1 lan2 lan3 wan; }
 
-# set_links on|off CABLE…
 set_links() {
     local state=$1 lines
     shift
@@ -83,7 +81,7 @@ set_links() {
             return
             ;;
         router)
-            # Nobody has pulled them.
+            # Cables of a router stay plugged in.
             [ "$state" = off ] || return 0
             echo "skipped: a router's cables have to be pulled manually"
             return 77
@@ -94,18 +92,18 @@ set_links() {
     monitor peers "$lines" >/dev/null
 }
 
-# instance ACTION NAME: a process of the gateway's, see /usr/libexec/lab/instance there. An
-# action that the gateway lacks says `skipped: …` and ends with 77, which ends the test as skipped.
+# instance ACTION NAME: acts on a process of the gateway, see /usr/libexec/lab/instance there. For
+# an unsupported action prints `skipped: …` and exits with 77, which skips the test.
 instance() { gw /usr/libexec/lab/instance "$@"; }
 
-# The session ends as if the line were cut (KILL) or hung up (TERM); it is dialled again.
+# pppoe_end [KILL|TERM]: breaks or terminates the session; pppd reconnects.
 pppoe_end() { local signal=${1:-KILL}; instance "${signal,,}" pppoe-wan; }
 
-# The daemon or the ubus broker ends at once; each is started again by its supervisor.
+# Ends the daemon or the ubus broker; its supervisor restarts it.
 kill_daemon() { instance kill fastpathd; }
 restart_broker() { instance term broker; }
 
-# keeps_what_is_written: whether the gateway has a disk; else a test that needs one is left out.
+# keeps_what_is_written: succeeds if the gateway has a disk; else reports the test as skipped.
 keeps_what_is_written() {
     # shellcheck disable=SC2153 # lab's own variable
     [ ! -f "$RUN/gateway.disk" ] || return 0
@@ -113,8 +111,8 @@ keeps_what_is_written() {
     return 77
 }
 
-# cut_power [gw]: the gateway loses power; its disk keeps the data
-# flushed to it. power_on [gw]: it boots from it, with the same ports of this machine.
+# cut_power [gw]: cuts the power; flushed data stays on the disk. power_on [gw]: boots from the disk
+# with the same ports.
 cut_power() {
     keeps_what_is_written || return
     local pid
@@ -122,10 +120,10 @@ cut_power() {
     : >"$RUN/gateway.off"
     kill -KILL "$pid"
     rm -f "$RUN/gateway.console" "$(control_path "$(lab_port GW_SSH)")"
-    # One machine: the peers are without power, too.
+    # User-mode labs are one machine, so a power cut also stops the peers.
     [ "$(lab_port MACHINE)" != uml ] ||
         rm -f "$RUN/peers.console" "$(control_path "$(lab_port PEERS_SSH)")"
-    # Until the lab has seen it, it would take it for the machine's own end.
+    # Otherwise the lab would take the power cut for the machine's regular end.
     poll 60 test -e "$RUN/gateway.waits" ||
         { echo "the lab does not see that the gateway is off" >&2; return 1; }
 }

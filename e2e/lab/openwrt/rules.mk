@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Stands for OpenWrt's build system, as far as a package's install recipe can see it, so that
-# the lab installs the same files as the packages:
+# Replaces OpenWrt's build system for a package's install recipe, so that the lab installs the same
+# files as the packages:
 #
 #   make -C PACKAGE TOPDIR=…/e2e/lab/openwrt DESTDIR=ROOT PKG_INSTALL_DIR=DIR BUILD_DIR=DIR lab-install
 #
-# PKG_INSTALL_DIR/bin holds the built programs. The user ids that a package asks for are left in
-# ROOT/usr/lib/lab/userid/PACKAGE, its conffiles in conffiles/PACKAGE there. Other goals:
-# lab-fields, lab-script, lab-configure (package.mk).
+# PKG_INSTALL_DIR/bin contains the built programs. Declared users are written to
+# ROOT/usr/lib/lab/userid/PACKAGE, conffiles to conffiles/PACKAGE. Further goals: lab-fields,
+# lab-script, lab-configure (package.mk).
 SHELL:=/bin/bash
 INCLUDE_DIR:=$(TOPDIR)/include
 CP:=cp -fpR

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// ptrace() for user-mode Linux 6.12 on CPUs with AMX, loaded before the C library.
+// Wraps ptrace() for user-mode Linux 6.12 on CPUs with AMX, preloaded before the C library.
 //
-// The kernel takes a process's extended state (XSAVE, NT_X86_XSTATE) in its full size alone, and
-// answers EFAULT otherwise: xstateregs_set in arch/x86/kernel/fpu/regset.c. The user-mode kernel
-// knows of 2696 bytes (HOST_FP_SIZE in arch/x86/um/user-offsets.c), which ends behind AVX-512 and
-// PKRU. With AMX it is 11008. Components that do not fit get their initial state: no process
-// can ask for AMX in there.
+// The kernel accepts a process's extended state (XSAVE, NT_X86_XSTATE) only in full size and else
+// returns EFAULT (xstateregs_set in arch/x86/kernel/fpu/regset.c). User-mode Linux uses 2696 bytes
+// (HOST_FP_SIZE in arch/x86/um/user-offsets.c), up to AVX-512 and PKRU; with AMX it is 11008. The
+// rest is set to the initial state, since no process can request AMX there.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,14 +13,14 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-// Offset of XSTATE_BV, the set of components that are not in their initial state, and those that
-// 2696 bytes hold: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
+// Offset of XSTATE_BV, the set of components not in their initial state, and the components that
+// fit into 2696 bytes: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
 #define XSTATE_BV 512
 #define HELD 0x3ffULL
 
 typedef long call(enum __ptrace_request, ...);
 
-// Writes the caller's registers as the kernel wants them, in its own size.
+// Writes the registers, extended to the size that the kernel requires.
 static long set_state(call *real, enum __ptrace_request request, pid_t pid, void *set,
                       const struct iovec *given)
 {

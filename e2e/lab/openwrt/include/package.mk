@@ -9,7 +9,7 @@ endef
 # Variables that each Package/NAME may set.
 lab_fields:=SECTION CATEGORY SUBMENU TITLE DEPENDS PKGARCH USERID MENU
 
-# BuildPackage NAME: prepare, the package's own recipe, then the checks of a package manager.
+# BuildPackage NAME: prepares, runs the package's recipe, then performs a package manager's checks.
 # lab-fields prints the package's fields, one `NAME FIELD: value` a line.
 define BuildPackage
 $(foreach field,$(lab_fields),$(eval $(field):=))
@@ -35,7 +35,7 @@ lab-fields-$(1):
 		$$(info $(1) conffiles: $$(strip $$(Package/$(1)/conffiles)))
 endef
 
-# PACKAGE and SCRIPT name one: prerm, postinst, …
+# lab-script: prints the script that PACKAGE and SCRIPT (prerm, postinst, …) name.
 lab-script:
 	@: $(info $(Package/$(PACKAGE)/$(SCRIPT)))
 
