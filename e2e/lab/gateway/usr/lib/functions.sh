@@ -1,11 +1,11 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The part of OpenWrt's /lib/functions.sh that init scripts use: UCI files as shell variables.
-# Option values are kept in UCI_<section>_<option>; lists are joined by spaces, as OpenWrt does.
+# The part of OpenWrt's /lib/functions.sh that init scripts use. UCI options become variables
+# UCI_<section>_<option>; entries of lists are joined by spaces, as in OpenWrt.
 
 UCI_CONFIG_DIR=${UCI_CONFIG_DIR:-/etc/config}
 
-# config_load PACKAGE: forgets the package loaded before.
+# config_load PACKAGE: replaces the package that was loaded before.
 config_load() {
     UCI_SECTIONS=
     [ -r "$UCI_CONFIG_DIR/$1" ] || return 1
@@ -13,7 +13,6 @@ config_load() {
         "$UCI_CONFIG_DIR/$1")"
 }
 
-# config_get VARIABLE SECTION OPTION [DEFAULT]
 config_get() {
     eval "$1=\${UCI_$2_$3:-\${4-}}"
 }
@@ -23,9 +22,9 @@ config_get_bool() {
     eval "case \$$1 in 1|on|true|yes|enabled) $1=1;; *) $1=0;; esac"
 }
 
-# config_foreach FUNCTION [TYPE] [ARGUMENT…]: FUNCTION SECTION ARGUMENT… for each section.
+# config_foreach FUNCTION [TYPE] [ARGUMENT…]: calls FUNCTION SECTION ARGUMENT… for each section.
 config_foreach() {
-    # Callbacks may call this again.
+    # Variables are local because callbacks may call config_foreach.
     local config_call config_type config_section config_this
     config_call=$1
     config_type=${2-}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A UCI file as shell assignments, with words.awk.
+# Prints a UCI file as shell assignments. Needs words.awk.
 
-# refill(): the next line of the file in `rest`.
+# refill(): reads the next line of the file into `rest`.
 function refill() {
     if ((getline rest) > 0) return 1
     rest = ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Words of UCI files, as libuci reads them: quoted by ' or ", or neither with \ before a character;
-# parts without a space between them are one word, and a quoted one goes on in the next line, which
-# refill() brings. `quote` is a single quote, passed in. A quote that never ends sets `unreadable`.
+# Splits UCI files into words like libuci: quoted by ' or ", or unquoted with \ as escape. Adjacent
+# parts are one word, and a quoted part may continue in the next line, which refill() reads. `quote`
+# is passed in as a single quote. An unterminated quote sets `unreadable`.
 
-# take(): the next word of `rest`, which it shortens; the flag `found` says whether there was one.
+# take(): removes the next word from `rest` and returns it; sets `found` if there was one.
 function take(    word, c) {
     sub(/^[ \t]+/, "", rest)
     found = rest != "" && substr(rest, 1, 1) != "#"
@@ -21,7 +21,7 @@ function take(    word, c) {
     return word
 }
 
-# quoted(END): up to the quote END, over as many lines as it takes.
+# quoted(END): returns the text up to the quote END, which may span lines.
 function quoted(end,    text, c) {
     text = ""
     for (;;) {

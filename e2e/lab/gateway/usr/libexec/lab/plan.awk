@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From the last wanted state, the state wanted now and the present state, to commands:
+# Compares the previous wanted state, the current wanted state and the actual state, and prints
+# commands:
 #   awk -f plan.awk pass=last FILE pass=want FILE pass=have FILE
-# Each line is a stage (1 to 6), a space, and a line for: 1 ip, 2 bridge, 3 ip, 4 bridge, 5 ip,
-# 6 sh. Wanted devices and settings that are missing are made; those that were wanted and still
-# exist are removed. All else belongs to somebody else and stays.
+# Lines are a stage, a space and a command for: 1 ip, 2 bridge, 3 ip, 4 bridge, 5 ip, 6 sh. Creates
+# missing wanted objects, removes those no longer wanted, and leaves all others alone.
 
 pass == "last" {
     last[++lasts] = $0
@@ -13,7 +13,7 @@ pass == "last" {
 pass == "want" && !($0 in want) {
     want[$0] = 1
     wants[++count] = $0
-    # By subject; a device that is made again loses the rest.
+    # Index by subject: a device that is recreated loses its other settings.
     if ($1 == "vdev" || $1 == "bridge" || $1 == "port") wanted_as[$1, $2] = $0
     if ($1 == "mtu" || $1 == "up" || $1 == "stp" || $1 == "mac") keyed[$1, $2] = 1
     if ($1 == "pvlan") keyed[$1, $2, $3] = 1
@@ -30,7 +30,7 @@ pass == "have" {
 
 function say(stage, command) { print stage " " command }
 
-# drop(NAME): removes the device, and all devices on it.
+# drop(NAME): removes the device and all devices above it.
 function drop(name,    child) {
     if (name in gone) return
     gone[name] = 1
@@ -38,7 +38,7 @@ function drop(name,    child) {
     delete exists[name]
 }
 
-# there(FACT): whether it holds when the deletions are done.
+# there(FACT): returns whether the fact still holds after the deletions.
 function there(fact,    f) {
     if (!(fact in have)) return 0
     split(fact, f, " ")
@@ -51,8 +51,8 @@ function there(fact,    f) {
 
 function undo(fact,    f) {
     if (fact in want || !there(fact)) return
-    # netifd sets GRO once the device is up and never undoes it (cbb83a1,
-    # system_if_apply_settings_after_up): it stays as it was set.
+    # netifd sets GRO once the device is up and never reverts it (cbb83a1,
+    # system_if_apply_settings_after_up).
     split(fact, f, " ")
     if (f[1] == "route") say(1, "route del " route(f))
     else if (f[1] == "addr") say(1, "addr del " f[3] " dev " f[2])
@@ -66,7 +66,7 @@ function undo(fact,    f) {
 }
 
 function route(f,    text) {
-    # The family of a target that has none in itself.
+    # The target `default` does not reveal its family.
     text = f[2] == 6 && f[3] == "default" ? "::/0" : f[3]
     if (f[4] != "-") text = text " via " f[4]
     text = text " dev " f[5]
@@ -82,7 +82,7 @@ function address(f) {
     return "addr add " f[3] " brd + dev " f[2]
 }
 
-# make_device(FACT): devices first, so that all else finds its own.
+# make_device(FACT): runs first, so that all other settings find their devices.
 function make_device(fact,    f) {
     split(fact, f, " ")
     if (f[1] == "bridge" && !there(fact))
@@ -94,7 +94,7 @@ function make_device(fact,    f) {
 }
 
 function make(fact,    f) {
-    # `state` does not list it; setting it again changes nothing.
+    # `state` does not list GRO; setting it again has no effect.
     split(fact, f, " ")
     if (f[1] == "gro") say(6, "ethtool -K " f[2] " gro " f[3])
     if (there(fact)) return
@@ -109,7 +109,7 @@ function make(fact,    f) {
     else if (f[1] == "mtu") say(5, "link set " f[2] " mtu " f[3])
     else if (f[1] == "up") say(5, "link set " f[2] " up")
     else if (f[1] == "ipv6") say(6, ipv6(f[2], f[3]))
-    # A session that is not there yet gets its own when it comes.
+    # The addresses of a session that is not up are added when it comes up.
     else if (f[1] == "addr" && f[2] in exists) say(5, address(f))
     else if (f[1] == "route" && f[5] in exists) say(5, "route replace " route(f))
 }
@@ -123,7 +123,7 @@ END {
             say(1, "link del " f[2])
         }
     }
-    # The same name with another parent or number, whoever made it.
+    # Recreates a device with the wanted name but another parent or VLAN, whoever created it.
     for (i = 1; i <= count; i++) {
         split(wants[i], f, " ")
         if (f[1] == "vdev" && f[2] in exists && !(wants[i] in have)) {
@@ -134,7 +134,7 @@ END {
     }
     for (i = lasts; i > 0; i--) undo(last[i])
     for (i = 1; i <= count; i++) make_device(wants[i])
-    # A VLAN device takes no longer frames than its parent.
+    # The MTU of a VLAN device cannot exceed its parent's, so set parents first.
     for (i = 1; i <= count; i++) {
         split(wants[i], f, " ")
         if (f[1] != "mtu" || ("vdev", f[2]) in wanted_as) continue

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The facts of `wanted` as the kernel has them, from `ip -o -d link`, `bridge vlan`, `ip -o addr`,
-# `ip route`, `ip -6 route` and disable_ipv6 of each device behind each other, each after a line
-# `== NAME`. `gro` is not listed. `link N` names every device.
+# Prints the actual state in the format of `wanted`. Input is the output of `ip -o -d link`, `bridge
+# vlan`, `ip -o addr`, `ip route`, `ip -6 route` and disable_ipv6 of each device, each after a line
+# `== NAME`. `link N` names every device; `gro` is not listed.
 
-# after(WORD): the word that follows it in the line.
+# after(WORD): returns the word that follows WORD in the line.
 function after(word,    i) {
     for (i = 1; i < NF; i++) if ($i == word) return $(i + 1)
     return ""
@@ -51,7 +51,7 @@ part == "addr" && ($3 == "inet" || $3 == "inet6") && !/ scope link / {
 
 (part == "route4" || part == "route6") && after("dev") != "" {
     metric = after("metric")
-    # The kernel's own for IPv6.
+    # 1024 is the kernel's default metric of IPv6.
     if (part == "route6" && metric == 1024) metric = ""
     print "route", substr(part, 6), $1, default_for(after("via"), "-"), after("dev"), \
         default_for(metric, "-")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# packet-steering.uc [-l FLOWS] [0|1|2]: as netifd's program of that name writes rps_cpus of every
-# port: 0 zeros, 1 or nothing one CPU a port, 2 all CPUs.
+# packet-steering.uc [-l FLOWS] [0|1|2]: writes rps_cpus of every port like netifd's program: 0
+# zeros, 1 (default) one CPU per port, 2 all CPUs.
 steering=1
 while [ $# != 0 ]; do
     case $1 in
@@ -12,7 +12,7 @@ while [ $# != 0 ]; do
     shift
 done
 count=$(grep -c ^processor /proc/cpuinfo)
-# As there: nothing to steer on one CPU.
+# Like the original, do nothing on a single CPU.
 [ "$count" -gt 1 ] || exit 0
 next=0
 for queue in /sys/class/net/*/queues/rx-*/rps_cpus; do

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reads UCI files and checks the sections of `firewall` as firewall4 does: a file that libuci cannot
-# parse has no sections, which is no error. It leaves out a section with a list where one value is
-# wanted, or with a value that it cannot read, says so on stderr, and succeeds all the same. With
-# words.awk.
+# Reads UCI files and checks the sections of `firewall` like firewall4. A file that libuci cannot
+# parse has no sections, without an error. Sections with a list instead of a value, or with an
+# invalid value, are skipped with a warning on stderr. Needs words.awk.
 
-# Section i is kind[i], id[i] and option[i, NAME]; entries of a list are lines, and list[i, NAME] is
+# Section i is kind[i], id[i] and option[i, NAME]. Entries of a list are lines, and list[i, NAME] is
 # set.
 function refill() {
     if ((getline rest < file) > 0) return 1
@@ -47,7 +46,7 @@ function load(path,    keyword, key, value) {
 function of(i, key, otherwise) { return (i, key) in option ? option[i, key] : otherwise }
 function is_on(i, key, otherwise) { return of(i, key, otherwise) ~ /^(1|on|true|yes)$/ }
 
-# words(I, KEY, INTO): the entries of an option.
+# words(I, KEY, INTO): splits an option into its entries.
 function words(i, key, into,    text) {
     delete into
     text = of(i, key, "")
@@ -71,14 +70,14 @@ function unknown(i, text) {
     failed = 1
 }
 
-# bare(TEXT): without its `!`, which `negated` says.
+# bare(TEXT): removes a leading `!`, and sets `negated` if there was one.
 function bare(text) {
     negated = sub(/^[ \t]*!/, "", text)
     gsub(/^[ \t]+|[ \t]+$/, "", text)
     return text
 }
 
-# completed(TEXT, CHOICES): the first of the choices that it abbreviates.
+# completed(TEXT, CHOICES): returns the first choice that starts with TEXT.
 function completed(text, choices,    n, i, choice) {
     n = split(choices, choice, " ")
     text = tolower(text)
@@ -109,7 +108,7 @@ function is_v6(text,    part, n, i, count, last) {
 
 function family_of(text) { return is_v4(text) ? 4 : is_v6(text) ? 6 : 0 }
 
-# is_subnet(TEXT): sets `part`. A network is one that the network's configuration has.
+# is_subnet(TEXT): accepts addresses and configured networks; sets `part`.
 function is_subnet(text,    n, bits) {
     n = split(text, part, "/")
     if (n == 2) {
@@ -154,8 +153,8 @@ function is_value(type, text) {
     return 1
 }
 
-# The options of each type of section: NAME:TYPE, behind it `*` where it may be a list, `!` where it
-# is needed, `-` where it may not be negated.
+# Options of each type of section: NAME:TYPE, followed by `*` if it may be a list, `!` if it is
+# required, `-` if it cannot be negated.
 function specify() {
     TARGETS = "accept reject drop notrack helper mark dscp dnat snat masquerade"
     UNITS = "second minute hour day"
@@ -186,7 +185,7 @@ function specify() {
         "chain:identifier fw4_compatible:bool"
 }
 
-# is_good(I): whether fw4 makes something of the section.
+# is_good(I): returns whether fw4 accepts the section.
 function is_good(i,    all, n, j, spec, key, type) {
     n = split(SPEC[kind[i]], all, " ")
     for (j = 1; j <= n; j++) {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules, forwardings and port forwards as fw4 makes them: one for each protocol, family and mask
-# that is no prefix. They are collected in rules[CHAIN]. A host of the inside cannot reach a port
-# forward by the outer address: there is no reflection.
+# Makes rules, forwardings and port forwards like fw4: a separate rule for each protocol, family and
+# non-contiguous mask, collected in rules[CHAIN]. There is no reflection, so inner hosts cannot use
+# a port forward by its outer address.
 
 function put(chain, text) { rules[chain] = rules[chain] "    " text "\n" }
 
 function joined(a, b) { return a == "" ? b : a ", " b }
 function set_of(text) { return text ~ /, / ? "{ " text " }" : text }
 
-# bits_of(MASK): the length of an IPv4 netmask, -1 if it is no prefix.
+# bits_of(MASK): returns the prefix length of an IPv4 netmask, -1 if it is not contiguous.
 function bits_of(mask,    part, i, n, done) {
     split(mask, part, ".")
     n = 0
@@ -24,8 +24,8 @@ function bits_of(mask,    part, i, n, done) {
     return n
 }
 
-# add_address(SIDE, TEXT): sorts an entry, by family and negation, into pos, neg, and the masks that
-# are no prefixes: odd_pos, by lines, and odd_neg.
+# add_address(SIDE, TEXT): adds an entry by family and negation to pos or neg, or to odd_pos (lines)
+# or odd_neg if its mask is not contiguous.
 function add_address(side, text,    of_net, n, i, not, all) {
     text = bare(text)
     not = negated
@@ -61,7 +61,7 @@ function forget_addresses() {
     delete odd_neg
 }
 
-# groups(SIDE, FAMILY, INTO): the alternatives of a side's match.
+# groups(SIDE, FAMILY, INTO): returns the alternative matches of a side.
 function groups(side, family, into,    at, base, n, i, lines) {
     at = side SUBSEP family
     base = neg[at] == "" ? "" : (family == 4 ? "ip " : "ip6 ") side "addr != " set_of(neg[at]) " "
@@ -73,15 +73,15 @@ function groups(side, family, into,    at, base, n, i, lines) {
     return n
 }
 
-# family_wanted(TEXT): 4, 6, 0 for both, "" where the option is missing.
+# family_wanted(TEXT): returns 4, 6, 0 for both, or "" if the option is missing.
 function family_wanted(text) {
     if (text == "") return ""
     if (text ~ /^(any|all|\*)$/) return 0
     return text == "inet" || text ~ /4/ ? 4 : 6
 }
 
-# one_family(I, FAMILY, SIDES, NAMES): the family that an option and addresses leave; "none" if they
-# contradict one another.
+# one_family(I, FAMILY, SIDES, NAMES): returns the family that satisfies the option and all
+# addresses, "none" if they contradict each other.
 function one_family(i, family, sides, names,    side, name, n, j, four, six) {
     n = split(sides, side, " ")
     split(names, name, ",")
@@ -99,7 +99,7 @@ function one_family(i, family, sides, names,    side, name, n, j, four, six) {
     return family
 }
 
-# ports(I, KEY, PROTO, SIDE): a match of ports.
+# ports(I, KEY, PROTO, SIDE): returns a match of ports.
 function ports(i, key, proto, side,    entry, n, j, text, yes, no) {
     n = words(i, key, entry)
     yes = no = ""
@@ -126,7 +126,7 @@ function macs(i,    entry, n, j, text, yes, no) {
         (no == "" ? "" : "ether saddr != " set_of(no) " ")
 }
 
-# protocols(I, INTO): names; fw4 ignores the `!` of one.
+# protocols(I, INTO): returns protocol names; fw4 ignores a leading `!`.
 function protocols(i, into,    entry, n, j, m, text) {
     n = words(i, "proto", entry)
     if (n == 0) entry[n = 1] = "tcpudp"
@@ -148,7 +148,7 @@ function has_icmp(i, family,    entry, n) {
     return 0
 }
 
-# icmp(I, FAMILY, INTO): matches of ICMP: fw4 makes one rule of types, one of types with codes.
+# icmp(I, FAMILY, INTO): returns ICMP matches: one rule for types, one for types with codes.
 function icmp(i, family, into,    entry, n, j, number, type, pairs, word, m) {
     n = words(i, "icmp_type", entry)
     type = pairs = ""
@@ -161,12 +161,12 @@ function icmp(i, family, into,    entry, n, j, number, type, pairs, word, m) {
     word = family == 4 ? "icmp" : "icmpv6"
     if (type != "") into[++m] = word " type " set_of(type) " "
     if (pairs != "") into[++m] = word " type . " word " code { " pairs " } "
-    # Without a type of this family it makes a rule of all types.
+    # Without a type of this family fw4 makes a rule for all types.
     if (m == 0) into[++m] = ""
     return m
 }
 
-# conditions(I): a match of options that rules and redirects have.
+# conditions(I): returns the matches that rules and redirects have in common.
 function conditions(i,    text, value, limit, rate) {
     value = of(i, "limit", "")
     if (value != "") {
@@ -267,7 +267,7 @@ function rules_of_family(i, proto, family, match_ports, target, \
         put_rule(i, proto, family, type[l], src[j] dst[k], target)
 }
 
-# put_rule(…, FIELDS, …): FIELDS match ports or the type of ICMP.
+# put_rule(…, FIELDS, …): FIELDS matches ports or ICMP types.
 function put_rule(i, proto, family, fields, match_addresses, target, \
     src, dest, chain, verdict, text) {
     src = of(i, "src", "")
@@ -335,7 +335,7 @@ function redirect(i,    proto, n, j, target, src, dest) {
     for (j = 1; j <= n; j++) redirect_of(i, proto[j])
 }
 
-# zone_of(ADDRESS): the first zone with a subnet that has the address.
+# zone_of(ADDRESS): returns the first zone with a subnet that contains the address.
 function zone_of(text,    i, j, n, net, entry, m, k) {
     if (text == "") return ""
     text = text in network ? network[text] : text
@@ -352,7 +352,7 @@ function zone_of(text,    i, j, n, net, entry, m, k) {
     return ""
 }
 
-# is_inside(ADDRESS, SUBNET): compares digits, four bits each, so an IPv6 prefix is a multiple of 4.
+# is_inside(ADDRESS, SUBNET): compares hexadecimal digits, so IPv6 prefixes must be multiples of 4.
 function is_inside(address, subnet,    part, n) {
     n = split(subnet, part, "/")
     if (family_of(address) != family_of(part[1])) return 0
@@ -365,7 +365,7 @@ function is_inside(address, subnet,    part, n) {
     return substr(digits(address), 1, part[2] / 4) == substr(digits(part[1]), 1, part[2] / 4)
 }
 
-# digits(ADDRESS): all 32 of an IPv6 address.
+# digits(ADDRESS): returns the 32 digits of an IPv6 address.
 function digits(text,    half, left, right, n, m, i, out) {
     split(text, half, "::")
     n = half[1] == "" ? 0 : split(half[1], left, ":")
@@ -400,13 +400,13 @@ function redirects_of_family(i, proto, family,    src, dst, n, m, j, k, to) {
         put_redirect(i, proto, family, src[j] dst[k], to)
 }
 
-# host(TEXT): the first address of a network.
+# host(TEXT): returns the first address of a network.
 function host(text,    part, byte, bits, i, size) {
     if (split(text, part, "/") == 1 || is_v6(part[1])) return part[1]
     bits = part[2]
     split(part[1], byte, ".")
     for (i = 1; i <= 4; i++) {
-        # BusyBox may have no powers of 2.
+        # BusyBox awk may be built without the power operator.
         for (size = 1; size < 256 && bits < 8; bits++) size *= 2
         byte[i] -= byte[i] % size
         bits -= 8

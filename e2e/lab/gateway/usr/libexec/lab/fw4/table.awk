@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints table inet fw4 as firewall4 would make it of /etc/config/firewall, with fw4's names of
-# chains and its order of rules:
+# Prints table inet fw4 for /etc/config/firewall like firewall4, with its names of chains and its
+# order of rules:
 #   awk -v quote="'" -v config=FOLDER -v sys=/sys -v has_flowtable=0|1 -f …
-# The network's configuration says which devices and addresses a network has.
+# Devices and addresses of a network come from the network's configuration.
 
 function interface(i,    name, proto, device, entry, n, j, mask) {
     name = id[i]
     proto = of(i, "proto", "")
     device = of(i, "device", "")
-    # netifd names the device of a tunnel as its interface.
+    # netifd names the device of a tunnel after its interface.
     if (proto == "pppoe") device = "pppoe-" name
     if (proto == "wireguard") device = name
     if (device ~ /^@/) device = l3[substr(device, 2)]
@@ -29,7 +29,7 @@ function defaults(i,    j, key) {
     offloading = is_on(i, "flow_offloading")
 }
 
-# zone(I): its devices, as fw4 matches them.
+# zone(I): collects the devices that fw4 matches for the zone.
 function zone(i,    entry, n, j, known, all) {
     zone_named[of(i, "name")] = i
     zones[++zone_count] = i
@@ -54,7 +54,7 @@ function address_set(i,    entry, n, j, elements, line, path) {
     n = words(i, "entry", entry)
     for (j = 1; j <= n; j++) elements = joined(elements, entry[j])
     path = of(i, "loadfile", "")
-    # All of it: nft reports invalid addresses.
+    # Reads all lines unchecked, since nft reports invalid addresses.
     while (path != "" && (getline line < path) > 0)
         if (line !~ /^#/ && line != "") elements = joined(elements, line)
     sets = sets "  set " of(i, "name") " { type ipv4_addr; flags interval; auto-merge\n" \
@@ -69,7 +69,7 @@ function include(i,    path, position) {
         included[position] = included[position] "include \"" of(i, "path") "\"\n"
 }
 
-# each(TYPE): has a function of that name deal with the sections that fw4 takes.
+# each(TYPE): calls the function for TYPE on each section that fw4 accepts.
 function each(type,    i) {
     for (i = first; i <= sections; i++) {
         if (kind[i] != type || !is_good(i)) continue
@@ -83,7 +83,7 @@ function each(type,    i) {
     }
 }
 
-# port_list(I): the ports below a zone's networks, without VLANs and bridges.
+# port_list(I): adds the ports below a zone's networks, resolving VLANs and bridges.
 function port_list(i,    entry, n, j, m, k, port, base) {
     n = words(i, "network", entry)
     for (j = 1; j <= n; j++) {
@@ -99,10 +99,10 @@ function port_list(i,    entry, n, j, m, k, port, base) {
     }
 }
 
-# Conntrack helpers: of those whose module is loaded, a zone that does not masquerade gets all
-# unless `auto_helper` is off; `helper` names those that it gets all the same.
+# Conntrack helpers with a loaded module: a zone without masquerading uses all of them unless
+# `auto_helper` is off; `helper` names helpers explicitly.
 function helper_chains(    name, part, n, j, i, k, loaded, line, chain, jumps) {
-    # NAME PROTOCOL PORT, of fw4's own list those that a kernel of the lab may have.
+    # NAME PROTOCOL PORT: the part of fw4's list that a kernel of the lab can have.
     n = split("ftp tcp 21,sip udp 5060,tftp udp 69,pptp tcp 1723", name, ",")
     for (j = 1; j <= n; j++) {
         split(name[j], part, " ")
@@ -142,7 +142,7 @@ function zone_jump(i, chain, direction) {
 
 function policy_of(i, hook) { return completed(of(i, hook, policy[hook]), "accept reject drop") }
 
-# zone_chains(I): written out for all verdicts, so that rules may name any.
+# zone_chains(I): defines chains for all verdicts, because any rule may jump to them.
 function zone_chains(i,    name, hook, j, verdict, k, side, statement) {
     name = of(i, "name")
     split("input forward output", hook, " ")
@@ -210,14 +210,14 @@ function mss(direction, i) {
         " tcp flags syn / fin,syn,rst tcp option maxseg size set rt mtu\n"
 }
 
-# Flushed, as fw4 does it: chains of zones that are gone stay, without rules, and so do sets.
+# Flushes the table like fw4, so sets and empty chains of removed zones stay.
 function print_table(    i, names) {
     print "table inet fw4\nflush table inet fw4"
     if (has_flowtable) print "delete flowtable inet fw4 ft"
     printf "%s", included["ruleset-prepend"]
     print "table inet fw4 {"
     printf "%s%s", included["table-prepend"], sets
-    # For files that are included; nft refuses two zones of one name by them.
+    # Definitions for included files. nft rejects two zones of the same name because of them.
     for (i = 1; i <= zone_count; i++) {
         names = devices[zones[i]]
         if (substr(names, 1, 1) != "{") names = "{ " names " }"
@@ -241,7 +241,7 @@ function print_table(    i, names) {
     printf "%s}\n%s", included["table-append"], included["ruleset-append"]
 }
 
-# Name, type and code of IPv4, of IPv6. fw4 matches those of IPv6 alone by their first code.
+# Name, IPv4 type/code and IPv6 type/code. fw4 uses only the first code of IPv6-only types.
 function icmp_types(    known, n, j, part) {
     n = split("ping 8 128,echo-request 8 128,pong 0 129,echo-reply 0 129," \
         "destination-unreachable 3 1,time-exceeded 11 3,parameter-problem 12 4," \
