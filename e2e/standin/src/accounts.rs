@@ -3,12 +3,12 @@
 
 use crate::broker::Peer;
 
-/// The names behind the numbers of a socket's other end.
+/// Looks up the names of a socket peer's user and group.
 pub(crate) fn peer(uid: u32, gid: u32) -> Peer {
     Peer { uid, user: name("/etc/passwd", uid), group: name("/etc/group", gid) }
 }
 
-/// Both files have the name first and the number third. The number stands in for a missing name.
+/// Returns the name for `id` from a file with fields name, password, id; the id itself if missing.
 fn name(file: &str, id: u32) -> String {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let of_line = |line: &str| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]`,
-//! `list [PATTERN]` and `subscribe PATH`, as whatever user it is run by.
+//! The program `ubus` as the tests use it: `call PATH METHOD [JSON]`, `list [PATTERN]` and
+//! `subscribe PATH`, with the rights of the user that runs it.
 
 use std::error::Error;
 use std::io::Write;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde_json::Value;
 use ubus::{Connection, Incoming, Map};
 
-/// The default of `OpenWrt`'s program.
+/// Default timeout of OpenWrt's program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Prints the answer.
+/// Calls a method and prints the answer.
 ///
 /// # Errors
-/// Wrong arguments, ubusd is not running, or the call fails.
+/// Returns an error for wrong arguments, without ubusd, or if the call fails.
 pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
     let (path, method, args) = match words {
         [path, method] => (path, method, Map::new()),
@@ -32,10 +32,10 @@ pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints the paths of the objects that the user may see, one a line.
+/// Prints the paths of the objects that the user may see, one per line.
 ///
 /// # Errors
-/// Wrong arguments, ubusd is not running, or no object matches.
+/// Returns an error for wrong arguments, without ubusd, or if no object matches.
 pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
     let pattern = match words {
         [] => "*",
@@ -49,10 +49,10 @@ pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints the notifications of an object, one a line, until the object is gone.
+/// Prints an object's notifications, one per line, until the object is removed.
 ///
 /// # Errors
-/// Wrong arguments, no such object, or no connection to ubusd.
+/// Returns an error for wrong arguments, a missing object, or without ubusd.
 pub async fn subscribe(words: &[String]) -> Result<(), Box<dyn Error>> {
     let [path] = words else { return Err("usage: ubus subscribe PATH".into()) };
     let mut connection = Connection::open(Path::new(ubus::SOCKET)).await?;

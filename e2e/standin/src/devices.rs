@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.device`: the kernel's facts about each device, in netifd's format.
+//! The ubus object `network.device`: state of each kernel device in netifd's format.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use ubus::{Map, Method, PolicyType, Status};
 
 use crate::reply::{Answer, text};
 
-/// netifd's method that a page asks for.
+/// The method of netifd's object that the page calls.
 pub const METHODS: &[Method] = &[Method {
     name: "status",
     policy: &[("name", PolicyType::String), ("ubus_rpc_session", PolicyType::String)],
@@ -28,16 +28,16 @@ const COUNTERS: [&str; 10] = [
 ];
 const IFF_UP: u32 = 1;
 
-/// Answers one call from `sys`, the kernel's `/sys/class/net`: one device by its name, or all.
+/// Answers a call from `sys`, the kernel's `/sys/class/net`: one device by name, or all.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(sys: &Path, (method, args): (&str, &Map)) -> Answer {
     if method != "status" {
         return Err(Status::MethodNotFound);
     }
     if let Some(name) = text(args, "name") {
-        // A name, not a path out of the folder.
+        // Reject paths that lead out of the folder.
         let known = !matches!(name, "" | "." | "..") && !name.contains('/');
         let known = known && sys.join(name).is_dir();
         return if known { Ok(describe(&sys.join(name))) } else { Err(Status::NotFound) };
@@ -53,7 +53,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// netifd's types of devices, by the kernel's attributes of each.
+/// Returns netifd's type and device type, derived from the kernel's attributes.
 fn kind(device: &Path) -> (&'static str, &'static str) {
     let uevent = std::fs::read_to_string(device.join("uevent")).unwrap_or_default();
     let is = |kind: &str| uevent.lines().any(|line| line.strip_prefix("DEVTYPE=") == Some(kind));
@@ -92,7 +92,7 @@ fn describe(device: &Path) -> Map {
         "statistics": statistics.into_iter().collect::<Map>(),
     });
     if let Value::Object(map) = &mut map {
-        // A virtual port does not know its speed.
+        // Virtual ports have no known speed.
         if let Some(speed) = Some(number("speed")).filter(|speed| *speed > 0) {
             let duplex = if line("duplex") == "half" { "H" } else { "F" };
             map.insert("speed".to_owned(), json!(format!("{speed}{duplex}")));

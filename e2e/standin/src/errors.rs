@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors in one line.
+//! Error chains on one line.
 
 use std::error::Error;
 
-/// The causes of an error, the nearest first.
+/// Joins the causes of an error, outermost first.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut causes = Vec::new();

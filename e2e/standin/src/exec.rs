@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs that run for a caller: their input, their output, and the end of their time.
+//! Programs that are run for a caller, with input, output and timeout.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,50 +14,44 @@ use ubus::{Map, Reply, Status};
 
 use crate::reply::Answer;
 
-/// rpcd's for all that it makes and starts.
+/// rpcd's umask, inherited by the programs it starts.
 const UMASK: libc::mode_t = 0o077;
-/// rpcd writes once and closes: bytes that do not fit into the pipe are lost.
+/// Capacity of a pipe. rpcd writes input once, so that further bytes are lost.
 const PIPE: usize = 65_536;
-/// Largest output that is passed on.
+/// rpcd's limit of a program's output.
 const MAX_OUTPUT: usize = 4096 * 64;
-/// The limit of a program that nobody waits for.
+/// Timeout of a program that runs in the background.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A program and its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Where it is.
     pub path: PathBuf,
-    /// Its arguments.
     pub words: Vec<OsString>,
-    /// Its standard input.
+    /// Bytes for standard input.
     pub input: Vec<u8>,
 }
 
-/// The result of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The status it ended with; none when it was killed.
+    /// Exit status; `None` if the program was killed.
     pub code: Option<i32>,
-    /// Its output, or the part of it before the timeout.
+    /// Standard output, up to the timeout if there was one.
     pub stdout: Vec<u8>,
-    /// Its standard error.
     pub stderr: Vec<u8>,
-    /// Its time was over.
+    /// Whether the timeout expired.
     pub late: bool,
 }
 
 impl Program {
-    /// A program with these arguments and no input.
     pub fn new<W: AsRef<str>>(path: impl Into<PathBuf>, words: &[W]) -> Program {
         let words = words.iter().map(|word| OsString::from(word.as_ref())).collect();
         Program { path: path.into(), words, input: Vec::new() }
     }
 
-    /// Runs it until it ends and has closed its output, at the most for `limit`.
+    /// Runs the program until it has ended and closed its output, for at most `limit`.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// Returns an error if the program cannot be started.
     pub async fn run(&self, limit: Duration) -> io::Result<Outcome> {
         let mut outcome = Outcome::default();
         match tokio::time::timeout(limit, self.talk(&mut outcome)).await {
@@ -84,7 +78,7 @@ impl Program {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
-                // Who does not read its input may have ended.
+                // A program that ignores its input may already have ended.
                 let _ = stdin.write_all(&self.input[..self.input.len().min(PIPE)]).await;
             }
         };
@@ -104,7 +98,7 @@ impl Program {
     }
 }
 
-/// The file that a command means: itself, or the first of its name in `PATH`.
+/// Resolves a command: an existing file itself, else the first file of that name in `PATH`.
 pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
     if Path::new(command).is_file() {
         return Some(PathBuf::from(command));
@@ -114,23 +108,23 @@ pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&search).map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-/// The outcome of a call that a program of the router carries out.
+/// How a call is answered that a program of the router carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It is done.
+    /// Without running a program.
     Done,
-    /// The program's end and its output are the answer.
+    /// With the program's exit status and output.
     Output(Program),
-    /// The JSON object that the program prints is the answer.
+    /// With the JSON object that the program prints.
     Answers(Program),
-    /// The answer is empty, and comes when the program is over, whatever it says.
+    /// Empty, after the program has ended, whatever its result.
     Waited(Program),
-    /// The answer is empty; nobody waits for the program.
+    /// Empty and at once, while the program runs in the background.
     Later(Program),
 }
 
 impl Deed {
-    /// Carries it out and answers.
+    /// Runs the program and sends the answer.
     pub(crate) async fn carry_out(self, limit: Duration, reply: Reply) {
         let answer = match self {
             Deed::Done => Ok(Map::new()),
@@ -144,7 +138,7 @@ impl Deed {
             Deed::Waited(program) => program.run(limit).await.map(|_| Map::new()).map_err(status),
             Deed::Later(program) => {
                 tokio::task::spawn_local(async move {
-                    // A restart ends us before it ends itself.
+                    // A reboot ends this process before the program returns.
                     if let Err(error) = program.run(LONG).await {
                         log::error!("{}: {error}", program.path.display());
                     }
@@ -163,7 +157,7 @@ impl Deed {
     }
 }
 
-/// rpcd's answer to the end of a program that it ran for a caller.
+/// Returns rpcd's answer to a program that has ended.
 fn output(outcome: io::Result<Outcome>) -> Answer {
     let outcome = outcome.map_err(status)?;
     if outcome.late {
@@ -181,7 +175,7 @@ fn output(outcome: io::Result<Outcome>) -> Answer {
     Ok(map)
 }
 
-/// rpcd's code for a kernel error.
+/// Maps a kernel error to rpcd's status.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn status(error: io::Error) -> Status {
     match error.raw_os_error() {

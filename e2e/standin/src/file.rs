@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `file`, rpcd's plug-in: files and programs for callers with the right to a path
-//! in the session's scope `file`. A caller without a session may all.
+//! The ubus object `file` of rpcd's plug-in. Sessions need a right to the path in scope `file`;
+//! calls without a session are allowed.
 
 use std::fs::{FileType, Metadata};
 use std::io::Write;
@@ -15,12 +15,12 @@ use crate::exec::{self, Program, status};
 use crate::reply::{Answer, text};
 use crate::session::Sessions;
 
-/// Largest file that is read whole.
+/// Maximum size of a file that is read, in bytes.
 const MAX_SIZE: usize = 4096 * 64;
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const PATH: Argument = ("path", PolicyType::String);
 
-/// The methods of rpcd's object `file` that the lab uses.
+/// Methods of rpcd's object `file` that the lab uses.
 pub const METHODS: &[Method] = &[
     Method { name: "read", policy: &[PATH, ("base64", PolicyType::Bool), SESSION] },
     Method {
@@ -46,11 +46,10 @@ pub const METHODS: &[Method] = &[
     },
 ];
 
-/// Who asks, and when.
+/// Access control of a call.
 pub struct Asker<'a> {
-    /// The sessions there are.
     pub sessions: &'a mut Sessions,
-    /// Since their start.
+    /// Time since the sessions' start.
     pub now: Duration,
 }
 
@@ -67,7 +66,7 @@ impl Asker<'_> {
     }
 }
 
-/// `/a/./b//../c` as `/a/c`, by the letters alone.
+/// Normalises `/a/./b//../c` to `/a/c` without resolving links.
 pub(crate) fn canonical(path: &str) -> String {
     if !path.starts_with('/') {
         return path.to_owned();
@@ -83,10 +82,10 @@ pub(crate) fn canonical(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Answers one call of all methods but `exec`.
+/// Answers a call of any method except `exec`.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(mut asker: Asker<'_>, (method, args): (&str, &Map)) -> Answer {
     match method {
         "read" => read(&asker.path(args, "read")?),
@@ -175,10 +174,11 @@ fn describe(meta: &Metadata) -> Map {
     map.as_object().cloned().unwrap_or_default()
 }
 
-/// The program of an `exec`, if the caller may run it: without, or with exactly these arguments.
+/// Returns the program of an `exec` call. The caller needs a right to the command, or to the
+/// command with exactly these arguments.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn program(mut asker: Asker<'_>, args: &Map) -> Result<Program, Status> {
     let command = text(args, "command").ok_or(Status::InvalidArgument)?;
     if args.contains_key("ubus_rpc_session") && args.contains_key("env") {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A stand-in for ubusd, rpcd, netifd and uhttpd, so that the daemon and the page run unchanged
-//! where there is no OpenWrt: in the lab. It is held to recorded answers of the real ones
-//! (`tests/it/contract.rs`).
+//! A stand-in for ubusd, rpcd, netifd and uhttpd in the lab, so that the daemon and the page run
+//! unchanged without OpenWrt. `tests/it/contract.rs` compares it with recorded answers of the real
+//! ones.
 //!
-//! One process, one thread: [`broker`] is the bus; [`objects`] is a client of it that publishes
-//! `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and
-//! netifd's; [`plugins`] is another that publishes programs, [`http`] a third that lets the web in.
+//! One process with one thread: [`broker`] is the bus. Its clients are [`objects`], which publishes
+//! `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and netifd's objects,
+//! [`plugins`], which publishes programs, and [`http`], which connects the web.
 
 mod accounts;
 pub mod broker;
@@ -43,36 +43,26 @@ use tokio::sync::oneshot;
 
 pub use errors::chain;
 
-/// Why the stand-in ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The bus cannot be offered.
     #[error("offering the bus")]
     Bus(#[from] broker::ServeError),
-    /// The folder of files that end with a reboot cannot be made.
+    /// Creating the folder of files that do not survive a reboot failed.
     #[error("making the folder {}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// Our own objects are not served.
+    Folder { path: PathBuf, source: io::Error },
     #[error("answering for rpcd")]
     Objects(#[from] objects::ServeError),
-    /// The web server found no bus.
     #[error("connecting the web server to the bus")]
     Gateway(#[from] ubus::ConnectError),
-    /// The web server's address is taken.
     #[error("answering for uhttpd")]
     Web(#[from] http::ServeError),
 }
 
-/// Runs until something that it needs is lost. Needs a local task set. `ready` gets the web
+/// Runs until a required socket or connection is lost. Needs a local task set. `ready` gets the web
 /// server's address once everything answers.
 ///
 /// # Errors
-/// When a socket cannot be made, or the bus is lost.
+/// Returns an error if a socket cannot be created or the bus is lost.
 pub async fn run(
     options: Options,
     ready: oneshot::Sender<SocketAddr>,
@@ -97,13 +87,13 @@ pub async fn run(
     let (published, all_published) = oneshot::channel();
     let (plugged, all_plugged) = oneshot::channel();
     let web = async {
-        // Clients of the web server may call at once. If the objects fail, they report it.
+        // Web clients may call at once, so publish first. The other branches report failures.
         if all_published.await.is_err() || all_plugged.await.is_err() {
             return std::future::pending().await;
         }
         let gateway = http::Gateway::open(ubus_socket.clone()).await?;
         let server = http::Server::listen(listen, gateway, www).await?;
-        // The starter may not care.
+        // The caller may have dropped the receiver.
         let _ = ready.send(server.address()?);
         Ok(server.serve().await)
     };

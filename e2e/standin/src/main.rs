@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program.
+//! Command line of the stand-in.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use standin::client;
 use standin::options::{Options, USAGE};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Prints log messages, for the lab's own log.
+/// Prints log messages to stdout and stderr.
 struct Stdio;
 
 impl log::Log for Stdio {
@@ -20,7 +20,7 @@ impl log::Log for Stdio {
         if self.enabled(record.metadata()) {
             let line =
                 format!("standin {}: {}", record.level().as_str().to_lowercase(), record.args());
-            // Errors of procd's log, and other messages.
+            // Warnings and errors go to stderr, which procd logs as errors.
             if record.level() <= log::Level::Warn {
                 eprintln!("{line}");
             } else {
@@ -69,7 +69,7 @@ fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     }
 }
 
-/// To its end, with a runtime of its own.
+/// Runs a command to completion on a new runtime.
 fn run(verb: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, verb)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.interface`: the interfaces of `/etc/config/network` with the
-//! kernel's state of their devices.
+//! The ubus object `network.interface`: interfaces of `/etc/config/network` with the kernel's state
+//! of their devices.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::uci::{Package, Section, Store};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// The methods of netifd's object that a page or the daemon asks for.
+/// Methods of netifd's object that the page or the daemon calls.
 pub const METHODS: &[Method] = &[
     Method { name: "dump", policy: &[SESSION] },
     Method { name: "status", policy: BY_NAME },
@@ -25,7 +25,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "renew", policy: BY_NAME },
 ];
 
-/// The methods of `network.interface.NAME`.
+/// Methods of `network.interface.NAME`.
 pub const OF_ONE: &[Method] = &[
     Method { name: "status", policy: &[SESSION] },
     Method { name: "up", policy: &[SESSION] },
@@ -33,47 +33,45 @@ pub const OF_ONE: &[Method] = &[
     Method { name: "renew", policy: &[SESSION] },
 ];
 
-/// The beginning of the path of an interface's own object.
+/// Path prefix of an interface's own object.
 pub const PATH: &str = "network.interface.";
 const BY_NAME: &[ubus::Argument] = &[("interface", PolicyType::String), SESSION];
 
-/// An address of a device: the address and the length of its prefix.
+/// Addresses by device, with prefix lengths.
 pub type Addresses = BTreeMap<String, Vec<(IpAddr, u8)>>;
 
-/// When an interface came up, and on which incarnation of its device.
+/// When an interface came up, and its device's index, which changes if the device is recreated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Up {
     index: u32,
-    /// Since the machine started.
+    /// Since boot.
     since: Duration,
 }
 
-/// A change of an interface.
+/// A change of an interface's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its name.
     pub interface: String,
-    /// Whether it came up; otherwise it went down.
+    /// True if the interface came up, false if it went down.
     pub up: bool,
 }
 
-/// The interfaces.
 #[derive(Debug)]
 pub struct Network {
     store: Store,
     sys: PathBuf,
     up: BTreeMap<String, Up>,
-    /// Where `up` outlives a restart.
+    /// File that preserves `up` over a restart.
     memory: PathBuf,
-    /// Has a file for each interface that was brought down.
+    /// Folder with a file for each interface that was brought down.
     down: PathBuf,
-    /// Whether an interface has a pending request.
+    /// Whether an interface was brought up or down since the last reload.
     reload: bool,
 }
 
 impl Network {
-    /// The interfaces of the configuration in `store`; `down` is the folder that lists
-    /// the configuration out which of them are not to be up.
+    /// Interfaces of the configuration in `store`. `down` is the folder that lists interfaces which
+    /// should stay down.
     #[must_use]
     pub fn new(store: Store, down: PathBuf) -> Network {
         let memory = store.run.join("interfaces.json");
@@ -94,16 +92,16 @@ impl Network {
         config.sections.iter().filter(|section| section.kind == "interface")
     }
 
-    /// Number of a device that is up and has carrier.
+    /// Returns the index of a device that is up and has carrier.
     fn index_if_up(&self, device: &str) -> Option<u32> {
         let file = |name| std::fs::read_to_string(self.sys.join(device).join(name)).ok();
-        // A PPP device says "unknown" while it is up.
+        // A PPP device that is up reports "unknown".
         let state = file("operstate")?;
         let running = matches!(state.trim(), "up" | "unknown");
         running.then(|| file("ifindex")?.trim().parse().ok()).flatten()
     }
 
-    /// Updates which interfaces are up. `now` is the time since the machine started.
+    /// Updates the state of all interfaces and returns the changes. `now` is the time since boot.
     pub fn update(&mut self, now: Duration) -> Vec<Change> {
         let config = self.config();
         let mut changes = Vec::new();
@@ -136,10 +134,10 @@ impl Network {
         }
     }
 
-    /// Answers one call.
+    /// Answers a call.
     ///
     /// # Errors
-    /// The status that the caller gets.
+    /// Returns the status for the caller.
     pub fn answer(
         &mut self,
         (method, args): (&str, &Map),
@@ -170,14 +168,14 @@ impl Network {
         }
     }
 
-    /// Interfaces by name, as they are configured now.
+    /// Names of the configured interfaces.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         Self::interfaces(&self.config()).map(|section| section.name.clone()).collect()
     }
 
-    /// Whether the configuration has to be reloaded because an interface was brought up or down;
-    /// true once.
+    /// Returns true once after an interface was brought up or down, when the configuration must be
+    /// reloaded.
     pub fn take_reload(&mut self) -> bool {
         std::mem::take(&mut self.reload)
     }
@@ -210,7 +208,7 @@ impl Network {
         let up = self.up.get(&section.name);
         let option = |name| section.option(name).and_then(|value| value.text()).unwrap_or_default();
         let wanted = option("auto") != "0" && !self.down.join(&section.name).exists();
-        // A session that is being set up; a static interface is up or lacks its device.
+        // Only sessions can be pending; a static interface is up or lacks its device.
         let pending = wanted && up.is_none() && matches!(option("proto"), "pppoe" | "dhcp");
         let metric: u32 = option("metric").parse().unwrap_or(0);
         let mut map = Map::from_iter([
@@ -262,7 +260,7 @@ fn remembered(memory: &std::path::Path) -> BTreeMap<String, Up> {
     map.into_iter().filter_map(entry).collect()
 }
 
-/// The device that an interface is configured on; `@other` is the device of interface `other`.
+/// Returns the configured device; `@other` is the device of interface `other`.
 fn layer2(section: &Section, config: &Package) -> String {
     let device = section.option("device").and_then(|value| value.text()).unwrap_or_default();
     match device.strip_prefix('@').and_then(|other| config.section(other)) {
@@ -271,14 +269,14 @@ fn layer2(section: &Section, config: &Package) -> String {
     }
 }
 
-/// The configuration less one section, so that interfaces that refer to each other end somewhere.
+/// Removes a section, so that interfaces that refer to each other do not recurse forever.
 fn without(config: &Package, section: &Section) -> Package {
     let mut rest = config.clone();
     rest.sections.retain(|known| known.name != section.name);
     rest
 }
 
-/// The device that an interface's packets go through: PPPoE and tunnels make one of their own.
+/// Returns the device of an interface's packets: PPPoE and tunnels create their own.
 fn layer3(section: &Section, config: &Package) -> String {
     match section.option("proto").and_then(|value| value.text()) {
         Some("pppoe") => format!("pppoe-{}", section.name),
@@ -287,7 +285,6 @@ fn layer3(section: &Section, config: &Package) -> String {
     }
 }
 
-/// The addresses of every device, from the kernel.
 #[must_use]
 pub fn addresses() -> Addresses {
     let mut all = Addresses::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One client of the bus that publishes everything rpcd, procd and netifd answer for.
+//! Bus client that publishes the objects of rpcd, procd and netifd.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -22,68 +22,58 @@ use crate::syslog::{self, Log};
 use crate::uci::{self, Store, Uci};
 use crate::{devices, reload, rpcsys, service, system, wireless};
 
-/// How often the interfaces are checked.
+/// Interval for checking interfaces and the log.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Why the objects are not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The bus is not there.
     #[error("connecting our own objects to the bus")]
     Connect(#[from] ConnectError),
-    /// The bus takes an object not.
     #[error("publishing our own objects")]
     Publish(#[from] CallError),
-    /// No signal can be waited for.
     #[error("waiting for the signal to reload")]
     Signal(#[source] std::io::Error),
-    /// The bus went away.
     #[error("serving our own objects")]
     Lost(#[from] ConnectionError),
 }
 
-/// Programs that stand for procd.
+/// Programs that replace procd.
 #[derive(Debug, Default)]
 pub struct Procd {
-    /// Run with the name of each configuration that changed.
+    /// Called with the name of each changed configuration.
     pub reload: Option<PathBuf>,
-    /// Run with the type of each event.
+    /// Called with the type of each event.
     pub event: Option<PathBuf>,
-    /// Longest that a program may take which runs for a caller.
+    /// Timeout of a program that runs for a caller.
     pub limit: Duration,
 }
 
-/// The sources of the objects besides accounts and configurations.
+/// Sources of the objects besides accounts and configurations.
 pub struct Parts {
-    /// Has a file for each interface that was brought down.
+    /// Folder with a file for each interface that was brought down.
     pub down: PathBuf,
-    /// Has a file for each radio with its state.
+    /// Folder with a state file for each radio.
     pub radios: PathBuf,
-    /// The log.
     pub log: Log,
-    /// Programs that stand for procd.
     pub procd: Procd,
 }
 
-/// The objects and their state.
 pub struct Objects {
     accounts: Accounts,
     sessions: Sessions,
     uci: Uci,
     network: Network,
-    /// The configurations.
     store: Store,
-    /// The state of each radio.
+    /// Folder with a state file for each radio.
     radios: PathBuf,
     log: Log,
     procd: Procd,
-    /// Interfaces that have an object.
+    /// Interfaces whose objects are published.
     published: BTreeSet<String>,
     start: Instant,
 }
 
 impl Objects {
-    /// Objects over these files.
     #[must_use]
     pub fn new(accounts: Accounts, store: Store, parts: Parts) -> Objects {
         let Parts { down, radios, log, procd } = parts;
@@ -101,11 +91,11 @@ impl Objects {
         }
     }
 
-    /// Publishes the objects on the bus at `socket`, says so with `published`, and serves them
-    /// until the bus goes away.
+    /// Publishes the objects on the bus at `socket`, signals `published`, and serves them until the
+    /// bus is gone.
     ///
     /// # Errors
-    /// When the bus is not there, or takes an object not.
+    /// Returns an error if the bus is missing or rejects an object.
     pub async fn serve(
         &mut self,
         socket: &Path,
@@ -128,7 +118,7 @@ impl Objects {
             bus.publish_unchecked(Object { path: path.to_owned(), methods }).await?;
         }
         self.publish_interfaces(&bus).await;
-        // Nobody may wait for it.
+        // The caller may have dropped the receiver.
         let _ = published.send(());
         let mut poll = tokio::time::interval(POLL);
         loop {
@@ -145,7 +135,7 @@ impl Objects {
         }
     }
 
-    /// Each interface has an object of its own. That of one which is gone answers that it is.
+    /// Publishes an object for each interface. Objects of removed interfaces stay published.
     async fn publish_interfaces(&mut self, bus: &Handle) {
         for name in self.network.names() {
             if self.published.contains(&name) {
@@ -174,7 +164,7 @@ impl Objects {
         let called = (request.method.as_str(), &request.args);
         match self.answer(&request.object, called) {
             Ok(map) => {
-                // None of our answers comes near the limit of a message, but configurations might.
+                // Configurations may exceed the maximum size of a message.
                 if let Err(error) = request.reply.data(&map) {
                     log::warn!("answering {}: {error}", request.object);
                 }
@@ -183,7 +173,7 @@ impl Objects {
         }
     }
 
-    /// The outcome of a call that a program carries out; `None` for the others.
+    /// Returns the program that carries out the call; `None` for other calls.
     fn deed(&mut self, request: &Request) -> Option<Result<Deed, Status>> {
         let called = (request.method.as_str(), &request.args);
         match request.object.as_str() {
@@ -232,7 +222,7 @@ impl Objects {
         answer
     }
 
-    /// An interface's own object is the other one with the name filled in.
+    /// Answers `network.interface.NAME` like `network.interface` with that name as argument.
     fn answer_interface(&mut self, object: &str, (method, args): (&str, &Map)) -> Answer {
         let name = object.strip_prefix(network::PATH).ok_or(Status::NotFound)?;
         let mut args = args.clone();
@@ -249,7 +239,7 @@ impl Objects {
         self.reload_services();
     }
 
-    /// procd's part: services that use a changed configuration reload it.
+    /// Like procd, reloads the services of changed configurations.
     fn reload_services(&mut self) {
         let network = self.network.take_reload().then(|| "network".to_owned());
         for config in self.uci.take_changed().into_iter().chain(network) {
@@ -259,7 +249,7 @@ impl Objects {
         }
     }
 
-    /// Reports changes of interfaces as netifd does: to subscribers, and as an event.
+    /// Like netifd, reports changes of interfaces to subscribers and as an event.
     async fn poll(&mut self, bus: &Handle) {
         self.log.take_in();
         self.publish_interfaces(bus).await;

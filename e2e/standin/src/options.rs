@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The command line.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,42 +6,39 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
-/// The program's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where the bus listens.
+    /// Socket of the bus.
     pub ubus_socket: PathBuf,
-    /// Where the web server listens.
+    /// Address of the web server.
     pub listen: SocketAddr,
-    /// Folder of the static files.
     pub www: PathBuf,
-    /// File with the passwords of users.
+    /// File with the users' password hashes.
     pub shadow: PathBuf,
-    /// Folder of the access groups of web sessions.
+    /// Folder of access groups for web sessions.
     pub acl: PathBuf,
-    /// Folder of the rights of bus clients that are not root.
+    /// Folder of access rights for bus clients other than root.
     pub ubus_acl: PathBuf,
-    /// Folder of the UCI files.
     pub config: PathBuf,
-    /// Folder of files that end with a reboot: changes of sessions, snapshots.
+    /// Folder of files that do not survive a reboot: uncommitted changes of sessions, snapshots.
     pub run: PathBuf,
-    /// Folder of changes that a shell has staged and not committed.
+    /// Folder of uncommitted changes by shell commands.
     pub staged: PathBuf,
-    /// Folder of programs that are objects of the bus.
+    /// Folder of programs that become objects of the bus.
     pub plugins: PathBuf,
-    /// Longest that one of them, or any other program for a caller, may take.
+    /// Timeout of a program that runs for a caller.
     pub exec_limit: Duration,
-    /// Socket that programs send their log to; none is offered without.
+    /// Socket for log messages; `None` to create no socket.
     pub syslog: Option<PathBuf>,
     /// Folder of the services' log files.
     pub logs: Option<PathBuf>,
-    /// Folder that has a file for each interface that was brought down.
+    /// Folder with a file for each interface that was brought down.
     pub down: PathBuf,
-    /// Folder that has a file for each radio.
+    /// Folder with a state file for each radio.
     pub radios: PathBuf,
-    /// Run with the name of each configuration that changed.
+    /// Program called with the name of each changed configuration.
     pub reload_command: Option<PathBuf>,
-    /// Run with the type of each event that services may have triggers for.
+    /// Program called with the type of each event.
     pub event_command: Option<PathBuf>,
 }
 
@@ -70,7 +66,6 @@ impl Default for Options {
     }
 }
 
-/// The help text.
 pub const USAGE: &str = "\
 fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
 
@@ -94,10 +89,10 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
 ";
 
 impl Options {
-    /// Reads the arguments; `None` when only the help text is wanted.
+    /// Parses the arguments; `None` if only the help text is requested.
     ///
     /// # Errors
-    /// When an argument is unknown or its value makes no sense.
+    /// Returns an error for an unknown argument or an invalid value.
     pub fn parse(
         args: impl IntoIterator<Item = std::ffi::OsString>,
     ) -> Result<Option<Options>, lexopt::Error> {

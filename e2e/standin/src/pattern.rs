@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Shell patterns, as the C library matches them for rpcd.
+//! Shell patterns, matched with the C library like in rpcd.
 
 use std::ffi::CString;
 
-/// Whether `name` matches `pattern` (`*`, `?`, `[…]`; no escapes).
+/// Returns whether `name` matches `pattern` (`*`, `?`, `[…]`, without escapes).
 #[expect(unsafe_code, reason = "calls the C library")]
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (Ok(pattern), Ok(name)) = (CString::new(pattern), CString::new(name)) else {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's exec plugins: each program in a folder is an object of the bus, named as its file.
+//! rpcd's exec plug-ins: each program in a folder is an object of the bus with the file's name.
 //!
 //! `PROGRAM list` prints `{method: {argument: sample}}`; `PROGRAM call METHOD` reads the arguments
-//! as JSON and prints the answer. rpcd asks for the methods when it starts and when it has to
-//! reload (SIGHUP); so does this.
+//! as JSON and prints the answer. Like rpcd, lists the methods at start and on SIGHUP.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,27 +20,25 @@ use crate::exec::Program;
 use crate::objects::ServeError;
 use crate::reply::Answer;
 
-/// Nesting that json-c's parser takes by default; deeper is a syntax error to it.
+/// Nesting limit of json-c's parser; deeper values are syntax errors.
 const DEPTH: usize = 32;
 
-/// Where the plugins are and how long a call of one may take.
 #[derive(Clone, Debug)]
 pub struct Plugins {
-    /// Their folder.
     pub folder: PathBuf,
-    /// A call that takes longer is ended.
+    /// Timeout of a call.
     pub limit: Duration,
 }
 
-/// The programs by their objects' names.
+/// Programs by the name of their object.
 type Programs = BTreeMap<String, PathBuf>;
 
 impl Plugins {
-    /// Publishes the plugins on the bus at `socket`, says so with `published`, and serves them
-    /// until the bus goes away.
+    /// Publishes the plug-ins on the bus at `socket`, signals `published`, and serves them until
+    /// the bus is gone.
     ///
     /// # Errors
-    /// When the bus is not there.
+    /// Returns an error if the bus is missing.
     pub async fn serve(
         &self,
         socket: &Path,
@@ -53,14 +50,14 @@ impl Plugins {
             let mut connection = Connection::open(socket).await?;
             let programs = self.publish(&connection.handle()).await;
             if let Some(published) = published.take() {
-                // Nobody may wait for it.
+                // The caller may have dropped the receiver.
                 let _ = published.send(());
             }
             self.answer_until(&mut reload, &mut connection, &programs).await?;
         }
     }
 
-    /// rpcd restarts itself to reload: its objects are removed and added.
+    /// Answers calls until a reload. rpcd restarts to reload, which removes and adds its objects.
     async fn answer_until(
         &self,
         reload: &mut Signal,
@@ -92,7 +89,7 @@ impl Plugins {
     }
 }
 
-/// The files that their owner may run, links followed.
+/// Returns the files that their owner may execute, following links.
 fn candidates(folder: &Path) -> Programs {
     let Ok(entries) = std::fs::read_dir(folder) else { return Programs::new() };
     let runs = |meta: &Metadata| meta.is_file() && meta.permissions().mode() & 0o100 != 0;
@@ -103,7 +100,7 @@ fn candidates(folder: &Path) -> Programs {
     named.collect()
 }
 
-/// The methods that a plugin lists; none for one without a usable list.
+/// Returns the methods that a plug-in lists; `None` if the list is unusable.
 async fn list(program: &Path, limit: Duration) -> Option<&'static [Method]> {
     let output = run(Program::new(program, &["list"]), limit).await;
     let Some(Value::Object(methods)) = first_value(&output) else {
@@ -111,7 +108,7 @@ async fn list(program: &Path, limit: Duration) -> Option<&'static [Method]> {
         return None;
     };
     let methods: Vec<Method> = methods.iter().filter_map(method).collect();
-    // The bus keeps signatures for ever; a lab reloads a handful of times.
+    // The bus needs static signatures, and the lab reloads only a few times.
     (!methods.is_empty()).then(|| &*methods.leak())
 }
 
@@ -123,8 +120,8 @@ fn method((name, arguments): (&String, &Value)) -> Option<Method> {
     Some(Method { name: String::leak(name.clone()), policy: policy.leak() })
 }
 
-/// The type of an argument by its sample; of a number, 8 and 64 stand for its width
-/// (and 16, which none of our plugins has and nothing here could send).
+/// Returns the type of an argument from its sample. Numbers 8 and 64 stand for their width; 16 is
+/// not supported, since no plug-in of ours uses it.
 fn kind(sample: &Value) -> PolicyType {
     match sample {
         Value::Null => PolicyType::Any,
@@ -141,7 +138,7 @@ fn kind(sample: &Value) -> PolicyType {
     }
 }
 
-/// Runs a call and answers it; arguments are passed unchanged, known to the plugin or not.
+/// Runs a call and answers it. Arguments that the plug-in has not listed are passed, too.
 async fn answer(program: PathBuf, limit: Duration, request: Request) {
     let mut program = Program::new(program, &["call", &request.method]);
     program.input = Value::Object(request.args).to_string().into_bytes();
@@ -156,8 +153,8 @@ async fn answer(program: PathBuf, limit: Duration, request: Request) {
     }
 }
 
-/// rpcd's reply for a plugin's output, whatever the plugin's status: the answer for a JSON object
-/// at its beginning, a status for all else.
+/// Returns rpcd's reply to a plug-in's output, ignoring the exit status: a JSON object at the start
+/// of the output, otherwise a status.
 fn reply(output: &[u8]) -> Answer {
     match first_value(output) {
         Some(Value::Object(map)) if map.values().all(|value| depth(value) < DEPTH) => Ok(map),
@@ -171,7 +168,7 @@ fn first_value(output: &[u8]) -> Option<Value> {
     serde_json::Deserializer::from_slice(output).into_iter().next()?.ok()
 }
 
-/// How deep objects and lists are nested.
+/// Nesting depth of objects and arrays.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
@@ -180,13 +177,13 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// A plugin's output: all of it, or the part before its timeout.
+/// Returns a plug-in's output, up to the timeout if there was one.
 async fn run(program: Program, limit: Duration) -> Vec<u8> {
     let words: Vec<_> = program.words.iter().map(|word| word.to_string_lossy()).collect();
     let what = format!("{} {}", program.path.display(), words.join(" "));
     match program.run(limit).await {
         Ok(outcome) => {
-            // rpcd discards this; it is useful for plugin development.
+            // rpcd discards stderr; logging it helps to develop plug-ins.
             let complaint = String::from_utf8_lossy(&outcome.stderr);
             complaint.lines().for_each(|line| log::warn!("{what}: {line}"));
             if outcome.late {

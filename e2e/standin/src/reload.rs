@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! procd's part: a program is notified of a changed configuration or of an event.
+//! Starts programs on a changed configuration or an event, like procd.
 
 use std::path::Path;
 
 use tokio::process::Command;
 
-/// Starts `command WORD` and lets it run; how it ended goes to the log.
+/// Starts `command WORD` in the background and logs its failure.
 pub(crate) fn start(command: &Path, word: &str) {
     let child = Command::new(command).arg(word).stdin(std::process::Stdio::null()).spawn();
     match child {

@@ -5,15 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-/// The flag of a route that leads through a gateway.
+/// Flag of a route with a gateway.
 const RTF_GATEWAY: u32 = 2;
-/// Local and broadcast routes, which netifd does not show.
+/// Flag of local and broadcast routes, which netifd does not show.
 const RTF_LOCAL: u32 = 0x8000_0000;
 
-/// One route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The device it leads through.
     pub device: String,
     target: IpAddr,
     mask: u8,
@@ -21,7 +19,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The route as `network.interface dump` shows it.
+    /// Formats the route as in `network.interface dump`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let nexthop = self.gateway.unwrap_or(match self.target {
@@ -32,7 +30,7 @@ impl Route {
     }
 }
 
-/// All routes that lead somewhere else.
+/// Returns all routes except local, broadcast and multicast ones.
 #[must_use]
 pub fn read() -> Vec<Route> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -41,7 +39,7 @@ pub fn read() -> Vec<Route> {
     routes.collect()
 }
 
-/// A line of `/proc/net/route`: addresses as the number a little- or big-endian machine reads.
+/// Parses a line of `/proc/net/route`. Addresses are hexadecimal numbers in native byte order.
 fn ipv4(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| u32::from_str_radix(fields.get(at)?, 16).ok();
@@ -55,7 +53,7 @@ fn ipv4(line: &str) -> Option<Route> {
     })
 }
 
-/// A line of `/proc/net/ipv6_route`: addresses as 32 digits.
+/// Parses a line of `/proc/net/ipv6_route`. Addresses are 32 hexadecimal digits.
 fn ipv6(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let address = |at: usize| Some(Ipv6Addr::from(u128::from_str_radix(fields.get(at)?, 16).ok()?));

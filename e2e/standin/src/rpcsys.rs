@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `rpc-sys`, rpcd's plug-in, less lists of packages: passwords, a new image, a
-//! restart. The work is done by programs of the router.
+//! The ubus object `rpc-sys` of rpcd's plug-in, without package lists: passwords, images, factory
+//! reset, reboot. Programs of the router do the work.
 
 use serde_json::Value;
 use ubus::{Argument, Map, Method, PolicyType, Status};
@@ -10,10 +10,9 @@ use crate::reply::text;
 
 const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
 const IMAGE: &str = "/tmp/firmware.bin";
-/// Seconds between the answer and the deed, so that the caller gets the answer.
+/// Delay in seconds before a reboot, reset or upgrade, so that the caller gets the answer.
 const GRACE: &str = "2";
 
-/// The methods of rpcd's object.
 pub const METHODS: &[Method] = &[
     Method {
         name: "password_set",
@@ -26,10 +25,10 @@ pub const METHODS: &[Method] = &[
     Method { name: "reboot", policy: &[SESSION] },
 ];
 
-/// Decides about the outcome of a call.
+/// Returns how a call is answered.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
     let later = |line: &str| {
         let words = ["-c", &format!("sleep {GRACE}; exec {line}")].map(str::to_owned);

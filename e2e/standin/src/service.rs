@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `service`, as far as packages use procd's: an event runs the commands of the
-//! init scripts' triggers.
+//! The ubus object `service` as packages use procd's: an event runs the triggers of init scripts.
 
 use std::path::Path;
 
@@ -9,17 +8,17 @@ use ubus::{Map, Method, PolicyType, Status};
 use crate::reload;
 use crate::reply::{Answer, text};
 
-/// procd's method that a package calls.
+/// The method of procd's object that packages call.
 pub const METHODS: &[Method] = &[Method {
     name: "event",
     policy: &[("type", PolicyType::String), ("data", PolicyType::Table)],
 }];
 
-/// Answers one call: `command` is started with the event's type. Like procd, nobody waits for the
-/// triggers, and their defects are not reported.
+/// Answers a call by starting `command` with the event's type. Like procd, does not wait for the
+/// triggers or report their failures.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(command: Option<&Path>, called: (&str, &Map)) -> Answer {
     if called.0 != "event" {
         return Err(Status::MethodNotFound);
@@ -32,7 +31,7 @@ pub fn answer(command: Option<&Path>, called: (&str, &Map)) -> Answer {
     Ok(Map::new())
 }
 
-/// Starts `command TYPE`, where there is one.
+/// Starts `command TYPE` if there is a command.
 pub(crate) fn happened(command: Option<&Path>, kind: &str) {
     if let Some(command) = command {
         reload::start(command, kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `log`, logd's: the newest messages of the kernel's and the programs' log, in
-//! memory. Programs send theirs to a socket. Lines that a supervisor writes to `NAME.log`
-//! and `NAME.err.log` are read as procd would pass them on, so that they are there as well.
+//! The ubus object `log` of logd: the newest messages of kernel and programs, kept in memory.
+//! Programs send messages to a socket. Lines that a supervisor writes to `NAME.log` and
+//! `NAME.err.log` are read as well, as procd would log them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -15,20 +15,18 @@ use ubus::{Map, Method, PolicyType, Status};
 
 use crate::reply::{Answer, text};
 
-/// Messages that are kept; logd keeps 128 KiB by default.
+/// Maximum number of messages; logd keeps 128 KiB by default.
 const KEPT: usize = 1500;
-/// Longest message.
+/// Maximum length of a message.
 const LONGEST: usize = 1024;
-/// `daemon.info` and `daemon.err`, procd's priorities for the lines that a service prints on its
-/// standard output and on its standard error.
+/// Priorities `daemon.info` and `daemon.err`, which procd gives to a service's stdout and stderr.
 const DAEMON_INFO: u32 = 30;
 const DAEMON_ERR: u32 = 27;
-/// `user.notice`, for a message that names no priority.
+/// Priority `user.notice`, for messages without one.
 const USER_NOTICE: u32 = 13;
-/// logd's number for messages of programs.
+/// logd's source number for messages of programs.
 const SOURCE_SYSLOG: u32 = 1;
 
-/// logd's methods.
 pub const METHODS: &[Method] = &[
     Method {
         name: "read",
@@ -42,7 +40,6 @@ pub const METHODS: &[Method] = &[
     Method { name: "write", policy: &[("event", PolicyType::String)] },
 ];
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Message {
     id: u32,
@@ -51,24 +48,23 @@ struct Message {
     text: String,
 }
 
-/// The log.
 #[derive(Debug, Default)]
 pub struct Log {
     messages: VecDeque<Message>,
     next: u32,
     socket: Option<UnixDatagram>,
     folder: Option<PathBuf>,
-    /// How far each file has been read.
+    /// Bytes read of each file.
     read: BTreeMap<PathBuf, u64>,
 }
 
 impl Log {
-    /// A log that listens at `socket` and reads the files of `folder`. A source that fails is
-    /// reported and left out.
+    /// Listens at `socket` and reads the files of `folder`. Logs a source that fails and continues
+    /// without it.
     #[must_use]
     pub fn new(socket: Option<&Path>, folder: Option<PathBuf>) -> Log {
         let listen = |path: &Path| {
-            // Of a run before.
+            // Remove the socket of an earlier run.
             let _ = std::fs::remove_file(path);
             let socket = UnixDatagram::bind(path)?;
             socket.set_nonblocking(true)?;
@@ -97,7 +93,7 @@ impl Log {
         }
     }
 
-    /// Takes in the messages that programs have sent and written since the last time.
+    /// Reads new messages from the socket and the files.
     pub fn take_in(&mut self) {
         let mut buffer = [0; LONGEST * 4];
         while let Some(Ok(length)) = self.socket.as_ref().map(|socket| socket.recv(&mut buffer)) {
@@ -112,7 +108,7 @@ impl Log {
         }
     }
 
-    /// The new lines of a file, under its name. pppd writes to the socket as well.
+    /// Reads new lines of a file, named after the file. Skips pppd, which also uses the socket.
     fn take_up(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = name.strip_suffix(".log").filter(|name| !name.starts_with("pppoe-"))
@@ -126,7 +122,7 @@ impl Log {
         let known = self.read.get(path).copied().unwrap_or(0);
         let Ok(mut file) = File::open(path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
-        // A file that has become shorter was truncated.
+        // A shorter file was truncated; read it from the start.
         let from = if length < known { 0 } else { known };
         let mut bytes = Vec::new();
         if length == from
@@ -135,25 +131,25 @@ impl Log {
         {
             return;
         }
-        // An unfinished line is read again when it is finished.
+        // Read an incomplete line again once it is complete.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.read.insert(path.to_owned(), from + end as u64);
         for line in String::from_utf8_lossy(&bytes[..end]).lines() {
-            // `logger` has put the name of its caller before it.
+            // `logger` has already written its caller's name.
             let line = if name == "messages" { line.to_owned() } else { format!("{name}: {line}") };
             self.add(priority, &line);
         }
     }
 
-    /// Answers one call.
+    /// Answers a call.
     ///
     /// # Errors
-    /// The status that the caller gets.
+    /// Returns the status for the caller.
     pub fn answer(&mut self, (method, args): (&str, &Map)) -> Answer {
         self.take_in();
         match method {
             "read" => {
-                // logd hands a pipe to who wants a stream; over the web nobody can take one.
+                // logd answers a stream request with a pipe, which a web client cannot receive.
                 if args.get("stream").and_then(Value::as_bool) != Some(false) {
                     return Ok(Map::new());
                 }
@@ -177,14 +173,14 @@ impl Log {
     }
 }
 
-/// `<30>Nov 21 23:00:00 pppd[1]: text` as priority and text without the time.
+/// Splits `<30>Nov 21 23:00:00 pppd[1]: text` into priority and text, dropping the time.
 fn datagram(text: &str) -> (u32, String) {
     let rest = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     let (priority, rest) = match rest.map(|(number, rest)| (number.parse(), rest)) {
         Some((Ok(priority), rest)) => (priority, rest),
         _ => (USER_NOTICE, text),
     };
-    // The C library's time has sixteen characters, the last one a space.
+    // The C library's timestamp has 16 characters including the final space.
     let bytes = rest.as_bytes();
     let timed = bytes.len() > 16 && bytes[15] == b' ' && bytes[3] == b' ' && bytes[12] == b':';
     let text = if timed { rest.get(16..).unwrap_or(rest) } else { rest };

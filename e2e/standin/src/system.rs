@@ -11,7 +11,7 @@ use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// The methods of procd's object that a page asks for.
+/// Methods of procd's object that the page calls.
 pub const METHODS: &[Method] = &[
     Method { name: "board", policy: &[SESSION] },
     Method { name: "info", policy: &[SESSION] },
@@ -19,7 +19,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "validate_firmware_image", policy: &[("path", PolicyType::String), SESSION] },
 ];
 
-/// The outcome of a call that a program carries out; `None` for the others.
+/// Returns the program that carries out the call; `None` for other calls.
 #[must_use]
 pub fn deed((method, args): (&str, &Map)) -> Option<Result<Deed, Status>> {
     match method {
@@ -33,10 +33,10 @@ pub fn deed((method, args): (&str, &Map)) -> Option<Result<Deed, Status>> {
     }
 }
 
-/// Answers one call.
+/// Answers a call.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(method: &str) -> Answer {
     let answer = match method {
         "board" => board(),
@@ -103,7 +103,7 @@ fn root_type() -> String {
 fn info() -> Value {
     let uptime = line("/proc/uptime");
     let uptime = uptime.split('.').next().and_then(|s| s.parse::<u64>().ok()).unwrap_or(0);
-    // procd gives the load as C does: in units of 1/65536.
+    // procd reports the load in units of 1/65536.
     let load = line("/proc/loadavg");
     let load: Vec<u64> = load.split_whitespace().take(3).map(fixed_point).collect();
     let memory = memory();
@@ -126,14 +126,14 @@ fn info() -> Value {
     })
 }
 
-/// `1.25` as 81920.
+/// Converts `1.25` to 81920, in units of 1/65536.
 fn fixed_point(number: &str) -> u64 {
     let (whole, hundredths) = number.split_once('.').unwrap_or((number, "0"));
     let part = |text: &str| text.parse::<u64>().unwrap_or(0);
     (part(whole) << 16) + (part(hundredths) << 16) / 100
 }
 
-/// The lines of `/proc/meminfo`, in KiB.
+/// Returns `/proc/meminfo` in KiB.
 fn memory() -> BTreeMap<String, u64> {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let pair = |line: &str| {
@@ -143,7 +143,7 @@ fn memory() -> BTreeMap<String, u64> {
     text.lines().filter_map(pair).collect()
 }
 
-/// Time since the machine started, to the hundredth of a second.
+/// Time since boot, in hundredths of a second.
 pub(crate) fn since_boot() -> std::time::Duration {
     let seconds = line("/proc/uptime").split_whitespace().next().and_then(|s| s.parse().ok());
     std::time::Duration::from_secs_f64(seconds.unwrap_or(0.0))

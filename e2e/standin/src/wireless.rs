@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.wireless`: radios and SSIDs as netifd's wireless handlers report them
-//! (`wireless-device.uc` of wifi-scripts), with every key.
+//! The ubus object `network.wireless`: radios and SSIDs in the format of netifd's wireless handlers
+//! (`wireless-device.uc` of wifi-scripts), including keys.
 
 use std::path::{Path, PathBuf};
 
@@ -10,26 +10,25 @@ use ubus::{Map, Method, PolicyType, Status};
 use crate::reply::{Answer, text};
 use crate::uci::{self, Package, Section, Store};
 
-/// netifd's method that a page asks for.
+/// The method of netifd's object that the page calls.
 pub const METHODS: &[Method] = &[Method {
     name: "status",
     policy: &[("device", PolicyType::String), ("ubus_rpc_session", PolicyType::String)],
 }];
 
-/// Options of a radio and of an SSID that are switches, and those that are lists; all others are
-/// handed on as texts.
+/// Options of radios and SSIDs that are switches or lists; all others are passed as strings.
 const SWITCHES: &[&str] = &["disabled", "hidden", "isolate", "wds", "bridge_isolate"];
 const LISTS: &[&str] = &["network", "network_vlan", "radio_macaddr", "maclist"];
 
-/// The state of a radio: a line each in a file of its name, `up`, `pending` or `failed`, and
-/// `ap PLACE DEVICE`: the section's place among those of its type, since the lab's scripts call
-/// anonymous ones otherwise.
+/// State of a radio, from lines of a file with its name: `up`, `pending`, `failed`, or `ap PLACE
+/// DEVICE`. PLACE is the section's position among those of its type, because the lab's scripts name
+/// anonymous sections differently.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Made {
     up: bool,
     pending: bool,
     failed: bool,
-    /// Places of sections and their devices.
+    /// Positions of sections, and their devices.
     points: Vec<(usize, String)>,
 }
 
@@ -51,16 +50,16 @@ impl Made {
     }
 }
 
-/// Answers one call; `state` is the folder with the state of each radio.
+/// Answers a call. `state` is the folder with a state file for each radio.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(store: &Store, state: &Path, (method, args): (&str, &Map)) -> Answer {
     if method != "status" {
         return Err(Status::MethodNotFound);
     }
     let nobody = PathBuf::from("/dev/null");
-    // Without the file there are no radios.
+    // A missing file means no radios.
     let config = store.load("wireless", &nobody).unwrap_or_default();
     let known =
         |section: &&Section| section.kind == "wifi-device" && word(section, "type").is_some();
@@ -90,7 +89,7 @@ fn is_on(section: &Section, option: &str) -> bool {
 fn describe(config: &Package, radio: &Section, made: &Made) -> Value {
     let disabled = is_on(radio, "disabled");
     let points = config.sections.iter().filter(|section| section.kind == "wifi-iface");
-    // wifi-scripts leave out disabled SSIDs, and all of a disabled radio.
+    // wifi-scripts leave out disabled SSIDs, and all SSIDs of a disabled radio.
     let shown = |(_, point): &(usize, &Section)| {
         let devices = point.option("device").map(uci::Value::words).unwrap_or_default();
         devices.contains(&&*radio.name) && !disabled && !is_on(point, "disabled")

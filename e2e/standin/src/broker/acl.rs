@@ -1,53 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rights on the bus of clients that are not root: `/usr/share/acl.d/*.json`, one file a user
-//! or group, as ubusd reads them.
+//! Access rights of bus clients other than root, from `/usr/share/acl.d/*.json` in ubusd's format:
+//! one file per user or group.
 
 use std::path::Path;
 
 use serde_json::Value;
 use ubus::Map;
 
-/// Whom a socket belongs to.
+/// Owner of a socket's other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Numeric user.
+    /// Numeric user id.
     pub uid: u32,
-    /// Name of the user, or the number if it has none.
+    /// User name, or the id if it has none.
     pub user: String,
-    /// Name of the group, or the number if it has none.
+    /// Group name, or the id if it has none.
     pub group: String,
 }
 
-/// Something a client wants to do with an object or an event.
+/// An operation of a client on an object or event.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed<'a> {
-    /// Call this method.
     Call(&'a str),
-    /// Publish an object.
     Publish,
-    /// Subscribe to its notifications.
+    /// Subscribe to an object's notifications.
     Subscribe,
     /// Listen for an event.
     Listen,
-    /// Send an event.
     Send,
 }
 
-/// The rights of everybody but root.
+/// Access rights of all users except root.
 #[derive(Clone, Debug, Default)]
 pub struct Acl {
     files: Vec<Map>,
 }
 
 impl Acl {
-    /// Reads every `*.json` in `folder`. A file that does not parse grants nothing and is
-    /// complained about; a missing folder grants nothing.
+    /// Reads every `*.json` in `folder`. Files that do not parse are logged and grant nothing; a
+    /// missing folder grants nothing.
     #[must_use]
     pub fn read(folder: &Path) -> Acl {
         Acl { files: crate::json::objects_in(folder).into_iter().map(|(_, map)| map).collect() }
     }
 
-    /// Whether `peer` may do `deed` with the object or event named `name`.
+    /// Returns whether `peer` may perform `deed` on the object or event `name`.
     #[must_use]
     pub fn allows(&self, peer: &Peer, name: &str, deed: Deed<'_>) -> bool {
         peer.uid == 0

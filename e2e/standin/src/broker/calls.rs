@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames that go from one client to another: calls, answers, subscriptions, notifications.
+//! Frames between clients: calls, answers, subscriptions, notifications.
 
 use ubus::{Attribute, Blobmsg, Frame, Kind, Status};
 
@@ -7,7 +7,7 @@ use super::acl::Deed;
 use super::core::{Broker, Verdict};
 use super::events::EVENT_OBJECT;
 
-/// A call that has been handed on and not been answered.
+/// A call that was forwarded to the object's owner and is not answered yet.
 pub(super) struct Call {
     pub(super) object: u32,
     pub(super) caller: u32,
@@ -81,7 +81,7 @@ impl Broker {
         Verdict::Silent
     }
 
-    /// The object is gone: its callers need not wait for their time to run out.
+    /// Answers all open calls of a removed object, so that callers need not wait for their timeout.
     pub(super) fn fail_calls(&mut self, object: u32) {
         let calls = std::mem::take(&mut self.calls);
         let (failed, open) = calls.into_iter().partition(|call| call.object == object);
@@ -171,7 +171,7 @@ impl Broker {
         }
     }
 
-    /// Notifies an object's owner that the first subscriber came or the last one left.
+    /// Notifies the owner of an object of its first subscriber, or of the loss of its last one.
     fn report_active(&mut self, id: u32, active: bool) {
         let Some(owner) = self.objects.get(&id).map(|object| object.owner) else { return };
         let seq = self.next_seq(id);
@@ -179,7 +179,7 @@ impl Broker {
         self.post(owner, Frame { kind: Kind::Notify, seq, peer: 0, attributes });
     }
 
-    /// Notifies a subscriber that the object it watched has been removed.
+    /// Notifies a subscriber that the object it has subscribed to was removed.
     pub(super) fn report_unsubscribed(&mut self, subscriber: u32, target: u32) {
         let Some(object) = self.objects.get_mut(&subscriber) else { return };
         object.targets.remove(&target);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The state of the bus and the requests that concern objects. Frames go in with the client that
-//! sent them; frames for clients come out of [`Broker::take_outbox`].
+//! State of the bus and requests about objects. [`Broker::receive`] takes frames of clients,
+//! [`Broker::take_outbox`] returns the frames to send.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,14 +10,14 @@ use super::acl::{Acl, Deed, Peer};
 use super::calls::Call;
 use super::events::Pattern;
 
-/// ubusd's own objects have ids below this.
+/// Smaller ids belong to objects of ubusd itself.
 pub(super) const FIRST_FREE_ID: u32 = 1024;
 
-/// The verdict on a request.
+/// How a request is answered.
 pub(super) enum Verdict {
-    /// A status frame ends it.
+    /// With a status frame.
     Status(Status),
-    /// Somebody else answers, or nobody.
+    /// By another client, or not at all.
     Silent,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Object {
     seq: u16,
 }
 
-/// The bus. `random` makes ids.
+/// The bus. `random` generates ids.
 pub struct Broker {
     random: Box<dyn FnMut() -> u32>,
     acl: Acl,
@@ -48,7 +48,6 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// A bus without clients.
     #[must_use]
     pub fn new(acl: Acl, random: Box<dyn FnMut() -> u32>) -> Broker {
         Broker {
@@ -63,12 +62,12 @@ impl Broker {
         }
     }
 
-    /// Frames to send since the last time, in order, each with the client it is for.
+    /// Returns the frames queued since the last call, in order, with their recipients.
     pub fn take_outbox(&mut self) -> Vec<(u32, Frame)> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Takes in a client, greets it and returns its id.
+    /// Registers a client, sends it a greeting and returns its id.
     pub fn connect(&mut self, peer: Peer) -> u32 {
         let id = self.free_id();
         self.clients.insert(id, Client { peer, objects: BTreeSet::new() });
@@ -76,7 +75,7 @@ impl Broker {
         id
     }
 
-    /// Forgets a client and everything of it; clients that wait for it get an answer.
+    /// Removes a client with its objects, and fails the calls that others have made to it.
     pub fn disconnect(&mut self, client: u32) {
         let objects = self.clients.get(&client).map(|gone| gone.objects.clone());
         for object in objects.unwrap_or_default() {
@@ -86,7 +85,7 @@ impl Broker {
         self.calls.retain(|call| call.caller != client);
     }
 
-    /// Takes one frame of a client.
+    /// Handles a frame of a client.
     pub fn receive(&mut self, client: u32, mut frame: Frame) {
         let (seq, peer) = (frame.seq, frame.peer);
         let verdict = match frame.kind {
@@ -115,7 +114,7 @@ impl Broker {
         self.outbox.push((client, frame));
     }
 
-    /// Whether the policy lets a client do this. Root may do everything.
+    /// Returns whether the policy allows the operation. Root may do everything.
     pub(super) fn allows(&self, client: u32, path: &str, deed: Deed<'_>) -> bool {
         self.clients.get(&client).is_some_and(|c| self.acl.allows(&c.peer, path, deed))
     }
@@ -159,7 +158,7 @@ impl Broker {
         else {
             return;
         };
-        // A client sees only methods it has a right to, and without any not even the object.
+        // Hide methods without a right to call them, and the object if none is left.
         let methods = signature.decode().unwrap_or_default();
         let mut visible = methods.clone();
         visible.retain(|name, _| self.allows(client, path, Deed::Call(name)));
@@ -215,7 +214,7 @@ impl Broker {
         Verdict::Status(Status::Ok)
     }
 
-    /// Type id and signature of a new object, `None` for one without methods.
+    /// Returns type id and signature of a new object; `None` if it has no methods.
     fn kind_of(&mut self, request: &Frame) -> Result<Option<(u32, Blobmsg)>, Status> {
         if let Some(id) = request.object_type() {
             let same = |object: &&Object| object.kind.as_ref().is_some_and(|kind| kind.0 == id);
@@ -265,7 +264,7 @@ impl Broker {
         }
     }
 
-    /// A frame that ubusd sends to an object's owner by itself carries a number of the object's.
+    /// Returns the sequence number of a frame that ubusd itself sends to an object's owner.
     pub(super) fn next_seq(&mut self, object: u32) -> u16 {
         self.objects.get_mut(&object).map_or(0, |object| {
             object.seq = object.seq.wrapping_add(1);

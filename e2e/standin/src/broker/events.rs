@@ -9,10 +9,10 @@ use ubus::{Attribute, Blobmsg, Frame, Kind, Map, Status};
 use super::acl::Deed;
 use super::core::{Broker, FIRST_FREE_ID};
 
-/// Id of the object that takes events.
+/// Id of ubusd's event object.
 pub(super) const EVENT_OBJECT: u32 = 1;
 
-/// Events that an object wants: one name, or all that begin with it.
+/// An object's event subscription: a name, or a prefix if `partial`.
 pub(super) struct Pattern {
     pub(super) object: u32,
     text: String,
@@ -48,7 +48,7 @@ impl Broker {
         let (Some(object), Some(pattern)) = (object, pattern) else {
             return Status::InvalidArgument;
         };
-        // An id is 32 bits without a sign; on the wire it is a signed int32.
+        // Ids are unsigned 32-bit numbers, but int32 on the wire.
         let Ok(object) = i32::try_from(object).map(i32::cast_unsigned) else {
             return Status::InvalidArgument;
         };
@@ -80,7 +80,7 @@ impl Broker {
         Status::Ok
     }
 
-    /// Notifies the listeners that an object was added or removed.
+    /// Sends the event that an object was added or removed.
     pub(super) fn object_event(&mut self, name: &str, id: u32, path: &str) {
         let mut data = Map::new();
         data.insert("id".to_owned(), id.cast_signed().into());
@@ -88,7 +88,7 @@ impl Broker {
         self.spread(None, name, &data);
     }
 
-    /// Each object gets an event once, and nobody gets his own.
+    /// Sends an event to each matching object once, except to objects of the sender.
     fn spread(&mut self, from: Option<u32>, name: &str, data: &Map) {
         let Ok(data) = Blobmsg::encode(data) else { return };
         let wanting = self.patterns.iter().filter(|pattern| pattern.matches(name));

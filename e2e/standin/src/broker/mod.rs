@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! ubusd's part: objects, calls between clients, subscriptions and events.
+//! Replaces ubusd: objects, calls between clients, subscriptions and events.
 
 mod acl;
 mod calls;

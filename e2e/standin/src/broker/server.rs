@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The broker's socket: a reader and a writer for each client.
+//! The broker's socket, with a reader and a writer task for each client.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,33 +17,20 @@ use ubus::{Decoder, Frame};
 
 use super::core::Broker;
 
-/// Bytes that may wait for a client that does not read; beyond that it is disconnected.
+/// Maximum bytes queued for a client that does not read; beyond that it is disconnected.
 const MAX_UNSENT: usize = 4 * ubus::MAX_MESSAGE;
 
-/// Why the bus cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The folder of the socket cannot be made.
     #[error("making the folder {} for the ubus socket", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The socket cannot be made.
+    Folder { path: PathBuf, source: io::Error },
     #[error("listening on the ubus socket {}", path.display())]
-    Listen {
-        /// The socket.
-        path: PathBuf,
-        /// The kernel's error.
-        source: io::Error,
-    },
+    Listen { path: PathBuf, source: io::Error },
 }
 
 struct Mailbox {
     letters: mpsc::UnboundedSender<Vec<u8>>,
-    /// Bytes sent and not yet written.
+    /// Bytes queued and not yet written.
     waiting: Rc<RefCell<usize>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -53,7 +40,7 @@ struct Hub {
     mailboxes: HashMap<u32, Mailbox>,
 }
 
-/// The bus on its socket; dropping it closes the socket and every client's connection.
+/// The bus on its socket. Dropping it closes the socket and all connections.
 pub struct Server {
     hub: Rc<RefCell<Hub>>,
     accepting: JoinHandle<()>,
@@ -61,10 +48,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `path`, replacing what a predecessor left there. Runs on the local task set.
+    /// Listens at `path`, replacing a stale socket. Needs a local task set.
     ///
     /// # Errors
-    /// When the socket cannot be made.
+    /// Returns an error if the socket cannot be created.
     pub fn listen(path: &Path, broker: Broker) -> Result<Server, ServeError> {
         let listener = bind(path)?;
         let hub = Rc::new(RefCell::new(Hub { broker, mailboxes: HashMap::new() }));
@@ -80,7 +67,7 @@ impl Drop for Server {
         for reader in mailboxes.into_values().filter_map(|mailbox| mailbox.reader) {
             reader.abort();
         }
-        // It may be gone already; a successor replaces it in any case.
+        // A missing socket is harmless, and a new server replaces a remaining one.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -96,7 +83,7 @@ fn bind(path: &Path) -> Result<UnixListener, ServeError> {
         _ => {}
     }
     let listener = UnixListener::bind(path).map_err(listen)?;
-    // As ubusd: everybody may connect, and a client's rights depend on its user.
+    // As in ubusd, everybody may connect; a client's rights depend on its user.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666)).map_err(listen)?;
     Ok(listener)
 }
@@ -150,7 +137,7 @@ async fn write(
 ) {
     while let Some(bytes) = inbox.recv().await {
         if stream.write_all(&bytes).await.is_err() {
-            // The reader notices the end too, and cleans up.
+            // The reader also notices the closed connection, and cleans up.
             return;
         }
         *waiting.borrow_mut() -= bytes.len();
@@ -158,7 +145,7 @@ async fn write(
 }
 
 impl Hub {
-    /// Handles received data; false when the client must be disconnected.
+    /// Handles received data. Returns false if the client must be disconnected.
     fn take(&mut self, client: u32, decoder: &mut Decoder) -> bool {
         loop {
             match decoder.next_frame() {
@@ -182,7 +169,7 @@ impl Hub {
     }
 
     fn deliver(&mut self) {
-        // Cutting a client off makes new messages for others.
+        // Disconnecting a client queues further messages, so repeat until none are left.
         loop {
             let batch = self.broker.take_outbox();
             if batch.is_empty() {
@@ -214,7 +201,7 @@ impl Hub {
             return;
         }
         *mailbox.waiting.borrow_mut() = waiting;
-        // A writer that has ended is about to be removed by its reader.
+        // The reader is about to remove a writer that has ended.
         let _ = mailbox.letters.send(bytes);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bodies and headers of answers, as uhttpd writes them.
+//! Bodies and headers of responses, in uhttpd's format.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,17 +11,15 @@ use hyper::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 pub(crate) const JSON: &str = "application/json";
-/// Seconds without a request after which a connection is closed; sent in `Keep-Alive`.
+/// Seconds after which an idle connection is closed; sent in `Keep-Alive`.
 pub(crate) const IDLE_S: u64 = 20;
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// Body of an answer.
 pub(crate) enum Payload {
-    /// Everything at once, with its length.
+    /// A complete body with `Content-Length`.
     Sized(Option<Bytes>),
-    /// Everything at once, in a chunk, as uhttpd sends generated answers.
+    /// A complete body as one chunk, as uhttpd sends generated answers.
     Chunk(Option<Bytes>),
-    /// Chunks as they arrive.
     Stream(mpsc::Receiver<Bytes>),
 }
 
@@ -68,40 +66,37 @@ pub(crate) fn with_type(mut response: Response<Payload>, kind: &'static str) -> 
     response
 }
 
-/// A generated text.
+/// A generated JSON document.
 pub(crate) fn json(text: String) -> Response<Payload> {
     let payload = Payload::Chunk(Some(Bytes::from(text)));
     with_type(answer(StatusCode::OK, payload), JSON)
 }
 
-/// A stream of events.
 pub(crate) fn events(chunks: mpsc::Receiver<Bytes>) -> Response<Payload> {
     with_type(answer(StatusCode::OK, Payload::Stream(chunks)), "text/event-stream")
 }
 
-/// Whether the answer is such a stream.
 pub(crate) fn is_events(response: &Response<Payload>) -> bool {
     matches!(response.body(), Payload::Stream(_))
 }
 
-/// No body but its chunked end.
+/// An empty body in chunked encoding.
 pub(crate) fn empty_chunks(status: StatusCode) -> Response<Payload> {
     answer(status, Payload::Chunk(None))
 }
 
-/// A body with its length.
 pub(crate) fn sized(status: StatusCode, bytes: Vec<u8>) -> Response<Payload> {
     answer(status, Payload::Sized(Some(Bytes::from(bytes)).filter(|bytes| !bytes.is_empty())))
 }
 
-/// A page that describes the error.
+/// An HTML page that describes the error.
 pub(crate) fn error_page(status: StatusCode, text: &str) -> Response<Payload> {
     let title = status.canonical_reason().unwrap_or_default();
     let page = format!("<h1>{title}</h1>{text}");
     with_type(sized(status, page.into_bytes()), "text/html")
 }
 
-/// The connection ends with this answer.
+/// Makes the server close the connection after this response.
 pub(crate) fn closing(mut response: Response<Payload>) -> Response<Payload> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response.headers_mut().remove(KEEP_ALIVE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! cgi-io's programs below `/cgi-bin`: `cgi-backup`, `cgi-download` and `cgi-upload`. The session
-//! comes in the body, and needs a right in the scope `cgi-io` and, to a path, in `file`.
+//! cgi-io's programs `cgi-backup`, `cgi-download` and `cgi-upload` below `/cgi-bin`. The session ID
+//! is in the body; it needs a right in scope `cgi-io` and, for a path, in `file`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::gateway::Gateway;
 use crate::exec::Program;
 use crate::file::canonical;
 
-/// Longest that a backup or a checksum may take.
+/// Timeout of a backup or a checksum.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Answers a `POST` to the program `name`.
@@ -75,7 +75,7 @@ async fn backup(gateway: &Gateway, bytes: &[u8]) -> Result<Response<Payload>, Re
     Ok(attached(made.stdout, "application/x-targz", Some(&name)))
 }
 
-/// `Sat, 21 Nov 2026 23:00:00 GMT` as `2026-11-21`.
+/// Converts `Sat, 21 Nov 2026 23:00:00 GMT` to `2026-11-21`.
 fn iso_day(date: &str) -> String {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let mut words = date.split(' ').skip(1);
@@ -127,7 +127,7 @@ async fn upload(gateway: &Gateway, headers: &HeaderMap, bytes: &[u8]) -> Respons
     }
 }
 
-/// Takes the parts in their order, as cgi-io does: who sends the data first is refused.
+/// Handles the parts in order. Like cgi-io, rejects data that precedes the session or the name.
 async fn take(
     gateway: &Gateway,
     headers: &HeaderMap,
@@ -168,7 +168,7 @@ async fn take(
 }
 
 fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
-    // An existing file may be a link.
+    // The existing file may be a link, which must not be followed.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -177,7 +177,7 @@ fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Size and checksums of the written data.
+/// Returns size and checksums of the written file.
 async fn received(path: &str) -> serde_json::Value {
     let sum = async |program: &str| {
         let outcome = Program::new(crate::exec::lookup(program)?, &[path]).run(LIMIT).await.ok()?;

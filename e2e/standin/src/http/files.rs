@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Static files, as uhttpd serves them: ETag and Last-Modified, no compression, nothing about
-//! caching.
+//! Static files with uhttpd's headers: ETag and Last-Modified, without compression or cache
+//! control.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -33,14 +33,14 @@ const TYPES: [(&str, &str); 16] = [
     ("woff2", "font/woff2"),
 ];
 
-/// Answers a `GET` of `path` (as in the request, still encoded) below `root`.
+/// Answers a `GET` of `path`, which is still percent-encoded, below `root`.
 pub(crate) fn get(root: &Path, path: &str, headers: &HeaderMap) -> Response<Payload> {
     let not_found = || {
         body::error_page(StatusCode::NOT_FOUND, "The requested URL was not found on this server.")
     };
     let Some(relative) = decode(path).and_then(|path| below(&path)) else { return not_found() };
     let mut file = root.join(relative);
-    // A link may point outside: its target counts.
+    // Reject links that point outside.
     let (Ok(real), Ok(real_root)) = (file.canonicalize(), root.canonicalize()) else {
         return not_found();
     };
@@ -92,12 +92,12 @@ fn tag(meta: &Metadata) -> String {
     format!("\"{:x}-{:x}-{:x}\"", meta.ino(), meta.size(), meta.mtime())
 }
 
-/// The time of the last change in whole seconds, as HTTP can say it.
+/// Modification time in whole seconds, the resolution of HTTP.
 fn modified(meta: &Metadata) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(meta.mtime()).unwrap_or(0))
 }
 
-/// Whether the browser has this version already.
+/// Returns whether the browser has cached this version.
 fn is_known(meta: &Metadata, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(tags) = text(&IF_NONE_MATCH) {
@@ -114,7 +114,7 @@ fn kind(file: &Path) -> &'static str {
     extension.and_then(of).map_or("application/octet-stream", |(_, kind)| kind)
 }
 
-/// `%41` as `A`; nothing for a broken escape, a NUL or a text that is not UTF-8.
+/// Decodes `%41` to `A`. `None` for an invalid escape, NUL or invalid UTF-8.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -131,7 +131,7 @@ fn decode(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
-/// The path without its leading slash, unless it leads upwards.
+/// Removes leading slashes. `None` if the path leads upwards.
 fn below(path: &str) -> Option<PathBuf> {
     let relative = Path::new(path.trim_start_matches('/'));
     let stays = relative.components().all(|part| matches!(part, Component::Normal(_)));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Forms as browsers send them.
+//! HTML form data.
 
 use std::collections::BTreeMap;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 
-/// The fields of `name=value&name=value`; invalid UTF-8 is replaced.
+/// Parses `name=value&name=value`, replacing invalid UTF-8.
 pub(crate) fn fields(bytes: &[u8]) -> BTreeMap<String, String> {
     let pair = |pair: &[u8]| {
         let at = pair.iter().position(|byte| *byte == b'=')?;
@@ -32,15 +32,13 @@ fn decoded(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// A part of a `multipart/form-data`.
+/// A part of `multipart/form-data`.
 pub(crate) struct Part<'a> {
-    /// Its field's name.
     pub(crate) name: String,
-    /// Its contents.
     pub(crate) data: &'a [u8],
 }
 
-/// The boundary between the parts.
+/// Returns the boundary from `Content-Type`.
 pub(crate) fn boundary(headers: &HeaderMap) -> Option<String> {
     let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let rest = kind.strip_prefix("multipart/form-data;")?;
@@ -48,7 +46,7 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Option<String> {
     Some(boundary.trim_matches('"').to_owned())
 }
 
-/// The parts in their order; one that is truncated, or has no name, is left out.
+/// Returns the parts in order, without truncated or unnamed ones.
 pub(crate) fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Vec<Part<'a>> {
     let first = format!("--{boundary}");
     let next = format!("\r\n--{boundary}");

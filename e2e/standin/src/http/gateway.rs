@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rights on the bus of requests of the web: every call is checked with `session access`.
+//! Web requests to the bus: every call is checked with `session access`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,23 +7,22 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ubus::{CallError, ConnectError, Connection, Entry, Handle, Incoming, Map, Status};
 
-/// Longest that a call may take, uhttpd's script timeout.
+/// Maximum duration of a call, uhttpd's script timeout.
 const CALL: Duration = Duration::from_secs(60);
 
-/// The web server's connection to the bus.
 #[derive(Clone)]
 pub struct Gateway {
     bus: Handle,
     socket: PathBuf,
 }
 
-/// Notifications of one object, on a connection of their own that ends with them.
+/// Notifications of one object, received on a separate connection.
 pub(crate) struct Notifications {
     connection: Connection,
 }
 
 impl Notifications {
-    /// Name and content of the next one; `None` when object or bus is gone.
+    /// Returns the next notification; `None` if the object or the bus is gone.
     pub(crate) async fn next(&mut self) -> Option<(String, Map)> {
         loop {
             match self.connection.next().await {
@@ -39,7 +38,7 @@ impl Gateway {
     /// Connects to the bus at `socket`.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// Returns an error if no bus listens there.
     pub async fn open(socket: PathBuf) -> Result<Gateway, ConnectError> {
         let bus = Connection::open(&socket).await?.handle();
         Ok(Gateway { bus, socket })
@@ -53,12 +52,12 @@ impl Gateway {
         self.bus.list(object).await.is_ok_and(|found| !found.is_empty())
     }
 
-    /// Whether the session may call `function` of `object`.
+    /// Returns whether the session may call `function` of `object`.
     pub(crate) async fn allows(&self, session: &str, object: &str, function: &str) -> bool {
         self.may(session, "ubus", object, function).await
     }
 
-    /// Whether the session has a right in this scope.
+    /// Returns whether the session has a right in `scope`.
     pub(crate) async fn may(
         &self,
         session: &str,
@@ -77,7 +76,7 @@ impl Gateway {
         answer.is_ok_and(|answer| answer.get("access") == Some(&Value::Bool(true)))
     }
 
-    /// Calls with the session among the arguments.
+    /// Calls a method with the session as an additional argument.
     pub(crate) async fn call(
         &self,
         session: &str,

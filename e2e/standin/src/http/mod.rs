@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! uhttpd's part: `/ubus` and static files.
+//! Replaces uhttpd: `/ubus`, static files and cgi-io.
 
 mod body;
 mod cgi;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The other forms of `/ubus`: `list`, `call/OBJECT`, `subscribe/OBJECT`.
+//! REST forms of `/ubus`: `list`, `call/OBJECT`, `subscribe/OBJECT`.
 
 use hyper::body::Bytes;
 use hyper::{Response, StatusCode};
@@ -11,7 +11,7 @@ use super::body::{self, Payload};
 use super::gateway::Gateway;
 use super::rpc::{self, Fault};
 
-/// Events that wait for a slow reader. More are dropped: each carries the present state.
+/// Events queued for a slow reader. Further ones are dropped, since each has the complete state.
 const BACKLOG: usize = 16;
 const EACCES: i32 = 13;
 
@@ -23,7 +23,7 @@ fn of_status(status: Status) -> Response<Payload> {
     complaint(status.code().into(), &status.to_string())
 }
 
-/// `GET /ubus/list` and `GET /ubus/list/OBJECT`.
+/// Answers `GET /ubus/list` and `GET /ubus/list/OBJECT`.
 pub(crate) async fn list(gateway: &Gateway, object: Option<&str>) -> Response<Payload> {
     let found = match gateway.list(object.unwrap_or("*")).await {
         Ok(found) => found,
@@ -43,7 +43,7 @@ pub(crate) async fn list(gateway: &Gateway, object: Option<&str>) -> Response<Pa
     body::json(Value::Object(map).to_string())
 }
 
-/// `POST /ubus/call/OBJECT` with a JSON-RPC body whose method is the object's.
+/// Answers `POST /ubus/call/OBJECT`; the JSON-RPC method in the body is the object's method.
 pub(crate) async fn call(gateway: &Gateway, session: &str, object: &str, body: &[u8]) -> String {
     let Ok(request @ Value::Object(_)) = serde_json::from_slice(body) else {
         return rpc::fault(&Value::Null, Fault::Parse).to_string();
@@ -64,7 +64,7 @@ pub(crate) async fn call(gateway: &Gateway, session: &str, object: &str, body: &
     answer.to_string()
 }
 
-/// `GET /ubus/subscribe/OBJECT`: an event stream of its notifications.
+/// Answers `GET /ubus/subscribe/OBJECT` with an event stream of its notifications.
 pub(crate) async fn subscribe(gateway: &Gateway, session: &str, object: &str) -> Response<Payload> {
     if !gateway.allows(session, object, ":subscribe").await {
         return complaint((-EACCES).into(), "Permission denied");

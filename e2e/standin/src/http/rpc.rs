@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! JSON-RPC 2.0 as uhttpd speaks it.
+//! JSON-RPC 2.0 with uhttpd's behaviour.
 
 use serde_json::{Value, json};
 use ubus::{Entry, Map, Status};
 
 use super::gateway::Gateway;
 
-/// uhttpd's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Parse,
@@ -30,7 +29,7 @@ impl Fault {
     }
 }
 
-/// An answer with the id of its request.
+/// Builds a response with the id of its request.
 pub(crate) fn reply(request: &Value, key: &str, value: Value) -> Value {
     let id = request.get("id").cloned().unwrap_or(Value::Null);
     let mut map = Map::new();
@@ -45,7 +44,7 @@ pub(crate) fn fault(request: &Value, fault: Fault) -> Value {
     reply(request, "error", json!({"code": code, "message": message}))
 }
 
-/// Answers the body of a `POST /ubus`: one request or a list of them.
+/// Answers the body of `POST /ubus`: one request or an array.
 pub(crate) async fn answer(gateway: &Gateway, body: &[u8]) -> String {
     match serde_json::from_slice(body) {
         Ok(request @ Value::Object(_)) => one(gateway, &request).await.to_string(),
@@ -74,14 +73,14 @@ async fn one(gateway: &Gateway, request: &Value) -> Value {
     }
 }
 
-/// The method of a request that is JSON-RPC 2.0 at all.
+/// Returns the method of a valid JSON-RPC 2.0 request.
 pub(crate) fn method(request: &Value) -> Option<&str> {
     let version = request.get("jsonrpc").and_then(Value::as_str);
     request.get("method").and_then(Value::as_str).filter(|_| version == Some("2.0"))
 }
 
-/// Session, object, function and arguments: uhttpd takes the first value of each type in turn and
-/// passes over others.
+/// Returns session, object, function and arguments. Like uhttpd, takes the first value of each type
+/// in turn and skips others.
 fn call_params(params: &Value) -> Option<(&str, &str, &str, &Map)> {
     let mut values = params.as_array()?.iter();
     let session = values.by_ref().find_map(Value::as_str)?;
@@ -100,7 +99,7 @@ async fn call(gateway: &Gateway, params: Option<&Value>) -> Result<Value, Fault>
     }
 }
 
-/// A call with all checks: does the object exist, may the session, are the arguments its own.
+/// Calls a method after checking the object, the session's right and the arguments.
 pub(crate) async fn invoke(
     gateway: &Gateway,
     session: &str,
@@ -138,7 +137,7 @@ async fn list(gateway: &Gateway, params: Option<&Value>) -> Value {
     Value::Object(objects)
 }
 
-/// `{method: {argument: type}}` with the names of JSON types.
+/// Returns `{method: {argument: type}}` with the names of JSON types.
 pub(crate) fn signature(entry: &Entry) -> Map {
     let word = |kind: &Value| match kind.as_u64() {
         Some(1) => "array",

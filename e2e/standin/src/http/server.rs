@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connections and the choice of who answers.
+//! HTTP connections and the routing of requests.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -24,20 +24,19 @@ use super::rpc::{self, Fault};
 use super::{cgi, files, rest};
 use crate::session::NOBODY;
 
-/// Connections served at the same time; further ones are asked to retry later.
+/// Maximum number of connections; further clients get 503 with Retry-After.
 pub const MAX_CONNECTIONS: usize = 100;
-/// Largest body of a request to `/ubus`.
+/// Maximum body of a request to `/ubus`, in bytes.
 const MAX_BODY: usize = 65_536;
-/// Largest body of a request to a program: a backup or an image.
+/// Maximum body of a request to a program (backup or image), in bytes.
 const MAX_UPLOAD: usize = 64 << 20;
-/// Bytes read of a larger one before it is refused, so that its sender sees the reason.
+/// Bytes read from an oversized body before it is rejected, so that the sender sees the reason.
 const MAX_DRAIN: usize = 16 * MAX_BODY;
-/// Longest that the body of a request may take.
+/// Maximum time to receive the body of a request.
 const BODY: Duration = Duration::from_secs(30);
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n\
     Content-Length: 0\r\n\r\n";
 
-/// Why the web cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[error("listening on {address}")]
 pub struct ServeError {
@@ -45,7 +44,6 @@ pub struct ServeError {
     source: io::Error,
 }
 
-/// The web server.
 pub struct Server {
     asked: SocketAddr,
     listener: TcpListener,
@@ -61,7 +59,7 @@ impl Server {
     /// Listens at `address`.
     ///
     /// # Errors
-    /// When the address is taken.
+    /// Returns an error if the address is in use.
     pub async fn listen(
         address: SocketAddr,
         gateway: Gateway,
@@ -72,16 +70,16 @@ impl Server {
         Ok(Server { asked: address, listener, site: Rc::new(Site { gateway, www }) })
     }
 
-    /// The address it listens at, with the port that the kernel chose.
+    /// Returns the address, with the port that the kernel chose.
     ///
     /// # Errors
-    /// When the kernel does not report it.
+    /// Returns an error if the kernel does not report it.
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
         let failed = |source| ServeError { address: self.asked, source };
         self.listener.local_addr().map_err(failed)
     }
 
-    /// Serves for ever, on the local task set.
+    /// Serves forever. Needs a local task set.
     pub async fn serve(self) -> Infallible {
         let open = Rc::new(Cell::new(0));
         loop {
@@ -91,8 +89,8 @@ impl Server {
                     let site = Rc::clone(&self.site);
                     tokio::task::spawn_local(async move {
                         if connection(stream, site).await == Ended::Subscriber {
-                            // uhttpd 7b1bec4 keeps that connection for ever: `client_close` waits
-                            // for the reference that `uh_ubus_handle_get_subscribe` has taken.
+                            // uhttpd 7b1bec4 leaks that connection: `client_close` waits for the
+                            // reference that `uh_ubus_handle_get_subscribe` has taken.
                             std::mem::forget(seat);
                         }
                     });
@@ -107,7 +105,7 @@ impl Server {
     }
 }
 
-/// One of the connections that count.
+/// Counts an open connection until it is dropped.
 struct Seat(Rc<Cell<usize>>);
 
 impl Seat {
@@ -124,7 +122,7 @@ impl Drop for Seat {
 }
 
 async fn refuse(mut stream: TcpStream) {
-    // A client that has gone meanwhile needs no refusal.
+    // The client may already have disconnected.
     let _ = tokio::time::timeout(Duration::from_secs(1), async {
         stream.write_all(BUSY).await?;
         stream.shutdown().await
@@ -132,7 +130,7 @@ async fn refuse(mut stream: TcpStream) {
     .await;
 }
 
-/// The kind of a connection that has ended.
+/// Kind of a connection that has ended.
 #[derive(PartialEq, Eq)]
 enum Ended {
     Subscriber,
@@ -140,7 +138,7 @@ enum Ended {
 }
 
 async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
-    // Small answers are not to wait for an acknowledgement; without it they are merely slower.
+    // Send small answers at once. On failure they are only slower.
     let _ = stream.set_nodelay(true);
     let subscribed = Rc::new(Cell::new(false));
     let flag = Rc::clone(&subscribed);
@@ -164,7 +162,7 @@ async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
     if subscribed.get() { Ended::Subscriber } else { Ended::Other }
 }
 
-/// A request's body, or why there is none.
+/// A request's body, or the reason for its absence.
 enum Body {
     Whole(Vec<u8>),
     TooLarge,
@@ -253,7 +251,7 @@ impl Site {
     }
 }
 
-/// The session of `Authorization: Bearer …`, or the default one without a login.
+/// Returns the session of `Authorization: Bearer …`, or the default session.
 fn bearer(request: &Request<Incoming>) -> String {
     let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let session = header.and_then(|value| {

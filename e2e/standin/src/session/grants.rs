@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rights of one session: scope, object pattern, function pattern.
+//! Access rights of a session: scope, object pattern, function pattern.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use ubus::Map;
 
 use crate::pattern;
 
-/// Rights by scope. Within a scope they are sorted by the fixed part of the object pattern, equal
-/// ones in the order they were granted, as rpcd lists them.
+/// Rights by scope, sorted like in rpcd's lists: by the fixed part of the object pattern, equal
+/// ones in the order of granting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     scopes: BTreeMap<String, Vec<(String, String)>>,
@@ -20,7 +20,7 @@ fn fixed_part(pattern: &str) -> &str {
 }
 
 impl Grants {
-    /// Adds a right, once.
+    /// Adds a right unless it exists.
     pub fn grant(&mut self, scope: &str, object: &str, function: &str) {
         let rights = self.scopes.entry(scope.to_owned()).or_default();
         let right = (object.to_owned(), function.to_owned());
@@ -31,7 +31,7 @@ impl Grants {
         rights.insert(at, right);
     }
 
-    /// Whether a right covers `function` of `object`.
+    /// Returns whether a right covers `function` of `object`.
     #[must_use]
     pub fn allow(&self, scope: &str, object: &str, function: &str) -> bool {
         let covers = |(known, called): &(String, String)| {
@@ -40,7 +40,7 @@ impl Grants {
         self.scopes.get(scope).is_some_and(|rights| rights.iter().any(covers))
     }
 
-    /// `{scope: {object: [function, …]}}`.
+    /// Returns `{scope: {object: [function, …]}}`.
     #[must_use]
     pub fn to_map(&self) -> Map {
         let mut map = Map::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who may log in (`config login` in `/etc/config/rpcd`), with which password (there, or in the
-//! shadow file), and which access groups that grants (`acl.d/*.json`).
+//! Logins: users and passwords (`config login` in `/etc/config/rpcd`, shadow file) and the access
+//! groups they are granted (`acl.d/*.json`).
 
 use std::path::PathBuf;
 
@@ -11,19 +11,17 @@ use super::Grants;
 use crate::pattern;
 use crate::uci::{Package, Section};
 
-/// The files that logins depend on; read at every login, as rpcd does.
+/// Files of the accounts. Like in rpcd, they are read at every login.
 #[derive(Clone, Debug)]
 pub struct Accounts {
-    /// Folder of the UCI files.
     pub config: PathBuf,
-    /// The shadow file.
     pub shadow: PathBuf,
-    /// Folder of the access groups.
+    /// Folder of access groups.
     pub acl: PathBuf,
 }
 
 impl Accounts {
-    /// The grants of `user` if `password` is right; `None` if it is wrong or he may not log in.
+    /// Returns the rights of `user`; `None` if the password is wrong or the user has no login.
     #[must_use]
     pub fn log_in(&self, user: &str, password: &str) -> Option<Grants> {
         let text = std::fs::read_to_string(self.config.join("rpcd")).ok()?;
@@ -39,7 +37,7 @@ impl Accounts {
         rpcd.sections.iter().find(fits).map(|login| self.grants(Some(login)))
     }
 
-    /// Rights without a login.
+    /// Returns the rights of clients without a login.
     #[must_use]
     pub fn nobody(&self) -> Grants {
         self.grants(None)
@@ -82,7 +80,7 @@ impl Accounts {
     }
 }
 
-/// An entry `!name` of the list forbids; a right to write includes the right to read.
+/// Returns whether the login has the group. `!name` denies it; the right to write implies to read.
 fn has_group(login: Option<&Section>, level: &str, group: &str) -> bool {
     let Some(section) = login else { return group == "unauthenticated" };
     let entries = section.option(level).map(|value| value.list()).unwrap_or_default();
@@ -99,7 +97,7 @@ fn has_group(login: Option<&Section>, level: &str, group: &str) -> bool {
     entries.iter().any(allows) || (level == "read" && has_group(login, "write", group))
 }
 
-/// A scope is `{object: [function, …]}`, or `[object, …]` where the level is the function.
+/// A scope is `{object: [function, …]}`, or `[object, …]` with the level as function.
 fn add_scopes(grants: &mut Grants, scopes: &Map, level: &str) {
     for (scope, objects) in scopes {
         match objects {
@@ -121,8 +119,8 @@ fn add_scopes(grants: &mut Grants, scopes: &Map, level: &str) {
     }
 }
 
-/// Whether `password` has this hash: none (an empty hash), SHA-256 (`$5$`) or SHA-512 (`$6$`).
-/// Other kinds, and locked accounts (`*`, `!`), match nothing.
+/// Returns whether `password` matches the hash: empty (no password), SHA-256 (`$5$`) or SHA-512
+/// (`$6$`). Other kinds and locked accounts (`*`, `!`) never match.
 #[must_use]
 pub fn password_matches(hash: &str, password: &str) -> bool {
     use sha_crypt::PasswordVerifier;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's `session`: logged-in users, and their rights.
+//! rpcd's `session`: logged-in users and their rights.
 
 mod grants;
 mod login;

@@ -12,7 +12,7 @@ use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
-/// The methods and arguments that rpcd's object has. Not all of them are supported here.
+/// Methods and arguments of rpcd's object; the stand-in does not support all of them.
 pub const METHODS: &[Method] = &[
     Method { name: "create", policy: &[("timeout", PolicyType::Int32)] },
     Method { name: "list", policy: &[SESSION] },
@@ -44,12 +44,12 @@ pub const METHODS: &[Method] = &[
 const GRANT: &[ubus::Argument] =
     &[SESSION, ("scope", PolicyType::String), ("objects", PolicyType::Array)];
 
-/// Answers one call. Arguments of the wrong type count as missing, as in rpcd. `reclaimed` is the
-/// session whose `uci apply` waits for its confirmation: a login of the same user gets it back,
-/// because the change may have disconnected the browser.
+/// Answers a call. Like in rpcd, arguments of a wrong type count as missing. `reclaimed` is the
+/// session with an unconfirmed `uci apply`: a login of the same user gets it again, because the
+/// change may have disconnected the browser.
 ///
 /// # Errors
-/// The status that the caller gets.
+/// Returns the status for the caller.
 pub fn answer(
     sessions: &mut Sessions,
     accounts: &Accounts,

@@ -7,20 +7,18 @@ use ubus::Map;
 
 use super::Grants;
 
-/// Id of the default session, without a login.
+/// Id of the default session, which needs no login.
 pub const NOBODY: &str = "00000000000000000000000000000000";
-/// Seconds without use after which a session ends, unless its login asks for another time.
+/// Seconds after which an unused session expires, unless its login sets another timeout.
 pub(super) const DEFAULT_TIMEOUT_S: i64 = 300;
 
-/// One session.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     timeout_s: i64,
-    /// When it ends if nobody uses it; `None`: never.
+    /// When the session expires if it is not used; `None` for never.
     ends: Option<Duration>,
-    /// Its rights.
     pub grants: Grants,
-    /// The values that its owner keeps in it.
+    /// Values that clients have stored in the session.
     pub data: BTreeMap<String, Value>,
 }
 
@@ -31,7 +29,7 @@ impl Session {
         }
     }
 
-    /// The answer of `session login` and `session list`.
+    /// Returns the answer of `session login` and `session list`.
     #[must_use]
     pub fn describe(&self, id: &str, now: Duration) -> Map {
         let expires = self.ends.map_or(0, |end| end.saturating_sub(now).as_secs());
@@ -46,21 +44,21 @@ impl Session {
     }
 }
 
-/// All sessions. Times are since an arbitrary start.
+/// All sessions. Times are relative to an arbitrary start.
 #[derive(Debug, Default)]
 pub struct Sessions {
     sessions: BTreeMap<String, Session>,
 }
 
 impl Sessions {
-    /// Only the default session, without a login.
+    /// Contains only the default session.
     #[must_use]
     pub fn new(nobody: Grants) -> Sessions {
         let session = Session { grants: nobody, ..Session::default() };
         Sessions { sessions: BTreeMap::from([(NOBODY.to_owned(), session)]) }
     }
 
-    /// Opens a session under `id`.
+    /// Creates a session `id`.
     pub fn create(&mut self, id: &str, timeout_s: i64, now: Duration) -> &mut Session {
         let session = self.sessions.entry(id.to_owned()).or_default();
         session.timeout_s = timeout_s;
@@ -68,19 +66,19 @@ impl Sessions {
         session
     }
 
-    /// The session, with its timeout restarted.
+    /// Returns the session and restarts its timeout.
     pub fn get(&mut self, id: &str, now: Duration) -> Option<&mut Session> {
         let session = self.sessions.get_mut(id)?;
         session.touch(now);
         Some(session)
     }
 
-    /// Ends a session; false if there is none.
+    /// Removes a session. Returns false if it does not exist.
     pub fn destroy(&mut self, id: &str) -> bool {
         self.sessions.remove(id).is_some()
     }
 
-    /// Ends the expired sessions, and returns them.
+    /// Removes the expired sessions and returns their ids.
     pub fn expire(&mut self, now: Duration) -> Vec<String> {
         let over = |session: &Session| session.ends.is_some_and(|end| end <= now);
         let ended = self.sessions.iter().filter(|(_, session)| over(session));
@@ -89,7 +87,7 @@ impl Sessions {
         ended
     }
 
-    /// Whether the session exists and may do this.
+    /// Returns whether the session exists and has the right.
     pub fn allow(
         &mut self,
         id: &str,

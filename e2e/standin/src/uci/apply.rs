@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `uci apply`: the changes of a session go into the files, and unless somebody confirms in time
-//! the files come back.
+//! `uci apply`: commits the changes of a session, and rolls them back unless they are confirmed in
+//! time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::store::{Store, StoreError, copy, make_folder, remove_folder};
 
-/// An apply that waits for its confirmation.
+/// An apply that is not confirmed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The session that applied.
+    /// Session that called apply.
     pub session: String,
-    /// When the files come back.
+    /// Time of the roll back.
     pub until: Duration,
 }
 
-/// The state of applying. Times are since an arbitrary start.
+/// State of applying. Times are relative to an arbitrary start.
 #[derive(Debug, Default)]
 pub struct Apply {
     pending: Option<Pending>,
 }
 
-/// Names of the configurations that changed; their users are to be notified.
+/// Names of changed configurations, for services that must be notified.
 pub type Applied = Vec<String>;
 
 fn snapshot_files(store: &Store) -> PathBuf {
@@ -33,7 +33,7 @@ fn snapshot_changes(store: &Store) -> PathBuf {
     store.run.join("snapshot-delta")
 }
 
-/// Names of the files in a folder that are not empty.
+/// Names of the non-empty files in a folder, without hidden ones.
 pub(super) fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let full = entries.filter(|entry| entry.metadata().is_ok_and(|meta| meta.len() > 0));
@@ -45,22 +45,21 @@ pub(super) fn files_in(folder: &Path) -> Vec<String> {
 }
 
 impl Apply {
-    /// The apply that waits, if there is one.
     #[must_use]
     pub fn pending(&self) -> Option<&Pending> {
         self.pending.as_ref()
     }
 
-    /// Forgets the apply that waits: it is confirmed.
+    /// Confirms the pending apply.
     pub fn confirm(&mut self, store: &Store) {
         self.pending = None;
         forget_snapshots(store);
     }
 
-    /// Commits the changes of `session`; if `undo_at` is given, keeps the old state until then.
+    /// Commits the changes of `session`. Keeps the old state until `undo_at` if that is set.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// Returns an error if a file cannot be read or written.
     pub fn start(
         &mut self,
         store: &Store,
@@ -79,7 +78,7 @@ impl Apply {
         }
         self.pending = undo_at.map(|until| Pending { session: session.to_owned(), until });
         for name in &names {
-            // rpcd ignores an error of libuci.
+            // Like rpcd, ignore errors of libuci.
             if let Err(error) = store.commit(name, &changes) {
                 log::warn!("committing {name}: {error}");
             }
@@ -90,10 +89,10 @@ impl Apply {
         Ok(names)
     }
 
-    /// Brings the old files back, and the changes too if their session still has a right to them.
+    /// Restores the old files, and the uncommitted changes if `keeps` is set.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// Returns an error if a file cannot be read or written.
     pub fn roll_back(&mut self, store: &Store, keeps: bool) -> Result<Applied, StoreError> {
         let Some(Pending { session, .. }) = self.pending.take() else { return Ok(Vec::new()) };
         let (files, deltas) = (snapshot_files(store), snapshot_changes(store));

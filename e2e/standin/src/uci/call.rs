@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of the ubus object `uci`, and one call of them.
+//! Methods of the ubus object `uci`, and the arguments of a call.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 const GET: &[ubus::Argument] = &[CONFIG, SECTION, OPTION, TYPE, MATCH, SESSION];
 const WHOLE: &[ubus::Argument] = &[CONFIG, SESSION];
 
-/// The methods and arguments that rpcd's object has. Not all of them are supported here.
+/// Methods and arguments of rpcd's object; the stand-in does not support all of them.
 pub const METHODS: &[Method] = &[
     Method { name: "configs", policy: &[] },
     Method { name: "get", policy: GET },
@@ -45,7 +45,6 @@ pub const METHODS: &[Method] = &[
     Method { name: "reload_config", policy: &[] },
 ];
 
-/// One call: its arguments, and the caller's rights.
 pub(super) struct Call<'a> {
     pub(super) args: &'a Map,
     pub(super) sessions: &'a mut Sessions,
@@ -69,7 +68,7 @@ impl<'a> Call<'a> {
         self.text("ubus_rpc_session")
     }
 
-    /// A caller without a session is on the machine itself and may do everything.
+    /// Checks a right. A caller without a session is local and may do everything.
     pub(super) fn may(&mut self, right: &str, config: &str) -> bool {
         let now = self.now;
         self.session().is_none_or(|id| self.sessions.allow(id, "uci", config, right, now))

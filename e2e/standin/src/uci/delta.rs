@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes that are not in the configuration file yet, one a line.
+//! Uncommitted changes, one per line.
 
 use super::package::{Package, Value};
 use super::syntax::{is_type, quote, statements};
 use ::uci::is_name;
 
-/// The operation of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     Add,
@@ -32,35 +31,30 @@ impl Command {
         COMMANDS.iter().find(|(known, ..)| *known == self).map_or("", |(_, sign, _)| sign)
     }
 
-    /// The word that `uci changes` has for it.
+    /// The command's name in `uci changes`.
     #[must_use]
     pub fn word(self) -> &'static str {
         COMMANDS.iter().find(|(known, ..)| *known == self).map_or("", |(_, _, word)| word)
     }
 }
 
-/// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
-    /// The operation.
     pub command: Command,
-    /// To which section.
     pub section: String,
-    /// To which of its options; none: to the section itself.
+    /// Option of the section; `None` if the change concerns the section itself.
     pub option: Option<String>,
-    /// With which value.
     pub value: Option<String>,
 }
 
 impl Delta {
-    /// A change of a section or option.
     #[must_use]
     pub fn new(command: Command, section: &str, option: Option<&str>, value: Option<&str>) -> Self {
         let (option, value) = (option.map(str::to_owned), value.map(str::to_owned));
         Delta { command, section: section.to_owned(), option, value }
     }
 
-    /// The change as a line of the delta file of `package`.
+    /// Formats the change as a line of the delta file of `package`.
     #[must_use]
     pub fn line(&self, package: &str) -> String {
         let option = self.option.as_ref().map(|option| format!(".{option}")).unwrap_or_default();
@@ -68,7 +62,7 @@ impl Delta {
         format!("{}{package}.{}{option}{value}\n", self.command.sign(), self.section)
     }
 
-    /// Reads a delta file. As in libuci, a line that makes no sense is left out.
+    /// Parses a delta file. Like libuci, skips invalid lines.
     #[must_use]
     pub fn parse_all(package: &str, text: &str) -> Vec<Delta> {
         let statements = statements(text).unwrap_or_else(|(line, what)| {
@@ -100,7 +94,7 @@ impl Delta {
             .then(|| Delta::new(*command, section, option, value))
     }
 
-    /// Does the change; false if there is nothing it could be done to.
+    /// Applies the change. Returns false if its target does not exist.
     pub fn apply(&self, package: &mut Package) -> bool {
         let value = self.value.as_deref().unwrap_or_default();
         let at = package.index(&self.section);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A configuration being changed: each change is done in memory and noted down.
+//! Edits of a configuration: each change is applied in memory and recorded.
 
 use serde_json::Value as Json;
 use ubus::{Map, Status};
@@ -8,7 +8,6 @@ use super::delta::{Command, Delta};
 use super::package::{Package, Value};
 use ::uci::is_name;
 
-/// A configuration and the changes made to it.
 pub(super) struct Edit {
     pub(super) package: Package,
     pub(super) deltas: Vec<Delta>,
@@ -40,7 +39,6 @@ impl Edit {
         }
     }
 
-    /// Sets the options of a new section.
     pub(super) fn fill(&mut self, section: &str, values: &Map) -> Result<(), Status> {
         let mut outcome = Ok(());
         for (option, value) in values {
@@ -70,12 +68,12 @@ impl Edit {
         outcome
     }
 
-    /// Sets options of a section: a list replaces the former values, and a value that is
-    /// there already does not count as a change.
+    /// Sets options of a section. A list replaces the old values, and an unchanged value is not
+    /// recorded.
     pub(super) fn merge(&mut self, section: &str, values: &Map) -> Result<(), Status> {
         let mut outcome = Ok(());
         for (option, value) in values {
-            // The last error counts, and edits without an error are done nevertheless.
+            // Like rpcd, continue after an error and return the last one.
             if let Err(status) = self.merge_one(section, option, value) {
                 outcome = Err(status);
             }
@@ -109,7 +107,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Deletes a section, or an option of it.
+    /// Deletes a section, or one of its options.
     pub(super) fn delete(&mut self, section: &str, option: Option<&str>) -> Result<(), Status> {
         let known = self.package.section(section).ok_or(Status::NotFound)?;
         if option.is_some_and(|option| known.option(option).is_none()) {
@@ -119,14 +117,13 @@ impl Edit {
         Ok(())
     }
 
-    /// Gives a section another name.
     pub(super) fn rename(&mut self, section: &str, name: &str) -> Result<(), Status> {
         self.package.section(section).ok_or(Status::NotFound)?;
         self.note(Command::Rename, section, None, Some(name));
         Ok(())
     }
 
-    /// Moves the sections to the front, in the order given.
+    /// Moves the sections to the front, in the given order.
     pub(super) fn order(&mut self, sections: &[Json]) -> Result<(), Status> {
         for (to, section) in sections.iter().enumerate() {
             let name = section.as_str().ok_or(Status::InvalidArgument)?;
@@ -139,11 +136,11 @@ impl Edit {
     }
 }
 
-/// A value of a call as UCI text: strings as they are, numbers in decimal, truth as 1 or 0.
+/// Formats a JSON value for UCI: strings unchanged, numbers in decimal, booleans as 1 or 0.
 fn format(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),
-        // rpcd prints a 32-bit number without its sign, and has no use for fractions.
+        // rpcd prints 32-bit numbers unsigned and does not accept fractions.
         Json::Number(number) => {
             let wide = number.as_i64()?;
             Some(match i32::try_from(wide) {

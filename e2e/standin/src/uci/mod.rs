@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's `uci`: configuration files, the changes of each session, and applying them with
-//! roll-back.
+//! rpcd's `uci`: configuration files, uncommitted changes of each session, and apply with roll
+//! back.
 
 mod apply;
 mod call;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `uci`: the calls of the recorded answers and of our programs, with sections by
-//! their names.
+//! The ubus object `uci`: the calls that our programs and the recordings use, for sections with
+//! names.
 
 use std::time::Duration;
 
@@ -17,10 +17,9 @@ use crate::reply::Answer;
 use crate::session::Sessions;
 use ::uci::{is_name, is_package};
 
-/// Seconds until an apply is undone, unless the call asks for another time.
+/// Seconds until an unconfirmed apply is rolled back, unless the call sets a timeout.
 const CONFIRM_WITHIN_S: u64 = 60;
 
-/// The object's state.
 #[derive(Debug)]
 pub struct Uci {
     store: Store,
@@ -44,47 +43,47 @@ fn single(name: &str, value: Json) -> Map {
 }
 
 impl Uci {
-    /// The object over the files of `store`; changes that an earlier run left are dropped.
+    /// Creates the object and drops the uncommitted changes of an earlier run.
     #[must_use]
     pub fn new(store: Store) -> Uci {
         store.forget_sessions();
         Uci { store, apply: Apply::default(), changed: Vec::new() }
     }
 
-    /// Names of the configurations that changed since the last time.
+    /// Returns the names of configurations that changed since the last call.
     pub fn take_changed(&mut self) -> Applied {
         std::mem::take(&mut self.changed)
     }
 
-    /// The session whose apply waits for a confirmation.
+    /// Session with an unconfirmed apply.
     #[must_use]
     pub fn pending_session(&self) -> Option<&str> {
         self.apply.pending().map(|pending| pending.session.as_str())
     }
 
-    /// When the apply that waits is to be undone.
+    /// Time at which the pending apply is rolled back.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.apply.pending().map(|pending| pending.until)
     }
 
-    /// Drops the changes of a session that has ended.
+    /// Drops the uncommitted changes of a session that has ended.
     pub fn forget(&self, session: &str) {
         self.store.forget(session);
     }
 
-    /// Rolls the expired apply back.
+    /// Rolls back an expired apply.
     pub fn expire(&mut self, sessions: &mut Sessions, now: Duration) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            // Nobody waits for an answer; a failure has been logged.
+            // The failure has been logged, and no caller waits.
             let _ = self.undo(sessions, now);
         }
     }
 
-    /// Answers one call.
+    /// Answers a call.
     ///
     /// # Errors
-    /// The status that the caller gets.
+    /// Returns the status for the caller.
     pub fn answer(
         &mut self,
         sessions: &mut Sessions,
@@ -120,7 +119,7 @@ impl Uci {
             };
             return Ok(single("values", Json::Object(numbered.map(map).collect())));
         };
-        // rpcd answers "success" without data where the file has no such section or option.
+        // Like rpcd, succeed without data if the section or option does not exist.
         let Some(section) = package.section(reference) else { return Ok(Map::new()) };
         match call.text("option") {
             None => Ok(single("values", Json::Object(describe(section, None)))),
@@ -130,7 +129,7 @@ impl Uci {
         }
     }
 
-    /// The configuration that a call changes, if it may.
+    /// Loads the configuration for a change after checking the caller's right.
     fn edit(&self, call: &mut Call<'_>) -> Result<Edit, Status> {
         let config = call.need("config")?;
         call.check("write", config)?;
@@ -238,7 +237,7 @@ impl Uci {
     fn start(&mut self, call: &mut Call<'_>) -> Answer {
         let keep = call.args.get("rollback").and_then(Json::as_bool).unwrap_or(false);
         if self.apply.pending().is_some() {
-            // Without roll-back a second apply is accepted and does nothing, as in rpcd.
+            // Like in rpcd, a second apply without roll back succeeds without any effect.
             return if keep { Err(Status::PermissionDenied) } else { Ok(Map::new()) };
         }
         let session = call.session().ok_or(Status::InvalidArgument)?;
@@ -256,7 +255,7 @@ impl Uci {
         Ok(Map::new())
     }
 
-    /// The apply that waits must be that of the caller's session.
+    /// Fails unless the pending apply belongs to the caller's session.
     fn own_apply(&self, call: &Call<'_>) -> Result<(), Status> {
         let session = call.session().ok_or(Status::InvalidArgument)?;
         let pending = self.apply.pending().ok_or(Status::NoData)?;
@@ -304,7 +303,7 @@ fn describe(section: &Section, index: Option<usize>) -> Map {
     map
 }
 
-/// One change as `uci changes` shows it.
+/// Formats a change as in `uci changes`.
 fn change(delta: &Delta) -> Json {
     let mut words = vec![json!(delta.command.word()), json!(delta.section)];
     words.extend(delta.option.as_ref().map(|option| json!(option)));

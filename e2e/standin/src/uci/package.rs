@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One configuration file in memory.
+//! A parsed configuration file.
 
 use std::fmt::Write;
 
@@ -7,17 +7,16 @@ use ::uci::{Statement, anonymous_name, statements};
 
 use super::syntax::{SyntaxError, quote};
 
-/// Value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `option name 'value'`.
     Text(String),
-    /// `list name 'value'`, once for each.
+    /// `list name 'value'`, one line for each value.
     List(Vec<String>),
 }
 
 impl Value {
-    /// The value of an `option`.
+    /// Returns the value of an `option`; `None` for a `list`.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -26,7 +25,7 @@ impl Value {
         }
     }
 
-    /// The values of a `list`; nothing for an `option`.
+    /// Returns the values of a `list`; empty for an `option`.
     #[must_use]
     pub fn list(&self) -> Vec<&str> {
         match self {
@@ -35,7 +34,7 @@ impl Value {
         }
     }
 
-    /// The values of either, an `option` split at blanks.
+    /// Returns the values of a `list`, or of an `option` split at whitespace.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {
@@ -48,24 +47,22 @@ impl Value {
 /// `config TYPE 'name'` and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name; an anonymous section has one that is made up.
+    /// Name; generated for an anonymous section.
     pub name: String,
-    /// Whether the file gives it no name.
+    /// Whether the name is generated.
     pub anonymous: bool,
-    /// The word after `config`.
+    /// Word after `config`.
     pub kind: String,
-    /// Options in the order of the file.
+    /// Options in file order.
     pub options: Vec<(String, Value)>,
 }
 
 impl Section {
-    /// The option's value.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&Value> {
         self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// Sets an option to one value.
     pub fn set(&mut self, name: &str, value: &str) {
         let value = Value::Text(value.to_owned());
         match self.options.iter_mut().find(|(known, _)| known == name) {
@@ -74,7 +71,7 @@ impl Section {
         }
     }
 
-    /// Adds a value to a list, which an option with one value becomes.
+    /// Adds a value to a list. An option with a single value becomes a list.
     pub fn add(&mut self, name: &str, value: &str) {
         let Some((_, known)) = self.options.iter_mut().find(|(known, _)| known == name) else {
             self.options.push((name.to_owned(), Value::List(vec![value.to_owned()])));
@@ -89,22 +86,20 @@ impl Section {
     }
 }
 
-/// A configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
-    /// Name of the file.
     pub name: String,
-    /// Sections in the order of the file.
+    /// Sections in file order.
     pub sections: Vec<Section>,
-    /// Sections there have ever been: it is part of a made-up name.
+    /// Number of sections ever created, which is part of a generated name.
     made: usize,
 }
 
 impl Package {
-    /// Reads a file's text.
+    /// Parses a file.
     ///
     /// # Errors
-    /// Where libuci would refuse the file.
+    /// Returns an error if libuci would reject the file.
     pub fn parse(name: &str, text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Package, SyntaxError> {
         let read = statements(text);
         let read = read.map_err(|error| SyntaxError { package: name.to_owned(), error })?;
@@ -137,19 +132,17 @@ impl Package {
         name
     }
 
-    /// Position of the section of that name.
     #[must_use]
     pub fn index(&self, name: &str) -> Option<usize> {
         self.sections.iter().position(|section| section.name == name)
     }
 
-    /// The section of that name.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The file's text.
+    /// Formats the file.
     #[must_use]
     pub fn export(&self) -> String {
         let mut text = String::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The files: configurations in one folder, each session's changes in another.
+//! Files of configurations in one folder, and of each session's uncommitted changes in another.
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -10,35 +10,20 @@ use super::package::Package;
 use super::syntax::SyntaxError;
 use ::uci::is_package;
 
-/// Why a configuration cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such configuration.
     #[error("there is no configuration {package}")]
-    NotFound {
-        /// Its name.
-        package: String,
-    },
-    /// The name cannot be one of a configuration.
+    NotFound { package: String },
+    /// Not a valid name of a configuration.
     #[error("{package:?} is not a name of a configuration")]
-    Name {
-        /// The name.
-        package: String,
-    },
-    /// The file is malformed.
+    Name { package: String },
     #[error("reading a configuration")]
     Syntax(#[from] SyntaxError),
-    /// The kernel refuses.
     #[error("accessing {}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The kernel's error.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-/// There is no such file, nor can there be one: the place for changes may be no folder.
+/// The file does not exist, or its parent is not a folder: `/dev/null` stands for no changes.
 fn no_file(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -48,25 +33,24 @@ fn refused(path: &Path) -> impl Fn(io::Error) -> StoreError + use<> {
     move |source| StoreError::Io { path: path.clone(), source }
 }
 
-/// Where the files are.
 #[derive(Clone, Debug)]
 pub struct Store {
     /// Folder of the configurations, `/etc/config`.
     pub config: PathBuf,
-    /// Folder of everything that ends with a reboot, `/var/run/rpcd`.
+    /// Folder of files that do not survive a reboot, `/var/run/rpcd`.
     pub run: PathBuf,
-    /// Changes that a shell has staged and not committed, libuci's `/tmp/.uci`.
+    /// Uncommitted changes by shell commands, libuci's `/tmp/.uci`.
     pub staged: PathBuf,
 }
 
 impl Store {
-    /// Folder of a session's changes; without a session rpcd works on those of the command line.
+    /// Folder of a session's changes, or of the shell's if the call has no session, like in rpcd.
     #[must_use]
     pub fn changes_of(&self, session: Option<&str>) -> PathBuf {
         session.map_or_else(|| self.staged.clone(), |id| self.run.join(format!("uci-{id}")))
     }
 
-    /// Forgets the changes of all sessions, none of which has outlived its server.
+    /// Drops the changes of all sessions, since sessions do not survive a restart of the server.
     pub fn forget_sessions(&self) {
         for entry in std::fs::read_dir(&self.run).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with("uci-") {
@@ -75,7 +59,6 @@ impl Store {
         }
     }
 
-    /// Forgets the changes of a session.
     pub fn forget(&self, session: &str) {
         remove_folder(&self.changes_of(Some(session)));
     }
@@ -83,7 +66,7 @@ impl Store {
     /// Names of all configurations.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// Returns an error if the folder cannot be read.
     pub fn configs(&self) -> Result<Vec<String>, StoreError> {
         let entries = std::fs::read_dir(&self.config).map_err(refused(&self.config))?;
         let files = entries.flatten().filter(|entry| entry.path().is_file());
@@ -93,10 +76,10 @@ impl Store {
         Ok(names)
     }
 
-    /// The file of a configuration.
+    /// Path of a configuration.
     ///
     /// # Errors
-    /// When the name cannot be one: it might lead out of the folder.
+    /// Returns an error for an invalid name, which might lead out of the folder.
     pub fn path(&self, package: &str) -> Result<PathBuf, StoreError> {
         if is_package(package) {
             Ok(self.config.join(package))
@@ -105,10 +88,10 @@ impl Store {
         }
     }
 
-    /// The configuration with the changes in the folder `changes`.
+    /// Loads a configuration with the changes in the folder `changes`.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn load(&self, package: &str, changes: &Path) -> Result<Package, StoreError> {
         let path = self.path(package)?;
         let text = match std::fs::read(&path) {
@@ -124,10 +107,10 @@ impl Store {
         Ok(loaded)
     }
 
-    /// The changes of a configuration.
+    /// Reads the changes of a configuration.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn deltas(&self, package: &str, changes: &Path) -> Result<Vec<Delta>, StoreError> {
         self.path(package)?;
         let path = changes.join(package);
@@ -137,10 +120,10 @@ impl Store {
         }
     }
 
-    /// Adds changes to those there are.
+    /// Appends changes.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn save(&self, package: &str, changes: &Path, deltas: &[Delta]) -> Result<(), StoreError> {
         if deltas.is_empty() {
             return Ok(());
@@ -157,7 +140,7 @@ impl Store {
     /// Drops the changes of a configuration.
     ///
     /// # Errors
-    /// When they cannot be dropped.
+    /// Returns an error if they cannot be removed.
     pub fn revert(&self, package: &str, changes: &Path) -> Result<(), StoreError> {
         self.path(package)?;
         let path = changes.join(package);
@@ -170,7 +153,7 @@ impl Store {
     /// Writes the changes into the configuration and drops them.
     ///
     /// # Errors
-    /// When the configuration cannot be read or written.
+    /// Returns an error if the configuration cannot be read or written.
     pub fn commit(&self, package: &str, changes: &Path) -> Result<(), StoreError> {
         let path = self.path(package)?;
         if self.deltas(package, changes)?.is_empty() {
@@ -183,8 +166,8 @@ impl Store {
     }
 }
 
-/// Puts `bytes` in the place of a file at once, keeping its mode; on the disk before it counts, as
-/// libuci does.
+/// Replaces a file atomically with the same mode. Like libuci, syncs the new file before the
+/// rename.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.uci-new"));
@@ -211,7 +194,7 @@ pub(super) fn remove_folder(path: &Path) {
     }
 }
 
-/// Copies into the same file, as rpcd does: nobody learns that it is incomplete on a full disk.
+/// Overwrites the file in place, like rpcd: a full disk truncates it, and only the log shows that.
 pub(super) fn copy(from: &Path, to: &Path) {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);

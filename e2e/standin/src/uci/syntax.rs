@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The tokens of a file of changes: quoting, comments, continued lines.
+//! Tokens of a file of changes: quoting, comments, continued lines.
 
-/// A file that libuci would refuse.
+/// An error for which libuci rejects a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{package}, {error}")]
 pub struct SyntaxError {
-    /// Name of the file.
     pub package: String,
     /// Line and error.
     pub error: uci::ParseError,
 }
 
-/// One statement: its tokens, and the line it began at.
+/// One statement: its tokens and its first line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) words: Vec<String>,
     pub(crate) line: usize,
 }
 
-/// Cuts a text into statements. A statement ends with its line or at a `;` outside quotes.
+/// Splits a text into statements, which end at a newline or at a `;` outside quotes.
 pub(crate) fn statements(text: &str) -> Result<Vec<Statement>, (usize, &'static str)> {
     let mut reader = Reader { chars: text.chars().peekable(), line: 1 };
     let mut statements = Vec::new();
@@ -102,8 +101,8 @@ impl Reader<'_> {
         Ok(Token::Word(word))
     }
 
-    /// Inside double quotes a backslash escapes; inside single quotes nothing does. Both may go
-    /// over lines.
+    /// Reads up to the closing quote, which may be on a later line. A backslash escapes only inside
+    /// double quotes.
     fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), (usize, &'static str)> {
         let line = self.line;
         self.advance();
@@ -123,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The escaped character stands for itself; an escaped end of line is nothing.
+    /// An escaped character stands for itself; an escaped newline is removed.
     fn escaped(&mut self, word: &mut String) {
         self.advance();
         if let Some(plain) = self.advance().filter(|c| *c != '\n') {
@@ -132,12 +131,12 @@ impl Reader<'_> {
     }
 }
 
-/// `text` in single quotes.
+/// Puts `text` in single quotes.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Printable ASCII without blanks: a section's type.
+/// Returns whether `text` is a valid section type: printable ASCII without whitespace.
 pub(crate) fn is_type(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic())
 }
