@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of an administration page besides `uci`: the log, devices, interfaces that go up and
-//! down, passwords and restarts, backups and images.
+//! Calls of an administration page other than `uci`: log, devices, interface state, passwords,
+//! restarts, backups and images.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn map(value: Value) -> Map {
 }
 
 #[test]
-fn the_log_keeps_the_newest() {
+fn the_log_keeps_only_the_newest_messages() {
     let folder = router::folder("log");
     std::fs::create_dir_all(&folder).unwrap();
     let mut log = Log::new(Some(&folder.join("log")), Some(folder.clone()));
@@ -107,7 +107,7 @@ fn an_interface_goes_down_and_up() {
 }
 
 #[test]
-fn an_interface_has_an_object_of_its_own() {
+fn each_interface_has_its_own_object() {
     let router = Router::start();
     let folder = router.folder.clone().unwrap();
     let config = "config interface 'guest'\n\toption proto 'none'\n\toption device 'none'\n";
@@ -117,7 +117,7 @@ fn an_interface_has_an_object_of_its_own() {
     let id = log_in(&router.address, 300);
     let ask =
         |method: &str| call(&router.address, &id, "network.interface.guest", method, &json!({}));
-    // It is looked for once a second.
+    // New interfaces are published once a second.
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
     while ask("status")[0] != 0 {
         assert!(std::time::Instant::now() < deadline, "{}", ask("status"));
@@ -136,7 +136,7 @@ fn an_interface_has_an_object_of_its_own() {
 }
 
 #[test]
-fn passwords_images_and_restarts_are_programs() {
+fn passwords_images_and_restarts_run_programs() {
     let deed = |method: &str, args: Value| rpcsys::deed((method, &map(args)));
     let mut passwd = Program::new("/bin/passwd", &["root"]);
     passwd.input = b"a b'c\na b'c\n".to_vec();
@@ -165,7 +165,7 @@ fn passwords_images_and_restarts_are_programs() {
     assert_eq!(system::deed(("info", &Map::new())), None);
 }
 
-/// A router whose administrators may up- and download below its folder, and one of them.
+/// Starts a router with an administrator who may upload and download files below its folder.
 fn with_cgi() -> (Router, String) {
     let router = Router::start();
     let folder = router.folder.clone().unwrap();
@@ -194,7 +194,7 @@ fn a_file_is_uploaded_and_downloaded() {
     let (router, id) = with_cgi();
     let folder = router.folder.clone().unwrap();
     let path = folder.join("image").to_str().unwrap().to_owned();
-    // Larger than a call may be.
+    // Larger than the limit of a call's body.
     let data = "a\r\n--Xy\0".repeat(20_000);
     let parts =
         [("sessionid", &*id), ("filename", &path), ("filemode", "640"), ("filedata", &data)];
@@ -222,7 +222,7 @@ fn a_file_is_uploaded_and_downloaded() {
 }
 
 #[test]
-fn who_has_no_right_uploads_nothing() {
+fn uploads_without_a_right_are_rejected() {
     let (router, id) = with_cgi();
     let folder = router.folder.clone().unwrap();
     let path = folder.join("image").to_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The bus and the `ubus` crate together, where nothing was recorded.
+//! Behaviour of the bus and the `ubus` crate that was not recorded.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ fn table(value: Value) -> Map {
     }
 }
 
-/// Runs `work` on a runtime like the daemon's.
+/// Runs `work` on a single-threaded runtime, like the daemon's.
 fn on_one_thread<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(240), work).await.unwrap() })
 }
 
 #[test]
-fn a_call_of_an_object_that_goes_away_is_answered() {
+fn a_call_fails_when_its_object_is_removed() {
     let router = Router::start();
     let demo = demo::publish(router.socket.clone(), true);
     on_one_thread(async {
@@ -32,13 +32,13 @@ fn a_call_of_an_object_that_goes_away_is_answered() {
         let (hung, nothing) = (bus.clone(), Map::new());
         let waiting = async { hung.call("fastpath.demo", "hang", &nothing, SOON).await };
         let quitting = async {
-            // Calls that hang do not hold up others.
+            // A call that hangs must not block others.
             bus.call("fastpath.demo", "empty", &nothing, SOON).await.unwrap();
             bus.call("fastpath.demo", "quit", &nothing, SOON).await.unwrap();
         };
         let (answer, ()) = tokio::join!(waiting, quitting);
         let status = answer.unwrap_err().status();
-        // Its `Reply` is dropped, or the broker answers for it, whichever comes first.
+        // Either the dropped `Reply` or the broker answers, whichever comes first.
         assert!(matches!(status, Status::NotFound | Status::UnknownError), "{status}");
         let gone = bus.call("fastpath.demo", "empty", &nothing, SOON).await.unwrap_err();
         assert_eq!(gone.status(), Status::NotFound);
@@ -61,7 +61,7 @@ fn a_call_without_an_answer_times_out() {
 }
 
 #[test]
-fn a_publisher_sees_the_bus_go_and_can_come_back() {
+fn a_publisher_notices_the_end_of_the_bus_and_can_publish_again() {
     let mut router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
     assert!(router.stop(), "SIGTERM ends it in order");
@@ -79,7 +79,7 @@ fn a_publisher_sees_the_bus_go_and_can_come_back() {
 }
 
 #[test]
-fn calls_fail_when_the_bus_goes() {
+fn calls_fail_when_the_bus_ends() {
     let mut router = Router::start();
     let _demo = demo::publish(router.socket.clone(), true);
     on_one_thread(async {
@@ -93,7 +93,7 @@ fn calls_fail_when_the_bus_goes() {
         };
         let (answer, stopped) = tokio::join!(call, stop);
         assert!(stopped);
-        // The object may have seen the end first and dropped the call.
+        // The object may have seen the end of the bus first and dropped the call.
         let status = answer.unwrap_err().status();
         let ends = [Status::ConnectionFailed, Status::NotFound, Status::UnknownError];
         assert!(ends.contains(&status), "{status}");
@@ -105,7 +105,7 @@ fn calls_fail_when_the_bus_goes() {
 }
 
 #[test]
-fn subscribers_hear_notifications_and_the_end() {
+fn subscribers_receive_notifications_and_the_removal() {
     let router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
     on_one_thread(async {
@@ -138,7 +138,7 @@ fn subscribers_hear_notifications_and_the_end() {
 }
 
 #[test]
-fn events_reach_those_who_listen_but_not_the_sender() {
+fn events_reach_listeners_but_not_the_sender() {
     let router = Router::start();
     on_one_thread(async {
         let mut hearing = Connection::open(&router.socket).await.unwrap();
@@ -162,7 +162,7 @@ fn events_reach_those_who_listen_but_not_the_sender() {
 }
 
 #[test]
-fn a_path_is_published_once() {
+fn a_path_can_be_published_only_once() {
     let router = Router::start();
     let _demo = demo::publish(router.socket.clone(), false);
     on_one_thread(async {
@@ -178,7 +178,7 @@ fn a_path_is_published_once() {
 }
 
 #[test]
-fn a_whole_megabyte_gets_through_and_more_does_not() {
+fn messages_up_to_one_megabyte_pass() {
     let router = Router::start();
     let _demo = demo::publish(router.socket.clone(), false);
     on_one_thread(async {
@@ -194,7 +194,7 @@ fn a_whole_megabyte_gets_through_and_more_does_not() {
 }
 
 #[test]
-fn garbage_ends_only_its_own_connection() {
+fn garbage_disconnects_only_its_sender() {
     use std::io::{Read, Write};
     let router = Router::start();
     let mut stream = std::os::unix::net::UnixStream::connect(&router.socket).unwrap();
@@ -217,7 +217,7 @@ fn an_interface_that_comes_up_or_goes_down_is_reported() {
         let mut connection = Connection::open(&router.socket).await.unwrap();
         connection.handle().subscribe("network.interface").await.unwrap();
         let configured = "config interface 'here'\n\toption device 'lo'\n";
-        // An interface whose device goes away looks the same as one that is moved to none.
+        // A device that disappears has the same effect as a change to a missing device.
         let moved = "config interface 'here'\n\toption device 'none0'\n";
         for (text, event) in [(configured, "interface.update"), (moved, "interface.down")] {
             std::fs::write(&network, text).unwrap();
@@ -231,7 +231,7 @@ fn an_interface_that_comes_up_or_goes_down_is_reported() {
     });
 }
 
-/// Waits until `file` says something.
+/// Waits until `file` contains a complete line.
 async fn said(file: &std::path::Path) -> String {
     loop {
         match std::fs::read_to_string(file) {
@@ -251,14 +251,14 @@ fn an_event_for_services_reaches_their_triggers() {
         let answer = bus.call("service", "event", &args, SOON).await.unwrap();
         assert!(answer.is_empty(), "{answer:?}");
         assert_eq!(said(&happened).await, "fastpath.ips\n");
-        // procd wants both, each of its type.
+        // procd requires both arguments with their types.
         for bad in [json!({"type": "x"}), json!({"data": {}}), json!({"type": 1, "data": {}})] {
             let refused = bus.call("service", "event", &table(bad), SOON).await.unwrap_err();
             assert_eq!(refused.status(), Status::InvalidArgument);
         }
         let unknown = bus.call("service", "set", &args, SOON).await.unwrap_err();
         assert_eq!(unknown.status(), Status::MethodNotFound);
-        // Interfaces notify services, too.
+        // Changes of interfaces also notify services.
         let network = router.folder.as_ref().unwrap().join("config/network");
         std::fs::remove_file(&happened).unwrap();
         std::fs::write(&network, "config interface 'here'\n\toption device 'lo'\n").unwrap();

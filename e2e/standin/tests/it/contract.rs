@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every recorded case of `contracts/jsonrpc` against the stand-in, in order, because each builds
-//! on those before it. `CONTRACT_ADDRESS` and `CONTRACT_UBUS_SOCKET` name a real OpenWrt instead
-//! (see `support/router.rs`).
+//! Replays every recorded case of `contracts/jsonrpc` on the stand-in, in order, because cases
+//! depend on earlier ones. `CONTRACT_ADDRESS` and `CONTRACT_UBUS_SOCKET` name a real OpenWrt
+//! instead (see `support/router.rs`).
 //!
-//! Compared are status line, relevant headers and body; session ids and dates are left out. Of
-//! object lists only the objects that the product uses count: the stand-in offers neither `file`
-//! nor `rc`, which the recorded rpcd had as plug-ins, and has `system` and `network.interface`,
-//! which there come from procd and netifd.
+//! Compares status line, relevant headers and body without session ids and dates. In lists only the
+//! objects that the product uses count: the recorded rpcd had `file` and `rc` as plug-ins, while
+//! `system` and `network.interface` come from procd and netifd.
 
 use std::io::{BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +23,7 @@ fn contracts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contracts")
 }
 
-/// Session ids: those of the recording and ours.
+/// Recorded session ids with ours.
 #[derive(Default)]
 struct Ids(Vec<(String, String)>);
 
@@ -51,7 +50,7 @@ struct Contract {
     ids: Ids,
 }
 
-/// `Connection`, `Keep-Alive`, `Content-Type` and the body's length.
+/// Compares status, `Connection`, `Keep-Alive`, `Content-Type` and the body's length.
 fn compare_heads(recorded: &Answer, ours: &Answer) {
     assert_eq!(ours.status, recorded.status);
     let names = ["connection", "keep-alive", "content-type", "content-length", "transfer-encoding"];
@@ -64,7 +63,7 @@ fn compare_heads(recorded: &Answer, ours: &Answer) {
     }
 }
 
-/// Only the objects that count, where a body lists objects.
+/// Removes irrelevant objects if the body is a list of objects.
 fn listed(body: &Value) -> Value {
     let mut body = body.clone();
     let lists = |map: &serde_json::Map<String, Value>| map.contains_key("session");
@@ -99,10 +98,10 @@ impl Contract {
         send(&self.router.address, &request(method, path, headers, body))
     }
 
-    /// A recorded `POST /ubus`.
+    /// Replays a recorded `POST /ubus`.
     fn post(&mut self, name: &str) {
         if name == "40-uci-get-after-timeout" {
-            // The apply before it is undone three seconds later, and nobody says when.
+            // The preceding apply is rolled back after three seconds without a notification.
             std::thread::sleep(Duration::from_millis(3500));
         }
         let path = contracts().join("jsonrpc").join(format!("{name}.req"));
@@ -121,7 +120,7 @@ impl Contract {
         answer.pointer("/result/1/ubus_rpc_session").unwrap().as_str().unwrap().to_owned()
     }
 
-    /// The cases other than `POST /ubus` with a body worth a file.
+    /// Replays the other cases, which have no recorded request body.
     fn other(&mut self, name: &str) {
         let bearer = format!("Authorization: Bearer {}\r\n", self.log_in());
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"empty","params":{}}"#;
@@ -148,14 +147,14 @@ impl Contract {
         self.compare(name, &answer);
     }
 
-    /// The files after all the uci calls.
+    /// Compares the configuration file after all uci calls.
     fn file(&self) {
         let Some(folder) = &self.router.folder else { return };
         let recorded = std::fs::read_to_string(contracts().join("uci-export.txt")).unwrap();
         let recorded = recorded.strip_prefix("package fastpath\n").unwrap();
         let ours = std::fs::read_to_string(folder.join("config/fastpath")).unwrap();
         assert_eq!(ours.trim(), recorded.trim());
-        // Applied, applied again, undone.
+        // One reload each for the apply, the second apply and the roll back.
         let reloaded = std::fs::read_to_string(folder.join("reloaded")).unwrap();
         assert_eq!(reloaded, "fastpath\n".repeat(3));
     }

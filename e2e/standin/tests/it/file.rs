@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `file`, on the stand-in or, with `CONTRACT_OPENWRT`, on real programs.
+//! rpcd's object `file` of the stand-in, or of real programs with `CONTRACT_OPENWRT`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::support::router;
 use serde_json::{Value, json};
 use ubus::Status;
 
-/// A session with rights to files: `[[path, right], …]`.
+/// Creates a session with rights to files: `[[path, right], …]`.
 fn session(bus: &Bus, rights: &Value) -> String {
     let created = bus.call("session", "create", &json!({"timeout": 60})).unwrap();
     let id = created["ubus_rpc_session"].as_str().unwrap().to_owned();
@@ -18,7 +18,7 @@ fn session(bus: &Bus, rights: &Value) -> String {
 }
 
 #[test]
-fn files_and_programs() {
+fn file_methods_respect_the_rights_of_the_session() {
     let bus = Bus::start("", &[]);
     let folder = router::folder("files");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Exec plugins, as rpcd runs them. `CONTRACT_OPENWRT` names the folder that real ones were
-//! installed to (`sbin/ubusd`, `sbin/rpcd`, plugins in `libexec/rpcd`) and has them run instead.
+//! Exec plug-ins with rpcd's behaviour. `CONTRACT_OPENWRT` names a folder with real programs
+//! (`sbin/ubusd`, `sbin/rpcd`, plug-ins in `libexec/rpcd`) to test instead.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::support::bus::{Bus, LIMIT, within};
 use serde_json::{Value, json};
 use ubus::{Entry, Map, Status};
 
-/// Prints its arguments, and the requested answer.
+/// Prints its arguments and the requested answer.
 const PLUGIN: &str = r#"#!/bin/sh
 case $1 in
     list) cat "$0.list" ;;
@@ -31,9 +31,9 @@ const LIST: &str = r#"{"echo": {"text": "", "flag": true, "count": 32, "byte": 8
     "share": 1.5, "list": [], "table": {}, "ubus_rpc_session": ""},
     "print": {}, "fail": {}, "noise": {}, "mask": {}, "hang": {}, "late": {}, "wait": {},
     "deaf": {}, "no table": 5}"#;
-/// All in one: real programs have one folder of plugins, compiled in.
+/// One test, because real programs have a single folder of plug-ins, set at compile time.
 #[test]
-fn programs_are_objects() {
+fn exec_plugins_are_objects_of_the_bus() {
     let mut bus =
         Bus::start(PLUGIN, &[("test.plug", LIST), ("test.broken", "{"), ("test.empty", "{}")]);
     the_methods_are_those_it_lists(&bus);

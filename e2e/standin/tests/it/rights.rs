@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who may do what: web sessions, logins, and clients of the bus that are not root.
+//! Rights of web sessions, logins, and bus clients other than root.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
 }
 
 #[test]
-fn patterns_grant() {
+fn grants_match_by_pattern() {
     let mut grants = Grants::default();
     grants.grant("ubus", "network.*", "dump");
     grants.grant("ubus", "system", "*");
@@ -36,9 +36,9 @@ fn patterns_grant() {
     assert!(!grants.allow("uci", "system", "read"), "another scope");
 }
 
-/// Made with `openssl passwd`, `-5`, `-6`, and with mkpasswd for another count of rounds.
+/// Hashes of `openssl passwd -5` and `-6`, and of mkpasswd with another number of rounds.
 #[test]
-fn passwords_match_their_own_hash_only() {
+fn a_password_matches_only_its_own_hash() {
     let sha256 = "$5$standin$N1gRK7tJCasTVcN7JiVwJ38lQkqvRNgObbf1DGWb9DB";
     let sha512 = concat!(
         "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NN",
@@ -54,7 +54,7 @@ fn passwords_match_their_own_hash_only() {
 }
 
 #[test]
-fn a_login_gets_the_groups_of_its_lists() {
+fn a_login_is_granted_the_groups_of_its_lists() {
     let group = |name: &str| {
         format!(
             r#"{{"{name}": {{"read": {{"uci": ["{name}"]}}, "write": {{"uci": ["{name}"]}}}}}}"#
@@ -63,7 +63,7 @@ fn a_login_gets_the_groups_of_its_lists() {
     let login = |user: &str, lists: &str| {
         format!("config login\n\toption username '{user}'\n\toption password ''\n{lists}")
     };
-    // An empty password does not count: libuci drops an empty option, and so the login with it.
+    // libuci drops an empty option, so the login is ignored.
     let open = |user: &str, lists: &str| login(user, lists).replace("''", "'$p$open'");
     let rpcd = open("all", "\tlist read '*'\n\tlist read '! b*'\n\tlist write 'a'\n")
         + &open("writer", "\tlist write 'b'\n")
@@ -99,7 +99,7 @@ fn a_login_gets_the_groups_of_its_lists() {
 }
 
 #[test]
-fn sessions_have_rights_and_end() {
+fn sessions_have_rights_and_expire() {
     let accounts = Accounts { config: PathBuf::new(), shadow: PathBuf::new(), acl: PathBuf::new() };
     let mut sessions = Sessions::new(Grants::default());
     let mut call = |method: &str, args: Value, at: u64| {
@@ -168,7 +168,7 @@ fn a_client_that_is_not_root_needs_a_right() {
 }
 
 #[test]
-fn the_bus_hides_and_refuses_what_a_client_may_not_use() {
+fn the_bus_hides_and_rejects_objects_without_a_right() {
     let folder = folder("bus", &[("fastpath.json", FASTPATH)]);
     let mut next = 5000;
     let random = Box::new(move || {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The page's rights, as rpcd has them: an account with read access reads no password from a file.
+//! The page's access rights: an account with read access cannot read a password from a file.
 
 use crate::support::router::Router;
 use crate::support::rpc::{call, log_in_as};
 use serde_json::{Value, json};
 
 const SOURCE: &str = "config rules 'et'\n\toption url 'https://ann:geheim@rules.example/x'\n";
-/// The page's own rights.
+/// Access groups of the page.
 const RIGHTS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../luci-app-fastpath/root/usr/share/rpcd/acl.d/luci-app-fastpath.json"
 );
 
-/// The answer of `uci get` to `user`.
+/// Returns the answer of `uci get` to `user`.
 fn got(router: &Router, user: &str, password: &str) -> Value {
     let session = log_in_as(&router.address, user, password, 300);
     call(&router.address, &session, "uci", "get", &json!({"config": "fastpath"}))
 }
 
 #[test]
-fn a_viewer_reads_no_password_of_a_source() {
+fn a_viewer_cannot_read_the_password_of_a_rule_source() {
     let router = Router::start();
     let folder = router.folder.clone().unwrap();
     std::fs::write(folder.join("config/fastpath"), SOURCE).unwrap();
-    // The recordings' rights name the object, which gives access to the password.
+    // The recorded access groups name the object itself, which gives access to the password.
     let answer = got(&router, "viewer", "look").to_string();
     assert!(answer.contains("geheim"), "{answer}");
     std::fs::copy(RIGHTS, folder.join("acl.d/fastpath.json")).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI files and changes, and the `uci` object's calls where nothing was recorded.
+//! UCI files and changes, and calls of the `uci` object that were not recorded.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use standin::uci::{Command, Delta, Package, Store, Uci, Value};
 use ubus::{Map, Status};
 
 fn value() -> impl Strategy<Value = String> {
-    // Characters that make quoting hard, among others.
+    // Includes characters that complicate quoting.
     "[a-z'\"\\\\#; \t\n=.é]{1,12}"
 }
 
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_can_be_tried(
+    fn any_change_applies_without_a_panic(
         mut package in package(),
         deltas in prop::collection::vec(delta(), 0..8),
     ) {
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(
+    fn any_text_is_parsed_or_rejected(
         text in "(?s)[a-z'\"\\\\#; \t\n]{0,40}",
         word in "config|option|list|package",
     ) {
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn every_notation_is_read() {
+fn every_uci_notation_is_parsed() {
     let text = "# a comment\npackage x\nconfig a one; option b c\n\
         \toption d \"e \\\"f\\\"\" # why\n\
         config a\n\tlist g h\n\tlist g 'i j'\n\toption empty ''\n\toption long 'two\nlines'\n\
@@ -132,7 +132,7 @@ fn an_error_names_file_and_line() {
 }
 
 #[test]
-fn names_are_made_up_as_libuci_does() {
+fn anonymous_sections_get_the_names_of_libuci() {
     let text = "config fastpath main\nconfig rule\nconfig rule\nconfig interface\n";
     let package = Package::parse("x", text).unwrap();
     let names: Vec<&str> = package.sections.iter().map(|s| s.name.as_str()).collect();
@@ -140,7 +140,7 @@ fn names_are_made_up_as_libuci_does() {
     assert!(names[3].starts_with("cfg04"));
 }
 
-/// The object on files of its own, called without a session as a program on the router does.
+/// The object on temporary files, called without a session like by a program on the router.
 struct Bench {
     folder: PathBuf,
     uci: Uci,
@@ -175,7 +175,7 @@ impl Bench {
         answer.map(Json::Object)
     }
 
-    /// As the default session without a login, which here may change the file.
+    /// Calls as the default session, which may change the file here.
     fn web(&mut self, method: &str, mut args: Json) -> Result<Json, Status> {
         args["ubus_rpc_session"] = json!(standin::session::NOBODY);
         self.call(method, args)
@@ -198,7 +198,7 @@ impl Drop for Bench {
 }
 
 #[test]
-fn a_file_that_libuci_refuses_fails_alone() {
+fn an_invalid_file_does_not_affect_others() {
     let mut bench = Bench::new("broken");
     for broken in ["config rule 'x\n", "config rule\noption a b c\n", "<html>\n", "option a b\n"] {
         std::fs::write(bench.folder.join("config/broken"), broken).unwrap();
@@ -223,7 +223,7 @@ fn empty() -> Json {
 }
 
 #[test]
-fn changes_wait_for_the_apply() {
+fn changes_take_effect_only_on_apply() {
     let mut bench = Bench::new("apply");
     let on = json!({"config": "test", "section": "two", "values": {"on": true, "n": 5}});
     assert_eq!(bench.web("set", on), Ok(empty()));
@@ -245,7 +245,7 @@ fn changes_wait_for_the_apply() {
 }
 
 #[test]
-fn what_is_there_already_is_no_change() {
+fn setting_an_equal_value_records_no_change() {
     let mut bench = Bench::new("same");
     let same = json!({"config": "test", "section": "two", "values": {"name": "two"}});
     assert_eq!(bench.call("set", same), Ok(empty()));
@@ -253,7 +253,7 @@ fn what_is_there_already_is_no_change() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_calls_are_rejected() {
     let mut bench = Bench::new("refuse");
     for (method, args, status) in [
         ("get", json!({}), Status::InvalidArgument),
@@ -302,9 +302,9 @@ fn sessions_do_not_see_each_others_changes() {
     assert_eq!(bench.call("get", get).unwrap(), json!({"value": "two"}));
 }
 
-/// As real rpcd: without a session it works on libuci's own folder.
+/// Like rpcd, calls without a session use libuci's own folder.
 #[test]
-fn what_a_shell_has_staged_is_seen_without_a_session_only() {
+fn changes_staged_by_a_shell_are_visible_only_without_a_session() {
     let mut bench = Bench::new("shell");
     std::fs::create_dir_all(bench.folder.join("staged")).unwrap();
     std::fs::write(bench.folder.join("staged/test"), "test.two.name='shell'\n").unwrap();
@@ -315,7 +315,7 @@ fn what_a_shell_has_staged_is_seen_without_a_session_only() {
 }
 
 #[test]
-fn an_apply_is_undone_at_its_time_or_at_once() {
+fn an_apply_is_rolled_back_at_its_timeout_or_on_request() {
     let mut bench = Bench::new("undo");
     let set = || json!({"config": "test", "section": "two", "values": {"name": "new"}});
     let apply = || json!({"rollback": true, "timeout": 10});
@@ -332,7 +332,7 @@ fn an_apply_is_undone_at_its_time_or_at_once() {
     assert_eq!(bench.text(), TEXT);
     assert_eq!(bench.uci.take_changed(), ["test", "test"], "of the change and of its end");
 
-    // The change is still the session's own, and can be applied again.
+    // The session keeps the change, and can apply it again.
     bench.web("apply", apply()).unwrap();
     assert!(bench.text().contains("'new'"));
     bench.web("rollback", json!({})).unwrap();
@@ -345,7 +345,7 @@ fn an_apply_is_undone_at_its_time_or_at_once() {
 }
 
 #[test]
-fn a_session_without_the_right_does_not_get_its_changes_back() {
+fn changes_are_not_restored_to_a_session_without_the_right() {
     let mut bench = Bench::new("ended");
     let set = json!({"config": "test", "section": "two", "values": {"name": "new"}});
     bench.web("set", set).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The web server where nothing was recorded: many clients, odd input, files.
+//! Behaviour of the web server that was not recorded: many clients, malformed input, files.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,9 +14,9 @@ fn get(router: &Router, path: &str, headers: &str) -> Answer {
     send(&router.address, &request("GET", path, headers, ""))
 }
 
-/// As uhttpd 7b1bec4: a page that subscribes and goes takes a connection from the web server.
+/// As in uhttpd 7b1bec4, a subscriber that disconnects uses up a connection of the web server.
 #[test]
-fn connections_of_subscribers_that_have_gone_count_for_ever() {
+fn connections_of_disconnected_subscribers_stay_counted() {
     let router = Router::start();
     let _demo = demo::publish(router.socket.clone(), false);
     let bearer = format!("Authorization: Bearer {}\r\n", log_in(&router.address, 300));
@@ -36,7 +36,7 @@ fn connections_of_subscribers_that_have_gone_count_for_ever() {
 fn connections_beyond_the_limit_are_refused_until_others_end() {
     let router = Router::start();
     let idle: Vec<TcpStream> = (0..100).map(|_| connect(&router.address)).collect();
-    // Each is accepted in turn, so the last of them answers only after all the others count.
+    // Connections are accepted in order, so when the last one answers all others count.
     let mut last = idle.last().unwrap();
     last.write_all(request("GET", "/", "", "").as_bytes()).unwrap();
     assert_eq!(read(&mut BufReader::new(last), 1).status, "HTTP/1.1 200 OK");
@@ -49,7 +49,7 @@ fn connections_beyond_the_limit_are_refused_until_others_end() {
 }
 
 #[test]
-fn input_of_the_wrong_shape_is_refused() {
+fn malformed_requests_are_rejected() {
     let router = Router::start();
     let session = log_in(&router.address, 300);
     for (params, code) in [
@@ -77,7 +77,7 @@ fn input_of_the_wrong_shape_is_refused() {
 }
 
 #[test]
-fn nested_too_deeply_is_refused() {
+fn too_deeply_nested_requests_are_rejected() {
     let router = Router::start();
     for depth in [100, 40_000] {
         let body = "[".repeat(depth) + &"]".repeat(depth);
@@ -91,7 +91,7 @@ fn nested_too_deeply_is_refused() {
 }
 
 #[test]
-fn a_connection_serves_one_request_after_the_other() {
+fn a_connection_serves_several_requests() {
     let router = Router::start();
     let mut stream = BufReader::new(connect(&router.address));
     for _ in 0..3 {
@@ -106,7 +106,7 @@ fn a_connection_serves_one_request_after_the_other() {
 }
 
 #[test]
-fn a_known_file_is_not_sent_again() {
+fn a_cached_file_is_answered_with_304() {
     let router = Router::start();
     let first = get(&router, "/index.html", "");
     let (tag, date) = (first.header("etag").unwrap(), first.header("last-modified").unwrap());
@@ -147,7 +147,7 @@ fn files_outside_the_site_are_not_served() {
 }
 
 #[test]
-fn a_session_ends_when_nobody_uses_it() {
+fn an_unused_session_expires() {
     let router = Router::start();
     let session = log_in(&router.address, 1);
     let get = json!({"config": "fastpath"});

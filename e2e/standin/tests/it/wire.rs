@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages of the real `ubus` client to the real ubusd, played to the stand-in: it must answer
-//! each message as ubusd did, except the ids that every bus generates.
+//! Replays messages of the real `ubus` client to ubusd: the stand-in must answer each like ubusd,
+//! except for the ids that every bus generates.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use crate::support::{demo, router::Router};
 use serde_json::Value;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind};
 
-/// Objects that the recorded rpcd had as plug-ins, and those that procd and netifd have.
+/// Objects of rpcd's plug-ins, procd and netifd in the recording.
 const OTHERS: [&str; 9] = [
     "file",
     "log",
@@ -30,8 +30,8 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(digits).collect()
 }
 
-/// The frames of a recorded connection with their direction; reads of one direction are joined,
-/// because a frame may be split over them.
+/// Returns the frames of a recorded connection with their direction. Joins reads of one direction,
+/// because a frame may be split over several reads.
 fn recorded(name: &str) -> Vec<(bool, Frame)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contracts/ubus-wire").join(name);
     let text = std::fs::read_to_string(path).unwrap();
@@ -49,7 +49,7 @@ fn recorded(name: &str) -> Vec<(bool, Frame)> {
     frames
 }
 
-/// Ids of the recorded bus and of this one.
+/// Recorded ids with ours.
 #[derive(Default)]
 struct Ids(BTreeMap<u32, u32>);
 
@@ -73,7 +73,7 @@ impl Ids {
         }
     }
 
-    /// Events carry an object's id in their data.
+    /// Translates the object id in the data of an event.
     fn translate_data(&self, data: &Blobmsg) -> Blobmsg {
         let mut map = data.decode().unwrap();
         for key in ["object", "id"] {
@@ -85,7 +85,7 @@ impl Ids {
         Blobmsg::encode(&map).unwrap()
     }
 
-    /// Pairs the ids of two frames that say the same.
+    /// Pairs the ids of two equivalent frames.
     fn learn(&mut self, recorded: &Frame, ours: &Frame) {
         let ids = |frame: &Frame| {
             [Some(frame.peer), frame.object_id(), frame.object_type(), frame.target()]
@@ -132,8 +132,8 @@ fn play(name: &str, router: &Router) {
             let got = bus.next();
             ids.learn(&frame, &got);
             let wanted = ids.translate(&frame);
-            // A notification carries a number that counts all there have been, and our object wants
-            // no acknowledgement of it.
+            // The number of a notification depends on all previous ones, and our object requests no
+            // acknowledgement.
             let got = if frame.kind == Kind::Invoke {
                 let mut attributes = got.attributes;
                 attributes.retain(|attribute| *attribute != Attribute::NoReply(true));
@@ -150,7 +150,7 @@ fn play(name: &str, router: &Router) {
 fn the_recorded_client_gets_the_recorded_answers() {
     let router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
-    // The last of them calls quit.
+    // The last recording calls quit.
     for number in 2..=13 {
         play(&format!("{number:03}.json"), &router);
     }

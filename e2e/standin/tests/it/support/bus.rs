@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's objects on a bus: the stand-in's, or those of real programs that `CONTRACT_OPENWRT` names
-//! the folder of (`sbin/ubusd`, `sbin/rpcd`, plugins in `libexec/rpcd`).
+//! rpcd's objects on a bus: the stand-in's, or those of real programs in the folder
+//! `CONTRACT_OPENWRT` (`sbin/ubusd`, `sbin/rpcd`, plug-ins in `libexec/rpcd`).
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use ubus::{Connection, Entry, Status};
 
 use super::router::{self, Router};
 
-/// Longest that a call may take in these tests.
+/// Timeout of a call in these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 
-/// A bus with plugins on it: the stand-in's, or real programs.
+/// A bus with plug-ins, of the stand-in or of real programs.
 pub(crate) struct Bus {
     socket: PathBuf,
     pub(crate) plugins: PathBuf,
-    /// The process to reload.
+    /// Process that reloads on SIGHUP.
     server: u32,
     children: Vec<Child>,
-    /// Ends with this.
+    /// Stops the stand-in when dropped.
     router: Option<Router>,
     installed: Vec<PathBuf>,
 }
@@ -70,7 +70,7 @@ impl Bus {
         within(|| self.socket.exists());
         self.children.push(start("rpcd", &["-s", &socket, "-t", &limit]));
         self.server = self.children[1].id();
-        // Plugins come after its own objects, programs before libraries.
+        // rpcd publishes plug-ins after its own objects, programs before libraries.
         within(|| !self.list("file").is_empty());
         std::thread::sleep(Duration::from_millis(300));
     }
@@ -116,13 +116,13 @@ impl Bus {
         answer.map(Value::Object).map_err(|error| error.status())
     }
 
-    /// The reply to a caller when the plugin prints `text`.
+    /// Returns the reply to a caller when the plug-in prints `text`.
     pub(crate) fn printed(&self, text: &str) -> Result<Value, Status> {
         std::fs::write(self.plugins.join("test.plug.print"), text).unwrap();
         self.call("test.plug", "print", &json!({}))
     }
 
-    /// Whether the plugin's process has ended.
+    /// Returns whether the plug-in's process has ended.
     pub(crate) fn killed(&self) -> bool {
         let id = std::fs::read_to_string(self.plugins.join("test.plug.pid")).unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));

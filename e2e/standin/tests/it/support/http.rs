@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! HTTP as the recordings have it: whole answers with their headers.
+//! HTTP client and parser of recorded responses.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// An answer; `body` is the contents of the chunks.
+/// A response; `body` is the decoded contents of the chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: String,
@@ -19,7 +19,7 @@ impl Answer {
         self.headers.iter().find(named).map(|(_, value)| value.as_str())
     }
 
-    /// A recorded answer: its chunks are joined already.
+    /// Parses a recorded response, in which chunks are already joined.
     pub(crate) fn recorded(text: &str) -> Answer {
         let text = text.replace("\r\n", "\n");
         let (head, body) = text.split_once("\n\n").unwrap();
@@ -33,7 +33,7 @@ impl Answer {
     }
 }
 
-/// A connection to `address` (`host:port`) that gives up after ten seconds without a byte.
+/// Connects to `address` (`host:port`), with a read timeout of 60 seconds.
 pub(crate) fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -46,15 +46,15 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> St
     format!("{head}{headers}\r\n{body}")
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) fn send(address: &str, text: &str) -> Answer {
     let mut stream = connect(address);
-    // Who refuses a large body may close before all of it is written.
+    // A server that rejects a large body may close before all of it is written.
     let _ = stream.write_all(text.as_bytes());
     read(&mut BufReader::new(stream), usize::MAX)
 }
 
-/// Reads one answer, of a stream at the most `chunks` chunks.
+/// Reads one response, at most `chunks` chunks of a stream.
 pub(crate) fn read(stream: &mut impl BufRead, chunks: usize) -> Answer {
     let mut answer = Answer::default();
     let line = |stream: &mut dyn BufRead| {

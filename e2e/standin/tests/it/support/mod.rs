@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The common parts of the tests of the whole program: a running stand-in (or a real OpenWrt), the
-//! object that was recorded, and a plain HTTP client.
+//! Common parts of the tests: a running stand-in or real OpenWrt, the recorded object, and a plain
+//! HTTP client.
 
 pub(crate) mod bus;
 pub(crate) mod demo;

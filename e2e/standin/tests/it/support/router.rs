@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A stand-in on files of its own, or a real OpenWrt that somebody has prepared.
+//! Runs a stand-in on temporary files, or uses a prepared OpenWrt.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Passwords `fastpath` and `look`, made with `openssl passwd -6` and `-5`.
+/// Passwords `fastpath` and `look`, hashed with `openssl passwd -6` and `-5`.
 const ROOT: &str = concat!(
     "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NN",
     "IFGCr1pEEFYLClPGwX9GH2lFDGEBkCWIzHtyOLZthluP6eWm0Iof."
@@ -65,12 +65,11 @@ const GROUP: &str = r#"{"luci-app-fastpath": {
 const UNAUTHENTICATED: &str =
     r#"{"unauthenticated": {"read": {"ubus": {"session": ["access", "login"]}}}}"#;
 
-/// The router under test.
 pub(crate) struct Router {
     /// `host:port` of the web server.
     pub(crate) address: String,
     pub(crate) socket: PathBuf,
-    /// Folder of the stand-in's files; none for a real OpenWrt.
+    /// Folder of the stand-in's files; `None` for a real OpenWrt.
     pub(crate) folder: Option<PathBuf>,
     options: Vec<String>,
     child: Option<Child>,
@@ -78,15 +77,15 @@ pub(crate) struct Router {
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A path for files of this test and no other.
+/// Returns a path that no other test uses.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("{name}-{}-{number}", std::process::id()))
 }
 
 impl Router {
-    /// The router of `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which must have
-    /// the logins, access groups and `/etc/config/fastpath` above; without them a stand-in.
+    /// Uses the router of `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which needs
+    /// the logins, access groups and `/etc/config/fastpath` above; otherwise starts a stand-in.
     pub(crate) fn from_environment() -> Router {
         let variable = |name| std::env::var(name).ok();
         match (variable("CONTRACT_ADDRESS"), variable("CONTRACT_UBUS_SOCKET")) {
@@ -101,12 +100,11 @@ impl Router {
         }
     }
 
-    /// Starts a stand-in.
     pub(crate) fn start() -> Router {
         Router::with(&[])
     }
 
-    /// Starts a stand-in with more options.
+    /// Starts a stand-in with additional options.
     pub(crate) fn with(options: &[&str]) -> Router {
         let folder = folder("standin");
         let shadow = |user: &str, hash: &str| format!("{user}:{hash}:0:0:99999:7:::\n");
@@ -132,7 +130,7 @@ impl Router {
         router
     }
 
-    /// Starts the program on the folder and waits until it answers.
+    /// Starts the program on the existing folder and waits until it answers.
     pub(crate) fn run(&mut self) {
         let folder = self.folder.clone().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath-standin"));
@@ -161,12 +159,12 @@ impl Router {
         self.child = Some(child);
     }
 
-    /// Number of the running program.
+    /// Process id of the running program.
     pub(crate) fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
 
-    /// Asks the program to end and returns whether it did so in order.
+    /// Terminates the program and returns whether it exited successfully.
     pub(crate) fn stop(&mut self) -> bool {
         let Some(mut child) = self.child.take() else { return true };
         let id = child.id().to_string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls over the web.
+//! JSON-RPC calls.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) fn post(address: &str, body: &Value) -> Value {
     serde_json::from_str(&answer.body).unwrap()
 }
 
-/// Calls and returns `result`, or `error.code`.
+/// Calls a method and returns `result`, or `error.code`.
 pub(crate) fn call(
     address: &str,
     session: &str,
@@ -36,7 +36,6 @@ pub(crate) fn log_in(address: &str, timeout: u32) -> String {
     log_in_as(address, "root", "fastpath", timeout)
 }
 
-/// Logs somebody in.
 pub(crate) fn log_in_as(address: &str, user: &str, password: &str, timeout: u32) -> String {
     let args = json!({"username": user, "password": password, "timeout": timeout});
     let result = call(address, NOBODY, "session", "login", &args);
