@@ -5,11 +5,11 @@ import { labs } from './tests/labs';
 import { shuffled } from './tests/shuffle';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
-/** The name that this run's results are kept under; `tests/run` sets it. */
+/** Name under which the results of this run are saved; `tests/run` sets it. */
 const kept = process.env['RESULTS'];
 if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
-/** Folders whose tests are shell functions, see tests/shell.ts. */
+/** Folders with tests that are shell functions, see tests/shell.ts. */
 const shells = [
   'init',
   'packages',
@@ -22,11 +22,11 @@ const shells = [
   'cross',
 ];
 
-/** The browser tests' files; with SHUFFLE one by one, since Playwright sorts those of a project. */
+/** Files of the browser tests; one project each with SHUFFLE, since Playwright sorts files. */
 function specs(): string[] {
-  // The pictures in the documents are made with the same setup, but only on request.
+  // Pictures for the documents use the same setup, but are only made on request.
   if (process.env['UPDATE_SCREENSHOTS']) return ['screenshots.ts'];
-  // Figures of built pages, see bench/page.
+  // Measurements of built pages, see bench/page.
   if (process.env['PAGES']) return ['speed.ts'];
   if (!process.env['SHUFFLE']) return ['*.spec.ts'];
   const files = readdirSync(`${import.meta.dirname}/tests/browser`);
@@ -34,13 +34,13 @@ function specs(): string[] {
 }
 
 export default defineConfig({
-  // One root, one gateway for each worker: another test would see the changes of this one.
+  // Tests of one gateway must not run in parallel, because each sees the changes of the others.
   workers: Math.max(labs.length, 1),
   timeout: 1_800_000,
-  // A wait that fails takes minutes. A defect that breaks many tests is known after the first ones.
+  // A failing wait takes minutes, and a defect that breaks many tests shows in the first ones.
   maxFailures: Number(process.env['STOP_AFTER'] ?? 0),
-  // The gateway is emulated, and other work may use the CPUs. A wait ends as soon as its
-  // waits for holds.
+  // Generous, because the gateway is emulated and CPUs may be busy. A wait ends early if it
+  // succeeds.
   expect: { timeout: 60_000 },
   forbidOnly: true,
   reporter: [
@@ -54,7 +54,7 @@ export default defineConfig({
       name,
       testDir: `tests/${name}`,
       testMatch: 'shell.spec.ts',
-      // All tests are in one file; those of a subject stay together, see declare().
+      // All shell tests are in one file; declare() keeps the tests of a subject together.
       fullyParallel: true,
     })),
     ...specs().map((testMatch) => ({
@@ -63,12 +63,12 @@ export default defineConfig({
       testMatch,
       timeout: 600_000,
       use: {
-        // A click waits for its element no longer than an expectation does.
+        // Same limit for a click as for an expectation.
         actionTimeout: 60_000,
         viewport: { width: 1280, height: 800 },
         locale: 'en-GB',
         screenshot: 'only-on-failure' as const,
-        // Chromium would draw and compress a film of each test; only failed tests keep theirs.
+        // Without screenshots, which would have to be compressed for every test.
         trace: { mode: 'retain-on-failure' as const, screenshots: false },
         launchOptions: {
           executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',

@@ -4,7 +4,7 @@ import { defineConfig } from '@playwright/test';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
 
-/** The page as a picture, from recorded answers: no gateway is needed, but to record them. */
+/** Pictures of the page, drawn from recorded answers; only recording needs a gateway. */
 export default defineConfig({
   name: 'snapshots',
   testDir: 'tests/snapshots',
@@ -13,7 +13,7 @@ export default defineConfig({
   workers: 2,
   timeout: 180_000,
   forbidOnly: true,
-  // The ones in the repository are renewed only after a review.
+  // Committed pictures are only renewed after a review.
   updateSnapshots: process.env['RENEW'] ? 'all' : 'none',
   snapshotPathTemplate: '{testDir}/pictures/{arg}{ext}',
   expect: {
@@ -26,7 +26,7 @@ export default defineConfig({
     baseURL: process.env['FASTPATH_URL'] ?? 'http://localhost/fastpath/',
     timezoneId: 'UTC',
     launchOptions: {
-      // Fonts that happen to be installed change no picture.
+      // Use fixed fonts, independent of those installed on this machine.
       env: {
         ...process.env,
         FONTCONFIG_FILE: fileURLToPath(new URL('tests/snapshots/fonts.conf', import.meta.url)),

@@ -11,8 +11,8 @@ interface Result {
 }
 
 /**
- * A line a test, and the closing line that ./build.sh test counts by. Results are kept under the
- * name of the project; `e2e/scripts/e2e-report.mjs` reads them.
+ * Prints a line per test, and the closing line from which ./build.sh test takes its counts. Results
+ * are saved per project for `e2e/scripts/e2e-report.mjs`.
  */
 export default class Lines implements Reporter {
   private readonly results = new Map<string, Result[]>();
@@ -58,7 +58,7 @@ export default class Lines implements Reporter {
   }
 
   onError(error: { message?: string }): void {
-    // Playwright's word for `maxFailures`; onEnd() says it with numbers.
+    // Playwright's message for `maxFailures`; onEnd() reports the numbers.
     if (plain(error).startsWith('Testing stopped early')) return;
     this.counts.failed += 1;
     this.print(indented(plain(error)));
@@ -85,13 +85,13 @@ export default class Lines implements Reporter {
 
 type Outcome = 'passed' | 'failed' | 'skipped';
 
-/** Left out without a reason is failed: when a hook fails, Playwright leaves out the rest. */
+/** A skip without a reason is a failure: Playwright skips the remaining tests when a hook fails. */
 function outcome(test: TestCase, result: TestResult, why: string | undefined): Outcome {
   if (result.status === 'skipped') return why ? 'skipped' : 'failed';
   return result.status === test.expectedStatus ? 'passed' : 'failed';
 }
 
-/** `file: title`; of shell functions `subject: title`, as their file is called. */
+/** Returns `file: title`, or `subject: title` for shell functions. */
 function nameOf(test: TestCase): string {
   const [, , path = '', ...titles] = test.titlePath();
   const file = basename(path, '.spec.ts');

@@ -6,24 +6,24 @@ import { expect, test } from '@playwright/test';
 import { inOwnLab, leftOut } from './labs';
 import { shuffled } from './shuffle';
 
-/** The status of a test that is left out; a line `skipped: …` has the reason. */
+/** Exit status of a skipped test; a line `skipped: …` has the reason. */
 const LEFT_OUT = 77;
 
-/** The time of a test after its last wait: to keep the machines' logs and to clean up. */
+/** Time after the last wait of a test, to save the machines' logs and to clean up. */
 const AFTERWARDS_MS = 120_000;
 
-/** A function `test_NAME` of a file `SUBJECT.sh`, with one combination of its values. */
+/** A function `test_NAME` of a file `SUBJECT.sh` with one combination of arguments. */
 interface ShellTest {
-  /** With its prefix, and its values, as the shell calls it. */
+  /** Function and arguments. */
   call: string[];
   title: string;
-  /** `@long` and the like: from a comment above the function, or in the file's first lines. */
+  /** Tags such as `@long`, from comments above the function or at the top of the file. */
   tags: string[];
-  /** The text behind `@qemu`: why it needs emulated machines. */
+  /** Text after `@qemu`: why the test needs emulated machines. */
   qemu: string | undefined;
 }
 
-/** A tag, and its object: `@core`, `@finds:system-clock`. */
+/** Matches a tag with an optional object: `@core`, `@finds:system-clock`. */
 const TAG = /@[a-z]+(?::[a-z0-9-]+)?/g;
 const FUNCTION = /^(test_([a-z0-9_]+))\(\)/;
 const tagsIn = (comments: string[]): string[] =>
@@ -31,15 +31,15 @@ const tagsIn = (comments: string[]): string[] =>
 const reasonIn = (comments: string[]): string | undefined =>
   /^# (?:@[a-z]+ )*@qemu: (.+)$/m.exec(comments.join('\n'))?.[1];
 
-/** One combination of a test's values, and its own tags. */
+/** One combination of a test's arguments, with tags of its own. */
 interface Case {
   values: string[];
   tags: string[];
 }
 
 /**
- * `# @each A B | C D [@tag…]` runs a function with A C, A D, B C and B D; further such lines add
- * combinations. In a file's first lines it is for all functions that have none of their own.
+ * `# @each A B | C D [@tag…]` runs a function with A C, A D, B C and B D; further lines add
+ * combinations. At the top of a file it applies to all functions without such a line.
  */
 function casesIn(comments: string[]): Case[] {
   return comments.flatMap((line) => {
@@ -55,14 +55,14 @@ function casesIn(comments: string[]): Case[] {
   });
 }
 
-/** Throws for a value that the function does not use: its tests would all be the same one. */
+/** Throws if the function does not use an argument, because all its tests would be the same. */
 function allUsed(call: string, text: string, values: string[]): void {
   const [body = ''] = text.slice(text.indexOf(`${call}()`)).split(/\n(?=\w+\(\))/, 1);
   const unused = values.find((_, at) => !new RegExp(`\\$(@|\\{?!?${at + 1})`).test(body));
   if (unused) throw new Error(`${call} does not use its value ${unused}`);
 }
 
-/** The tests of one file, in their order. */
+/** Returns the tests of a file in order. */
 export function testsOf(text: string): ShellTest[] {
   const lines = text.split('\n');
   const head = lines.slice(
@@ -97,9 +97,9 @@ interface Ended {
 }
 
 /**
- * Runs it with its output in a file, not a pipe: leftover processes would hold a pipe open. It is a
- * process group of its own, which ends with it. `end` is in milliseconds since 1970: no wait of the
- * shell continues after it, so that the test fails with the wait's own message.
+ * Runs a program with its output in a file, because leftover processes would hold a pipe open, and
+ * in its own process group, which is killed at the end. Waits of the shell stop at `end` (ms since
+ * 1970), so that the test fails with their message.
  */
 function run(program: string, args: string[], log: string, end: number): Promise<Ended> {
   return new Promise((resolve, reject) => {
@@ -113,7 +113,7 @@ function run(program: string, args: string[], log: string, end: number): Promise
       try {
         if (shell.pid) process.kill(-shell.pid, 'SIGKILL');
       } catch {
-        // Nobody is left.
+        // The process group has already ended.
       }
       resolve({ status, words: readFileSync(log, 'utf8') });
     });
@@ -123,9 +123,8 @@ function run(program: string, args: string[], log: string, end: number): Promise
 const end = (words: string): string => words.trimEnd().split('\n').slice(-25).join('\n');
 
 /**
- * The tests of a folder of shell functions. Its program `perform` runs one of them
- * (`perform SUBJECT FUNCTION [VALUE…]`); tests/run has it make the common parts (`perform
- * prepare`).
+ * Declares the tests of a folder of shell functions. Its program `perform` runs one of them
+ * (`perform SUBJECT FUNCTION [VALUE…]`); tests/run calls `perform prepare` for the common parts.
  */
 export function declare(folder: string): void {
   const perform = join(folder, 'perform');
@@ -133,7 +132,7 @@ export function declare(folder: string): void {
   for (const file of shuffled(files.sort())) {
     const subject = file.slice(0, -'.sh'.length);
     test.describe(subject, () => {
-      // By one worker, one after the other.
+      // Tests of a file run in order on one worker.
       test.describe.configure({ mode: 'default' });
       for (const each of shuffled(testsOf(readFileSync(join(folder, file), 'utf8')))) {
         declareOne(perform, subject, each);
@@ -153,7 +152,7 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     const last = Date.now() + info.timeout - AFTERWARDS_MS;
     const { status, words } = await run(perform, [subject, ...call], log, last);
     await info.attach('log', { path: log, contentType: 'text/plain' });
-    // A part of a test that could not run is a note, too.
+    // Parts of a test that were skipped are also reported as notes.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {
       info.annotations.push({ type: 'note', description: note?.replace(/^note: /, '') ?? '' });
     }

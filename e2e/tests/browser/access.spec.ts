@@ -7,7 +7,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-/** Everything a user can have in front of them, opened one after the other. */
+/** Opens every screen and dialog in turn and runs `check` on it. */
 async function everyView(page: Page, port: number, check: (what: string) => Promise<void>) {
   await page.goto('');
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
@@ -26,7 +26,7 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
     await expect(page.locator('main .panel h2').first()).toBeVisible();
     await check(`protection, ${part}`);
   }
-  // Where the pointer rests, the table holds new rows back.
+  // The flow table does not update rows while the pointer is on it.
   await page.mouse.move(0, 0);
   await page.goto('#/flows?nat=1');
   await expect(rowOf(page, port)).toContainText('Flowtable');
@@ -40,7 +40,7 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
   await check('flows by host');
 }
 
-/** regression.spec.ts runs axe on every screen; here it runs on their opened parts, too. */
+/** regression.spec.ts runs axe on every screen, this file also on opened dialogs and panels. */
 const long = { tag: '@long' };
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -53,7 +53,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('320 px are enough', async ({ page, lan }) => {
+test('every screen fits into 320 px', async ({ page, lan }) => {
   const port = await lan.download(hosts.isp);
   await page.setViewportSize({ width: 320, height: 640 });
   await everyView(page, port, async (what) => {
@@ -64,7 +64,7 @@ test('320 px are enough', async ({ page, lan }) => {
 });
 
 for (const screen of screens) {
-  test(`without motion and with forced colours: ${screen}`, async ({ page }) => {
+  test(`is accessible without motion and with forced colours: ${screen}`, async ({ page }) => {
     await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
     await open(page, screen);
     expect(await violations(page)).toEqual([]);

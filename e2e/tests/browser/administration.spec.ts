@@ -8,7 +8,7 @@ import { CHANGE_MS } from './change';
 import { core, expect, open, test } from './fixture';
 import { sessionOf } from './session';
 
-/** Applies the edits, and waits until the page has confirmed the change. */
+/** Applies the edits and waits until the page has confirmed the change. */
 async function apply(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   const dialog = page.getByRole('dialog', { name: 'Changes' });
@@ -31,7 +31,7 @@ test(
     await form.getByLabel('Internal port').fill('443');
     await apply(page);
     expect((await forwards()).trim()).toBe('1');
-    // From the zone that masquerades to one that does not.
+    // From the masquerading zone to one without masquerading.
     const section = await router.run('sed -n "/^config redirect/,/^$/p" /etc/config/firewall');
     expect(section).toContain("option src 'wan'");
     expect(section).toContain("option dest 'lan'");
@@ -46,7 +46,7 @@ test(
   },
 );
 
-test('a port forward without its values is refused at its fields', async ({ page }) => {
+test('an incomplete port forward is rejected at its fields', async ({ page }) => {
   const asked: string[] = [];
   page.on('request', (request) => {
     if (request.postData()?.includes('"fastpath.change","check"')) asked.push(request.url());
@@ -59,7 +59,7 @@ test('a port forward without its values is refused at its fields', async ({ page
   await expect(form.locator('[aria-invalid]')).toHaveCount(0);
   await form.locator('summary').click();
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  // The first bad field has the focus, though its forward was folded.
+  // The first invalid field gets the focus, although its forward was collapsed.
   await expect(port).toBeFocused();
   await expect(form.getByText('Enter the port to forward.')).toBeVisible();
   await expect(host).toHaveAccessibleDescription(/address of the destination host/);
@@ -76,7 +76,7 @@ test('a port forward without its values is refused at its fields', async ({ page
 
 test('the log is filtered by text and by severity', async ({ page, router }) => {
   const tag = `e2e${Date.now().toString(36)}`;
-  // The one that sends to the log; the lab has another before it.
+  // Use the full path, because the lab has another logger earlier in PATH.
   const logger = `/usr/bin/logger -t ${tag}`;
   await router.run(
     `${logger} -p daemon.err a needle; ${logger} -p daemon.warn a blunt needle; ${logger} hay`,
@@ -96,7 +96,7 @@ test('the log is filtered by text and by severity', async ({ page, router }) => 
   await expect(log.getByRole('listitem')).toHaveText('No matching lines.');
 });
 
-/** An archive made by tar itself, with entries that lead elsewhere if asked for. */
+/** Makes an archive with tar; `args` can add entries that lead out of the folder. */
 function archive(...args: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'backup-'));
   execFileSync('mkdir', ['-p', join(folder, 'etc/config')]);
@@ -139,7 +139,7 @@ test(
   },
 );
 
-/** It would contain the change, which the countdown does not revert there. */
+/** The backup would contain the unconfirmed change, and a roll back does not change the backup. */
 test('a backup in a countdown comes with a warning', async ({ page, router }) => {
   await open(page, 'system');
   const warning = page.locator('[data-unconfirmed]');
@@ -161,7 +161,7 @@ test('a backup in a countdown comes with a warning', async ({ page, router }) =>
 });
 
 test(
-  'an account made here logs in, and its password is nowhere',
+  'a new account can log in, and its password appears nowhere on the router',
   core,
   async ({ page, request, router }) => {
     await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');

@@ -5,8 +5,8 @@ import type { CDPSession, Page } from '@playwright/test';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-// preload would fetch style sheets, which the page's policy does not allow.
-// In LuCI the rest of the page is LuCI's.
+// Without preload, which would fetch style sheets against the page's policy. In LuCI only our part
+// of the page is checked.
 const check = `axe.run(document.querySelector('.fastpath-app') ?? document, {
   preload: false,
   resultTypes: ['violations'],
@@ -33,9 +33,8 @@ async function evaluate(cdp: CDPSession, contextId: number, expression: string):
 }
 
 /**
- * The height of a window in which nothing has to scroll. A header or a bar that sticks to the
- * window's edge covers targets while the page scrolls, and axe would measure the rest of them.
- * Virtual rows are as long as their table is: they keep a limit.
+ * Returns a window height at which nothing needs to scroll, because axe would measure targets under
+ * a sticky header or bar incorrectly. Limited, since a virtual table is as long as its data.
  */
 function fullHeight(): number {
   const hidden = [...document.querySelectorAll('*')].map((each) =>
@@ -45,8 +44,8 @@ function fullHeight(): number {
 }
 
 /**
- * The violations that axe finds on the page. It runs in a world of its own: the page's strict
- * policy stays in force, and the page sees nothing of it.
+ * Returns the violations that axe finds. Runs in an isolated world, so that the page's policy stays
+ * in force and the page is not affected.
  */
 export async function violations(page: Page): Promise<Violation[]> {
   const window = page.viewportSize();

@@ -15,7 +15,7 @@ test('a review of the firewall offers to end established connections', async ({ 
   await expect(review(page)).toContainText('a rollback ends none');
   expect(await violations(page)).toEqual([]);
   await ending.check();
-  // The wish is for one review: the next one asks again.
+  // The choice applies to one review; the next one starts unchecked.
   await review(page).getByRole('button', { name: 'Back' }).click();
   await looked(page);
   await expect(ending).not.toBeChecked();

@@ -3,17 +3,17 @@ import type { Browser, Locator, Page } from '@playwright/test';
 import { expect, note, open, test } from './fixture';
 
 const NUMBER = 20_000;
-/** From typing to the filtered rows, the gateway's emulated answer included. */
+/** From typing to the filtered rows, including the answer of an emulated gateway. */
 const FILTERED_MS = 5000;
-/** How much slower than this machine's the browser's CPU is. */
+/** Factor by which the browser's CPU is slowed. */
 const SLOWED = 4;
-/** The browser's longest stretch of work without a break. */
+/** Limit of the page's longest task. */
 const LONGEST_TASK_MS = 100;
-/** The time of the yardstick where that holds. */
+/** Duration of the yardstick on the machine where that limit was set. */
 const YARD_MS = 180;
 const ATTEMPTS = 6;
 
-// By CSS alone: finding roles and texts is work for the page's own thread, which is measured.
+// Use CSS selectors: a search by role or text would run on the measured main thread.
 const table = (page: Page) => page.locator('main .flow-table');
 const amount = (page: Page) => page.locator('main .amount');
 const ALL = /^20,\d{3} flows$/;
@@ -23,15 +23,14 @@ interface TraceEvent {
   ph: string;
   pid: number;
   tid: number;
-  /** CPU time of the thread, µs. */
+  /** CPU time of the thread in µs. */
   tdur?: number;
   args?: { name?: string };
 }
 
 /**
- * The page's longest task while `step` runs, in ms of CPU time: other processes use this machine's
- * CPUs, too, and their share of the clock is not the page's. The browser spins for as long as it is
- * slowed down.
+ * Returns the page's longest task while `step` runs, in ms of CPU time, so that other processes do
+ * not count. A slowed browser spins, which does count.
  */
 async function longestTask(browser: Browser, page: Page, step: () => Promise<void>, least = 10) {
   await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
@@ -56,8 +55,8 @@ async function loaded(page: Page): Promise<void> {
 }
 
 /**
- * A piece of work whose length is known where the limit was set, ms: on a machine that does less in
- * the same time, the limit does not apply to a processor four times slower than its own.
+ * Measures a fixed piece of work in ms. On a slower machine than the one where the limits were set,
+ * the limits are scaled by it.
  */
 async function yardstick(browser: Browser, page: Page): Promise<number> {
   const work = () =>
@@ -74,11 +73,11 @@ async function yardstick(browser: Browser, page: Page): Promise<number> {
       // @sleep: timed: between two tasks of the page
       await new Promise((resolve) => setTimeout(resolve, 500));
     });
-  // One task of its own is all that an idle page has.
+  // On an idle page this work is the only task.
   return longestTask(browser, page, work, 0);
 }
 
-/** The row at the top is there, and known. The list may become shorter meanwhile. */
+/** Scrolls and waits until the first visible row is loaded. The list may shrink meanwhile. */
 async function scrolledTo(body: Locator, part: number): Promise<void> {
   await body.evaluate((element, at) => {
     element.scrollTop = (element.scrollHeight - element.clientHeight) * at;
@@ -119,8 +118,8 @@ const steps: Record<string, (page: Page) => Promise<void>> = {
 };
 
 /**
- * The first attempt within its limit, or else the last one. Other load on the machine only makes a
- * task longer, and varies: so the yardstick is measured just before and after each attempt.
+ * Returns the first attempt within its limit, or the last one. Load on the machine only makes tasks
+ * longer and varies, so the yardstick is measured before and after each attempt.
  */
 async function shortest(browser: Browser, page: Page, step: () => Promise<void>) {
   for (let attempt = 1; ; attempt += 1) {

@@ -16,7 +16,7 @@ const may = (page: Page, src: string, dest: string) =>
 const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
 
 test(
-  'a review has the values of the controls, also after another screen',
+  'a review shows the edited values, also after a visit to another screen',
   core,
   async ({ page, router }) => {
     const before = await router.run('cat /etc/config/firewall');
@@ -74,7 +74,7 @@ test('edits of all screens are one draft, reviewed on any of them', core, async 
   await expect(may(page, 'iot', 'mgmt')).not.toBeChecked();
 });
 
-test('several changes are undone with one', async ({ page, router }) => {
+test('several changes are undone in one step', async ({ page, router }) => {
   const files = () => router.run("sed '/^$/d' /etc/config/firewall /etc/config/network");
   const before = await files();
   await openSetup(page, 'firewall');
@@ -122,10 +122,7 @@ test('edits discarded during the check are not reviewed', async ({ page }) => {
   expect(lines).not.toContain('mgmt');
 });
 
-test('policies keep the values of the controls, also after another screen', async ({
-  page,
-  router,
-}) => {
+test('edited policies survive a visit to another screen', async ({ page, router }) => {
   const before = await router.run('cat /etc/config/fastpath');
   await openSetup(page, 'protection?part=policy');
   const add = page.getByRole('button', { name: 'Add policy' });

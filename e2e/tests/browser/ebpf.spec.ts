@@ -5,7 +5,7 @@ import { violations } from './axe';
 import { core, expect, open, rowOf, test } from './fixture';
 import { hosts, type Router } from './lab';
 
-/** Of the gateway: of virtio, whose driver has native XDP, or virtual. */
+/** Ports of the gateway: virtio, with native XDP, or virtual. */
 const ports = ['lan1', 'lan2', 'lan3', 'mgmt', 'wan'] as const;
 
 const engines = (page: Page) => page.getByRole('group', { name: 'Engine' });
@@ -22,7 +22,7 @@ async function hooksOf(router: Router): Promise<string[]> {
   return ports.map((port) => devices.find((each) => each.device === port)?.hook ?? '');
 }
 
-/** In the shell: programs at TCX. */
+/** Shell command that attaches the programs at TCX. */
 const TCX =
   "sed -i 's/option hook .*/option hook tcx/' /etc/config/fastpath && /etc/init.d/fastpathd reload";
 
@@ -36,13 +36,13 @@ async function chooseEbpf(page: Page): Promise<void> {
 }
 
 test(
-  'chosen on the page it carries flows, and the page follows back',
+  'eBPF chosen on the page offloads flows, and a switch back is shown',
   core,
   async ({ page, lan, router }) => {
     await open(page, 'overview');
     await expect(programs(page)).toHaveCount(0);
     await chooseEbpf(page);
-    // The answer comes when the programs are there: the router says the same at once.
+    // The page waits until the programs are attached, so the router must report the same at once.
     expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
     const table = programs(page).getByRole('table');
     const [hook, why] = userMode()
@@ -97,9 +97,9 @@ test('the page switches the hook, and the router reports it', async ({ page, rou
   const hook = page.getByRole('combobox', { name: 'eBPF hook' });
   const move = page.getByRole('button', { name: 'Switch hook' });
   await expect(move).toBeDisabled();
-  // By keyboard alone: the last choice, then the button after it.
+  // Uses only the keyboard: selects the last choice, then moves to the button.
   await hook.press('End');
-  // The page states the cost before it switches.
+  // The page describes the cost before the switch.
   await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
   await hook.press('Tab');
   await expect(move).toBeFocused();
@@ -112,13 +112,13 @@ test('the page switches the hook, and the router reports it', async ({ page, rou
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(320);
 
-  // The page shows the choice of the shell.
+  // The page shows a hook that was set in the shell.
   await router.run(TCX);
   await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
   await expect(hook).toHaveValue('tcx');
 });
 
-/** Somebody else's XDP program at these ports, so that ours cannot be there. */
+/** Runs `body` while another XDP program is attached to these ports, so that ours cannot be. */
 async function occupied(router: Router, taken: readonly string[], body: () => Promise<void>) {
   const pass = '/sys/fs/bpf/fastpath/none/fastpath_pass';
   const each = (words: string) => taken.map((port) => `ip link set ${port} ${words}`).join(' && ');
@@ -132,7 +132,7 @@ async function occupied(router: Router, taken: readonly string[], body: () => Pr
 
 const refused = 'a hook that no port accepts is rolled back; a port that refuses keeps its own';
 test(refused, { tag: '@long' }, async ({ page, router }) => {
-  // Native and generic programs cannot be on one port together, whichever was attached first.
+  // A port cannot have native and generic programs at the same time, in either order.
   await router.run(`${TCX}; fastpathctl engine ebpf`);
   await open(page, 'overview');
   await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { core, expect, open, test } from './fixture';
 
-test('the switch of the page switches the router', core, async ({ page, router }) => {
+test('switching the engine on the page switches the router', core, async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   const off = choice.getByRole('button', { name: 'Off' });
@@ -16,7 +16,7 @@ test('the switch of the page switches the router', core, async ({ page, router }
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
 });
 
-test('a switch on the router shows on the page', async ({ page, router }) => {
+test('an engine switched on the router is shown on the page', async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   await router.run('fastpathctl engine off');
@@ -34,7 +34,7 @@ test('hardware without offload is reported with the router’s message', async (
     'true',
   );
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable-hw' });
-  // The engine in force can be selected, too.
+  // The engine in force can be selected as well.
   await choice.getByRole('button', { name: 'Flowtable' }).click();
   await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });

@@ -19,14 +19,14 @@ const exportsOf = async (router: Router) => ((await router.ask('exports')) as Ex
 const configured = (router: Router) => router.run('cat /etc/config/fastpath');
 const RELOAD = '/etc/init.d/fastpathd reload';
 
-/** Adds a collector to the file, with further options. */
+/** Adds a collector with further options to the configuration. */
 const addStore = (router: Router, more = '') =>
   router.run(
     `printf "\nconfig export 'store'\n\toption host '${hosts.h10}'\n${more}" ` +
       `>>/etc/config/fastpath; ${RELOAD}`,
   );
 
-/** Applies the draft, and waits until it is kept. */
+/** Applies the draft, waits for the confirmation, and returns the lines of the review. */
 async function applied(page: Page): Promise<string[]> {
   const lines = await looked(page);
   await apply(page);
@@ -48,7 +48,7 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
   const written = await configured(router);
   for (const option of ["name 'store'", `host '${hosts.h10}'`, "active_timeout '5'"])
     expect(written).toContain(`option ${option}`);
-  // A default is not written.
+  // Default values are not written.
   expect(written).not.toContain('option port');
   expect(await exportsOf(router)).toMatchObject([{ name: 'store', host: hosts.h10, port: 4739 }]);
   await expect(row(page, 'store').locator('[data-state=up]')).toBeVisible({ timeout: CHANGE_MS });
@@ -61,7 +61,7 @@ test('a collector is added, changed, disabled and removed', async ({ page, route
   await expect
     .poll(async () => (await exportsOf(router))[0]?.port, { timeout: CHANGE_MS })
     .toBe(4740);
-  // Nothing listens on that port.
+  // Nothing listens on the new port.
   await expect(row(page, 'store').locator('[data-state=down]')).toContainText(
     'nothing listens on the collector’s port',
     { timeout: CHANGE_MS },
@@ -92,7 +92,7 @@ test('values that the daemon refuses are shown at their fields', async ({ page, 
   await added.getByLabel('Port', { exact: true }).fill('0');
   await expect(added.getByText('A number from 1 to 65535.')).toBeVisible();
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  // The router finds all of them at once; the first field has the focus.
+  // The router reports all problems at once, and the first field gets the focus.
   await expect(added.getByText('Duplicate value “store”.')).toBeVisible({ timeout: CHANGE_MS });
   await expect(added.getByText('A value is required.')).toBeVisible();
   await expect(added.getByLabel('Name')).toBeFocused();

@@ -19,7 +19,7 @@ test('opening the router to the Internet needs consent by name', core, async ({ 
   });
   await consent.check();
   await expect(applied).toBeEnabled();
-  // Consent is for one review: the next one asks again.
+  // Consent applies to one review; the next one asks again.
   await review(page).getByRole('button', { name: 'Back' }).click();
   await looked(page);
   await expect(applied).toBeDisabled();

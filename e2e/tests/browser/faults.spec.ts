@@ -2,11 +2,11 @@
 import { banner, entry, expect, live, logIn, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** A session is up again this long after the line is. */
+/** Maximum time from the return of the link to the new session. */
 const REDIALLED_MS = 180_000;
 
 test(
-  'a pulled cable of the line shows, and so does its return',
+  'an unplugged WAN cable is shown, and so is its return',
   { tag: '@fault:cable-pulled' },
   async ({ page, router }) => {
     await open(page, 'overview');
@@ -22,7 +22,7 @@ test(
 );
 
 test(
-  'a cut PPPoE session is down and later up',
+  'a broken PPPoE session is shown as down, later as up again',
   { tag: '@fault:session-lost' },
   async ({ page, router, lan }) => {
     await open(page, 'overview');
@@ -86,7 +86,7 @@ test(
 );
 
 test(
-  'a restarted broker: no reload, a login, and back',
+  'a restarted broker requires a login without a reload',
   { tag: '@fault:broker-restarted' },
   async ({ page, router, lan, watch }) => {
     watch.expectOutage();
@@ -95,7 +95,7 @@ test(
     await expect(rowOf(page, port)).toContainText('Flowtable');
     await page.evaluate(() => Object.assign(window, { notReloaded: true }));
     await router.signal('term', 'broker');
-    // Sessions of the web die with their keeper.
+    // The broker stores the web sessions, which end with it.
     await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
     await logIn(page);
     await live(page);

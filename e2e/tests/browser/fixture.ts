@@ -11,7 +11,7 @@ import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 import { isLuciLogin, isLuciLoginCall, isLuciProbe, logInToLuci, placed, theme } from './place';
 
-/** Faults that the page must never have; a test that cuts links lists the errors it expects. */
+/** Collects browser errors. Any of them fails a test unless the test expects it. */
 export class Watch {
   private readonly faults: string[] = [];
   private readonly expected: RegExp[] = [];
@@ -34,12 +34,12 @@ export class Watch {
     });
   }
 
-  /** The browser's own messages about failed requests do not fail this test. */
+  /** Accepts the browser's messages about failed requests. */
   expectOutage(): void {
     this.expected.push(/Failed to load resource|net::ERR_/);
   }
 
-  /** Something is refused by a stricter policy in this test. */
+  /** Accepts violations of a content policy that this test has made stricter. */
   expectRefusal(): void {
     this.expected.push(/securitypolicyviolation|Content Security Policy/);
   }
@@ -50,15 +50,15 @@ export class Watch {
 }
 
 interface Options {
-  /** Tests find inspection on and Suricata in line: its start takes ten seconds in the lab. */
+  /** Starts tests with Suricata inline, which takes ten seconds in the lab. */
   inspected: boolean;
 }
 
 interface Fixtures {
   lab: Lab;
-  /** Runs commands on the gateway; the test begins with everything up and in force. */
+  /** The gateway; every test starts with all services up. */
   router: Router;
-  /** Runs commands on the hosts around it. */
+  /** The hosts around the gateway. */
   lan: Lan;
   watch: Watch;
   able: undefined;
@@ -107,7 +107,7 @@ export { expect };
 export type User = 'root' | 'viewer';
 export const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look' };
 
-/** Fills the login form that is shown. */
+/** Fills in the login form that is shown. */
 export async function logIn(page: Page, user: User = 'root'): Promise<void> {
   if (theme) {
     await logInToLuci(page, user, passwords[user]);
@@ -117,67 +117,66 @@ export async function logIn(page: Page, user: User = 'root'): Promise<void> {
     await page.getByRole('button', { name: 'Log in' }).click();
   }
   await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
-  // Rows under the pointer keep their places: it must not rest on the table.
+  // The flow table does not move rows under the pointer, so keep it away.
   await page.mouse.move(0, 0);
 }
 
 export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
 export type Screen = (typeof screens)[number];
 
-/** Opens a screen as a user, and waits until it is live. */
+/** Logs in, opens a screen, and waits until it is live. */
 export async function open(page: Page, screen: string, user: User = 'root'): Promise<void> {
   await page.goto(`#/${screen}`);
   await logIn(page, user);
   await live(page);
-  // A slow machine loads the screen's code after the header shows the router's state.
+  // On a slow machine the screen's code may load after the header shows the connection.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
-/** The entry of a screen in the page's own navigation; LuCI's menu has one, too. */
+/** Entry of a screen in the page's own navigation, not in LuCI's menu. */
 export function entry(page: Page, name: string) {
   return page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true });
 }
 
-/** Opens the user's menu. */
 export async function userMenu(page: Page, name = 'User menu: root'): Promise<Locator> {
   await page.getByRole('button', { name }).click();
   return page.getByRole('menu');
 }
 
-/** The router's ticks arrive. */
+/** Waits until the router's ticks arrive. */
 export async function live(page: Page): Promise<void> {
   await expect(page.locator('[data-connection]')).toHaveText('Live');
 }
 
-/** A test of `./build.sh test`; the others are those of `./build.sh test all`. */
+/** Tag of tests in `./build.sh test`; all others run in `./build.sh test all`. */
 export const core = { tag: '@core' };
 
-/** A test for emulated machines alone, and why. */
+/** Marks a test that needs emulated machines, with the reason. */
 export const onQemu = (why: string) => ({
   tag: '@qemu',
   annotation: { type: 'qemu', description: why },
 });
 
-/** Waits for a duration, not for a condition: the test measures the time itself. */
+/** Duration of the measurement in requests(). */
 export const WINDOW_MS = 8000;
 
-/** Requests begun within the window. */
+/** Returns the requests that start within WINDOW_MS. */
 export async function requests(page: Page): Promise<Request[]> {
   const seen: Request[] = [];
   const listener = (request: Request) => seen.push(request);
   page.on('request', listener);
-  // @sleep: the span in which requests are counted
+  // @sleep: period in which requests are counted
   await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), WINDOW_MS);
   page.off('request', listener);
   return seen;
 }
 
-/** The page's message about a router or a daemon that is away. */
+/** The page's message that the router or the daemon does not answer. */
 export function banner(page: Page, words: RegExp) {
   return page.getByRole('status').filter({ hasText: words });
 }
 
-/** The row of h10's TCP flow from that port. */
+/** Row of h10's TCP flow from that port. */
 export function rowOf(page: Page, port: number) {
   const name = new RegExp(`^TCP 10\\.10\\.10\\.10:${port} to `);
   return page.getByRole('row').filter({ has: page.getByRole('button', { name }) });

@@ -2,7 +2,7 @@
 import { core, expect, note, open, rowOf, test } from './fixture';
 import { hosts, POURED } from './lab';
 
-/** From the command on the host until the page shows the path. */
+/** Maximum time from the command on the host until the page shows the path. */
 const SHOWN_MS = 3000;
 
 test(
@@ -21,7 +21,11 @@ test(
   },
 );
 
-test('a switched off engine turns it slow, with the reason', async ({ page, lan, router }) => {
+test('switching the engine off moves a flow to the slow path with a reason', async ({
+  page,
+  lan,
+  router,
+}) => {
   const port = await lan.download(hosts.h20);
   await open(page, 'flows');
   const row = rowOf(page, port);
@@ -36,7 +40,7 @@ test('a switched off engine turns it slow, with the reason', async ({ page, lan,
   await router.run('fastpathctl engine flowtable');
   await expect(row).toContainText('Flowtable');
   await expect(row).not.toContainText('Engine is off');
-  // Its history: slow, flowtable, slow, flowtable.
+  // The history is: slow, flowtable, slow, flowtable.
   const life = panel.getByRole('list', { name: 'History' }).getByRole('listitem');
   await expect(life.filter({ hasText: 'Engine is off' })).toHaveCount(1);
   await expect(life.last()).toContainText('Flowtable');
@@ -55,7 +59,7 @@ test('the bytes on the page agree with the size of the file', core, async ({ pag
     .filter({ has: page.getByRole('rowheader', { name: 'Down', exact: true }) });
   const cells = down.getByRole('cell');
   const number = (text: string | null) => Number((text ?? '').replaceAll(',', ''));
-  // The exact figure is the title of the rounded one. 52 bytes of headers in each packet.
+  // The title has the exact figure of a rounded one. Each packet has 52 bytes of headers.
   await expect
     .poll(async () => {
       const bytes = number(await cells.nth(1).getAttribute('title'));
@@ -76,7 +80,7 @@ test('the address after NAT shows on demand', async ({ page, lan }) => {
   await expect(row).toContainText(translated);
 });
 
-test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
+test('the daemon filters, sorts and groups flows', async ({ page, lan }) => {
   const port = await lan.download(hosts.isp);
   const other = await lan.download(hosts.h20);
   await lan.begin('h10', 'ping', `exec ping -i 0.3 ${hosts.h20}`);

@@ -3,20 +3,17 @@ import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS } from './change';
 import { expect, live } from './fixture';
 
-/** How somebody works with the page: `Keyboard` or `Touch`. */
+/** Ways to operate the page; implemented by `Keyboard` and `Touch`. */
 export interface Hands {
   logIn(): Promise<void>;
-  /** Opens a screen by its name in the navigation. */
   go(screen: string): Promise<void>;
   /** Activates a button, a link or a summary. */
   press(target: Locator): Promise<void>;
-  /** Chooses another radio of a group. */
+  /** Selects another radio button of a group. */
   choose(chosen: Locator, wanted: Locator): Promise<void>;
-  /** Turns a checkbox on. */
   tick(box: Locator): Promise<void>;
-  /** Replaces the text of a field. */
   write(field: Locator, text: string): Promise<void>;
-  /** Opens the search, and takes the result that has this text. */
+  /** Opens the search and activates the result that matches. */
   search(words: string, result: RegExp): Promise<void>;
 }
 
@@ -27,13 +24,13 @@ async function loggedIn(page: Page): Promise<void> {
   await live(page);
 }
 
-/** Waits until a control can be used; a slow gateway enables it late. */
+/** Waits until a control is enabled, which may take long on a slow gateway. */
 async function usable(target: Locator): Promise<void> {
   await expect(target).toBeVisible({ timeout: CHANGE_MS });
   await expect(target).toBeEnabled({ timeout: CHANGE_MS });
 }
 
-/** In the page: why a user does not see the focused element; empty if they do. */
+/** Runs in the page: returns why the focused element is not visible, or an empty string. */
 function covered(): string {
   const at = document.activeElement;
   // After the last stop the focus leaves the page.
@@ -51,11 +48,11 @@ function covered(): string {
   return shown ? '' : `is covered, or outside the window: ${what}`;
 }
 
-/** In the page: why a user does not recognize the focused element; empty if they do. */
+/** Runs in the page: returns why the focus is not recognizable, or an empty string. */
 function unmarked(): string {
   const at = document.activeElement;
   if (!at || at === document.body) return '';
-  // A row of the table is marked as a whole.
+  // A row of the table is outlined as a whole.
   const marked = [at, at.closest('[role=row]')].some((each) => {
     if (!each) return false;
     const { outlineStyle, outlineWidth } = getComputedStyle(each);
@@ -64,9 +61,9 @@ function unmarked(): string {
   return marked ? '' : `has no outline: ${at.outerHTML.slice(0, 160)}`;
 }
 
-/** Keys alone. Every stop before a control is seen. */
+/** Uses only keys, and checks that the focus is visible at every stop. */
 export class Keyboard implements Hands {
-  /** More stops than this between two steps of a task are too many. */
+  /** Maximum number of tab stops between two steps of a task. */
   private static readonly STOPS = 60;
 
   constructor(private readonly page: Page) {}
@@ -142,20 +139,20 @@ export class Keyboard implements Hands {
   }
 }
 
-/** The window of a small phone. */
+/** Window of a small phone. */
 export const PHONE = { width: 360, height: 740 };
-/** The least width and height of what a finger has to meet, CSS px. */
+/** Minimum width and height of a touch target, in CSS px. */
 const FINGER_PX = 44;
-/** The page has its sizes in rem. */
+/** Tolerance for rounding, since the page defines sizes in rem. */
 const ROUNDING_PX = 0.01;
-/** The height of the phone's own keyboard, which covers the lower part of the window. */
+/** Height of the phone's keyboard, which covers the lower part of the window. */
 const KEYBOARD_PX = 300;
 
-/** Taps alone. Each target is large enough, and nothing is wider than the window. */
+/** Uses only taps; checks the size of targets and that nothing is wider than the window. */
 export class Touch implements Hands {
   constructor(private readonly page: Page) {}
 
-  /** Checks the control's size: a label around it is a part of it, and so is a row of the table. */
+  /** Checks the control's size, including a label or table row around it. */
   private async large(target: Locator): Promise<void> {
     await usable(target);
     await target.scrollIntoViewIfNeeded();
@@ -226,7 +223,7 @@ export class Touch implements Hands {
     await this.press(field);
     await expect(field).toBeFocused();
     await this.page.setViewportSize({ ...PHONE, height: PHONE.height - KEYBOARD_PX });
-    // As a phone does when its keyboard opens.
+    // A phone scrolls the field into view when its keyboard opens.
     await field.evaluate((each) => each.scrollIntoView({ block: 'nearest' }));
     await expect.poll(() => this.page.evaluate(covered), 'the focused field').toBe('');
     await this.page.keyboard.press('ControlOrMeta+A');

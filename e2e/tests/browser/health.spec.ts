@@ -4,24 +4,24 @@ import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
 import { core, expect, test } from './fixture';
 import { hosts } from './lab';
 
-/** The doctor takes samples, and an emulated machine its time. */
+/** Duration of a run of the doctor, which samples for a while, on an emulated machine. */
 const LOOK_MS = 180_000;
 
-/** A finding with a fix; passed checks are listed without details. */
+/** A finding with details; passed checks have none. */
 const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
 const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
 
-/** The screen shows the last report until somebody asks for another one. */
+/** Starts a new run, because the screen shows the last report. */
 const examined = (page: Page) => page.getByRole('button', { name: 'Run checks again' }).click();
 
-test('a fix of the doctor is confirmed, done, and its finding gone', async ({ page, router }) => {
+test('a confirmed fix of the doctor removes its finding', async ({ page, router }) => {
   await router.run('modprobe nf_nat_ftp');
   await openSetup(page, 'health');
   await examined(page);
   await expect(finding(page, 'helpers-global')).toBeVisible({ timeout: LOOK_MS });
   await expect(page.locator('[data-verdict]')).not.toHaveAttribute('data-verdict', 'ok');
   const helpers = finding(page, 'helpers-global');
-  // Advice is closed until somebody wants to read it.
+  // Advice is collapsed at first.
   if (!(await fix(page, 'helpers-global').isVisible())) await helpers.locator('summary').click();
   await expect(helpers.getByRole('table')).toContainText('helper ftp');
   await fix(page, 'helpers-global').click();
@@ -33,7 +33,7 @@ test('a fix of the doctor is confirmed, done, and its finding gone', async ({ pa
   await dialog.getByRole('button').last().click();
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
   await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
-  // By name: a verdict alone would not show the findings that an earlier test has left.
+  // Check findings by name, because an earlier test may have left others.
   const left = page.locator(
     ['advice', 'warning', 'error'].map((of) => `[data-severity="${of}"]`).join(', '),
   );

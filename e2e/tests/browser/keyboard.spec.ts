@@ -7,8 +7,8 @@ import { onlyByItself } from './place';
 onlyByItself();
 
 /**
- * Presses Tab until `target` has the focus; each stop must be visible. After the last stop the
- * focus leaves the page once.
+ * Presses Tab until `target` has the focus, and checks that each stop is visible. After the last
+ * stop the focus leaves the page once.
  */
 async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
@@ -20,11 +20,11 @@ async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   throw new Error('40 times Tab did not reach it');
 }
 
-test('log in, switch and look without a mouse', core, async ({ page, router }) => {
+test('login and switching the engine work without a mouse', core, async ({ page, router }) => {
   await page.goto('');
   await tabTo(page, page.getByLabel('User name'));
   await page.keyboard.type('root');
-  // The name is prefilled; typing replaces it.
+  // The name is prefilled and selected, so typing replaces it.
   await expect(page.getByLabel('User name')).toHaveValue('root');
   await page.keyboard.press('Tab');
   await page.keyboard.type('fastpath');
@@ -39,7 +39,7 @@ test('log in, switch and look without a mouse', core, async ({ page, router }) =
   expect(await router.engine()).toMatchObject({ active: 'off' });
 });
 
-test('filter, walk the rows, open a flow and close it', async ({ page, lan }) => {
+test('flows are filtered, opened and closed by keyboard', async ({ page, lan }) => {
   const port = await lan.download(hosts.isp);
   const other = await lan.download(hosts.h20);
   await open(page, 'overview');
@@ -59,7 +59,7 @@ test('filter, walk the rows, open a flow and close it', async ({ page, lan }) =>
   await expect(page.getByRole('heading', { name: /^Flow\b/ })).toBeVisible();
   await page.keyboard.press('Escape');
   await expect(page.getByRole('heading', { name: /^Flow\b/ })).toHaveCount(0);
-  // Sorting by a head of the table.
+  // Sorts by a column header.
   const age = page.getByRole('button', { name: 'Age' });
   await tabTo(page, age, 'Shift+Tab');
   await page.keyboard.press('Enter');

@@ -8,13 +8,12 @@ import { inOwnLab } from '../labs';
 const run = promisify(execFile);
 const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
 
-/** Longer than any condition a verb waits for. */
+/** Timeout of a verb, longer than any condition it waits for. */
 const VERB_MS = 400_000;
 
-/** The status of a verb that the gateway under test lacks; its output has the reason. */
+/** Exit status of a verb that this gateway does not support; its output has the reason. */
 const LEFT_OUT = 77;
 
-/** The peers' addresses. */
 export const hosts = {
   h10: '10.10.10.10',
   h20: '10.10.20.10',
@@ -23,14 +22,13 @@ export const hosts = {
 
 export type Port = 'lan1' | 'lan2' | 'lan3' | 'wan';
 
-/** The lab's shell verbs. `touched`: the lab has to be restored afterwards. */
+/** The lab's shell verbs. `touched` means that the lab must be restored afterwards. */
 export class Lab {
   touched = false;
 
-  /** The configuration that the test begins with, and leaves: `config`, or `inspect`. */
+  /** `config` or `inspect`: the configuration before and after a test. */
   constructor(private readonly config: 'config' | 'inspect' = 'config') {}
 
-  /** Runs a verb and returns its output; fails if the verb fails. */
   async verb(...words: string[]): Promise<string> {
     this.touched = true;
     const args = ['-c', '. "$0"; "$@"', verbs, ...words];
@@ -49,7 +47,7 @@ export class Lab {
   }
 }
 
-/** The gateway, from the inside. */
+/** The gateway. */
 export class Router {
   constructor(private readonly lab: Lab) {}
 
@@ -57,12 +55,12 @@ export class Router {
     return this.lab.verb('gw', command);
   }
 
-  /** To a service's process, or `broker`: term, kill, stop, cont. */
+  /** Sends a signal to a service, or to `broker`. */
   async signal(signal: 'term' | 'kill' | 'stop' | 'cont', name: string): Promise<void> {
     await this.lab.verb('instance', signal, name);
   }
 
-  /** fastpathctl's answer. */
+  /** Returns the answer of fastpathctl. */
   async ask(command: string): Promise<unknown> {
     return JSON.parse(await this.lab.verb('ask', command));
   }
@@ -72,26 +70,26 @@ export class Router {
     return status.engine;
   }
 
-  /** How many milliseconds its clock is ahead of the test's, to within about a hundred. */
+  /** Returns by how many milliseconds the router's clock is ahead, with an error of about 100. */
   async ahead(): Promise<number> {
     const asked = Date.now();
     const { now_ms } = (await this.ask('status')) as { now_ms: number };
     return Math.round(now_ms - (asked + Date.now()) / 2);
   }
 
-  /** Inspection on and in line; `lines` follow `config ips`, options first, then sections. */
+  /** Enables inline inspection. `lines` follow `config ips`: options first, then sections. */
   async inLine(lines = ''): Promise<void> {
     await this.lab.verb('protect', lines);
-    // It reads its rules first, on an emulated machine.
+    // Suricata reads its rules first, slowly on an emulated machine.
     await this.lab.verb('soon', '110', 'ips_is', 'inline');
   }
 
-  /** A line as if Suricata had written it. */
+  /** Appends an event to Suricata's log. */
   async event(event: object): Promise<void> {
     await this.lab.verb('eve_line', JSON.stringify(event));
   }
 
-  /** The session ends as if the line were cut. It is dialled again a second later. */
+  /** Breaks the PPPoE session; it reconnects a second later. */
   async cutPppoe(): Promise<void> {
     await this.lab.verb('pppoe_end', 'KILL');
   }
@@ -100,7 +98,7 @@ export class Router {
     await this.lab.verb('cable', port, state);
   }
 
-  /** So many connections more; `crowdOut` takes them away. */
+  /** Adds connections; `crowdOut` removes them. */
   async crowdIn(number: number): Promise<void> {
     await this.lab.verb('crowd_in', String(number));
   }
@@ -110,38 +108,38 @@ export class Router {
   }
 }
 
-/** The hosts around it. Their programs end with the test. */
+/** The hosts around the gateway. Their programs end with the test. */
 export class Lan {
   private static lastPort = 51000 + Math.floor(Math.random() * 8000);
 
   constructor(private readonly lab: Lab) {}
 
-  /** A TCP download by h10 that lasts; answers its source port. */
+  /** Starts a long TCP download by h10 and returns its source port. */
   async download(from: string, rate = '200k'): Promise<number> {
     Lan.lastPort += 1;
     await this.lab.verb('download', 'h10', String(Lan.lastPort), from, rate);
     return Lan.lastPort;
   }
 
-  /** Waits until h10 reaches the ISP: fw4 handles the WAN's event after netifd has reported it. */
+  /** Waits until h10 reaches the ISP, because fw4 handles the WAN's event later than netifd. */
   async reachesInternet(): Promise<void> {
     await this.lab.verb('wait_for', '120', 'internet');
   }
 
-  /** h10 takes 32 MiB from the host behind `address`, then holds the connection. */
+  /** h10 receives 32 MiB from the host with `address` and keeps the connection open. */
   async drink(host: 'h20' | 'isp', address: string): Promise<void> {
     await this.lab.verb('begin', host, 'pour', 'exec busybox nc -ll -p 9000 -e /tmp/e2e/pour');
     await this.lab.verb('begin', 'h10', 'drink', `exec /tmp/e2e/drink ${address} 9000 ${POURED}`);
     await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
   }
 
-  /** h10 asks for a page whose answer a drop rule finds; does not wait for it. */
+  /** h10 starts to request a page whose answer a rule drops. */
   async badPage(from: string = hosts.isp): Promise<void> {
     const ask = `curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);
   }
 
-  /** The part of it that arrived: bytes of head and body. */
+  /** Returns the bytes of that answer's header and body that arrived. */
   async badBytes(): Promise<string> {
     await this.lab.verb('wait_for', '15', 'ended', 'bad');
     return (await this.lab.verb('peers', 'cat /tmp/e2e/bad.log')).trim();
@@ -152,5 +150,5 @@ export class Lan {
   }
 }
 
-/** The bytes that `drink` receives. */
+/** Bytes that `drink` receives. */
 export const POURED = 33_554_432;

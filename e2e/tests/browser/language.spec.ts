@@ -4,7 +4,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-/** Keys that would be shown in place of missing messages. */
+/** Keys that appear in place of missing messages. */
 const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
 
 test.describe('for a browser that prefers German', () => {
@@ -25,7 +25,7 @@ test.describe('for a browser that prefers German', () => {
     await live(page);
     await expect(page).toHaveTitle(/^(\d+ Befunde? · )?Übersicht · \S+ · fastpath$/);
     await expect(page.getByRole('region', { name: 'Durchsatz nach Pfad' })).toBeVisible();
-    // A decimal comma.
+    // German uses a decimal comma.
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
     for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
       const link = page

@@ -15,7 +15,7 @@ import { expect, logIn, test } from './fixture';
 import type { Lab } from './lab';
 import { placed } from './place';
 
-/** The page as somebody in VLAN 10 at lan1 has it: by the router's address there. */
+/** Opens the page as a host in VLAN 10 at lan1, by the router's address there. */
 async function atLan1(lab: Lab, launch: object): Promise<{ browser: Browser; page: Page }> {
   const port = (await lab.verb('seen_from_h10', '10.10.10.1')).trim();
   const browser = await chromium.launch({
@@ -65,7 +65,7 @@ test(
     await openSetup(page, 'network');
     await cell(page, 'lan3', 20).press('t');
     await looked(page);
-    // It is applied, and not yet in force: nobody is left to confirm it.
+    // The change is pending, and no page is left to confirm it.
     await apply(page);
     await page.close();
     const lan3 = () => router.run('bridge vlan show dev lan3');
@@ -105,7 +105,7 @@ test(
       timeout: CHANGE_MS,
     });
     expect(await router.run('bridge vlan show dev lan2')).not.toMatch(/\b10\b/);
-    // Either may roll it back at once.
+    // Both administrators can roll it back.
     await other.getByRole('button', { name: 'Roll back now' }).click();
     await expect(how(page, 'reverted')).toBeVisible({ timeout: CHANGE_MS });
     await expect

@@ -26,7 +26,7 @@ test(
     await expect(page).toHaveTitle('gateway | Flows');
     expect(await page.evaluate(() => 'stays' in window)).toBe(true);
     await expect(page.getByRole('button', { name: /^Menu/ })).toHaveCount(0);
-    // LuCI's own buttons would save none of the page's edits.
+    // LuCI's own buttons would not save edits of the page.
     await expect(page.locator('.cbi-page-actions')).toHaveCount(0);
     await expect(page.getByText('Log out')).toHaveCount(0);
     await expect(page.getByText('Deutsch')).toHaveCount(0);
@@ -41,7 +41,7 @@ test('a screen that is in no menu has a title, too', async ({ page, request }) =
   await expect(page).toHaveTitle('gateway | Flows');
 });
 
-test('shortcuts know a field inside of the shadow root', async ({ page, request }) => {
+test('shortcuts do not interrupt typing in the shadow root', async ({ page, request }) => {
   await openInLuci(page, request, 'flows');
   await live(page);
   await page.keyboard.press('/');
@@ -49,7 +49,7 @@ test('shortcuts know a field inside of the shadow root', async ({ page, request 
   await expect(page.getByRole('searchbox', { name: 'Filter flows' })).toHaveValue('10.10/16');
 });
 
-test('neither has rules of style for the other', async ({ page, request }) => {
+test('styles of LuCI and of the page do not affect each other', async ({ page, request }) => {
   await openInLuci(page, request, 'overview');
   await live(page);
   const styleOf = (selector: string) =>
@@ -95,7 +95,7 @@ test('neither has rules of style for the other', async ({ page, request }) => {
   );
 });
 
-test('language and darkness are LuCI’s', async ({ page, request }) => {
+test('language and dark mode follow LuCI', async ({ page, request }) => {
   await openInLuci(page, request, 'overview', { lang: 'de' });
   await live(page);
   await expect(page.getByRole('heading', { name: 'Durchsatz nach Pfad' })).toBeVisible();
@@ -109,10 +109,7 @@ test('language and darkness are LuCI’s', async ({ page, request }) => {
   await expect(app).toHaveAttribute('data-scheme', 'light');
 });
 
-test('on the narrowest telephone nothing sticks out, in German neither', async ({
-  page,
-  request,
-}) => {
+test('every screen fits into 320 px in German', async ({ page, request }) => {
   await page.setViewportSize({ width: 320, height: 640 });
   for (const screen of screens) {
     await openInLuci(page, request, screen, { lang: 'de' });
@@ -134,7 +131,7 @@ test('a reader sees no control that writes', async ({ page, request }) => {
   await expect(page.getByRole('main').getByRole('combobox')).toHaveCount(0);
 });
 
-test('taken out of the page, it asks nothing more', async ({ page, request }) => {
+test('a removed page sends no more requests', async ({ page, request }) => {
   await openInLuci(page, request, 'flows');
   await live(page);
   await page.locator('.fastpath-app').evaluate((node) => node.remove());

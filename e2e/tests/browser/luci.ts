@@ -13,7 +13,7 @@ const view = readFileSync(
 
 export const BASE = '/cgi-bin/luci/admin/fastpath';
 
-/** Rules as themes have them, and worse: on bare elements, on names of classes, inherited. */
+/** Styles of a hostile theme: on bare elements, on common class names, inherited. */
 const theme = `
   :root[data-darkmode="true"] body { background: #222; color: #eee }
   body { background: #eee; margin: 0; font: italic 22px/3 serif; letter-spacing: 4px;
@@ -23,7 +23,7 @@ const theme = `
     display: inline !important; padding: 31px !important; font-size: 30px !important }
 `;
 
-/** The interface of LuCI 25.12.5 for a view, in the shape and the order of its luci.js. */
+/** LuCI 25.12.5's interface for a view, with the structure of its luci.js. */
 const host = (session: string) => `
   const L = {
     env: { sessionid: ${JSON.stringify(session)}, ubuspath: '/ubus/', resource_version: '25.12.5' },
@@ -65,7 +65,7 @@ const page = (session: string, lang: string, title: string) => `<!doctype html>
   <h2 id="theirs">Theirs</h2><div id="view"></div>
   <script>${host(session)}</script></body></html>`;
 
-/** Opens a screen in a page as LuCI makes it, with a session of the router. */
+/** Opens a screen in a page like LuCI's, with a session of the router. */
 export async function openInLuci(
   tab: Page,
   request: APIRequestContext,
@@ -74,7 +74,7 @@ export async function openInLuci(
     user = 'root',
     lang = 'en',
     headers = {},
-    // As LuCI sets it: the router's name alone for a screen that is in no menu.
+    // LuCI's title; only the router's name for a screen that is in no menu.
     title = 'gateway | Overview',
   }: { user?: User; lang?: string; headers?: Record<string, string>; title?: string } = {},
 ): Promise<string> {

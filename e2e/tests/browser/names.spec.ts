@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Names that hosts of the LAN have given themselves.
+// Host names that devices of the LAN have chosen themselves.
 import { expect, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
@@ -8,11 +8,11 @@ const KEPT = '/run/e2e/leases';
 
 const shown = [
   `<img/src=x/onerror=alert(1)>"'><script>alert(2)</script>{n}`,
-  // 253 characters, in labels of one.
+  // 253 characters in labels of one character.
   `${'a.'.repeat(126)}a`,
   `x${'W'.repeat(250)}`,
 ];
-/** For a terminal, for text direction, longer than any name, and a second line of the file. */
+/** Rejected names: terminal escapes, text direction, too long, a second line of the file. */
 const left = [
   '\u001b[2J\u001b[31mevil',
   '\u202Egpj.exe',
@@ -21,13 +21,13 @@ const left = [
 ];
 
 test(
-  'a host’s name is text, however it is written',
+  'a host name is shown as text and never interpreted',
   { tag: ['@core', '@fault:dhcp-names'] },
   async ({ page, lan, router }) => {
     page.on('dialog', (dialog) => {
       throw new Error(`the page opened a dialog: ${dialog.message()}`);
     });
-    /** The lease of h10 with another name, as a DHCP server writes it that checks nothing. */
+    /** Writes h10's lease with another name, like a DHCP server that does not check names. */
     const named = (name: string) => {
       const line = `1900000000 52:54:00:02:00:01 10.10.10.10 ${name} *`;
       return router.run(`printf '%s\\n' '${line.replaceAll("'", `'\\''`)}' >${LEASES}`);

@@ -32,7 +32,7 @@ test(
     await openSetup(page, 'network');
     await newVlan(page, '30', 'guest', '10.10.30.1/24');
     await cell(page, 'lan3', 30).press('u');
-    // Untagged frames of a port go into one VLAN.
+    // A port has one VLAN for untagged frames.
     await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
     const lines = (await looked(page)).join('\n');
     expect(lines).toContain('lan3:u*');
@@ -46,7 +46,7 @@ test(
     expect(await router.run('nft list table inet fw4')).toContain('guest');
     const network = await router.run('cat /etc/config/network');
     expect(network).toContain("option vlan '30'");
-    // IPv6 as OpenWrt's own lan has it, and neighbour discovery let in.
+    // IPv6 settings of OpenWrt's own lan, and a rule that accepts neighbour discovery.
     expect(network).toMatch(/config interface 'guest'[^]*option ip6assign '60'/);
     const pools = await router.run('cat /etc/config/dhcp');
     expect(pools).toMatch(/config dhcp 'guest'[^]*option ra 'server'/);
@@ -73,7 +73,7 @@ test(
       await expect(page.getByText(words)).toBeVisible();
       await page.getByRole('button', { name: 'Cancel' }).click();
     }
-    // A problem that only the router knows.
+    // The router reports a problem that the page cannot detect.
     await newVlan(page, '30', 'guest', '10.10.20.9/24');
     await page.getByRole('button', { name: 'Review and apply' }).click();
     await expect(page.getByText('1 invalid value:')).toBeVisible();
@@ -127,12 +127,12 @@ test('a viewer sees the matrix and nothing to change it with', async ({ page }) 
   await expect(cell(page, 'lan1', 10)).toHaveCount(0);
   await expect(page.getByRole('table').first()).toContainText('lan1, VLAN 10: untagged');
   await expect(page.getByText('Your account is read-only.')).toBeVisible();
-  // Terms are explained to viewers, too.
+  // Viewers can open explanations of terms, too.
   const buttons = page.getByRole('main').locator('button:not([popovertarget])');
   await expect(buttons).toHaveCount(0);
 });
 
-// regression.spec.ts has two of the four.
+// regression.spec.ts covers two of the four combinations.
 const long = { tag: '@long' };
 
 for (const screen of ['network', 'wan', 'wizard']) {

@@ -3,7 +3,7 @@ import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
 import { expect, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** The time that a newcomer may need for all of it, in the lab. */
+/** Maximum duration of all steps in the lab. */
 const LIMIT_MS = 180_000;
 
 const timed = { tag: '@timed' };
@@ -29,16 +29,16 @@ test('from the first login to a healthy gateway', timed, async ({ page, router, 
   await apply(page);
   await kept(page);
 
-  // Guests get out, and nowhere else.
+  // Guests reach the Internet and nothing else.
   await lab.verb('h30_port', 'untagged');
   await lab.verb('wait_for', '40', 'h30', 'ping -c 1 -W 1 203.0.113.1');
   await expect(router.run('nft list table inet fw4')).resolves.toContain('guest');
   await lab.verb('h30', '! ping -c 1 -W 1 10.10.10.10');
 
-  // Inspected first, then offloaded.
+  // The flow is inspected first, then offloaded.
   await lab.verb('soon', '110', 'ips_is', 'inline');
   await page.goto('#/flows');
-  // A table under the pointer holds still.
+  // The flow table does not update rows under the pointer.
   await page.mouse.move(0, 0);
   const port = await lan.download(hosts.isp, '100k');
   const row = rowOf(page, port);

@@ -2,7 +2,7 @@
 import { core, expect, open, test } from './fixture';
 import { hosts } from './lab';
 
-test('traffic shows at a glance', core, async ({ page, lan, router }) => {
+test('the overview shows the WAN and the paths of traffic', core, async ({ page, lan, router }) => {
   await lan.download(hosts.isp, '2M');
   await lan.download(hosts.h20, '2M');
   await open(page, 'overview');
@@ -11,7 +11,7 @@ test('traffic shows at a glance', core, async ({ page, lan, router }) => {
   await expect(wan).toContainText('pppoe-wan over wan');
   await expect(wan).toContainText('198.51.100.1');
   await expect(wan.getByText('35', { exact: true })).toBeVisible();
-  // The transfers are bulk: nearly all bytes are offloaded after ten seconds.
+  // Bulk transfers: nearly all bytes are offloaded after ten seconds.
   await expect
     .poll(async () =>
       parseFloat((await page.locator('[data-figure="offload"]').textContent()) ?? ''),

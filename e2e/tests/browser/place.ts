@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { test, type ConsoleMessage, type Page } from '@playwright/test';
 
-/** The theme of LuCI in which the tests open the page; without one the page is by itself. */
+/** LuCI theme in which the tests open the page; undefined for the standalone page. */
 export const theme = process.env['LUCI_THEME'];
 
 const LUCI = '/cgi-bin/luci/admin/fastpath';
 
-/** Leaves out the tests of a file, or the one that calls it, in LuCI. */
+/** Skips the calling test, or all tests of a file, in LuCI. */
 export function onlyByItself(): void {
   test.skip(!!theme, 'in LuCI the page has no login, language or address of its own');
 }
 
-/** LuCI's address of a screen that the page by itself has behind `#`; other addresses stay. */
+/** Converts an address of the standalone page to LuCI's; leaves others unchanged. */
 function inLuci(url: string): string {
   const own = /^(?:[^#]*\/fastpath\/)?(?:#\/(.*))?$/.exec(url);
   return own ? `${LUCI}/${own[1] || 'overview'}` : url;
 }
 
-/** A page whose addresses are those of the place that the tests run in. */
+/** Makes `goto` use the addresses of LuCI if the tests run there. */
 export function placed(page: Page): Page {
   if (!theme) return page;
   const goto = page.goto.bind(page);
@@ -25,24 +25,24 @@ export function placed(page: Page): Page {
   return page;
 }
 
-/** The browser's errors of LuCI's own login form: its status is 403, and it looks for HTTPS. */
+/** Errors that LuCI's own login form causes: its status is 403, and it probes for HTTPS. */
 export function isLuciLogin(message: ConsoleMessage): boolean {
   const { url } = message.location();
   const form = /\b403\b/.test(message.text()) && url.includes(LUCI);
   return !!theme && (form || isLuciProbe(url));
 }
 
-/** LuCI's own sysauth.ut, which bootstrap replaces, tries whether the router serves HTTPS. */
+/** LuCI's sysauth.ut, which bootstrap replaces, probes whether the router serves HTTPS. */
 export function isLuciProbe(url: string): boolean {
   return !!theme && /^https:.*\/luci-static\/resources\/icons\/loading\.svg\?/.test(url);
 }
 
-/** Its login form asks for a configuration that nobody may read before the login (25.12.5). */
+/** LuCI's login form requests a configuration that is only readable after the login (25.12.5). */
 export function isLuciLoginCall(error: Error): boolean {
   return !!theme && /^RPC call to uci\/get failed with error -32002/.test(error.message);
 }
 
-/** Fills LuCI's login form, which is shown. */
+/** Fills in LuCI's login form, which is shown. */
 export async function logInToLuci(page: Page, user: string, password: string): Promise<void> {
   test.skip(user !== 'root', 'a viewer may not use LuCI, see README: the page by itself is theirs');
   const wanted = page.url();
@@ -50,6 +50,6 @@ export async function logInToLuci(page: Page, user: string, password: string): P
   await page.locator('[name=luci_password]').fill(password);
   await page.locator('[name=luci_password]').press('Enter');
   await page.locator('.fastpath-app').waitFor();
-  // The form leads to the address without its query.
+  // After the login LuCI drops the query of the address.
   if (page.url() !== wanted) await page.goto(wanted);
 }

@@ -27,11 +27,11 @@ test(
   },
 );
 
-test('in LuCI a policy that allows scripts of the router alone is enough', async ({
+test('works in LuCI with a policy that only allows scripts of the router', async ({
   page,
   request,
 }) => {
-  // LuCI's own pages have inline scripts, and build functions of texts.
+  // LuCI's own pages have inline scripts and evaluate strings.
   const policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'";
   await openInLuci(page, request, 'overview', {
     headers: { 'content-security-policy': policy },

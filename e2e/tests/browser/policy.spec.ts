@@ -4,7 +4,7 @@ import { violations } from './axe';
 import { how, looked, review } from './change';
 import { core, expect, live, logIn, test } from './fixture';
 
-/** Until the daemon has read a configuration, and the page shows it. */
+/** Maximum time until the daemon has read a configuration and the page shows it. */
 const TAKEN_MS = 180_000;
 
 type Part = 'policy' | 'rules';
@@ -16,10 +16,10 @@ async function openPart(page: Page, part: Part): Promise<void> {
 }
 
 const policy = (page: Page, name: string) => page.getByRole('row', { name, exact: true });
-/** One control of a policy, by the head of its column. */
+/** A control of a policy, by its column header. */
 const control = (row: Locator, column: string) => row.getByLabel(new RegExp(`: ${column}$`));
 
-/** Reviews, checks the review's lines, and applies until it is kept. */
+/** Opens the review, checks that it has the lines, and applies until it is confirmed. */
 async function apply(page: Page, ...lines: string[]): Promise<void> {
   const said = (await looked(page)).join('\n');
   for (const line of lines) expect(said).toContain(line);
@@ -74,7 +74,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
     },
   });
   expect(await router.run('nft list table inet fastpath')).toContain('cameras');
-  // Another order, from the keyboard.
+  // Changes the order with the keyboard.
   await policy(page, '1. first').getByRole('button', { name: 'Move first down' }).focus();
   await page.keyboard.press('Enter');
   await expect(page.getByText('first is now 2 of 3.')).toBeAttached();
@@ -103,7 +103,7 @@ test('policies are shown; a refused value is reported at its field and not appli
   await expect(field).toHaveAccessibleDescription(/is not allowed in a name/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
   expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
-  // Corrected, it is applied.
+  // A corrected value is applied.
   await field.fill('better');
   await apply(page, 'name: first → better');
   expect(await router.run('cat /etc/config/fastpath')).toContain('better');
@@ -128,7 +128,7 @@ test(senseless, { tag: '@long' }, async ({ page, router }) => {
   const refusal = /“the” is not an address or a network/;
   await expect(exempt).toHaveAccessibleDescription(refusal, { timeout: TAKEN_MS });
   await page.getByRole('button', { name: 'Discard' }).click();
-  // The same switch as under Policies.
+  // The switch is the same as under Policies.
   await page.getByRole('link', { name: 'Status', exact: true }).click();
   await page.getByLabel('Intrusion prevention').uncheck();
   await apply(page, 'enabled: 1 → 0');

@@ -8,9 +8,9 @@ interface Alert {
   at_ms: number;
 }
 
-/** From a rule's match to the alert on the page. */
+/** Maximum delay from a rule's match to the alert on the page. */
 const SHOWN_MS = 2000;
-/** The number of our own rule for `id.txt`. */
+/** Number of our own rule that matches `id.txt`. */
 const SID = '8100001';
 
 const alerts = (page: Page) => page.getByRole('list', { name: 'Alerts' });
@@ -18,13 +18,13 @@ const newest = (page: Page) => alerts(page).getByRole('listitem').first();
 const state = (page: Page) => page.locator('[data-ips]');
 const block = (page: Page, address: string) => page.locator(`[data-block="${address}"]`);
 
-/** How many alerts are listed, once they are. */
+/** Number of listed alerts, once the list is loaded. */
 async function known(page: Page): Promise<number> {
   await expect(page.getByRole('region', { name: 'Alerts' })).toContainText('since daemon start');
   return alerts(page).getByRole('button').count();
 }
 
-/** The daemon's number of the newest alert that is listed; numbers rise. */
+/** The daemon's number of the newest listed alert; numbers increase. */
 async function newestId(page: Page): Promise<number> {
   if ((await known(page)) === 0) return 0;
   return Number(await newest(page).getAttribute('data-alert'));
@@ -34,8 +34,7 @@ async function newestId(page: Page): Promise<number> {
 async function shownAfter(page: Page, router: Router, lan: Lan): Promise<number> {
   const before = await newestId(page);
   await lan.badPage();
-  // An expectation of its own looks once a second after a while. The number of rows does not grow
-  // beyond a hundred.
+  // `expect` alone would poll only once a second. Compare ids, since at most 100 rows are listed.
   await expect.poll(() => newestId(page), { intervals: [50] }).toBeGreaterThan(before);
   const shown = Date.now();
   const { alerts: newest } = (await router.ask('alerts --limit 1')) as { alerts: Alert[] };
@@ -66,9 +65,9 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await page.keyboard.press('Escape');
   await expect(detail).toHaveCount(0);
   await expect(newest(page).getByRole('button')).toBeFocused();
-  // Its flow, and back.
+  // Opens the alert's flow and returns.
   await lan.badPage();
-  // The focus is in the list: nothing moves there before it is asked for.
+  // While the list has the focus, new alerts are only shown on request.
   await page.getByRole('button', { name: 'Show 1 new alert' }).click();
   await expect(alerts(page).getByRole('button')).toHaveCount(before + 2);
   await newest(page).getByRole('button').click();
@@ -109,7 +108,7 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   await expect(alerts(page).getByRole('button')).toHaveCount(1);
   await expect(page).toHaveURL(/severity=1/);
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  // Far longer than the daemon keeps.
+  // Far longer than the daemon stores.
   const long = 'A'.repeat(2048);
   const signature = `<img src=x onerror=alert(1)> {n} \u202Egpj.exe ${long}`;
   await router.event(
@@ -135,7 +134,7 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   await expect(page.locator('main img, main script, main b')).toHaveCount(0);
   expect(await detail.innerText()).not.toContain('\u202E');
   expect(await violations(page)).toEqual([]);
-  // Nothing is wider than the window.
+  // Nothing may be wider than the window.
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(1280);
 });
@@ -151,9 +150,9 @@ test(
     );
     await lan.badPage();
     const row = block(page, hosts.isp);
-    // The page asks every ten seconds; the number in the tick makes it ask at once.
+    // The page polls every ten seconds, but at once if the number in the tick changes.
     await expect(row).toContainText(/4:\d\d/, { timeout: 5000 });
-    // The button's position within the row: rows above may move as the alert arrives.
+    // Position of the button in its row; rows above may move when the alert arrives.
     const place = () =>
       row.evaluate((outer) => {
         const [all, button] = [outer, outer.querySelector('button')].map((each) =>
@@ -166,7 +165,7 @@ test(
     expect(before).not.toBeNull();
     const left = await row.locator('.left').innerText();
     await expect(row.locator('.left')).not.toHaveText(left);
-    // Figures go on, nothing moves.
+    // Figures change without moving anything.
     expect(await place()).toEqual(before);
     await row.getByRole('button', { name: `Unblock ${hosts.isp}` }).click();
     const dialog = page.getByRole('dialog', { name: `Unblock ${hosts.isp}?` });
@@ -178,7 +177,7 @@ test(
     await expect(row).toHaveCount(0);
     expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
     await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
-    // And in the other direction: an address that the router unblocks disappears from the page.
+    // An address that the router unblocks disappears from the page.
     await lan.badBytes();
     await lan.badPage();
     await expect(row).toBeVisible();
@@ -207,7 +206,7 @@ test(
   },
 );
 
-test('connections that had left inspection are brought back', async ({ page, router, lan }) => {
+test('bypassed connections return to inspection on request', async ({ page, router, lan }) => {
   await router.inLine();
   const port = await lan.download(hosts.isp, '200k');
   await open(page, 'flows');
@@ -259,7 +258,7 @@ interface Fired {
   http?: object;
 }
 
-/** An alert as Suricata writes it. */
+/** An alert in Suricata's format. */
 function alert({ signature, category = 'Test', action, severity = 2, http }: Fired): object {
   return {
     timestamp: new Date().toISOString().replace('Z', '000+0000'),

@@ -6,7 +6,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-/** The login form, or a level-1 heading or panel, shows that a screen is there. */
+/** Texts of the login form. */
 const words = {
   'en-GB': { user: 'User name', password: 'Password', enter: 'Log in' },
   'de-DE': { user: 'Benutzername', password: 'Passwort', enter: 'Anmelden' },
@@ -27,7 +27,7 @@ async function enter(page: Page, locale: Locale): Promise<void> {
   await expect(page.locator('[data-connection]')).toBeVisible();
 }
 
-/** Shows a screen, and waits for the answers to its requests. */
+/** Opens a screen and waits for the answers to its requests. */
 async function show(page: Page, screen: string): Promise<void> {
   await page.goto(`#/${screen}`);
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
@@ -35,7 +35,7 @@ async function show(page: Page, screen: string): Promise<void> {
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
 }
 
-// Recorded answers show the screens in the short tier, see snapshots/widths.spec.ts.
+// The short tier shows screens from recorded answers, see snapshots/widths.spec.ts.
 const layouts: { locale: Locale; colorScheme: 'light' | 'dark'; width: number }[] = [
   { locale: 'en-GB', colorScheme: 'light', width: 1280 },
   { locale: 'de-DE', colorScheme: 'dark', width: 320 },
@@ -46,7 +46,7 @@ for (const { locale, colorScheme, width } of layouts) {
     test.use({ locale, colorScheme, viewport: { width, height: 800 } });
 
     test('fits and is accessible', async ({ page, router }) => {
-      // Enough for the lists that scroll to do so.
+      // Fills the log, so that its list scrolls.
       await router.run(`for i in $(seq 40); do logger -t netifd "Interface 'wan' dials: $i"; done`);
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
       await enter(page, locale);

@@ -27,7 +27,7 @@ async function setVisible(page: Page, visible: boolean): Promise<void> {
 }
 
 for (const screen of screens) {
-  // One screen for every change, the others by name.
+  // The short tier tests one screen, `all` the others.
   const tag = screen === 'flows' ? [] : ['@long'];
   test(`at most three requests a second: ${screen}`, { tag }, async ({ page }) => {
     await open(page, screen);
@@ -37,7 +37,7 @@ for (const screen of screens) {
   });
 }
 
-test('a hidden tab asks nothing, and is live again when seen', async ({ page }) => {
+test('a hidden tab sends no requests, and is live again when visible', async ({ page }) => {
   await open(page, 'flows');
   await setVisible(page, false);
   const seen = await requests(page);
@@ -46,7 +46,7 @@ test('a hidden tab asks nothing, and is live again when seen', async ({ page }) 
   await live(page);
 });
 
-/** The connections that the web server holds open. */
+/** Counts the open files of the web server, which include its connections. */
 const HELD = 'ls /proc/$(pidof uhttpd || pidof fastpath-standin)/fd | wc -l';
 
 test(
@@ -67,7 +67,7 @@ test(
       await visitor.close();
     }
     expect(asked.filter((path) => path.includes('/subscribe/'))).toEqual([]);
-    // Connections that are kept alive end by themselves.
+    // Kept-alive connections time out.
     await expect.poll(held, { timeout: 120_000 }).toBeLessThanOrEqual(before);
   },
 );

@@ -17,7 +17,7 @@ interface Group {
   write: { ubus: Record<string, string[]> };
 }
 
-/** Everything that changes something, as the package grants it to an administrator. */
+/** All writing methods that the package grants to an administrator. */
 const writes = Object.entries(
   (JSON.parse(readFileSync(rights, 'utf8')) as Record<string, Group>)['luci-app-fastpath']?.write
     .ubus ?? {},
@@ -38,7 +38,7 @@ test(
   },
 );
 
-test('a viewer takes no backup and leaves no file', async ({ request }) => {
+test('a viewer can neither download a backup nor upload a file', async ({ request }) => {
   const session = await sessionOf(request, 'viewer');
   const backup = await request.post('/cgi-bin/cgi-backup', { form: { sessionid: session } });
   expect(backup.status()).toBe(403);
@@ -49,7 +49,7 @@ test('a viewer takes no backup and leaves no file', async ({ request }) => {
   expect(taken).toBe(false);
 });
 
-/** rpcd's folder of staged changes: a folder for each session, named after it. */
+/** rpcd's folder of uncommitted changes, with a folder named after each session. */
 const STAGED = { path: '/var/run/rpcd' };
 const REFUSED = { error: { code: -32002 } };
 

@@ -5,10 +5,10 @@ import { hosts, type Lan, type Router } from './lab';
 
 const docs = (name: string) => fileURLToPath(new URL(`../../../docs/${name}.png`, import.meta.url));
 
-/** The chart has something to show after this long. */
+/** Seconds until the chart has enough history. */
 const HISTORY_S = 80;
 
-/** Who is inspected in it, and who is blocked. */
+/** Policies and blocking for the pictures. */
 const POLICIES = `	option block '1'
 	option block_time '900'
 
@@ -43,7 +43,7 @@ test('pictures of health and network', async ({ page, router }) => {
   await page.screenshot({ path: docs('network'), animations: 'disabled' });
 });
 
-/** A household's evening: bulk, chatter, a ping; answers the port of the first download. */
+/** Starts the traffic of a household; returns the source port of the first download. */
 async function evening(lan: Lan, router: Router): Promise<number> {
   const first = await lan.download(hosts.isp, '900k');
   await lan.download(hosts.h20, '400k');
@@ -93,7 +93,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await expect(page.locator('[data-block]')).toHaveCount(2);
   await expect(page.getByRole('list', { name: 'Alerts' }).getByRole('button')).not.toHaveCount(0);
   await page.setViewportSize({ width: 1280, height: 1120 });
-  // An answer that came too late is reported until the next one.
+  // A late answer is reported until the next one arrives.
   await expect(page.getByText('Unavailable:')).toHaveCount(0);
   await page.screenshot({ path: docs('protection'), animations: 'disabled' });
   await page.goto('#/protection?part=policy');

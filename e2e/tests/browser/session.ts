@@ -2,10 +2,10 @@
 import type { APIRequestContext } from '@playwright/test';
 import { passwords, type User } from './fixture';
 
-/** The session of a call without a login. */
+/** Session of calls without a login. */
 export const NOBODY = '0'.repeat(32);
 
-/** A call over JSON-RPC: session, object, method, arguments. */
+/** Calls a method over JSON-RPC: session, object, method, arguments. */
 export async function rpc(request: APIRequestContext, session: string, ...call: unknown[]) {
   const data = { jsonrpc: '2.0', id: 1, method: 'call', params: [session, ...call] };
   return (await (await request.post('/ubus', { data })).json()) as {
@@ -14,7 +14,7 @@ export async function rpc(request: APIRequestContext, session: string, ...call: 
   };
 }
 
-/** The session of a new login. */
+/** Logs in and returns the session. */
 export async function sessionOf(
   request: APIRequestContext,
   username: string,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Figures by name; null where a page has nothing to measure. */
+/** Figures by name; null if a page lacks the feature. */
 export type Figures = Record<string, number | null>;
 
 const middle = (all: readonly number[]) => {
@@ -9,7 +9,7 @@ const middle = (all: readonly number[]) => {
   return (low + high) / 2;
 };
 
-/** The median of each figure. */
+/** Returns the median of each figure. */
 export function median(all: readonly Figures[]): Figures {
   const names = Object.keys(all[0] ?? {});
   return Object.fromEntries(
@@ -20,7 +20,7 @@ export function median(all: readonly Figures[]): Figures {
   );
 }
 
-/** A row for each figure, a column for each page. */
+/** Formats a row for each figure and a column for each page. */
 export function table(pages: readonly (readonly [string, Figures])[]): string {
   const names = Object.keys(pages[0]?.[1] ?? {});
   const wide = Math.max(...names.map(({ length }) => length));
@@ -38,21 +38,21 @@ interface TraceEvent {
   ph: string;
   pid: number;
   tid: number;
-  /** Microseconds, of a clock that all processes share. */
+  /** Timestamp in µs of a clock that all processes share. */
   ts: number;
-  /** CPU time of the thread, microseconds. */
+  /** CPU time of the thread in µs. */
   tdur?: number;
   args?: { name?: string };
 }
 
-/** CPU time of the tasks of the page's main thread, ms. */
+/** CPU times of the tasks on the page's main thread, in ms. */
 export interface TaskTimes {
   all: number[];
-  /** Those between the navigation and the first contentful paint. */
+  /** Tasks between the navigation and the first contentful paint. */
   untilPaint: number[];
 }
 
-/** Reads them from a trace of Chromium's `toplevel` and `loading`. */
+/** Extracts the tasks from a Chromium trace with `toplevel` and `loading`. */
 export function taskTimes(trace: string): TaskTimes {
   const { traceEvents } = JSON.parse(trace) as { traceEvents: TraceEvent[] };
   const place = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Measurements that the page makes of itself, and the steps that are timed. */
+/** Measurements inside the page, and the steps that are timed. */
 
 import type { Page } from '@playwright/test';
 import { expect } from './fixture';
 
 export interface Observed {
-  /** First and largest contentful paint since the page was opened, ms. */
+  /** First and largest contentful paint after opening the page, in ms. */
   paint: number;
   largest: number;
-  /** Tasks of 50 ms and more, and interactions of 16 ms and more, since it was last taken, ms. */
+  /** Tasks of at least 50 ms and interactions of at least 16 ms since the last take(), in ms. */
   tasks: number[];
   interactions: number[];
 }
@@ -19,7 +19,7 @@ declare global {
   }
 }
 
-/** Runs in the page before anything else. */
+/** Runs in the page before all other scripts. */
 export function observed(): void {
   const seen: Observed = { paint: 0, largest: 0, tasks: [], interactions: [] };
   const handle = (entries: PerformanceEntryList) => {
@@ -34,7 +34,7 @@ export function observed(): void {
   };
   const observers = ['paint', 'largest-contentful-paint', 'longtask', 'event'].map((type) => {
     const observer = new PerformanceObserver((list) => handle(list.getEntries()));
-    // TypeScript does not know the least duration of an interaction.
+    // TypeScript does not know `durationThreshold`.
     const what: object = { type, buffered: true, durationThreshold: 16 };
     observer.observe(what);
     return observer;
@@ -46,14 +46,14 @@ export function observed(): void {
   window.observed = { take };
 }
 
-/** Does it, and waits until it is shown; false where the page has no such thing. */
+/** Performs a step and waits until its result is shown; false if the page lacks the feature. */
 export type Step = (page: Page) => Promise<boolean>;
 
-// By CSS and positions: to find roles and texts is work for the page's own thread, which is timed.
+// Use CSS selectors: searching by role or text would run on the page's main thread, which is timed.
 const flows = '.flow-table';
 const first = `${flows} [data-index="0"]`;
 
-/** Presses the middle of an element. */
+/** Clicks the centre of an element. */
 async function press(page: Page, css: string): Promise<void> {
   const box = await page.locator(css).first().boundingBox();
   if (!box) throw new Error(`${css} is not shown`);
@@ -96,7 +96,7 @@ export const steps: Record<string, Step> = {
   },
   'open the search': async (page) => {
     await page.keyboard.press('Control+K');
-    // It is part of the page since it has one row at its top.
+    // The header shows the shortcut only on pages that have the search.
     if ((await page.locator('header kbd').count()) === 0) return false;
     await page.locator('dialog.search').waitFor();
     return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /**
- * How fast built pages are on a CPU slowed four times, with 20,000 flows on the gateway. Run by
- * `e2e/bench/page`, which names the pages; figures without a bound, for comparing pages by medians.
+ * Measures built pages on a CPU slowed four times, with 20,000 flows on the gateway. Run by
+ * `e2e/bench/page`, which names the pages. Medians have no limit; they compare pages.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { median, table, taskTimes, type Figures, type TaskTimes } from './speed-
 
 const SLOWED = 4;
 const NUMBER = 20_000;
-/** How long the start of the page is observed: it asks for figures every second from then on. */
+/** Duration of the start phase; afterwards the page requests figures every second. */
 const START_MS = 8000;
 
 const runs = Number(process.env['RUNS'] ?? 5);
@@ -36,7 +36,7 @@ const types: Record<string, string> = {
   json: 'application/json',
 };
 
-/** Answers files of the page from a folder, and the router the rest; collects the files loaded. */
+/** Serves the page from a folder, everything else from the router; collects loaded files. */
 async function serve(context: BrowserContext, folder: string): Promise<Map<string, Buffer>> {
   const loaded = new Map<string, Buffer>();
   await context.route('**/fastpath/**', async (route) => {
@@ -56,18 +56,18 @@ const longest = (all: readonly number[]) => Math.max(0, ...all);
 const kB = (all: Iterable<Buffer>, size: (each: Buffer) => number) =>
   sum([...all].map(size)) / 1000;
 
-/** Blocking time: what tasks take beyond 50 ms. */
+/** Total blocking time: the parts of tasks beyond 50 ms. */
 const blocking = (tasks: readonly number[]) => sum(tasks.map((ms) => Math.max(0, ms - 50)));
 
 async function take(page: Page): Promise<Observed> {
   return page.evaluate(async () => {
-    // Entries are there after the frame that they are about.
+    // Entries of a frame appear only after that frame.
     for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
     return window.observed.take();
   });
 }
 
-/** CPU time of the page's tasks during `work`, ms: other work on the machine changes it little. */
+/** Returns CPU times of the page's tasks during `work` in ms, which other load hardly changes. */
 async function cpuOf(page: Page, work: () => Promise<void>): Promise<TaskTimes> {
   const browser = page.context().browser();
   if (!browser) throw new Error('the page has no browser to trace');
@@ -98,7 +98,7 @@ async function startOf(page: Page, loaded: Map<string, Buffer>): Promise<Figures
   };
 }
 
-/** Latency, CPU time and longest task of a step; null where the page has no such thing. */
+/** Returns latency, CPU time and longest task of a step; null if the page lacks the feature. */
 async function figuresOf(page: Page, name: string, step: Step): Promise<Figures> {
   await take(page);
   let done = false;
@@ -108,7 +108,7 @@ async function figuresOf(page: Page, name: string, step: Step): Promise<Figures>
   const seen = await take(page);
   const known = (value: number) => (done ? value : null);
   return {
-    // The browser reports none below 16 ms.
+    // The browser reports no interactions below 16 ms.
     [`${name}, ms`]: known(Math.max(16, ...seen.interactions)),
     [`${name}, longest task, ms`]: known(longest(seen.tasks)),
     [`${name}, CPU, ms`]: known(sum(cpu.all)),
@@ -151,7 +151,7 @@ test('figures of the page', async ({ browser, baseURL, router }) => {
     pages.map(({ name }) => [name, []]),
   );
   for (let run = 0; run < runs; run += 1) {
-    // Each page goes first in turn.
+    // Rotate which page is measured first.
     const turn = run % pages.length;
     for (const { name, folder } of [...pages.slice(turn), ...pages.slice(0, turn)]) {
       measured[name]?.push(await measure(browser, baseURL ?? '', folder));

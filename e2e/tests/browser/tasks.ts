@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Tasks of an administrator, without the keys or taps that do them. */
+/** Tasks of an administrator, independent of keyboard or touch. */
 
 import type { Locator, Page } from '@playwright/test';
 import { CHANGE_MS, cell, membership, kept, review } from './change';
@@ -16,17 +16,17 @@ interface Place {
 
 export interface Task {
   title: string;
-  /** With Suricata inline. */
+  /** Runs with Suricata inline. */
   inspected?: boolean;
-  /** The state that the task begins with, before the page is opened. */
+  /** Prepares the state before the page is opened. */
   prepare?: (place: Place) => Promise<void>;
   perform: (hands: Hands, place: Place) => Promise<void>;
 }
 
-/** The doctor takes samples, and an emulated machine its time. */
+/** Duration of a run of the doctor, which samples for a while, on an emulated machine. */
 const LOOK_MS = 180_000;
 
-/** Reviews the draft, consents to its exposures to the Internet, and applies until it is kept. */
+/** Opens the review, consents to all exposures, and applies until the change is confirmed. */
 async function applied(hands: Hands, page: Page): Promise<void> {
   await hands.press(page.getByRole('button', { name: 'Review and apply' }));
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
@@ -36,7 +36,7 @@ async function applied(hands: Hands, page: Page): Promise<void> {
   await kept(page);
 }
 
-/** Opens a folded part, if it is folded. */
+/** Expands a collapsed section. */
 async function unfold(hands: Hands, details: Locator): Promise<void> {
   await expect(details).toBeVisible({ timeout: CHANGE_MS });
   const isOpen = () => details.evaluate((each) => (each as HTMLDetailsElement).open);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { core, expect, open, test } from './fixture';
 
-test('ports, VLANs, PPPoE, and the devices of the flowtable', core, async ({ page }) => {
+test('shows ports, VLANs, PPPoE and the devices of the flowtable', core, async ({ page }) => {
   await open(page, 'topology');
   const drawing = page.getByRole('img', { name: /Devices in the fast path: .*lan1, lan2, lan3/ });
   await expect(drawing).toBeVisible();
@@ -23,7 +23,7 @@ test('ports, VLANs, PPPoE, and the devices of the flowtable', core, async ({ pag
   await expect(page.locator('[data-device="br-lan"]')).toContainText('bridge');
 });
 
-test('which port is in which VLAN, and how', async ({ page }) => {
+test('shows the VLAN membership of each port', async ({ page }) => {
   await open(page, 'topology');
   const matrix = page.getByRole('table', { name: 'VLANs of br-lan' });
   const cells = (port: string) =>

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The verbs of the lab and of the VM tests, for the browser tests: bash -c '. verbs.sh; "$@"'.
+# Provides the verbs of the lab and the VM tests to browser tests: bash -c '. verbs.sh; "$@"'.
 TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VM=$TESTS/vm
 # shellcheck source=e2e/lab/verbs.sh
@@ -10,10 +10,10 @@ for part in pace expect gateway traffic crowd web ips archives; do
     . "$VM/lib/$part.sh"
 done
 
-# eve_line LINE: appends it to the EVE log as Suricata would.
+# eve_line LINE: appends a line to the EVE log as Suricata would.
 eve_line() { printf '%s\n' "$1" | feed; }
 
-# free_port: a port of this machine's that nobody listens on.
+# free_port: prints an unused port of this machine.
 free_port() {
     local port
     while port=$((20000 + RANDOM % 20000)); do
@@ -21,7 +21,7 @@ free_port() {
     done
 }
 
-# seen_from_h10 ADDRESS: a port here that leads to the gateway's page as h10 reaches it.
+# seen_from_h10 ADDRESS: prints a local port that leads to the gateway's page through h10.
 seen_from_h10() {
     local port ssh
     port=$(free_port)

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test';
 import { apply, kept, looked, openSetup } from './change';
 import { core, expect, test } from './fixture';
 
-/** A session that is dialled, refused or ended on an emulated gateway. */
+/** Maximum time until a session is up, rejected or down on an emulated gateway. */
 const DIAL_MS = 180_000;
 
 const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${state}"]`);
@@ -17,11 +17,11 @@ test(
     await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
-    // pppd ends its session first, and then its device.
+    // pppd ends its session before it removes the device.
     await expect
       .poll(() => router.run('ip link show pppoe-wan 2>&1 || true'), { timeout: DIAL_MS })
       .not.toContain('UP,LOWER_UP');
-    // netifd takes the port down with it: that is not reported as a missing link.
+    // netifd also takes the port down; that must not be reported as a missing link.
     await page.goto('#/overview');
     await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
     await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();
@@ -40,7 +40,7 @@ test(
     const answers: string[] = [];
     page.on('response', (response) => {
       if (!response.url().endsWith('/ubus')) return;
-      // The page before the login is left while it is still asked for something.
+      // A response may be aborted when the page reloads for the login.
       const gone = () => '';
       void response.text().then((text) => answers.push(text), gone);
     });
@@ -90,7 +90,7 @@ test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page,
   expect(await router.run('cat /sys/class/net/wan/mtu /sys/class/net/wan.35/mtu')).toBe(
     '1508\n1508\n',
   );
-  // The provider of the lab agrees (RFC 4638), and such a packet arrives in one piece.
+  // The lab's ISP accepts it (RFC 4638), and a full-size packet passes unfragmented.
   await expect
     .poll(() => router.run('cat /sys/class/net/pppoe-wan/mtu || true'), { timeout: DIAL_MS })
     .toBe('1500\n');

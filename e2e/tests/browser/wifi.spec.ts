@@ -4,7 +4,7 @@ import { violations } from './axe';
 import { apply, cell, kept, looked, openSetup } from './change';
 import { expect, test } from './fixture';
 
-/** Two radios without a phy, as OpenWrt's first boot configures them: off, and open to all. */
+/** Two radios without a phy, as after OpenWrt's first boot: disabled, with open networks. */
 const RADIOS = ['2g', '5g']
   .map(
     (band, i) => `config wifi-device 'radio${i}'
@@ -47,7 +47,7 @@ test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router 
   await form.getByLabel('Password').fill(KEY);
   await form.getByLabel('Radio').selectOption('radio0');
   await form.getByRole('button', { name: 'Add to draft' }).click();
-  // In one VLAN, by the router's interface there.
+  // The SSID joins the VLAN of the selected interface.
   await expect(cell(page, 'Things', 10)).toHaveAttribute('data-member', 'u*');
   await cell(page, 'Things', 20).press('u');
   await expect(cell(page, 'Things', 10)).toHaveAttribute('data-member', '');
@@ -62,12 +62,12 @@ test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router 
   await expect(router.run('cat /etc/config/wireless')).resolves.toContain(`option key '${KEY}'`);
   await expect(wifi(page).locator('[data-radio="radio0"] [data-state]')).toHaveText('running');
   await expect(wifi(page).locator('[data-radio="radio1"] [data-state]')).toHaveText('off');
-  // The key is not shown again, and stays.
+  // The key is not shown again, but is kept.
   await page.getByRole('button', { name: 'Edit Things' }).click();
   const edit = page.getByRole('form', { name: 'Edit Things' });
   await expect(edit.getByLabel('Password')).toHaveValue('•••');
   await edit.getByRole('button', { name: 'Cancel' }).click();
-  // Topology calls the port by its name.
+  // The topology shows the port with the SSID's name.
   await page.goto('#/topology');
   await expect(page.locator('tr[data-device="phy0-ap1"]')).toContainText('Things');
 });
@@ -77,7 +77,7 @@ test('a viewer sees SSIDs, no key, and nothing to change', async ({ page, router
   await router.run(`sed -i "/ssid/a\\\\\toption key '${KEY}'" /etc/config/wireless; ${reload}`);
   const answers: string[] = [];
   page.on('response', (response) => {
-    // A response still in flight when the test ends has no text.
+    // A response still in flight at the end of the test has no body.
     response.text().then(
       (text) => answers.push(text),
       () => undefined,
@@ -102,7 +102,7 @@ test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, r
   await next();
   await expect(page.getByRole('heading', { name: 'Wi-Fi' })).toBeFocused();
   await page.getByLabel('Enable Wi-Fi').check();
-  // A name without a key is refused, and the field says so.
+  // An SSID without name and key is rejected at its fields.
   for (let i = 0; i < 2; i += 1) await next();
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(page.getByText('2 invalid values:')).toBeVisible();
