@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who may do what on the gateway, and the tables of docs/ACCESS.md with it. UPDATE_GOLDEN=1 writes
-# the tables instead of comparing them. With OpenWrt's userland (lab --root) it writes all rows; on
-# the lab's own gateway it keeps rows of objects that are OpenWrt's.
+# Measures access rights on the gateway and compares them with the tables of docs/ACCESS.md.
+# UPDATE_GOLDEN=1 writes the tables: all rows with OpenWrt's userland (lab --root), and without the
+# rows of OpenWrt's objects on the lab's own gateway.
 
-# as_documented TABLE OURS [SHOWN]: the facts in $RUN/access.seen are those of the table. OURS and
-# SHOWN are patterns of subjects: those that both kinds of gateway have alike, and those that are
-# shown although nobody may do anything.
+# as_documented TABLE OURS [SHOWN]: compares the facts in $RUN/access.seen with the table. OURS is a
+# pattern of subjects that are equal on both kinds of gateway, SHOWN one of subjects that are listed
+# even without any right.
 as_documented() {
     local gateway=lab status=0 seen=$RUN/access.seen
     ! is_openwrt || gateway=openwrt
@@ -20,17 +20,17 @@ as_documented() {
     esac
 }
 
-# The users of processes that are not root, in the order of the tables' columns.
+# Users of processes other than root, in the order of the tables' columns.
 USERS="fastpath fastpath-rules suricata nobody"
 
-# as_user NAME: the program that runs the rest of a command with the rights of that user's
-# processes: groups and capabilities from procd's parameters and ujail's files.
+# as_user NAME: prints a command prefix that runs a program with that user's rights: groups and
+# capabilities from procd's parameters and ujail's files.
 as_user() {
     local group=$1 capabilities=-all
     case $1 in
         fastpath) capabilities=-all,+net_admin ;;
         suricata)
-            # Its command socket is open to the daemon.
+            # The daemon may connect to Suricata's command socket through this group.
             group=fastpath
             capabilities=-all,+net_admin,+net_raw,+sys_nice,+ipc_lock
             ;;
@@ -40,8 +40,8 @@ as_user() {
         "--bounding-set=$capabilities --inh-caps=$capabilities --ambient-caps=$capabilities"
 }
 
-# for_each_user COMMAND…: runs it with each user name. It prints `subject TAB item TAB result`; the
-# results of all users are joined to one line, with `no` for a line that is missing.
+# for_each_user COMMAND…: runs COMMAND for each user; its output is `subject TAB item TAB result`.
+# Joins the results of all users in one line, with `no` for a missing one.
 for_each_user() {
     local user
     for user in $USERS; do
@@ -64,12 +64,12 @@ for_each_user() {
         }'
 }
 
-# sessions: ids of nobody, a viewer, a viewer inside LuCI, an administrator.
+# sessions: prints the ids of nobody, a viewer, a viewer inside LuCI, and an administrator.
 sessions() {
     echo "$NOBODY $(session viewer look) $(session luci-viewer look) $(session root fastpath)"
 }
 
-# with_luci_viewer: a login with the groups that LuCI needs for reading, until the test ends.
+# with_luci_viewer: adds a login with LuCI's read groups until the test ends.
 with_luci_viewer() {
     gw 'cp -p /etc/config/rpcd /run/e2e/before.rpcd && cat >>/etc/config/rpcd' <<'END_OF_LOGIN'
 

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Changes of the configuration through `fastpath.change`.
+# Changes the configuration through `fastpath.change`.
 
-# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
+# change SESSION METHOD ARGUMENTS: prints the answer, which may be a refusal.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
 
-# edited SECTION VALUES [CONFIG]: edits that set values.
+# edited SECTION VALUES [CONFIG]: prints edits that set values.
 edited() {
     jq -nc --arg s "$1" --argjson v "$2" --arg c "${3:-network}" \
         '[{config: $c, op: "set", section: $s, values: $v}]'
 }
 
-# guest VLAN: edits that make one, its interface and its zone.
+# guest VLAN: prints edits that add a VLAN with interface and zone.
 guest() {
     jq -nc --arg v "$1" '[
         {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
@@ -22,26 +22,26 @@ guest() {
             values: {name: "guest", network: ["guest"], input: "REJECT", forward: "REJECT"}}]'
 }
 
-# with EDITS [MORE]: arguments of apply and check.
+# with EDITS [MORE]: prints the arguments of apply and check.
 with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
 
-# change_log: the reasons that are in the log alone.
+# change_log: prints errors of changes that only the log has.
 change_log() { gw 'cat /var/log/*.log | grep fastpath-change | tail -5; true'; }
 
-# applied SESSION EDITS [MORE]: the number of the change.
+# applied SESSION EDITS [MORE]: applies edits and prints the number of the change.
 applied() {
     local answer
     answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
     jq -er .id <<<"$answer" || fail "not applied: $answer"$'\n'"$(change_log)"
 }
 
-# refusal CODE SESSION METHOD ARGUMENTS: the call is refused so; its answer in ANSWER.
+# refusal CODE SESSION METHOD ARGUMENTS: fails unless the call is refused with CODE; sets ANSWER.
 refusal() {
     ANSWER=$(change "$2" "$3" "$4")
     same "the refusal of $3 $4" "$(jq -r '.error.code // .' <<<"$ANSWER")" "$1"
 }
 
-# schema METHOD ANSWER
+# schema METHOD ANSWER: checks the answer against the schema.
 schema() {
     node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" change "$1" <<<"$2" || fail "the schema"
 }
@@ -52,15 +52,15 @@ state_of() {
 state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
 waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
 
-# said_of SESSION: the values of the files, without uci's names of sections and its notation.
+# said_of SESSION: prints the values of the files without names of sections and notation.
 said_of() {
     change "$1" get '{"configs": ["network", "firewall"]}' |
         jq -c '.configs | map_values(map(del(.section)))'
 }
 
-# The files that the tests change, as they were.
+# keep: saves the files that the tests change.
 keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
-# unchanged: every file is as keep found it.
+# unchanged: succeeds if every file equals the copy that keep saved.
 # shellcheck disable=SC2016 # the gateway expands it
 unchanged() {
     gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Many connections at once: entries written into conntrack on the gateway, as UDP of hosts of
-# the LAN with the Internet. They are of one kind and last ten minutes unless sent home.
+# Creates many connections as conntrack entries on the gateway: UDP from LAN hosts to the Internet.
+# All have the same protocol and time out after ten minutes.
 
-# crowd_in NUMBER: at most 600,000.
+# crowd_in NUMBER: adds up to 600,000 connections.
 crowd_in() {
     gw "sysctl -qw net.netfilter.nf_conntrack_max=$(($1 > 60000 ? $1 + 5536 : 65536))
         awk 'BEGIN {

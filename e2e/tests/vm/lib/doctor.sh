@@ -1,20 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor's findings on the gateway, and its fixes. A defect is caused, found, fixed and
-# silent in one go there, since a shell on the gateway costs more than a run.
+# Runs the doctor on the gateway: causes a defect, finds it, fixes it and checks that it is gone,
+# all in one shell, because starting a shell on the gateway takes longer than a run.
 
-# Checks that no machine here can be broken for; all others have a test with @finds.
-# @unbroken:checksum-off: QEMU's ports here have no checksum offload that can be switched (all
-# [fixed])
-# @unbroken:lro-on: virtio has no LRO ([fixed]); rx-gro-hw, which it has, merges nothing it
-# cannot undo
-# @unbroken:rx-hash-off: QEMU's ports here compute no receive hash ([fixed])
-# @unbroken:queues-few: the emulated ports have one queue each, as many as they can
-# @unbroken:sqm-hardware: no emulated port takes hardware offload, so the engine is never
-# flowtable-hw
+# Checks without a test @finds, because no machine of the lab can have the defect:
+# @unbroken:checksum-off: ports of QEMU have no checksum offload that can be switched ([fixed])
+# @unbroken:lro-on: virtio has no LRO ([fixed]); its rx-gro-hw only merges reversibly
+# @unbroken:rx-hash-off: ports of QEMU compute no receive hash ([fixed])
+# @unbroken:queues-few: emulated ports have a single queue, their maximum
+# @unbroken:sqm-hardware: emulated ports have no hardware offload, so flowtable-hw is not used
 # @unbroken:hw-tc-off: no emulated port has hw-tc-offload ([fixed])
 
-# The same on the gateway: severity of each named check, its fix, and the expectation.
+# Shell functions on the gateway: severity of a check, its fix, and expectations.
 # shellcheck disable=SC2016 # the gateway expands it
 DOCTOR='
 plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
@@ -31,7 +28,7 @@ fixes() {
     said=$(plugin fix "{\"id\":\"$1\"}")
     case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }
-# unload MODULE…: those that are loaded. The modprobe of OpenWrt has no option -r.
+# unload MODULE…: unloads loaded modules with rmmod, because OpenWrt lacks modprobe -r.
 unload() {
     for module; do ! grep -q "^$module " /proc/modules || rmmod $module; done
 }
@@ -47,7 +44,7 @@ soon() {
 }
 '
 
-# doctor SCRIPT: runs it on the gateway with the functions above; its first failure ends the test.
+# doctor SCRIPT: runs a script on the gateway with these functions until its first failure.
 doctor() {
     local said status=0
     said=$(gw "$DOCTOR
@@ -58,7 +55,7 @@ $1") || status=$?
     return "$status"
 }
 
-# change_confirmed ID: the fix of a check is a change of the settings; it is applied and confirmed.
+# change_confirmed ID: applies and confirms a fix that is a change of settings.
 change_confirmed() {
     local answer id
     answer=$(gw "echo '{\"id\":\"$1\",\"seconds\":60}' |

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor: its findings, and their fixes.
+# Findings and fixes of the doctor.
 
-# examined ID: the doctor's word on one check.
+# examined ID: prints the finding of one check.
 examined() { gw "fastpathctl --json doctor --check $1 || true" | jq -c '.findings[0]'; }
 
-# finds ID SEVERITY [PART]: a finding of that severity, with PART somewhere in it.
+# finds ID SEVERITY [PART]: succeeds if the finding has that severity and contains PART.
 finds() {
     local found
     found=$(examined "$1")
@@ -17,23 +17,23 @@ finds() {
     echo "$1" >>"$RUN/found"
 }
 
-# complete FINDING: it has evidence with its source, a consequence, and a remedy.
+# complete FINDING: succeeds if it has evidence with sources, a consequence and a remedy.
 complete() {
     jq -e '(.evidence | length > 0 and all(.value != "" and .source != "")) and
         .consequence != "" and .remedy != ""' <<<"$1" >/dev/null
 }
 
-# well ID: nothing above info.
+# well ID: succeeds if the severity is at most info.
 well() {
     local found
     found=$(examined "$1")
     [[ $(jq -r .severity <<<"$found") =~ ^(ok|info)$ ]] || { echo "$found"; return 1; }
 }
 
-# apply_fix ID: its own fix; the output is kept.
+# apply_fix ID: applies the check's own fix and prints the output.
 apply_fix() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
 
-# keep FILE…: as they are now when the test ends, however that is.
+# keep FILE…: restores these files when the test ends, even if it fails.
 keep() {
     gw "rm -rf /run/e2e/kept; mkdir /run/e2e/kept
         tar -C / -cf - ${*#/} | tar -C /run/e2e/kept -xpf -"
@@ -41,16 +41,16 @@ keep() {
 }
 kept() { gw cp -a /run/e2e/kept/. /; }
 
-# view "ID…" COMMANDS: the doctor's findings in a view of the files of his own, which COMMANDS make
-# (bind is `mount`'s, put writes a text where a file was, fill has /tmp of 100 KiB hold so many
-# bytes); nobody else on the gateway sees it.
+# view "ID…" COMMANDS: prints the doctor's findings in a private mount namespace that COMMANDS
+# prepare: bind mounts, put replaces a file by a text, fill puts that many bytes into a /tmp of 100
+# KiB. Other processes of the gateway do not see it.
 view() {
     local id checks=
     for id in $1; do checks+=",\"$id\""; done
     gw 'unshare -m sh -e' <<END | jq -c .findings
 bind() { busybox mount -o bind "\$1" "\$2"; }
 put() { echo "\$2" >"/run/e2e/view\${1##*/}"; bind "/run/e2e/view\${1##*/}" "\$1"; }
-# On OpenWrt /run is in /tmp; it stays as it is.
+# On OpenWrt /run is in /tmp and must stay visible.
 fill() {
     bind /run /mnt
     busybox mount -t tmpfs -o size=100k none /tmp
@@ -62,7 +62,8 @@ exec /usr/libexec/rpcd/fastpath.doctor call run '{"checks": [${checks#,}], "samp
 END
 }
 
-# is FINDINGS ID SEVERITY [PART]: with evidence and a remedy, unless it is ok.
+# is FINDINGS ID SEVERITY [PART]: fails unless the finding has that severity, with evidence and
+# remedy unless it is ok.
 is() {
     local found
     found=$(jq -c --arg id "$2" '.[] | select(.id == $id)' <<<"$1")

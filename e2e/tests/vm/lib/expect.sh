@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Expectations and messages of a test. A failed expectation ends the test.
+# Assertions and messages of a test. The first failed assertion ends the test.
 
-# Not on the standard output, which may be assigned to a variable.
+# Writes to stderr, because stdout may be assigned to a variable.
 fail() {
     printf 'failed: %s\n' "$*" >&2
     exit 1
@@ -13,10 +13,9 @@ skip() {
     exit "$SKIP"
 }
 
-# note TEXT: shown with the test's name, passed or not.
+# note TEXT: prints a note that is shown with the test, passed or failed.
 note() { printf 'note: %s\n' "$*"; }
 
-# same WHAT GOT WANTED
 same() {
     local lines=$'\n'
     [ "$2" != "$3" ] || return 0
@@ -24,27 +23,25 @@ same() {
     diff --label got --label wanted -U 1 <(echo "$2") <(echo "$3") || fail "another $1, see above"
 }
 
-# has WHAT TEXT PART
 has() { [[ $2 == *"$3"* ]] || fail "$1 has no '$3': $2"; }
 
 lacks() { [[ $2 != *"$3"* ]] || fail "$1 has '$3': $2"; }
 
-# between WHAT NUMBER LOW HIGH: whole numbers or fractions, both ends included.
+# between WHAT NUMBER LOW HIGH: accepts integers and fractions, including both limits.
 between() {
     awk -v n="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(n != "" && n >= low && n <= high) }' ||
         fail "$1 is $2, not between $3 and $4"
 }
 
-# How long to wait: SECONDS in a test are the longest time on an idle machine of the reference. A
-# wait is ten times as long, times this machine's pace for the same work (pace.sh), and ends as
-# soon as its condition holds.
+# SECONDS in a test is the maximum on an idle reference machine. A wait lasts up to ten times as
+# long, scaled by this machine's pace (pace.sh), and ends as soon as its condition holds.
 PATIENCE=10
 
-# patient SECONDS: that time for this machine, for programs that have a limit of their own.
+# patient SECONDS: prints the scaled time, for programs with their own limit.
 patient() { echo $(($1 * PATIENCE * $(pace) / 100)); }
 
-# soon SECONDS COMMAND…: COMMAND succeeds within that time, and before WAIT_UNTIL, in seconds since
-# 1970, when the test would be ended from outside without its reason.
+# soon SECONDS COMMAND…: repeats COMMAND until it succeeds or time runs out, at the latest at
+# WAIT_UNTIL (seconds since 1970), because the test would then be killed without a message.
 soon() {
     local end left seconds seen=() tries=0
     seconds=$(patient "$1")
@@ -61,13 +58,13 @@ soon() {
                 "(this machine's load: $(cut -d ' ' -f -3 /proc/loadavg))"
         fi
         tries=$((tries + 1))
-        # A longer wait asks less often: an emulated machine has enough to do.
+        # Poll a longer wait less often, to leave CPU time to an emulated machine.
         # @sleep: between two questions of soon
         if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
     done
 }
 
-# until_still SECONDS COMMAND…: the output of COMMAND has stopped changing.
+# until_still SECONDS COMMAND…: waits until the output of COMMAND stops changing.
 until_still() {
     local seconds=$1
     shift
@@ -82,8 +79,8 @@ unchanged() {
     [ "$before" = "$now" ] || { echo "$before, then $now"; return 1; }
 }
 
-# never SECONDS COMMAND…: COMMAND fails all the time. For "stays as it is": the one wait that
-# cannot end early.
+# never SECONDS COMMAND…: fails if COMMAND succeeds within SECONDS. The only wait that cannot end
+# early.
 never() {
     local seconds=$1
     shift

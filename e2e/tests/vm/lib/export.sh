@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the tests
-# Flow records: a collector on h10, and the counts of its records.
+# Flow records: a collector on h10, and the sums of its records.
 
 COLLECTOR=10.10.10.10
 HERE=$RUN/export
 
-# exports OPTION VALUE…: to h10, after the usual sections.
+# exports OPTION VALUE…: configures an exporter to h10 after the usual sections.
 exports() {
     {
         gw cat "/run/e2e/$CONFIG"
@@ -18,34 +18,34 @@ exports() {
 collector_is() { says ".exports[0] | .state == \"$1\"" exports; }
 nothing_waits() { says '.exports[0].queued == 0' exports; }
 
-# SO_RCVBUFFORCE: 32 MiB. The default holds 92 datagrams, fewer than a round of 2,000 records.
+# SO_RCVBUFFORCE with 32 MiB. The default holds 92 datagrams, less than a round of 2,000 records.
 BUFFER=setsockopt-listen=1:33:i33554432
 
-# listen NAME: a collector that appends its messages to a file: an IPFIX file (RFC 5655).
+# listen NAME: starts a UDP collector that appends messages to an IPFIX file (RFC 5655).
 listen() {
     begin h10 "$1" "exec socat -u UDP-RECV:4739,$BUFFER CREATE:/tmp/e2e/$1.ipfix"
 }
 
-# listen_tcp NAME: the same over one connection.
+# listen_tcp NAME: starts a TCP collector of the same kind.
 listen_tcp() {
     begin h10 "$1" "exec socat -u TCP-LISTEN:4739,reuseaddr CREATE:/tmp/e2e/$1.ipfix"
 }
 
-# The file of by_tshark and records_are_read, at the peers.
+# File on the peers that by_tshark and records_are_read use.
 RECORDS=export.pcap
 
-# capture_export: all datagrams to the collector, whether it is there or not. In immediate mode each
-# packet takes a place of the snapshot length in the buffer.
+# capture_export: captures all datagrams to the collector, even while it does not run. In immediate
+# mode each packet takes the full snapshot length in the buffer.
 capture_export() {
     begin h10 export "exec tcpdump --immediate-mode -U -i eth0 -B 32768 -s 2000" \
         "-w /tmp/e2e/export.pcap udp dst port 4739"
     soon 5 peers grep -q listening /tmp/e2e/export.log
 }
 
-# take FILE: here, from the peers.
+# take FILE: copies a file from the peers.
 take() { peers "cat /tmp/e2e/$1" >"$HERE/$1"; }
 
-# read_tshark FILE: a line for each record.
+# read_tshark FILE: prints a line for each record.
 read_tshark() { node "$VM/records.mjs" read "$1"; }
 
 need_readers() {
@@ -57,7 +57,8 @@ need_readers() {
     mkdir -p "$HERE"
 }
 
-# sums_of PORT…: lines "PORT UP DOWN" of all records with these ports, from lines that begin so.
+# sums_of PORT…: prints "PORT UP DOWN" sums of the records with these ports, from lines of that
+# form.
 sums_of() {
     awk -v ports="$*" '
         BEGIN { n = split(ports, wanted, " ") }
@@ -75,7 +76,7 @@ by_tshark() {
     read_tshark "$HERE/$RECORDS" | awk '{ print $1, $3, $4 }' | sums_of "$@"
 }
 
-# by_conntrack PORT…: the kernel's own counts, which include offloaded packets.
+# by_conntrack PORT…: prints the kernel's counts, which include offloaded packets.
 by_conntrack() {
     local port
     for port; do echo "$port $(conntrack_bytes "$port")"; done
@@ -88,17 +89,17 @@ records_are_whole() {
     [ "$wanted" = "$found" ] || { echo "conntrack: $wanted, records: $found"; return 1; }
 }
 
-# 50 MiB each.
+# 50 MiB per connection.
 PAYLOAD=52428800
 
-# fetch ADDRESS PORT: from the web server there.
+# fetch ADDRESS PORT: downloads PAYLOAD bytes from the web server there, from that source port.
 fetch() {
     same "bytes of the host" "$(h10 "curl -gsS -o /dev/null -r 0-$((PAYLOAD - 1)) \
         --local-port $2 -w '%{size_download}' http://$(bracketed "$1")/256.bin")" $PAYLOAD
 }
 
-# payload_is_whole PORT…: by turns of IPv4 and IPv6, within 0.1 %. Without the headers of IP and
-# TCP with its timestamps, in each packet as it was counted.
+# payload_is_whole PORT…: fails unless the payload, alternating IPv4 and IPv6, is correct within 0.1
+# %. Subtracts the headers of IP and TCP with timestamps from each counted packet.
 payload_is_whole() {
     awk -v payload=$PAYLOAD -v ports="$*" '
         BEGIN { n = split(ports, wanted, " ") }
@@ -121,10 +122,11 @@ records_are_read() {
     payload_is_whole "$@"
 }
 
-# records_in FILE: of flows.
+# records_in FILE: prints the number of flow records.
 records_in() { node "$VM/records.mjs" count "$1"; }
 
-# counted: the records sent and lost are those of the datagrams, and those received were sent.
+# counted: fails unless the records in the datagrams equal those sent and lost, and all received
+# ones were sent.
 counted() {
     local sent lost captured seen=0 file
     read -r sent lost < <(said '.exports[0] | "\(.sent) \(.lost)"' exports)
@@ -140,7 +142,7 @@ counted() {
     }
 }
 
-# arrived FILE: the records of this file are all that were made, and none is lost or waits.
+# arrived FILE: succeeds if the file has all records, and none is lost or queued.
 arrived() {
     local sent lost queued seen
     read -r sent lost queued < <(said '.exports[0] | "\(.sent) \(.lost) \(.queued)"' exports)
@@ -157,7 +159,7 @@ end_of() {
     soon 10 peers "! ss -Hlnu -N h10 sport = :4739 | grep -q ."
 }
 
-# questions NUMBER: flows of UDP without answers, which end at once.
+# questions NUMBER: creates unanswered UDP flows and ends them at once.
 questions() {
     crowd_in "$1"
     gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1'

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A host that moves to another port of the bridge, and whether data reaches it there.
+# Moves a host to another port of the bridge, and checks whether data reaches it.
 
-# received PORT: bytes that arrived at that download of h10's or h11's; nothing before the first.
+# received PORT: prints the bytes that a download of h10 or h11 has received; empty before the
+# first.
 received() {
     peers "for host in h10 h11; do ip netns exec \$host ss -tin 'sport = :$1'; done" |
         grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 
-# arrives PORT [KNOWN]: more has arrived than KNOWN.
+# arrives PORT [KNOWN]: succeeds if more than KNOWN bytes have arrived.
 arrives() {
     local now
     now=$(received "$1")
@@ -19,8 +20,8 @@ arrives() {
 }
 goes_on() { soon 20 arrives "$1" "$(received "$1")"; }
 
-# mute DEVICE: of h10's two ports with the same MAC and addresses, the one that is not in use. It
-# would answer, too.
+# mute DEVICE: silences the unused one of h10's two ports with equal addresses, since it would also
+# answer.
 mute() {
     printf '%s\n' 'table netdev e2e' 'delete table netdev e2e' 'table netdev e2e {' \
         "chain in { type filter hook ingress device $1 priority 0; policy drop; }" \
@@ -28,7 +29,7 @@ mute() {
         peers ip netns exec h10 nft -f -
 }
 
-# roam TO FROM: h10 is at lan3 (eth1) or at lan1 (eth0).
+# roam TO FROM: moves h10 to lan3 (eth1) or lan1 (eth0).
 roam() {
     mute "$2"
     printf '%s\n' "route replace 10.10.10.1/32 dev $1 src 10.10.10.10" \
@@ -37,7 +38,7 @@ roam() {
         "route replace default via 2001:db8:10::1 dev $1" | peers ip -n h10 -b -
 }
 
-# second_port: h11's port becomes h10's other one.
+# second_port: turns h11's port into a second port of h10.
 second_port() {
     peers 'ip -n h11 link set eth0 name p3; ip -n h11 link set p3 netns 1
         ip link set p3 address 52:54:00:02:00:01; ip link set p3 netns h10

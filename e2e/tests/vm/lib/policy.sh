@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the tests
-# A second WAN, behind h20, and servers with the same addresses at both.
+# A second WAN behind h20, and servers with the same addresses behind both WANs.
 
-# Where its packets are counted: at h20 and at the ISP.
+# Where packets are counted: h20 (second) or the ISP (first).
 SECOND=second
 FIRST=first
 
-# servers: one at both ends, behind the ISP and behind h20, which is the second WAN's router, with
-# addresses that no connection before had: hosts go on sending for connections that were cut.
+# servers: adds a server behind the ISP and one behind h20, the second WAN's router. Uses new
+# addresses, because hosts keep sending for connections that were cut.
 servers() {
     local host
     servers_back
@@ -39,7 +39,7 @@ servers_back() {
         done" 2>/dev/null || true
 }
 
-# counted first|second: packets to the server that arrived there.
+# counted first|second: prints the packets that arrived at that server.
 counted() {
     local host=isp
     [ "$1" = "$FIRST" ] || host=h20

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# stale.pl ebpf|flowtable 4|6 PORT: waits for news of a link, or of an address or a route of IPv4 or
-# IPv6, and prints when it came, in seconds since 1970. Then waits for the end of what the engine
-# has for the connection with that source port, and prints how many milliseconds later nothing was
-# left. One process sees both, by one clock.
+# stale.pl ebpf|flowtable 4|6 PORT: waits for an rtnetlink event about a link, or an address or
+# route of that family, and prints its time in seconds since 1970. Then waits until the engine has
+# no entries of the connection with that source port, and prints the milliseconds since the event. A
+# single process measures both with the same clock.
 use strict;
 use warnings;
 use Socket;
 
-# Of x86-64: clock_gettime, bpf. AF_NETLINK. BPF_MAP_GET_NEXT_KEY, BPF_OBJ_GET.
+# x86-64: clock_gettime, bpf; AF_NETLINK; BPF_MAP_GET_NEXT_KEY, BPF_OBJ_GET.
 use constant {CLOCK => 228, BPF => 321, NETLINK => 16, NEXT_KEY => 4, OBJ_GET => 7};
-# RTMGRP_LINK, and _IFADDR and _ROUTE of each family.
+# RTMGRP_LINK with RTMGRP_*_IFADDR and RTMGRP_*_ROUTE of the family.
 my %groups = (4 => 0x51, 6 => 0x501);
-# Of `struct key4` and `struct key6` in layout.h: their length, and where the destination port is.
+# Length and offset of the destination port of `struct key4` and `struct key6` in layout.h.
 my %keys = (4 => [24, 10], 6 => [48, 34]);
 
 my ($engine, $family, $port) = @ARGV;
@@ -32,8 +32,8 @@ if ($engine eq 'ebpf') {
     $map >= 0 or die "$path: $!\n";
 }
 
-# answers: the keys for its answers. That for its own packets may be there again at once, for their
-# new way.
+# answers: returns the keys of the reply direction only, because the original direction may already
+# have a new entry with its new route.
 sub answers {
     my ($key, $next, @found) = (undef, "\0" x $key_length);
     while (1) {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it behind the operation of that
-# number that it makes on files, or with which it asks another process: one line `cut NUMBER NAME`,
-# and COMMAND stays stopped. `ended COUNT NAME…` if it comes to its end before; what it says goes to
-# stderr. With `each` for NUMBER it stops behind each: `at NUMBER NAME`, until a line comes from stdin.
+# stepper.pl NUMBER COMMAND…: runs COMMAND on x86-64 and stops it after its NUMBERth operation on
+# files or request to another process. Prints `cut NUMBER NAME`, and COMMAND stays stopped, or
+# `ended COUNT NAME…` if it ends earlier; its own output goes to stderr. With `each` it stops after
+# every operation, prints `at NUMBER NAME`, and waits for a line on stdin.
 use strict;
 use warnings;
 
-# System calls that change files, or ask rpcd. Of openat only those that create a file.
+# System calls that change files or send requests to rpcd. openat only counts if it creates a file.
 my %names = (
     1 => 'write', 44 => 'sendto', 46 => 'sendmsg', 20 => 'writev', 74 => 'fsync',
     75 => 'fdatasync', 82 => 'rename', 264 => 'renameat', 316 => 'renameat2', 83 => 'mkdir',
@@ -26,12 +26,12 @@ sub ptrace {
 sub register {
     my ($pid, $which) = @_;
     my $value = "\0" x 8;
-    # Directly: the kernel writes into this very string.
+    # Pass the string itself, because the kernel writes into it.
     syscall(PTRACE, PEEKUSER, $pid, $which, $value) == 0 or die "ptrace: $!\n";
     return unpack 'q', $value;
 }
 
-# waited PID: its status; perl's own has no stops.
+# waited PID: returns the wait status including stops, which perl's waitpid does not report.
 sub waited {
     my ($pid) = @_;
     my $status = "\0" x 4;
@@ -61,7 +61,7 @@ while (1) {
     }
     $signal = $status >> 8;
     if ($signal != (5 | 0x80)) {
-        # The stop behind exec is the tracer's.
+        # The stop after exec is for the tracer only.
         $signal = 0 if $signal == 5;
         next;
     }

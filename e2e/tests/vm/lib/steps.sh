@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The gateway's disk as a power cut behind each operation of a program would leave it: copies made
-# in one run of the program, and a boot with each.
+# Simulates a power cut after each operation of a program: copies the gateway's disk during one run,
+# and boots from each copy.
 
-# disk_copied FILE: the machine is stopped meanwhile. A write may be incomplete then, as after a
-# cut.
+# disk_copied FILE: stops the machine and copies its disk. A write may be incomplete, as after a
+# power cut.
 disk_copied() {
     kill -STOP "$(cat "$RUN/gateway.pid")"
     cp --sparse=always "$RUN/gateway.disk" "$1"
@@ -12,9 +12,9 @@ disk_copied() {
 }
 go_on() { kill -CONT "$(cat "$RUN/gateway.pid")"; }
 
-# copies_of COMMAND INPUT [sync]: runs it on the gateway. COPIES/N is the disk behind its operation
-# N, and OPERATIONS has their names; one more copy is of its end. With `sync` all that was written
-# is on the disk, otherwise what the programs have flushed and the kernel has had time for.
+# copies_of COMMAND INPUT [sync]: runs COMMAND on the gateway. COPIES/N is the disk after operation
+# N, with one more copy at the end; OPERATIONS has the names. With `sync` all written data is on the
+# disk, otherwise only flushed data and what the kernel has written back.
 copies_of() {
     local said go line number
     OPERATIONS=()
@@ -40,8 +40,8 @@ copies_of() {
     disk_copied "$COPIES/${#OPERATIONS[@]}"
 }
 
-# A boot with the second disk, in which change $ID may wait: digests of the configuration after it
-# and after one more, the state in the record, and files that should not be there.
+# Recovers the configuration on the second disk, in which change $ID may be pending. Prints digests
+# of the configuration after one and after two boots, the state of the change, and unexpected files.
 # shellcheck disable=SC2016 # the gateway expands it
 RECOVERY='
 recover() {
@@ -59,8 +59,8 @@ sed "s/.*\"state\":\"\([a-z-]*\)\".*/\1/" "$root/etc/fastpath/changes/$ID.json" 
 find "$root/etc/config" "$root/etc/fastpath/changes" -name ".?*" -o -name "pending*" 2>/dev/null
 busybox umount /run/e2e/disk'
 
-# recovered NUMBER ID: the configuration and the state of the change after a boot with that copy, in
-# TEXTS and STATE. Another boot changes nothing, and nothing is left.
+# recovered NUMBER ID: sets TEXTS and STATE to the configuration and the change's state after a boot
+# with that copy. Fails if another boot changes something or files are left.
 recovered() {
     local lines where="operation $1, ${OPERATIONS[$1 - 1]}"
     cp --sparse=always "$COPIES/$1" "$RUN/second.disk"

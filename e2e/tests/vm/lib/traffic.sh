@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Traffic between the peers, each in the background under a name.
+# Traffic between the peers, in the background under a name.
 # shellcheck disable=SC2034 # names are for the tests
 
-# The hosts' addresses by family.
+# Addresses of the hosts by family.
 H10_4=10.10.10.10
 H10_6=2001:db8:10::10
 H20_4=10.10.20.10
 H20_6=2001:db8:20::10
 ISP_4=203.0.113.1
 ISP_6=2001:db8:ffff::1
-# Where `pour` is served, on h20 and isp.
+# Port of `pour` on h20 and isp.
 POUR_PORT=9000
 
 prepare_peers() {
@@ -22,7 +22,7 @@ prepare_peers() {
     done
 }
 
-# begin HOST NAME COMMAND…: as its own process group, its output in /tmp/e2e/NAME.log.
+# begin HOST NAME COMMAND…: starts a process group with its output in /tmp/e2e/NAME.log.
 begin() {
     local host=$1 name=$2
     shift 2
@@ -44,23 +44,23 @@ end_traffic() {
     rm -f /tmp/e2e/*.pid /tmp/e2e/*.status /tmp/e2e/*.log /tmp/e2e/*.answer'
 }
 
-# fresh_port: a source port that no earlier test's connection still holds.
+# fresh_port: prints a source port that is unlikely to be used by an earlier connection.
 fresh_port() { echo $((20000 + RANDOM % 30000)); }
 
-# bracketed ADDRESS: as a URL has it.
+# bracketed ADDRESS: prints the address in the notation of a URL.
 bracketed() { if [[ $1 == *:* ]]; then echo "[$1]"; else echo "$1"; fi; }
 
-# download HOST PORT ADDRESS [RATE [FILE]]: from the web server there, slowly, so that it lasts.
+# download HOST PORT ADDRESS [RATE [FILE]]: starts a long, slow download from the web server there.
 download() {
     begin "$1" "tcp$2" "exec curl -gsS -o /dev/null --limit-rate ${4:-100k} --local-port $2" \
         "http://$(bracketed "$3")/${5:-256.bin}"
 }
 
-# talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
+# talk HOST NAME ADDRESS: sends a few DNS queries a second from one UDP port.
 talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
 
-# numbered HOST PORT ADDRESS: a conversation; steady_ends PORT: SENT, BACK and GAPS of it, the last
-# as `FIRST LENGTH` a line.
+# numbered HOST PORT ADDRESS: starts a conversation. steady_ends PORT ends it and sets SENT, BACK
+# and GAPS (lines `FIRST LENGTH`).
 numbered() { begin "$1" "steady$2" "/tmp/e2e/steady $3 $2"; }
 steady_ends() {
     peers touch "/tmp/e2e/steady.$1.end"
@@ -69,7 +69,7 @@ steady_ends() {
     GAPS=$(peers tail -n +2 "/tmp/e2e/steady$1.log")
 }
 
-# count_of PORT FIELD: how many it has sent (1) or got back (2) so far.
+# count_of PORT FIELD: prints the datagrams sent (1) or returned (2) so far.
 count_of() { peers cat "/tmp/e2e/steady.$1" | cut -d ' ' -f "$2"; }
 steady_reaches() {
     local now
@@ -77,11 +77,11 @@ steady_reaches() {
     [ "${now:-0}" -ge "$3" ] || { echo "$now of $3"; return 1; }
 }
 
-# later PORT NUMBER: it has sent so many more.
+# later PORT NUMBER: waits until that many more datagrams are sent.
 later() { soon 20 steady_reaches "$1" 1 $(($(count_of "$1" 1) + $2)); }
 
-# retransmitted HOST: TCP segments that it has sent again.
+# retransmitted HOST: prints the number of TCP segments that the host has retransmitted.
 retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
 
-# nothing_at HOST ADDRESS PORT: whether HOST finds no web server there.
+# nothing_at HOST ADDRESS PORT: succeeds if HOST cannot reach a web server there.
 nothing_at() { ! "$1" curl -s -m 2 -o /dev/null "http://$2:$3/index.html"; }
