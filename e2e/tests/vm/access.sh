@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rights of each role, tried on the gateway and compared with docs/ACCESS.md: over HTTP, on ubus,
-# from the networks. Files and sockets are in access-files.sh; lib/access.sh renews the document.
+# Tries the rights of each role on the gateway and compares them with docs/ACCESS.md: over HTTP, on
+# ubus, from the networks. Files and sockets are in access-files.sh; lib/access.sh renews the page.
 # shellcheck source=e2e/tests/vm/lib/access.sh
 . "$VM/lib/access.sh"
 
@@ -19,7 +19,7 @@ test_access_over_http_to_configurations_and_files() {
     {
         gw 'ls /etc/config' |
             node "$VM/access/http.mjs" "$(ubus_url)" packages $(sessions)
-        # Those that both kinds of gateway have.
+        # Configurations that exist on both kinds of gateway.
         printf '%s\n' dhcp fastpath firewall network rpcd suricata |
             node "$VM/access/http.mjs" "$(ubus_url)" masked $(sessions)
         # shellcheck disable=SC2016 # the gateway expands it
@@ -39,7 +39,7 @@ test_access_over_http_to_configurations_and_files() {
     as_documented http-files 'fastpath' '(fastpath|/etc|/proc|/var)'
 }
 
-# web_answer SESSION WHAT: the answer's text, and its status.
+# web_answer SESSION WHAT: prints the response body and its status.
 web_answer() {
     local at
     at=$(ubus_url)
@@ -58,16 +58,16 @@ web_answer() {
                 "$at/cgi-bin/cgi-upload"
             ;;
     esac
-    # An event stream would last.
+    # An event stream would not end.
     curl -s -m "$(patient 3)" -w '\n%{http_code}' "$@" | tr -d '\0' || true
 }
 
-# web_result SESSION WHAT: yes or no.
+# web_result SESSION WHAT: prints yes or no.
 web_result() {
     local answer
     answer=$(web_answer "$1" "$2")
     case $answer in
-        # Refusals with status 200: of uploads, and of ubus over HTTP.
+        # Uploads and ubus over HTTP report refusals with status 200.
         *'"failure"'* | *'"code":-13'* | *'"code":-32002'*) echo no ;;
         *$'\n'2??) echo yes ;;
         *) echo no ;;
@@ -104,14 +104,14 @@ END
     as_documented web '(backup|upload)' '(GET|backup|download|exec|upload)'
 }
 
-# methods: `object method` of all objects; one stands for all interfaces.
+# methods: prints `object method` for all objects; one interface stands for all.
 methods() {
     post '{"jsonrpc": "2.0", "id": 1, "method": "list", "params": ["*"]}' |
         jq -r '.result | to_entries[] | .key as $o | .value | keys[] | "\($o) \(.)"' |
         awk '/^network[.]interface[.]/ { sub(/[.][^. ]* /, ".wan ") } !seen[$0]++'
 }
 
-# on_ubus USER: its results for all methods, and which objects it sees.
+# on_ubus USER: prints the results of all methods, and which objects are visible.
 on_ubus() {
     gw "$(as_user "$1") sh -c $(printf '%q' "$ON_UBUS")" <<<"$METHODS"
 }
@@ -132,12 +132,12 @@ while read -r object method; do
     result=yes
     case $said in
         *"ermission denied"*) result=no ;;
-        # ubusd hides objects of which a user may call nothing.
+        # ubusd hides objects without a callable method.
         *"Not found"*) [ -n "$there" ] || result=no ;;
     esac
     printf "%s\t%s\t%s\n" "$object" "$method" "$result"
 done
-# It is notified once a second.
+# Notifications arrive once a second.
 first=$(ubus subscribe fastpath 2>/dev/null </dev/null | head -n 1)
 printf "fastpath\t(subscribe)\t%s\n" "$([ -z "$first" ] && echo no || echo yes)"
 '
@@ -151,7 +151,7 @@ test_access_on_ubus() {
     as_documented ubus 'fastpath'
 }
 
-# addresses_for HOST: the router's, IPv4 and IPv6.
+# addresses_for HOST: prints the IPv4 and IPv6 address of the router for that host.
 addresses_for() {
     case $1 in
         h10) echo 10.10.10.1 2001:db8:10::1 ;;
@@ -160,11 +160,11 @@ addresses_for() {
     esac
 }
 
-# Source port of the datagrams, by which the gateway knows them.
+# Source port that identifies the datagrams on the gateway.
 FROM_PORT=40123
 
-# knock HOST IPV4 IPV6: tries each port of standard input (`tcp PORT`, `udp PORT`): connects, and
-# prints `TCP4 PORT` and the like where that succeeds, or sends a datagram.
+# knock HOST IPV4 IPV6: tries each port from stdin (`tcp PORT`, `udp PORT`): connects, and prints
+# `TCP4 PORT` or similar on success, or sends a datagram.
 knock() {
     "$1" "
         knock() {
@@ -184,7 +184,7 @@ knock() {
         true"
 }
 
-# The datagrams of this test that have passed the firewall are recorded.
+# record_datagrams: records the datagrams that pass the firewall.
 record_datagrams() {
     gw nft -f - <<END
 table inet e2e
@@ -198,14 +198,14 @@ table inet e2e {
 }
 END
 }
-# datagrams: UDP4 PORT of each.
+# datagrams: prints UDP4 PORT, or UDP6 PORT, for each recorded datagram.
 datagrams() {
     gw nft -j list set inet e2e passed |
         jq -r '.nftables[].set.elem // [] | .[] | (.elem.val // .).concat |
             "UDP\(if .[0] == "ipv4" or .[0] == 2 then 4 else 6 end) \(.[1])"'
 }
 
-# A host in the LAN, one in a zone whose traffic to the router is rejected, one on the Internet.
+# Tries from the LAN, from a zone that may not reach the router, and from the Internet.
 # @core
 test_access_from_the_networks() {
     local host listening seen=$RUN/access.reached

@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The API as pages and scripts use it: JSON-RPC over HTTP.
+# The API over HTTP (JSON-RPC), as pages and scripts use it.
 
-# code ANSWER: the ubus status, or the error's code.
+# code ANSWER: prints the ubus status or the error code.
 code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
-# guess BROWSER PASSWORD: the answer to a login as viewer, with a browser's token.
+# guess BROWSER PASSWORD: logs in as viewer with a browser token, and prints the answer.
 guess() { log_in viewer "$2" "$1"; }
 
 # @fault:owner-kept-out
-test_a_browser_of_the_owner_is_not_kept_out() {
+test_a_known_browser_can_log_in_despite_guesses_of_others() {
     local token
     gw rm -f /var/run/fastpath-access.json
     token=$(guess "" look | jq -r '.result[1].browser')
     same "length of its token" "${#token}" 66
-    # As after twenty guesses of others: a minute for the next one.
+    # State after twenty failed logins of others, which delays the next one by a minute.
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'read -r up _ </proc/uptime
         echo "{\"accounts\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
@@ -27,7 +27,7 @@ test_a_browser_of_the_owner_is_not_kept_out() {
 }
 
 # @core
-test_the_first_call_of_the_documentation() {
+test_the_documented_first_call_works() {
     local script
     # shellcheck disable=SC2016 # a fence of Markdown
     script=$(sed -n '/^```sh$/,/^```$/p' "$TOP/docs/API.md" | sed '/^```/d')
@@ -53,7 +53,7 @@ test_login() {
     [ "$(session root fastpath | wc -c)" = 33 ] || fail "no session for root"
 }
 
-test_list_and_call() {
+test_methods_are_listed_and_can_be_called() {
     local id answer methods
     id=$(session root fastpath)
     answer=$(post '{"jsonrpc": "2.0", "id": 1, "method": "list", "params": ["fastpath"]}')
@@ -63,7 +63,7 @@ test_list_and_call() {
     done
     same version "$(rpc "$id" fastpath status '{}' | jq -r '.result[1].version')" \
         "$(gw fastpathd --version | cut -d ' ' -f 2)"
-    # A missing method is granted to nobody, and the grant is checked first.
+    # The access check comes first, and nobody has a right to a missing method.
     same "code of a method that is not there" "$(code "$(rpc "$id" fastpath fly '{}')")" -32002
     same "code of a flow that is gone" "$(code "$(rpc "$id" fastpath flow '{"id": 1}')")" 4
 }
@@ -79,7 +79,7 @@ test_viewer_may_only_read() {
     same "engine for root" "$(code "$(rpc "$id" fastpath engine '{"set": "flowtable"}')")" 0
 }
 
-test_wrong_arguments() {
+test_wrong_arguments_are_rejected() {
     local id args
     id=$(session root fastpath)
     while read -r method args; do
@@ -109,7 +109,7 @@ END
     engine_is flowtable || fail "a wrong argument switched the engine"
 }
 
-test_bodies_of_64_kib() {
+test_oversized_bodies_are_rejected() {
     local id padding answer
     id=$(session root fastpath)
     padding=$(head -c 65000 /dev/zero | tr '\0' x)
@@ -122,12 +122,12 @@ test_bodies_of_64_kib() {
     same "status afterwards" "$(code "$(rpc "$id" fastpath status '{}')")" 0
 }
 
-test_a_hundred_clients_at_once() {
+test_a_hundred_parallel_clients_are_answered() {
     local id body words
     id=$(session root fastpath)
     body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",
         \"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
-    # 28 is curl's own word for hung.
+    # curl exits with 28 on a timeout.
     # shellcheck disable=SC2016 # the inner shell expands it
     words=$(seq 100 | xargs -P 100 -I '{}' sh -c 'got=$(curl -s -o /dev/null -m "$3" \
         -w "%{http_code}" -H "Content-Type: application/json" -d "$1" "$2"); echo "$got $?"' \
@@ -143,15 +143,15 @@ test_event_stream_ticks_once_a_second() {
     local ticks
     ticks=$(gw_during 8 'ubus subscribe fastpath' | jq -sc '[.[].tick | values | .now_ms]')
     between "ticks in 8 s" "$(jq length <<<"$ticks")" 5 9
-    # By the gateway's own clock: a second apart.
+    # By the gateway's own clock, ticks are one second apart.
     between "milliseconds from the first tick to the last, for each step" \
         "$(jq '(last - first) / (length - 1)' <<<"$ticks")" 900 1250
 }
 
-# Each subscriber that has gone would take a connection from uhttpd for ever.
+# uhttpd leaks a connection for each subscriber that disconnects, so nobody may subscribe.
 # @core
 # @fault:subscription-over-http
-test_nobody_subscribes_over_http() {
+test_subscriptions_over_http_are_denied() {
     local id text
     for id in "$(session root fastpath)" "$(session viewer look)" "$NOBODY"; do
         text=$(curl -s -m "$(patient 3)" -H "Authorization: Bearer $id" \
@@ -161,7 +161,7 @@ test_nobody_subscribes_over_http() {
 }
 
 # @core
-test_every_answer_is_what_its_schema_says() {
+test_every_answer_matches_its_schema() {
     local port
     [ -d "$VM/../../node_modules/ajv" ] || skip "the npm packages of e2e/ are not installed"
     port=$(fresh_port)

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A change of /etc/config/network and firewall is carried out by netifd and fw4, and nothing else is
-# touched: the lab's own have to behave as OpenWrt's.
+# netifd and fw4 carry out changes of /etc/config/network and firewall and touch nothing else. The
+# lab's replacements must behave like OpenWrt's.
 
-# kernel_state: all that the configuration decides, less running counters, and less routes
-# of link-local addresses: the kernel makes them when it notices a carrier, up to a second later.
-# fw4 flushes its table (b6e5157, ruleset.uc): chains of a zone that is gone stay, and are empty.
+# kernel_state: prints everything that the configuration decides, without counters and without
+# link-local routes, which the kernel adds up to a second after a carrier. Leaves out empty chains,
+# because fw4 flushes its table (b6e5157, ruleset.uc) and keeps the chains of removed zones.
 kernel_state() {
     gw 'echo "== link"; ip -o -d link show; echo "== vlan"; bridge vlan show
         echo "== addr"; ip -o addr show; echo "== route4"; ip route show
@@ -18,9 +18,9 @@ kernel_state() {
 reaches() { "$1" ping -c 1 -W 1 "$2"; }
 apart() { ! reaches "$1" "$2" >/dev/null; }
 
-# forget_gateway: clears the hosts' ARP entries of it. On another bridge an address has another MAC.
-# The gateway's first request reveals it, but a host accepts no entry that is younger than
-# a second, and then asks the old MAC for half a minute.
+# forget_gateway: clears the hosts' ARP entries of the gateway. On another bridge an address has
+# another MAC. A host ignores ARP updates for a second after an entry was made, and would then keep
+# the old MAC for half a minute.
 forget_gateway() {
     local host
     for host in h10 h11 h20; do "$host" ip neigh flush all; done
@@ -57,19 +57,19 @@ config rule
 	option target 'ACCEPT'
 "
 
-test_what_is_as_wanted_is_left_alone() {
+test_a_reload_without_changes_does_nothing() {
     local before
     before=$(kernel_state)
     gw "$RELOAD reload network firewall"
-    # The lab's own reports the planned action.
+    # The lab's own gateway reports the planned commands.
     same "plan" "$(gw '[ ! -d /run/lab/network ] || cat /run/lab/network/plan')" ""
     soon 10 as_before "$before"
 }
 
-# as_before STATE: fw4 reloads after netifd has said that an interface is gone.
+# as_before STATE: compares with the current state; fw4 reloads later than netifd.
 as_before() { diff -U 1 <(echo "$1") <(kernel_state); }
 
-test_reload_config_tells_what_differs() {
+test_reload_config_reloads_only_changed_configurations() {
     gw reload_config
     soon 30 nothing_reloads
     gw 'cat >>/etc/config/firewall && reload_config' <<<"
@@ -84,7 +84,7 @@ config rule
     never 3 gw '[ /var/run/fw4.state -nt /run/e2e/mark ]'
 }
 
-test_guest_vlan_comes_and_goes() {
+test_a_guest_vlan_is_added_and_removed() {
     local before port
     before=$(kernel_state)
     port=$(fresh_port)
@@ -110,7 +110,7 @@ config dhcp 'guest'
     soon 10 reaches h11 10.10.10.1
 }
 
-test_bridges_for_each_vlan_and_back() {
+test_a_bridge_per_vlan_replaces_the_shared_bridge_and_back() {
     local before
     before=$(kernel_state)
     gw "$RELOAD cat >/etc/config/network && reload network" <<<"$(per_vlan_bridges)"
@@ -126,7 +126,7 @@ filtering br-iot 0"
     soon 10 reaches h10 10.10.20.10
 }
 
-# As a router has them that knows no VLAN-aware bridge.
+# per_vlan_bridges: prints the network configuration of a router without a VLAN-aware bridge.
 per_vlan_bridges() {
     gw cat /etc/config/network | awk '
         /^config/ { keep = !/bridge-vlan/ }
@@ -146,8 +146,8 @@ config device
 END
 }
 
-test_device_options() {
-    # netifd disables it on each port of a bridge.
+test_device_options_are_applied() {
+    # netifd disables IPv6 on each port of a bridge.
     same "disable_ipv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 1
     add_config network <<<"
 config device
@@ -159,11 +159,11 @@ config device
     soon 10 gw 'ethtool -k lan2 | grep -q "generic-receive-offload: off"'
     configuration_back
     soon 10 gw 'ip link show lan2 | grep -q "mtu 1500"'
-    # netifd applies GRO; it only reverts it when it recreates the port.
+    # netifd applies GRO, but only reverts it when it recreates the port.
     gw ethtool -K lan2 gro on
 }
 
-test_another_mtu_dials_again() {
+test_a_changed_mtu_reconnects_pppoe() {
     local link
     link=$(gw cat /sys/class/net/br-lan/ifindex)
     edit_config network "s/option mtu '1492'/option mtu '1480'/"
@@ -173,7 +173,7 @@ test_another_mtu_dials_again() {
     same "MTU of the session" "$(gw cat /sys/class/net/pppoe-wan/mtu)" 1480
 }
 
-test_wan_by_lease_and_static() {
+test_the_wan_works_with_dhcp_and_a_static_address() {
     local text="config interface 'wan'
 	option device 'wan'
 	option proto 'dhcp'"
@@ -196,7 +196,7 @@ ${text/dhcp/static}
     same "addresses of wan" "$(gw ip -4 addr show dev wan)" ""
 }
 
-test_port_forward() {
+test_a_port_forward_opens_and_closes() {
     add_config firewall <<<"
 $WEB_FORWARD"
     soon 5 isp curl -sf -m "$(patient 1)" -o /dev/null "http://$(wan_address):8080/index.html"
@@ -204,7 +204,7 @@ $WEB_FORWARD"
     soon 5 nothing_at isp "$(wan_address)" 8080
 }
 
-test_bad_rules_leave_the_old_ones() {
+test_invalid_rules_leave_the_old_ones_in_force() {
     local before
     before=$(gw nft -s list table inet fw4)
     add_config firewall <<<"

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Changes of the configuration: applied, confirmed, rolled back; access rights, and refusals.
+# Changes of the configuration: apply, confirm, roll back, access rights, refusals.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# The stand-in's log: its lines about changes.
+# noted: prints the log lines about changes.
 noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
 
 # @core
-test_confirmed_and_undone() {
+test_a_change_is_confirmed_and_undone() {
     local root id answer before
     keep
     root=$(session root fastpath)
@@ -41,13 +41,13 @@ test_confirmed_and_undone() {
 
 # @core
 # @fault:browser-closed
-test_expires_and_is_reverted() {
+test_an_unconfirmed_change_expires_and_is_rolled_back() {
     local root id
     keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 31)" '{"seconds": 5}')
     if unchanged >/dev/null; then fail "nothing was applied"; fi
-    # Without a confirmation it is rolled back all the same.
+    # Without a confirmation the change is rolled back.
     soon 12 unchanged
     state_is "$root" "$id" expired || fail "it has not expired"
     refusal gone "$root" confirm "{\"id\": $id}"
@@ -60,7 +60,7 @@ test_expires_and_is_reverted() {
 }
 
 # @fault:two-administrators
-test_two_administrators() {
+test_only_one_of_two_administrators_can_apply() {
     local first second id
     keep
     first=$(session root fastpath)
@@ -69,12 +69,12 @@ test_two_administrators() {
     refusal pending "$second" apply "$(with "$(guest 33)")"
     same who "$(jq -r .error.user <<<"$ANSWER")" root
     between "since when" "$(jq -r .error.left_s <<<"$ANSWER")" 30 60
-    # The first one's session ends; the same user confirms by another.
+    # The session of the first administrator ends; the same user can confirm with another session.
     rpc "$first" session destroy '{}' >/dev/null
     waits "$second" "$id" || fail "the change went with the session"
     change "$second" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
-    # Both at once: one is refused.
+    # Two simultaneous calls: one is refused.
     first=$(session root fastpath)
     change "$first" apply "$(with "$(guest 30)" '{"seconds": 30}')" >"$RUN/change.1" &
     change "$second" apply "$(with "$(guest 33)" '{"seconds": 30}')" >"$RUN/change.2" &
@@ -91,7 +91,7 @@ test_two_administrators() {
 # @core
 # @fault:viewer-writes
 # @fault:secrets-requested
-test_viewer_changes_nothing() {
+test_a_viewer_cannot_change_anything() {
     local viewer method answer
     keep
     viewer=$(session viewer look)
@@ -101,7 +101,8 @@ test_viewer_changes_nothing() {
         answer=$(rpc "$NOBODY" fastpath.change "$method" '{}')
         same "$method by nobody" "$(jq -c .error.code <<<"$answer")" -32002
     done
-    # It has addresses of rules with their passwords; fastpath.change masks them.
+    # The configuration contains addresses of rule sources with passwords, which fastpath.change
+    # masks.
     answer=$(rpc "$viewer" uci get '{"config": "fastpath"}')
     same "uci get by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
     for method in add set delete order apply confirm rollback revert commit; do
@@ -112,16 +113,16 @@ test_viewer_changes_nothing() {
     unchanged || fail "a viewer changed something"
 }
 
-# reading KIND VALUES: edits with a section of the firewall's that has a file read.
+# reading KIND VALUES: prints edits with a firewall section that makes fw4 read a file.
 reading() {
     jq -nc --arg k "$1" --argjson v "$2" \
         '[{config: "firewall", op: "add", type: $k, section: "reading", values: $v}]'
 }
 
-# The mark is a line that nft cannot read and would quote.
+# nft cannot parse the marker line and would quote it in an error message.
 # @core
 # @fault:check-reads-files
-test_no_file_is_read_by_a_check() {
+test_a_check_reveals_no_contents_of_files() {
     local root viewer session edits answer mark=root:marker-of-the-lab:19000:0:99999:7:::
     keep
     gw "umask 077; echo '$mark' >/etc/marked"
@@ -145,7 +146,7 @@ test_no_file_is_read_by_a_check() {
         lacks "the answer to $edits" "$ANSWER" 'marker'
     done
     lacks "the log" "$(noted)" 'marker'
-    # A file that is included already may be wrong: its lines stay out of the answer all the same.
+    # A file that is already included may be invalid; its lines must not be in the answer either.
     gw "printf 'config include\n\toption type nftables\n\toption path /etc/marked\n' \
         >>/etc/config/firewall"
     answer=$(change "$root" check "$(with "$(guest 30)")")
@@ -156,9 +157,9 @@ test_no_file_is_read_by_a_check() {
     unchanged || fail "a check changed something"
 }
 
-# Files that uci does not read, as an editor or a backup leaves them behind.
+# uci ignores such files, which an editor or a backup may leave.
 # @fault:folder-in-config
-test_a_folder_there_is_no_way_past_the_firewall() {
+test_a_folder_in_etc_config_does_not_bypass_the_check_of_rules() {
     local answer
     keep
     ROOT=$(session root fastpath)
@@ -171,7 +172,7 @@ test_a_folder_there_is_no_way_past_the_firewall() {
 }
 
 # @fault:secrets-requested
-test_secrets_stay() {
+test_secrets_are_masked_and_restored() {
     local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
     keep
     root=$(session root fastpath)
@@ -193,18 +194,18 @@ test_secrets_stay() {
         same "readable for others" "$(gw "find /etc/fastpath /var/run/fastpath-change \
             -perm /077 2>/dev/null | grep changes; true")" ""
     done
-    # The masked edits bring the secret back that they do not show.
+    # The masked edits of an undo restore the secret that they do not show.
     id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")
     change "$root" confirm "{\"id\": $id}" >/dev/null
     has "the file" "$(gw cat /etc/config/network)" "$word"
     gw 'cp /run/e2e/kept/network /etc/config/network'
 }
 
-# Each option is right, but fw4 leaves the rule out: one family and an address of the other.
+# Each option is valid, but fw4 ignores the rule: its family and address contradict each other.
 NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
     "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
 
-# bad CODE EDITS: refused with this problem, and nothing changed.
+# bad CODE EDITS: fails unless the change is refused with this problem and nothing changes.
 bad() {
     refusal invalid "$ROOT" apply "$(with "$2")"
     same "problem of $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
@@ -245,7 +246,7 @@ test_bad_input_changes_nothing() {
     refusal edit "$ROOT" apply "$(with "$(edited dmz '{"a": "b"}')")"
     refusal gone "$ROOT" undo '{"id": 999999}'
     unchanged || fail "something was changed"
-    # Quotes and Unicode are harmless: they arrive unchanged.
+    # Quotes and Unicode are valid and arrive unchanged.
     local id name="it's \"ümläut\" \\\\ #1; \$(reboot)"
     id=$(applied "$ROOT" "$(jq -nc --arg n "$name" '[{config: "network", op: "set", section: "iot",
         values: {service: $n}}]')" '{"seconds": 30}')
@@ -255,19 +256,19 @@ test_bad_input_changes_nothing() {
     unchanged || fail "not as before"
 }
 
-# asked_by_h10 METHOD ARGUMENTS: an administrator at h10, in VLAN 10 behind lan1.
+# asked_by_h10 METHOD ARGUMENTS: calls as an administrator at h10, in VLAN 10 behind lan1.
 asked_by_h10() {
     local body
     body=$(jq -nc --arg s "$ROOT" --arg m "$1" --argjson a "$2" '{jsonrpc: "2.0", id: 1,
         method: "call", params: [$s, "fastpath.change", $m, $a]}')
-    # The host's shell reads it a second time.
+    # The host's shell parses the arguments a second time.
     h10 curl -sS -m "$(patient 3)" -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
 }
 
 reaches() { h10 curl -s -m 2 -o /dev/null http://10.10.10.1/ubus; }
 
 # @fault:own-vlan-taken
-test_lock_out() {
+test_a_change_that_disconnects_its_administrator_is_rolled_back() {
     local answer edits id vlan
     keep
     ROOT=$(session root fastpath)
@@ -280,7 +281,7 @@ test_lock_out() {
     answer=$(asked_by_h10 apply "$edits")
     same "without being sure" "$(jq -r .error.code <<<"$answer")" cuts
     unchanged || fail "it was applied all the same"
-    # A port of another server does not count.
+    # A port of another host does not disconnect the caller.
     answer=$(asked_by_h10 check "$(with "$(edited "$vlan" '{"ports": ["lan1:u*"]}')" \
         '{"via": "10.10.10.1"}')")
     same "no cut" "$(jq -c .cuts <<<"$answer")" '[]'
@@ -293,14 +294,14 @@ test_lock_out() {
 }
 
 # @fault:rpcd-restarted
-test_rpcd_ends_in_the_countdown() {
+test_a_pending_change_expires_after_a_restart_of_rpcd() {
     local root id
-    # Before anything is applied: omitted sections would wait for a confirmation.
+    # Checked before any change, because a skip would leave a change pending.
     ! gw 'grep -qx procd /proc/1/comm' || skip "rpcd and uhttpd of OpenWrt do not outlive ubusd"
     keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 6}')
-    # rpcd forgets its timer; the process that watches the change does not.
+    # rpcd loses its timer; the process that watches the change keeps running.
     restart_broker
     soon 60 unchanged
     soon 60 answers_again
@@ -309,7 +310,7 @@ test_rpcd_ends_in_the_countdown() {
 }
 
 # @fault:power-cut
-test_power_cut() {
+test_a_power_cut_rolls_back_a_pending_change() {
     local root id
     keep
     keep_over_power
@@ -322,13 +323,13 @@ test_power_cut() {
     soon 20 answers_again
     root=$(session root fastpath)
     state_is "$root" "$id" power-cut || fail "not noted: $(change "$root" list '{}')"
-    # It was reverted before logd ran, which reads the kernel's log later.
+    # The change is reverted before logd runs, which reads the kernel log later.
     has "the log" "$(gw dmesg)" "fastpath-change: change $id of root: power-cut"
     good_state
 }
 
-# The answer to a confirmation is a promise: the old files cannot come back any more.
-test_power_cut_after_the_confirmation() {
+# A confirmation guarantees that the old files do not return.
+test_a_confirmed_change_survives_a_power_cut() {
     local root id
     keep
     keep_over_power
@@ -348,7 +349,7 @@ test_power_cut_after_the_confirmation() {
     good_state
 }
 
-# The wan's zone with another policy for packets to the router.
+# open_wan: prints edits that accept packets to the router from the WAN.
 open_wan() {
     local zone
     zone=$(change "$ROOT" get '{"configs": ["firewall"]}' |
@@ -356,7 +357,7 @@ open_wan() {
     edited "$zone" '{"input": "ACCEPT"}' firewall
 }
 
-test_the_internet_is_let_in_by_name_only() {
+test_an_exposure_to_the_internet_needs_consent_by_name() {
     local answer edits id names
     keep
     ROOT=$(session root fastpath)
@@ -376,10 +377,11 @@ test_the_internet_is_let_in_by_name_only() {
     unchanged || fail "not as before"
 }
 
-# reaches_page: h20, whose zone rejects connections to the router, asks for its page.
+# reaches_page: succeeds if h20 reaches the page, although its zone rejects connections to the
+# router.
 reaches_page() { h20 curl -s -m 2 -o /dev/null http://10.10.20.1:8099/; }
 
-test_a_redirect_leads_to_the_router() {
+test_a_redirect_to_the_router_is_reported_as_an_exposure() {
     local id edits='[{"config": "firewall", "op": "add", "type": "redirect", "id": "here",
         "values": {"name": "here", "src": "iot", "proto": "tcp", "src_dport": "8099",
             "dest_port": "80", "dest_ip": "10.10.20.1"}}]'
@@ -394,17 +396,17 @@ test_a_redirect_leads_to_the_router() {
     done
 }
 
-# in_force SESSION WORD: whether the pending change's `in_force` has this value.
+# in_force SESSION WORD: succeeds if the pending change's `in_force` has this value.
 in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
-test_the_router_says_when_a_change_is_in_force() {
+test_a_pending_change_reports_whether_it_is_in_force() {
     local id change
-    # Without its state fw4 refuses every reload, those of the clean-up, too.
+    # Without its state file fw4 refuses every reload, also during the clean-up.
     trap 'gw "[ ! -e /run/e2e/fw4.state ] || mv /run/e2e/fw4.state /var/run/fw4.state"' EXIT
     id=$(session root fastpath)
     change=$(applied "$id" "$(guest 30)" '{"seconds": 600}')
     soon 20 in_force "$id" true
-    # Checked, not assumed: the VLAN is removed from the port by other means.
+    # The VLAN is removed from the port with other commands, which the daemon must notice.
     gw bridge vlan del dev lan3 vid 30
     soon 5 in_force "$id" false
     gw bridge vlan add dev lan3 vid 30
@@ -417,9 +419,9 @@ test_the_router_says_when_a_change_is_in_force() {
     change "$id" revert "{\"id\": $change}" >/dev/null
 }
 
-# Remains of a failing medium: reported, moved aside, and no obstacle to later changes.
+# A record of a failing medium is reported and moved aside, and does not block later changes.
 # @fault:record-broken
-test_a_broken_record_keeps_nothing_up() {
+test_a_broken_record_does_not_block_later_changes() {
     local root id
     root=$(session root fastpath)
     gw 'umask 077 && mkdir -p /etc/fastpath/changes && cd /etc/fastpath/changes &&

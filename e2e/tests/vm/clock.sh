@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The clock jumps by a year, forward and back, as with the first answer of an NTP server, or a false
-# one.
+# The clock jumps by a year, forward and back, as after the first or a wrong answer of an NTP
+# server.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
 YEAR=31536000
 
-# jump SECONDS: of the gateway's clock; at the end it is right again.
+# jump SECONDS: changes the gateway's clock, which is restored at the end.
 jump() {
     at_the_end right_clock
     # shellcheck disable=SC2016 # the gateway expands it
@@ -28,14 +28,14 @@ right_clock() {
 left_s() { change "$ROOT" pending '{}' | jq -r '.pending.left_s // "nothing waits"'; }
 
 # @fault:clock-countdown
-test_a_countdown_takes_its_time() {
+test_a_clock_jump_does_not_change_a_countdown() {
     local id by
     keep
     ROOT=$(session root fastpath)
     for by in $YEAR -$((2 * YEAR)); do
         id=$(applied "$ROOT" "$(edited lan '{"metric": "7"}')" '{"seconds": 600}')
         jump "$by"
-        # Neither reverted at once nor never.
+        # The change is neither reverted early nor kept forever.
         between "seconds left after a jump by $by s" "$(left_s)" 300 600
         never 3 unchanged
         same "how it ended" "$(change "$ROOT" confirm "{\"id\": $id}" | jq -r .state)" confirmed
@@ -47,12 +47,12 @@ test_a_countdown_takes_its_time() {
     done
 }
 
-# guess BROWSER PASSWORD: the answer to a login as viewer, with a browser's token.
+# guess BROWSER PASSWORD: logs in as viewer with a browser token, and prints the answer.
 guess() { log_in viewer "$2" "$1"; }
 
 # @core
 # @fault:clock-login
-test_the_throttle_of_logins_stays() {
+test_a_clock_jump_does_not_reset_the_login_throttle() {
     local token by
     at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
     gw rm -f /var/run/fastpath-access.json
@@ -68,20 +68,20 @@ test_the_throttle_of_logins_stays() {
         between "seconds to wait" "$(guess "" look | jq '.result[1].error.wait_s')" 1 64
         has "the answer to the owner's browser" "$(guess "$token" look)" ubus_rpc_session
     done
-    # A session does not end by the clock, either.
+    # Sessions do not expire by wall-clock time either.
     ROOT=$(session root fastpath)
     jump "$YEAR"
     at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
     same "status in an old session" "$(rpc "$ROOT" fastpath status '{}' | jq '.result[0]')" 0
 }
 
-# history FILTER: holds for the rates of the last minutes.
+# history FILTER: succeeds if the filter holds for the rates of the last minutes.
 history() {
     gw "ubus call fastpath history '{}'" >"$RUN/rates"
     jq -e "$1" "$RUN/rates" >/dev/null || { tail -c 2000 "$RUN/rates"; return 1; }
 }
 
-# No time of an answer is after the router's own clock, no rate or age is below zero.
+# sane: succeeds if no time is later than the router's clock and no rate or age is negative.
 # shellcheck disable=SC2016 # jq expands it
 sane() {
     says '(.now_ms + 2000) as $now | .started_ms <= $now and .engine.applied_ms <= $now and
@@ -92,12 +92,12 @@ sane() {
             .age_s >= 0 and .age_s < 100000)' flows --limit 100
 }
 
-# up_for: seconds that the line is said to be up.
+# up_for: prints the seconds that the WAN is reported to be up.
 up_for() { said '(.now_ms - .wan[0].up_since_ms) / 1000 | floor' status; }
 
 # @long
 # @fault:clock-flows
-test_flows_and_rates() {
+test_a_clock_jump_does_not_affect_flows_and_rates() {
     local port by bytes before left
     port=$(fresh_port)
     download h10 "$port" "$ISP_4" 300k
@@ -105,7 +105,7 @@ test_flows_and_rates() {
     before=$(up_for)
     for by in $YEAR -$((2 * YEAR)); do
         jump "$by"
-        # Rates of the next seconds.
+        # Check the rates of the next seconds.
         soon 10 sane
         never 3 eval '! sane'
         between "seconds up after a jump by $by s" "$(up_for)" "$before" $((before + 1000))
@@ -114,7 +114,7 @@ test_flows_and_rates() {
         soon 10 bytes_grow "$port" "$bytes"
         soon 10 history '.rows[-1] | .[1:] | add > 0'
         history '.rows | length <= 301 and length > 0' || fail "the history has no samples"
-        # In order, whatever the clock does.
+        # Samples stay in order despite the clock.
         history '[.rows[][0]] | . == sort' || fail "samples are out of order"
         soon 5 offloaded "$port"
     done
@@ -132,13 +132,13 @@ test_flows_and_rates() {
     done
 }
 
-# due: an update of rules is due within a day.
+# due: succeeds if a rule update is due within a day.
 due() {
     says ".rules.next_ms / 1000 | . > $(gw date +%s) - 5 and . < $(gw date +%s) + 26 * 3600" ips
 }
 
 # @fault:clock-schedule
-test_updates_of_rules_are_due_within_a_day() {
+test_rule_updates_stay_due_within_a_day() {
     local by
     at_the_end 'right_clock; cp_config_back'
     configure <<END

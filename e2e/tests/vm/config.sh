@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# /etc/config/fastpath: good, bad, and read again.
+# Valid and invalid contents of /etc/config/fastpath, and reloads.
 
-test_unknown_engine() {
+test_an_unknown_engine_is_rejected() {
     refused "config fastpath 'main'
 	option engine 'warp'" main engine warp
     gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
@@ -10,7 +10,7 @@ test_unknown_engine() {
 }
 
 # @core
-test_all_mistakes_are_named_at_once() {
+test_all_errors_are_reported_at_once() {
     refused "config fastpath 'main'
 	option engine 'flowtable'
 	option mark_mask 'many'
@@ -20,7 +20,7 @@ config exclude 'backup'
 }
 
 # @core
-test_exclusion_keeps_a_flow_slow() {
+test_an_exclusion_keeps_a_flow_on_the_slow_path() {
     local port other
     configure <<'END'
 config fastpath 'main'
@@ -43,7 +43,7 @@ END
     has "our rules" "$(gw nft list table inet fastpath)" "web of the isp"
 }
 
-# carried VLAN PPPOE: which kinds of devices the fast path may carry.
+# carried VLAN PPPOE: configures which kinds of devices may be offloaded.
 carried() {
     configure <<END
 config fastpath 'main'
@@ -53,8 +53,8 @@ config fastpath 'main'
 END
 }
 
-# h20 is reached through VLAN devices alone, the isp through one and the session.
-test_switches_of_vlans_and_sessions() {
+# h20 is reached through VLAN devices only, the ISP through a VLAN device and PPPoE.
+test_vlan_and_pppoe_options_restrict_offloading() {
     local internet inside
     internet=$(fresh_port)
     inside=$((internet + 1))
@@ -73,8 +73,8 @@ test_switches_of_vlans_and_sessions() {
     soon 10 on_path flowtable --proto tcp --text "$internet"
 }
 
-# The page's exclusion by its switch for IPv6.
-test_exclusion_of_all_of_ipv6() {
+# The exclusion that the page's switch for IPv6 writes.
+test_an_exclusion_can_cover_all_of_ipv6() {
     local port other
     configure <<'END'
 config fastpath 'main'
@@ -91,7 +91,7 @@ END
     download h10 "$other" "$ISP_4"
     soon 10 on_path slow/excluded --proto tcp --text "$port"
     soon 10 on_path flowtable --proto tcp --text "$other"
-    # It takes effect for new flows, and ends with the section.
+    # An exclusion applies to new flows and ends with its section.
     configure <<<"config fastpath 'main'
 	option engine 'flowtable'"
     port=$((port + 2))
@@ -99,7 +99,7 @@ END
     soon 10 on_path flowtable --proto tcp --text "$port"
 }
 
-test_reload_of_a_good_change() {
+test_a_valid_change_takes_effect_on_reload() {
     local pid
     pid=$(daemon_pid)
     configure <<'END'
@@ -118,8 +118,8 @@ END
     same "process of the daemon" "$(daemon_pid)" "$pid"
 }
 
-# A missing name is reported with a reason, not as a mistake: the device may appear later.
-test_device_that_is_not_there() {
+# A missing device is reported with a reason, not as an error, because it may appear later.
+test_a_missing_device_is_reported_without_an_error() {
     configure <<'END'
 config fastpath 'main'
 	option engine 'flowtable'
@@ -130,7 +130,7 @@ END
     soon 5 says '.engine.devices == ["lan1", "wan"]' status
 }
 
-test_check_says_what_is_wrong() {
+test_the_check_of_a_file_names_its_error() {
     local answer
     gw fastpathd --check /etc/config/fastpath >/dev/null
     gw "printf 'config fastpath main\n\toption engine warp\n' >/tmp/bad"
@@ -143,7 +143,7 @@ test_check_says_what_is_wrong() {
     has "the error" "$answer" "line 2"
 }
 
-# first_packets ENGINE NUMBER: so many first packets of each flow stay on the slow path.
+# first_packets ENGINE NUMBER: configures how many packets of each flow stay on the slow path.
 first_packets() {
     configure <<END
 config fastpath 'main'
@@ -154,16 +154,16 @@ END
     soon 10 counts_to "$2"
 }
 
-# counts_to NUMBER: the rules that keep so many first packets are in force, and no renewal of the
-# table is due any more, of which there is one a second at most.
+# counts_to NUMBER: succeeds once the rules for the first packets are in force and no renewal of the
+# table is due; renewals are at most once a second.
 counts_to() {
     gw nft list chain inet fastpath fastpath | grep -q "packets < $1 " &&
         unchanged our_table && unchanged our_table
 }
 
-# slow_packets PORT: how many packets of the conversation from that port have been in the forward
-# hook; `count_slow` begins to count. Before the configuration: rules of others renew the flowtable,
-# and flows have to pass in both directions again.
+# slow_packets PORT: prints the packets of that conversation in the forward hook, counted since
+# `count_slow`. Start counting before the configuration: foreign rules renew the flowtable, and
+# flows must then pass in both directions again.
 count_slow() {
     change_rules <<END
 table inet e2e {
@@ -180,7 +180,7 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# 50 datagrams a second and their echoes.
+# The flow has 50 datagrams a second and their echoes.
 # @core
 test_first_packets_take_the_slow_path() {
     local port
@@ -193,7 +193,7 @@ test_first_packets_take_the_slow_path() {
     same "packets on the slow path" "$(slow_packets)" 40
 }
 
-# The daemon installs a flow after it has passed, so a few more packets may come before.
+# The daemon adds an entry after packets have passed, so a few more may take the slow path.
 test_first_packets_take_the_slow_path_before_ebpf() {
     local port seen
     port=$(fresh_port)
@@ -208,8 +208,8 @@ test_first_packets_take_the_slow_path_before_ebpf() {
     note "$seen packets on the slow path"
 }
 
-# The exclusion ends with its packets, and other flows have none.
-test_first_packets_of_an_exclusion() {
+# The exclusion ends after its packets, and does not apply to other flows.
+test_an_exclusion_can_keep_only_first_packets_slow() {
     local port other
     port=$(fresh_port) other=$(fresh_port)
     count_slow "$port"

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Counted bytes agree with sent bytes.
+# Compares counted bytes with sent bytes.
 
-# The bytes that `pour` sends.
+# Bytes that `pour` sends.
 POURED=33554432
 
-# The same numbers from the kernel and from the daemon, which reads them once a second.
+# agrees PORT: succeeds if kernel and daemon report equal bytes; the daemon reads them once a
+# second.
 agrees() {
     local kernel daemon
     kernel=$(conntrack_bytes "$1")
@@ -16,25 +17,26 @@ agrees() {
 
 received() { peers grep -q received /tmp/e2e/drink.log; }
 
-# adds_up WHAT BYTES PACKETS: 20 bytes of IPv4 and 32 of TCP in each packet besides the file.
+# adds_up WHAT BYTES PACKETS: allows 20 bytes of IPv4 and 32 of TCP per packet in addition to the
+# file.
 adds_up() {
     local wanted=$((POURED + $3 * 52))
     between "$1: $2 bytes in $3 packets of $wanted expected, times" \
         "$(awk "BEGIN { print $2 / $wanted }")" 0.99 1.01
 }
 
-# carried: the bytes of the flowtable, and those of the other paths.
+# carried: prints the bytes of the flowtable, and of all other paths.
 carried() {
     said '.paths | "\(.flowtable.bytes) \(del(.flowtable) | map(.bytes) | add)"' status
 }
 
-# Nothing was forwarded during the last ten seconds: bytes of other tests are out of that window.
+# Succeeds if nothing was forwarded in the last ten seconds, so that earlier tests do not count.
 nothing_recent() { says '.ratio.now == null' status; }
 
-# 32 MiB from a host to h10, compared while the connection lives and after.
+# Compares 32 MiB from a host to h10 while the connection exists and afterwards.
 # @each h20
 # @each isp @core
-test_a_file_of() {
+test_bytes_agree_for_a_file_from() {
     local port before slow after others flow bytes address=${1^^}_4
     read -r before slow < <(carried)
     begin "$1" pour "exec busybox nc -ll -p $POUR_PORT -e /tmp/e2e/pour"
@@ -51,7 +53,7 @@ test_a_file_of() {
     end pour
     soon 10 on_path ended --proto tcp --text "$port"
     read -r after others < <(carried)
-    # The first packets of the connection took the slow path.
+    # The first packets of the connection take the slow path.
     between "bytes carried by the flowtable" $((after - before)) \
         $((POURED * 97 / 100)) $((POURED * 110 / 100))
     between "bytes carried by other paths" $((others - slow)) 0 $((POURED * 5 / 100))
@@ -67,15 +69,15 @@ test_offload_ratio_of_the_last_ten_seconds() {
     soon 12 nothing_recent
 }
 
-# The connection ends with the file, as most do: its counters remain in the sums.
-test_file_over_ipv6_that_ends() {
+# The connection ends with the file; its bytes remain in the sums.
+test_bytes_of_an_ended_ipv6_connection_stay_counted() {
     local port before after bytes
     port=$(fresh_port)
     before=$(said .paths.flowtable.bytes status)
     same "size of the file" "$(h10 "curl -gsS -o /dev/null -w '%{size_download}' \
         --local-port $port http://[$ISP_6]/32.bin")" "$POURED"
     read -r _ bytes <<<"$(conntrack_bytes "$port")"
-    # 40 bytes of IPv6 and 32 of TCP for every 1380 bytes at the least.
+    # Each segment has at most 1380 bytes, plus 40 of IPv6 and 32 of TCP.
     between "bytes in conntrack" "$bytes" "$POURED" $((POURED * 106 / 100))
     soon 5 agrees "$port"
     after=$(said .paths.flowtable.bytes status)

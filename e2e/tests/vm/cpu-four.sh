@@ -1,26 +1,26 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Four CPUs and more: two that inspect (LAB_SMP=4).
+# CPU plans with at least four CPUs, two of which inspect (LAB_SMP=4).
 # @four
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
 # @long
-test_named_cpus() {
+test_configured_cpus_are_used() {
     several_cpus 4
     in_force "	option forwarding '2-3'
 	option inspection '0-1'"
     same "workers" "$(planned '.queues | map(.cpu) | join(" ")')" "0 1"
 }
 
-# wrong_threads SPREAD: packets that came to another worker than their flow's, of 24 connections
-# with both ways busy.
+# wrong_threads SPREAD: prints the packets of 24 busy connections that reached another worker than
+# their flow's.
 wrong_threads() {
     local i host server
     in_line "	option spread '$1'
 	option default 'always'"
-    # The queue follows from the pair of addresses: with so many pairs all in one is unlikely.
+    # The addresses select the queue; with that many pairs a single queue is unlikely.
     i=0
     for _ in 1 2 3; do
         for host in h10 h11; do

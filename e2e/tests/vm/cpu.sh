@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two and more CPUs: some forward, others inspect, and nothing does both.
+# CPU plans with at least two CPUs: some forward, others inspect, none does both.
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
@@ -9,7 +9,7 @@ PLAN_OFF="
 config cpu 'cpu'
 	option enabled '0'"
 
-# The plan is not in force, and no found value is left to be written back.
+# given_back: succeeds if no plan is in force and all previous values are restored.
 given_back() {
     says '.active | not' cpu && gw test ! -e /var/run/fastpath/cpu.found
 }
@@ -20,9 +20,9 @@ test_plan_is_in_force() {
     in_force ""
 }
 
-# The values found before are restored when the plan is switched off.
+# Switching the plan off restores the previous values.
 # @qemu: a user-mode machine has one CPU
-test_what_was_found_is_given_back() {
+test_previous_affinities_are_restored() {
     local before
     several_cpus 2
     protect "$PLAN_OFF"
@@ -40,9 +40,9 @@ affinities() {
 }
 affinities_are() { [ "$(affinities)" = "$1" ]; }
 
-# OpenWrt's service writes its own masks on every event of an interface.
+# OpenWrt's service writes its own masks on every interface event.
 # @qemu: a user-mode machine has one CPU
-test_packet_steering_does_not_undo_it() {
+test_packet_steering_does_not_override_the_plan() {
     several_cpus 2
     protect "$PLAN_OFF"
     soon 15 given_back
@@ -59,7 +59,7 @@ test_packet_steering_does_not_undo_it() {
     says '.steering.taken_over' cpu
     protect "$PLAN_OFF"
     soon 15 rps_is wan "$(all_cpus)"
-    # Before that the service does nothing, and its masks would stay for every test after this.
+    # Before that the service does nothing, and its masks would remain for later tests.
     soon 15 given_back
     gw 'cp /run/e2e/network /etc/config/network; /etc/init.d/packet_steering reload'
     soon 5 rps_is wan 0
@@ -69,7 +69,7 @@ all_cpus() { mask_of "0-$(($(cpus) - 1))"; }
 
 rps_is() { [ "$((16#$(gw cat "/sys/class/net/$1/queues/rx-0/rps_cpus")))" = "$((16#$2))" ]; }
 
-test_a_cpu_that_is_not_there_is_refused() {
+test_a_missing_cpu_is_rejected() {
     refused "config fastpath 'main'
 	option engine 'flowtable'
 

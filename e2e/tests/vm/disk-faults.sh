@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A full disk, and a disk that has become read-only, at each file that we write.
+# A full disk and a read-only disk, at each file that our programs write.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# A small change, and two that need a block more each.
+# A small change; other tests use changes that need one more block each.
 SMALL=$(edited lan '{"metric": "7"}')
 
-# fill_disk [KIB]: the disk is full, but for so much.
+# fill_disk [KIB]: fills the disk except for KIB.
 fill_disk() {
     at_the_end free_disk
     # shellcheck disable=SC2016 # the gateway expands it
@@ -20,7 +20,7 @@ fill_disk() {
 }
 free_disk() { gw 'rm -f /root/e2e.full /root/e2e.room; sync'; }
 
-# no_room: a write fails now.
+# no_room: fails unless writes fail.
 no_room() { ! gw 'echo 1 >/root/e2e.try' 2>/dev/null || fail "there is room on the disk"; }
 
 read_only() {
@@ -30,7 +30,7 @@ read_only() {
 }
 writable() { gw 'busybox mount -o remount,rw /; rm -f /root/e2e.try'; }
 
-# works: daemon, line and page.
+# works: fails unless daemon, WAN and page work.
 works() {
     says true status || fail "no answer of the daemon: $1"
     internet || fail "no Internet access: $1"
@@ -39,7 +39,7 @@ works() {
 
 nothing_waits() { [ "$(change "$1" pending '{}' | jq -c .pending)" = null ]; }
 
-# refused_with TEXT: apply is refused, and nothing changed.
+# refused_with TEXT: fails unless apply is refused with TEXT and nothing changes.
 refused_with() {
     refusal failed "$ROOT" apply "$(with "$SMALL")"
     has "the refusal" "$ANSWER" "$1"
@@ -49,14 +49,14 @@ refused_with() {
 }
 
 # @fault:disk-full-apply
-test_apply_on_a_full_disk() {
+test_an_apply_on_a_full_disk_changes_nothing() {
     local answer id kib
     keep
     ROOT=$(session root fastpath)
     fill_disk
     no_room
     refused_with "No space left"
-    # Each of its writes is the one without room once.
+    # Each amount makes a different write fail.
     for kib in 4 8 16 32; do
         free_disk
         fill_disk "$kib"
@@ -68,7 +68,7 @@ test_apply_on_a_full_disk() {
             has "the configuration of an applied change" "$(gw cat /etc/config/network)" 10.10.30.1
             change "$ROOT" revert "{\"id\": $id}" >/dev/null
         }
-        # A revert that failed on the full disk is repeated.
+        # A revert that failed on the full disk is retried.
         soon 5 nothing_waits "$ROOT"
         soon 5 unchanged
     done
@@ -77,7 +77,7 @@ test_apply_on_a_full_disk() {
     unchanged || fail "not as before"
 }
 
-# pending_without_room: a change waits for its confirmation on a full disk; its id in ID.
+# pending_without_room: leaves a change pending on a full disk; sets ID.
 pending_without_room() {
     keep
     ROOT=$(session root fastpath)
@@ -87,7 +87,7 @@ pending_without_room() {
 }
 
 # @fault:disk-full-confirm
-test_confirm_on_a_full_disk() {
+test_a_change_can_be_confirmed_on_a_full_disk() {
     pending_without_room
     same "how it ended" "$(change "$ROOT" confirm "{\"id\": $ID}" | jq -r .state)" confirmed
     has "the configuration" "$(gw cat /etc/config/network)" "option metric '7'"
@@ -100,14 +100,14 @@ test_confirm_on_a_full_disk() {
 
 # @core
 # @fault:disk-full-revert
-test_a_change_ends_after_a_full_disk() {
+test_a_change_is_rolled_back_once_the_disk_has_space() {
     local id
     pending_without_room
     change "$ROOT" revert "{\"id\": $ID}" >/dev/null
     free_disk
     soon 10 nothing_waits "$ROOT"
     soon 10 unchanged
-    # Nobody calls when the time has passed.
+    # The change expires without any call.
     id=$(applied "$ROOT" "$SMALL" '{"seconds": 5}')
     fill_disk
     never 8 state_is "$ROOT" "$id" confirmed
@@ -120,7 +120,7 @@ test_a_change_ends_after_a_full_disk() {
 
 # @core
 # @fault:disk-full-engine
-test_engine_on_a_full_disk() {
+test_an_engine_is_not_stored_on_a_full_disk() {
     local said
     keep
     fill_disk
@@ -135,11 +135,11 @@ test_engine_on_a_full_disk() {
 
 # @core
 # @fault:disk-full-login
-test_login_on_a_full_disk() {
+test_logins_work_on_a_full_disk() {
     gw '[ ! -e /etc/fastpath/access.key ] || mv /etc/fastpath/access.key /run/e2e/'
     fill_disk
     no_room
-    # Without room for the key of browsers.
+    # There is no space to create the key of browser tokens.
     works "without room for a key"
     same "files of the key" "$(gw 'ls /etc/fastpath | grep access || true')" ""
     free_disk
@@ -148,7 +148,7 @@ test_login_on_a_full_disk() {
 }
 
 # @fault:run-full
-test_a_full_run() {
+test_the_daemon_starts_with_a_full_run_folder() {
     local pid
     at_the_end 'gw "busybox umount /var/run/fastpath; /etc/init.d/fastpathd restart"'
     # shellcheck disable=SC2016 # the gateway expands it
@@ -166,7 +166,7 @@ test_a_full_run() {
 new_process() { [ "$(daemon_pid)" != "$1" ] && ask status; }
 
 # @fault:disk-read-only
-test_a_read_only_disk() {
+test_changes_on_a_read_only_disk_are_refused() {
     local id said state
     keep
     ROOT=$(session root fastpath)
@@ -176,7 +176,7 @@ test_a_read_only_disk() {
     has "the message" "$said" "ead-only"
     writable
     gw fastpathctl engine flowtable >/dev/null
-    # In the countdown: what the answer says holds afterwards, too.
+    # During the countdown, a confirmation must keep its promise after the fault.
     id=$(applied "$ROOT" "$SMALL" '{"seconds": 20}')
     read_only
     state=$(change "$ROOT" confirm "{\"id\": $id}" | jq -r '.state // .error.code')

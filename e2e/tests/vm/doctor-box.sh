@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor on CPUs, kernel and system: each thing broken on the gateway itself, or, where that
-# would be another machine, in files that he alone sees otherwise.
+# The doctor's checks of CPUs, kernel and system. Defects are caused on the gateway, or simulated by
+# files in a private mount namespace where they would need another machine.
 
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
-# loud: findings above info in the groups of this file.
+# loud: prints the findings above info in the groups of this file.
 loud() {
     gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] |
         select(.group | IN("cpu", "ips", "system")) | select(.severity | IN("ok", "info") | not)]'
@@ -17,12 +17,12 @@ loud() {
 all_silent() { loud | grep -x '\[\]'; }
 
 # @silent:cpu @silent:ips @silent:system
-test_silent_on_a_healthy_box() {
+test_a_healthy_gateway_has_no_findings() {
     soon 30 all_silent
 }
 
-# As a method of the daemon's, who hands it on; the daemon's own user may do that.
-test_the_daemon_hands_the_question_on() {
+# The daemon forwards a method of its own to rpcd, which its user may call.
+test_the_daemon_forwards_a_run_to_the_doctor() {
     local group=/usr/share/rpcd/acl.d/e2e.json id
     gw "cat >$group" <<<'{"e2e": {"read": {"ubus": {"fastpath": ["doctor"]}}}}'
     id=$(session root fastpath)
@@ -36,17 +36,17 @@ test_the_daemon_hands_the_question_on() {
 }
 
 # @finds:system-daemon
-test_daemon_gone() {
+test_a_stopped_daemon_is_found_and_started() {
     gw /etc/init.d/fastpathd stop
     soon 10 finds system-daemon error "fastpath status"
-    # Others that need it report that they could not run; none reports ok.
+    # Checks that need the daemon report that they could not run; none reports ok.
     same "exit status without the daemon" "$(gw 'fastpathctl doctor >/dev/null; echo $?')" 2
     apply_fix system-daemon
     soon 30 engine_is flowtable
 }
 
 # @finds:system-secrets
-test_a_file_with_a_password_that_others_may_read() {
+test_a_readable_file_with_a_password_is_found() {
     doctor '
         chmod 644 /etc/config/network
         finds system-secrets
@@ -56,7 +56,7 @@ test_a_file_with_a_password_that_others_may_read() {
 }
 
 # @finds:system-config
-test_a_file_that_cannot_be_parsed() {
+test_an_invalid_configuration_file_is_found() {
     doctor '
         cp /etc/config/dhcp /run/e2e-dhcp
         echo "option domain it'"'"'s" >>/etc/config/dhcp
@@ -66,10 +66,10 @@ test_a_file_that_cannot_be_parsed() {
     '
 }
 
-# given HASH NAME: an account with that password; an empty hash does not count as one.
+# given HASH NAME: sets an account's password; an empty hash means no password.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
-# shown SESSION ID: the doctor's finding for that caller.
+# shown SESSION ID: prints the doctor's finding for that caller.
 shown() {
     rpc "$1" fastpath.doctor run "{\"checks\": [\"$2\"], \"sample_ms\": 0}" |
         jq -c '.result[1].findings'
@@ -77,14 +77,14 @@ shown() {
 
 # @finds:system-password
 # @fault:passwords-requested
-test_passwords() {
+test_an_account_without_a_password_is_found() {
     local viewer root found
     viewer=$(session viewer look)
     root=$(session root fastpath)
     keep /etc/shadow
     given "" viewer
     finds system-password error viewer
-    # A viewer does not learn which account to try.
+    # A viewer does not learn which account is affected.
     found=$(shown "$viewer" system-password)
     has "the viewer's answer" "$found" '"severity":"unknown"'
     lacks "the viewer's answer" "$found" '/etc/shadow'
@@ -100,7 +100,7 @@ test_passwords() {
 
 # @finds:system-sessions @finds:system-login
 # @fault:viewer-lists-sessions @fault:login-reopened
-test_logins_to_the_web() {
+test_insecure_web_logins_are_found() {
     local viewer root
     viewer=$(session viewer look)
     root=$(session root fastpath)
@@ -112,7 +112,7 @@ test_logins_to_the_web() {
     finds system-sessions warning viewer
     has "root's answer" "$(shown "$root" system-sessions)" '"severity":"warning"'
     has "the viewer's answer" "$(shown "$viewer" system-sessions)" '"severity":"unknown"'
-    # As an upgrade of rpcd's package does.
+    # An upgrade of rpcd's package has this effect.
     gw /usr/libexec/fastpath-rpcd login open
     finds system-login warning "session login"
     gw /usr/libexec/fastpath-rpcd login close
@@ -121,12 +121,12 @@ test_logins_to_the_web() {
     well system-login
 }
 
-# health_tells CODE LEVEL, health_is_silent_about CODE: of the daemon's own findings.
+# health_tells CODE LEVEL, health_is_silent_about CODE: check the daemon's own findings.
 health_tells() { says ".health | any(.code == \"$1\" and .level == \"$2\")" status; }
 health_is_silent_about() { says ".health | all(.code != \"$1\")" status; }
 
 # @finds:system-no-filter @finds:system-wan-open
-test_services_open_to_the_line() {
+test_services_open_to_the_wan_are_found() {
     keep /etc/config/firewall
     gw 'nft list table inet fw4 >/run/e2e/fw4; nft delete table inet fw4'
     finds system-no-filter error
@@ -154,15 +154,15 @@ END
 }
 
 # @finds:system-clock
-test_clock() {
+test_a_wrong_clock_is_found() {
     local found
-    # Clock of 2001 and check in one command: little else runs in between.
+    # Set the clock to 2001 and check in one command, so that few other programs see it.
     # shellcheck disable=SC2016 # the gateway expands it
     found=$(gw 'now=$(date +%s); busybox date -s @946684800 >/dev/null
         fastpathctl --json doctor --check system-clock
         busybox date -s @$((now + 2)) >/dev/null' | jq -c .findings)
     is "$found" system-clock error 9466848
-    # NTP is asked for, and nobody sets the clock; then somebody of that trade.
+    # NTP is configured, but nothing sets the clock; then an NTP daemon runs.
     gw '[ ! -x /etc/init.d/sysntpd ] || /etc/init.d/sysntpd stop'
     trap "gw '[ ! -x /etc/init.d/sysntpd ] || /etc/init.d/sysntpd start'" EXIT
     found=$(view system-clock "mkdir -p /run/e2e/clock; cp /etc/config/* /run/e2e/clock
@@ -178,12 +178,12 @@ test_clock() {
     is "$found" system-clock ok
 }
 
-# Faults that need another kernel, other hardware, or harm.
+# Faults that need another kernel or hardware, or that would harm the machine.
 # @finds:cpu-saturated @finds:cpu-isolated @finds:cpu-governor @finds:system-parts
 # @finds:system-memory @finds:system-oom @finds:system-storage @finds:kernel-defects
 # @finds:kernel-modules @finds:kernel-modversions @finds:kernel-pointers @finds:kernel-lockdown
 # @finds:system-root
-test_what_he_alone_sees() {
+test_simulated_faults_of_the_system_are_found() {
     local found checks="cpu-saturated cpu-isolated cpu-governor system-parts system-memory"
     checks+=" system-oom system-storage kernel-defects kernel-modules kernel-modversions"
     checks+=" kernel-pointers kernel-lockdown system-root"
@@ -231,7 +231,7 @@ cpu1 0 0 0 1100 0 0 0 0" >/run/e2e/viewstat) &
     is "$found" kernel-pointers advice kptr_restrict
     is "$found" kernel-lockdown info '"none"'
     is "$found" system-root info "ext4, rw"
-    # The governor's fix, on the same files; and kernels with other defects.
+    # Fix the governor in the same files; then use kernels with other defects.
     found=$(view "cpu-governor kernel-defects system-storage kernel-lockdown system-root" '
 busybox mount -t tmpfs none /sys/kernel/security
 echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
@@ -248,7 +248,7 @@ fill 200000
 }
 
 # @finds:kernel-pointers
-test_an_open_kernel() {
+test_readable_kernel_pointers_are_found_and_hidden() {
     gw 'echo 0 >/proc/sys/kernel/kptr_restrict'
     finds kernel-pointers advice
     apply_fix kernel-pointers
@@ -257,10 +257,10 @@ test_an_open_kernel() {
 
 enabled() { gw "sed -n 's/.*option enabled //p' /etc/config/fastpath"; }
 
-# A fix that is a change of settings: shown, applied, and kept because it helped.
+# The fix is a change of settings: reviewed, applied, and kept because it helps.
 # @finds:cpu-plan-off
 # @qemu: a user-mode machine has one CPU
-test_plan_off() {
+test_a_disabled_cpu_plan_is_found_and_enabled() {
     local said
     several_cpus 2
     configure <<END
@@ -281,9 +281,9 @@ END
     soon 15 says '.enabled and .active' cpu
 }
 
-# Not in line, not ours: it takes copies of packets.
+# A Suricata that is neither inline nor started by us, and captures copies of packets.
 # @finds:ips-watching
-test_a_suricata_started_manually() {
+test_a_manually_started_suricata_is_found() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'mkdir -p /run/e2e/byhand.log
         setsid suricata -c /etc/suricata/suricata.yaml -S /dev/null -l /run/e2e/byhand.log \
@@ -295,11 +295,11 @@ test_a_suricata_started_manually() {
 
 # @finds:cpu-masks @finds:cpu-steering
 # @qemu: a user-mode machine has one CPU
-test_masks_and_steering_of_others() {
+test_foreign_masks_and_steering_are_found() {
     several_cpus 2
     keep /etc/config/network /usr/libexec/platform/packet-steering.sh
     soon 15 well cpu-masks
-    # Nobody can write the plan's masks any more, and somebody writes others.
+    # The plan's masks cannot be written, and another program writes different ones.
     gw 'chmod -x /etc/init.d/fastpath-cpu; echo 3 >/sys/class/net/lan1/queues/rx-0/rps_cpus'
     soon 40 finds cpu-masks warning lan1
     # shellcheck disable=SC2016 # the gateway expands it
@@ -309,7 +309,7 @@ test_masks_and_steering_of_others() {
         sed -i "s/option packet_steering .*/option packet_steering 2/" /etc/config/network'
     soon 60 well cpu-masks
     soon 40 finds cpu-steering warning foreign
-    # The remedy: the script of fastpathd again.
+    # The remedy restores the script of fastpathd.
     gw rm /usr/libexec/platform/packet-steering.sh
     kept
     soon 40 well cpu-steering

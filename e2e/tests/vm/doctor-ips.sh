@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor on inspection: with Suricata in line, then away, watching, misplaced.
+# The doctor's checks of inspection: Suricata inline, missing, in tap mode, on wrong CPUs.
 # @inspected
 
 # shellcheck source=e2e/tests/vm/lib/examination.sh
@@ -10,15 +10,15 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# ips_checks: the names of the group's checks.
+# ips_checks: prints the names of the group's checks.
 ips_checks() {
     gw 'fastpathctl --json doctor || true' | jq -r '.findings[] | select(.group == "ips") | .id' |
         xargs
 }
 
-# all_well ID…: of these checks alone, since all of them take most of the time there is. Not of two:
-# other tests have let packets pass uninspected, and the table counts them as long as it stands; and
-# built-in rules alone deserve their warning.
+# all_well ID…: runs only these checks, because all checks take too long. Ignores two of them:
+# earlier tests have let packets pass uninspected, which stays counted with the table, and the lab
+# has only built-in rules.
 all_well() {
     local found
     found=$(gw "fastpathctl --json doctor $(printf -- ' --check %s' "$@") || true" |
@@ -27,14 +27,14 @@ all_well() {
     [ "$found" = "[]" ] || { echo "$found"; return 1; }
 }
 
-# Permanent conditions: inspection switched on, on a small router with built-in rules only.
-test_silent_while_suricata_is_in_line() {
+# Normal state: inspection is enabled on a small router with built-in rules only.
+test_inline_inspection_has_no_findings() {
     local checks
     checks=$(ips_checks)
     has "the checks" "$checks" ips-away
     # shellcheck disable=SC2086 # one a word
     soon 30 all_well $checks
-    # Rules that another test has fetched are of this week, unless they have left with their source.
+    # Rules that another test has fetched are recent, unless they were removed with their source.
     case $(ips_value .rules.checked_ms) in
         0) finds ips-rules warning builtin ;;
         *) well ips-rules ;;
@@ -42,7 +42,7 @@ test_silent_while_suricata_is_in_line() {
 }
 
 # @finds:ips-end-of-life @finds:ips-queue-unread @finds:ips-drops
-test_what_he_alone_sees() {
+test_simulated_faults_of_inspection_are_found() {
     local found queue
     queue=$(said '.queues[0].queue' ips)
     # shellcheck disable=SC2016 # the gateway expands it
@@ -50,8 +50,8 @@ test_what_he_alone_sees() {
 printf "#!/bin/sh\necho This is Suricata version 6.0.12 RELEASE\n" >/run/e2e/suricata6
 chmod +x /run/e2e/suricata6
 bind /run/e2e/suricata6 "$(readlink -f /usr/bin/suricata)"
-# Files in there cannot be covered one by one, and each process has a net of its own: this shell,
-# who becomes the doctor.
+# Files in /proc/net cannot be covered individually, and each process has its own net: use that of
+# this shell, which becomes the doctor.
 mkdir -p /run/e2e/net/netfilter
 echo "   77   4711     0 2 65531   300     0     1000  1" >/run/e2e/net/netfilter/nfnetlink_queue
 bind /run/e2e/net /proc/$$/net')
@@ -61,11 +61,11 @@ bind /run/e2e/net /proc/$$/net')
 }
 
 # @finds:ips-away @finds:ips-uninspected
-test_suricata_away() {
+test_a_missing_suricata_is_found() {
     hold_suricata
     kill_suricata >/dev/null
     soon 20 finds ips-away error failing-open
-    # A flood that no rule sees, more than one in a hundred of all.
+    # A flood that is not inspected, more than one percent of all packets.
     h10 ping -f -q -c 3000 "$ISP_4"
     soon 10 finds ips-uninspected advice open
     good_page "$ISP_4" || fail "nothing passes although inspection fails open"
@@ -74,7 +74,7 @@ test_suricata_away() {
 }
 
 # @finds:ips-watching
-test_suricata_only_watches() {
+test_tap_mode_is_found_and_switched_to_inline() {
     gw "sed -i \"/^config ips/a\\	option mode 'ids'\\n	list device 'lan1'\" /etc/config/fastpath &&
         /etc/init.d/fastpathd reload"
     soon 10 finds ips-watching warning ids
@@ -83,7 +83,7 @@ test_suricata_only_watches() {
     well ips-watching
 }
 
-# pin NAME CPUS: one thread of Suricata's, whatever the plan says.
+# pin NAME CPUS: pins a thread of Suricata against the plan.
 pin() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
@@ -93,7 +93,7 @@ pin() {
 
 # @finds:ips-threads
 # @qemu: a user-mode machine has one CPU
-test_a_thread_on_a_forwarding_cpu() {
+test_a_thread_on_a_forwarding_cpu_is_found() {
     local forwarding management
     several_cpus 2
     soon 15 says '.active and .suricata.pinned' cpu
@@ -108,7 +108,7 @@ test_a_thread_on_a_forwarding_cpu() {
 }
 
 # @finds:ips-rules
-test_rules_that_cannot_be_renewed() {
+test_a_failed_rule_update_is_found() {
     gw 'cat >>/etc/config/fastpath && /etc/init.d/fastpathd reload' <<'END'
 
 config rules 'gone'
@@ -125,7 +125,7 @@ END
     soon 30 finds ips-rules warning builtin
 }
 
-# in_days NUMBER: the doctor's word on the rules, so much later by the clock; little else sees it.
+# in_days NUMBER: prints the doctor's finding on rules with the clock that many days ahead.
 in_days() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw ': >/run/e2e/clock-went-back
@@ -135,7 +135,7 @@ in_days() {
 }
 
 # @finds:ips-rules
-test_rules_grow_old() {
+test_old_rules_are_found() {
     serve_archives
     protect "
 config update 'update'
@@ -150,12 +150,12 @@ config rules 'lab'
     well ips-rules
     is "$(in_days 10)" ips-rules advice '"10"'
     is "$(in_days 40)" ips-rules warning '"40"'
-    # The remedy: rules that are renewed.
+    # The remedy is a rule update.
     gw fastpathctl update-rules
     well ips-rules
 }
 
-# flow_of PROTOCOL BYTES: a connection that has ended, as in Suricata's event.
+# flow_of PROTOCOL BYTES: reports an ended connection in a Suricata event.
 flow_of() {
     tr -d '\n' <<END | sed 's/$/\n/' | feed
 {"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",
@@ -164,13 +164,13 @@ flow_of() {
 END
 }
 
-# seen_bytes FILTER: of the connections that have ended since the daemon was started.
+# seen_bytes FILTER: prints the bytes of connections that have ended since the daemon started.
 seen_bytes() { said "[.visible[] | select($1) | .bytes] | add" ips; }
 
-# Whatever has passed before, and whatever ends meanwhile: first twice as much that can be read, and
-# then twice as much as all that cannot, and each much more than other tests send.
+# Independently of earlier and concurrent traffic: first report twice as many readable bytes, then
+# twice as many encrypted ones as the total, each far more than other tests send.
 # @finds:ips-encrypted
-test_what_nobody_can_read() {
+test_a_large_share_of_encrypted_traffic_is_found() {
     local much=100000000000
     flow_of http $((2 * $(seen_bytes '.kind != "plain"') + much))
     soon 10 well_read

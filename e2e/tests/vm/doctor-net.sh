@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor's network checks: each defect is caused, found, fixed, and then silent.
+# The doctor's network checks: each defect is caused, found and fixed, and the finding disappears.
 # shellcheck disable=SC2016 # the gateway expands it
 
-# The groups this file is about.
+# Groups of checks in this file.
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
 
 # @core @silent:flowtable @silent:offload @silent:rules @silent:bridge @silent:conntrack
 # @silent:pppoe
-test_healthy_gateway_is_silent() {
+test_a_healthy_gateway_has_no_findings() {
     local report loud
     report=$(gw "echo '{\"sample_ms\":0}' | /usr/libexec/rpcd/fastpath.doctor call run")
     loud=$(jq -c --argjson groups "$GROUPS_HERE" \
@@ -21,14 +21,14 @@ test_healthy_gateway_is_silent() {
 }
 
 # @finds:flowtable-off @finds:flowtable-missing @finds:flowtable-differs
-test_engine_and_its_module() {
+test_a_disabled_engine_and_a_missing_module_are_found() {
     doctor '
         fastpathctl engine off >/dev/null
         finds flowtable-off
         silent flowtable-missing
         rmmod nft_flow_offload
         finds flowtable-missing
-        # Debian has its list of modules, OpenWrt reads each *.ko.
+        # Debian uses its list of modules, OpenWrt scans for *.ko files.
         cd /lib/modules/$(uname -r)
         for file in modules.dep modules.dep.bin nft_flow_offload.ko; do
             [ ! -e $file ] || mv $file $file.hidden
@@ -46,9 +46,9 @@ test_engine_and_its_module() {
         soon 5 silent flowtable-differs'
 }
 
-# A table that is deleted comes back at once, so the daemon has to be kept from making it.
+# The daemon restores a deleted table at once, so keep it from doing so.
 # @finds:flowtable-differs
-test_table_that_was_deleted() {
+test_a_deleted_table_is_found() {
     trap 'gw "busybox umount /usr/sbin/nft" 2>/dev/null || true' EXIT
     doctor '
         silent flowtable-differs
@@ -64,7 +64,7 @@ test_table_that_was_deleted() {
 }
 
 # @finds:flowtable-shaped
-test_queue_that_the_flowtable_would_pass() {
+test_a_queue_that_the_flowtable_bypasses_is_found() {
     trap 'gw "tc qdisc del dev pppoe-wan root" 2>/dev/null || true' EXIT
     doctor '
         silent flowtable-shaped
@@ -75,7 +75,7 @@ test_queue_that_the_flowtable_would_pass() {
 }
 
 # @finds:policy-routing
-test_routing_rule_that_ebpf_does_not_follow() {
+test_a_routing_rule_unsupported_by_ebpf_is_found() {
     trap 'gw "ip -6 rule del from 2001:db8:77::/64 lookup 100
         fastpathctl engine flowtable" >/dev/null 2>&1' EXIT
     doctor '
@@ -87,9 +87,9 @@ test_routing_rule_that_ebpf_does_not_follow() {
         soon 5 silent policy-routing'
 }
 
-# A fix that changes the settings: reviewed, applied, confirmed.
+# The fix is a change of settings: reviewed, applied, confirmed.
 # @finds:flowtable-devices @finds:pppoe-slow
-test_ports_left_out_by_the_settings() {
+test_ignored_ports_are_found() {
     configure <<'END'
 config fastpath 'main'
 	option engine 'flowtable'
@@ -102,7 +102,7 @@ END
 }
 
 # @finds:flowtable-upper @finds:flowtable-counters @finds:flowtable-foreign
-test_flowtable_of_somebody_elses() {
+test_a_foreign_flowtable_is_found() {
     doctor '
         silent flowtable-upper; silent flowtable-counters; silent flowtable-foreign
         nft "table inet e2e { flowtable f { hook ingress priority 9; devices = { br-lan.10 }; }; }"
@@ -114,9 +114,9 @@ test_flowtable_of_somebody_elses() {
         silent flowtable-upper; silent flowtable-counters; silent flowtable-foreign'
 }
 
-# A station that the bridge sees at one port and at another.
+# The bridge learns the same station alternately at two ports.
 # @finds:hosts-roam
-test_host_that_roams_all_the_time() {
+test_a_host_that_keeps_roaming_is_found() {
     trap 'gw "bridge fdb del 02:00:00:00:77:77 dev lan3 master vlan 10" 2>/dev/null || true' EXIT
     # shellcheck disable=SC2016 # the gateway expands it
     doctor '
@@ -133,7 +133,7 @@ test_host_that_roams_all_the_time() {
 }
 
 # @finds:marks-shared
-test_another_program_uses_our_bits_of_the_mark() {
+test_mark_bits_shared_with_another_program_are_found() {
     trap 'gw "rm -f /etc/config/pbr /etc/rc.d/S94pbr"' EXIT
     # shellcheck disable=SC2016 # the gateway expands it
     doctor '
@@ -147,7 +147,7 @@ test_another_program_uses_our_bits_of_the_mark() {
 }
 
 # @finds:flowtable-share
-test_traffic_kept_from_the_fast_path() {
+test_a_low_share_of_offloaded_traffic_is_found() {
     local port
     configure <<'END'
 config fastpath 'main'
@@ -166,7 +166,7 @@ END
 }
 
 # @finds:flowtable-fw4
-test_firewall_that_offloads_itself() {
+test_offloading_by_the_firewall_is_found_and_disabled() {
     doctor '
         silent flowtable-fw4
         cp /etc/config/firewall /run/e2e/firewall
@@ -179,7 +179,7 @@ test_firewall_that_offloads_itself() {
 }
 
 # @finds:flowtable-stale
-test_timeouts_of_the_flowtable() {
+test_long_flowtable_timeouts_are_found_and_fixed() {
     doctor '
         silent flowtable-stale
         sysctl -qw net.netfilter.nf_flowtable_tcp_timeout=3600
@@ -189,12 +189,12 @@ test_timeouts_of_the_flowtable() {
         [ "$(sysctl -n net.netfilter.nf_flowtable_tcp_timeout)" = 30 ]'
 }
 
-# A connection of a host that nobody has met, as after a restart while its owner is away.
+# A connection of an unresolved host, as after a restart while the host is away.
 # @finds:flowtable-neighbours
-test_hosts_without_a_neighbour() {
+test_connections_without_a_neighbour_are_found() {
     doctor '
         trap "conntrack -D -s 10.10.10.99; ip neigh del 10.10.10.99 dev br-lan.10" EXIT
-        # Connections of earlier tests, whose hosts have gone.
+        # Removes connections of earlier tests with hosts that no longer exist.
         conntrack -F
         soon 10 silent flowtable-neighbours
         conntrack -I -p tcp -s 10.10.10.99 -d 203.0.113.1 --sport 4711 --dport 80 \
@@ -206,7 +206,7 @@ test_hosts_without_a_neighbour() {
 
 # @qemu: the ports of a user-mode machine have no driver with such offloads
 # @finds:gro-off @finds:segmentation-off @finds:rings-small
-test_offloads_of_a_port() {
+test_disabled_port_offloads_are_found_and_enabled() {
     doctor '
         for check in gro-off segmentation-off rings-small; do silent $check; done
         ethtool -K lan1 gro off gso off
@@ -221,13 +221,13 @@ test_offloads_of_a_port() {
         ethtool -k lan1 | grep "^generic-receive-offload: on"'
 }
 
-# Unit tests use ethtool's answers of real ones.
+# Unit tests use recorded answers of ethtool instead.
 test_offloads_that_no_emulated_port_has() {
     skip "hw-tc-offload, LRO, receive hash, checksums and several queues: virtio here has none"
 }
 
 # @finds:hardware-refused
-test_hardware_that_cannot() {
+test_unsupported_hardware_offload_is_found() {
     doctor '
         silent hardware-refused
         fastpathctl engine flowtable-hw >/dev/null || true
@@ -238,7 +238,7 @@ test_hardware_that_cannot() {
 }
 
 # @finds:forward-deep @finds:established-late
-test_rules_for_each_packet() {
+test_expensive_forward_rules_are_found() {
     doctor '
         silent forward-deep; silent established-late
         nft -f /lab/five-chain.nft
@@ -251,7 +251,7 @@ test_rules_for_each_packet() {
             counter; counter; counter; counter; counter; ct state established,related accept; }; }"
         finds established-late
         nft add rule inet e2e forward ip saddr 192.0.2.1 drop
-        # Now it decides something, and stays.
+        # The chain now contains a rule that decides, so it must stay.
         plugin fix "{\"id\":\"established-late\"}" | grep -q no-fix
         nft list table inet e2e >/dev/null
         nft delete table inet e2e
@@ -259,10 +259,10 @@ test_rules_for_each_packet() {
 }
 
 # @finds:legacy-tables
-test_tables_of_iptables() {
+test_iptables_tables_are_found() {
     gw 'modprobe -n iptable_filter' || skip "the kernel has no iptable_filter"
-    # Only with this parameter does the table exist before its first use. It drops packets that are
-    # forwarded for as long.
+    # The table exists before its first use only with this parameter, which drops forwarded packets
+    # meanwhile.
     doctor '
         silent legacy-tables
         modprobe iptable_filter forward=0
@@ -272,7 +272,7 @@ test_tables_of_iptables() {
 }
 
 # @finds:bridge-pvid @finds:bridge-vlan-empty @finds:bridge-stp
-test_vlans_of_the_bridge() {
+test_problems_of_bridge_vlans_are_found() {
     doctor '
         for check in pvid vlan-empty per-vlan stp; do silent bridge-$check; done
         bridge vlan add dev lan3 vid 10 untagged
@@ -286,7 +286,7 @@ test_vlans_of_the_bridge() {
         soon 5 finds bridge-vlan-empty
         bridge vlan del dev br-lan vid 77 self
         soon 5 silent bridge-vlan-empty
-        # Ports that forward already go on; one whose link comes up listens first.
+        # Ports that already forward continue; a port with a new link starts in state listening.
         ip link set br-lan type bridge forward_delay 600 stp_state 1
         ip link set lan3 down
         ip link set lan3 up
@@ -298,7 +298,7 @@ test_vlans_of_the_bridge() {
 }
 
 # @finds:bridge-per-vlan
-test_bridges_for_a_vlan_each() {
+test_a_bridge_per_vlan_is_found() {
     doctor '
         trap "ip link delete e2ea; ip link delete e2eb; ip link delete e2e0" EXIT
         printf "link add %s\n" "e2e0 type dummy" "e2ea type bridge" "e2eb type bridge" \
@@ -313,7 +313,7 @@ test_bridges_for_a_vlan_each() {
 }
 
 # @finds:accounting-off @finds:conntrack-timeout @finds:conntrack-hash @finds:conntrack-full
-test_connection_tracking() {
+test_problems_of_conntrack_are_found() {
     doctor '
         for check in accounting-off conntrack-full conntrack-timeout conntrack-hash; do
             silent $check
@@ -338,7 +338,7 @@ test_connection_tracking() {
 }
 
 # @finds:helpers-global
-test_helpers_that_nobody_asked_for() {
+test_unused_conntrack_helpers_are_found() {
     doctor '
         unload nf_nat_ftp nf_conntrack_ftp
         silent helpers-global
@@ -356,7 +356,7 @@ test_helpers_that_nobody_asked_for() {
 }
 
 # @finds:pppoe-mtu @finds:pppoe-mss
-test_line_whose_sizes_do_not_fit() {
+test_pppoe_problems_with_mtu_and_mss_are_found() {
     doctor '
         silent pppoe-mtu; silent pppoe-mss
         ip link set pppoe-wan mtu 1500
@@ -374,9 +374,9 @@ test_line_whose_sizes_do_not_fit() {
         cp /run/e2e/firewall /etc/config/firewall'
 }
 
-# A program by its name alone.
+# A program is given by its name only.
 # @finds:pppoe-idle @finds:pppoe-uncounted @finds:conntrack-uncounted
-test_counters_and_timeouts_that_offload_bypasses() {
+test_counters_and_timeouts_bypassed_by_offload_are_found() {
     trap 'gw "sed -i /demand/d /etc/config/network; fastpathctl engine flowtable" >/dev/null' EXIT
     doctor '
         silent pppoe-idle; silent pppoe-uncounted; silent conntrack-uncounted
@@ -399,9 +399,9 @@ test_counters_and_timeouts_that_offload_bypasses() {
         silent conntrack-uncounted'
 }
 
-# Older lines are forgotten, for as long as the test takes: it starts with an empty log.
+# With an older clock the doctor ignores earlier lines, so the test starts with an empty log.
 # @finds:pppoe-redials
-test_line_that_ends_again_and_again() {
+test_repeated_pppoe_reconnects_are_found() {
     doctor '
         silent pppoe-redials
         now=$(date +%s)
@@ -414,13 +414,13 @@ test_line_that_ends_again_and_again() {
         silent pppoe-redials'
 }
 
-# pmtu: MTU and limit of the path to the ISP.
+# pmtu: prints MTU and limit of the path to the ISP.
 pmtu() {
     gw "echo '{\"target\":\"$ISP_4\"}' | /usr/libexec/rpcd/fastpath.doctor call pmtu" |
         jq -r '"\(.mtu) \(.limit)"'
 }
 
-test_packets_that_vanish_on_the_way() {
+test_a_path_mtu_black_hole_is_found() {
     trap 'isp nft delete table inet e2e' EXIT
     same "path to the ISP" "$(pmtu)" "1492 device"
     isp "nft 'table inet e2e { chain c {

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow gateway that this project began with: the doctor lists its problems, fixes them,
-# and both are measured in one run, in build/reports/doctor.json.
+# Starts with the slow gateway of the project's first days. The doctor finds and fixes its problems;
+# both states are measured in one run, in build/reports/doctor.json.
 # shellcheck source=e2e/lab/measure.sh
 . "$LAB/measure.sh"
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"
 
-# Its defects: five chains, a bridge for each VLAN, helpers, no flowtable, inspection that
-# only watches; on an emulated machine no GRO and no plan for the CPUs, either.
+# Defects of the slow gateway: five chains, a bridge per VLAN, helpers, no flowtable, Suricata in
+# tap mode; on an emulated machine also GRO off and no CPU plan.
 OF_SEED="bridge-per-vlan flowtable-off forward-deep helpers-global ips-watching"
 OF_SEVERAL_CPUS="cpu-plan-off ips-threads"
 TRANSFER=6
 
-# transfer HOST OPTIONS…: Mbit/s, and CPU seconds of the gateway's machine for each GB.
+# transfer HOST OPTIONS…: prints Mbit/s, and CPU seconds of the gateway's machine per GB.
 transfer() {
     local ticks report
     ticks=$(gateway_ticks)
@@ -25,16 +25,16 @@ transfer() {
             cpu_s_per_gb: ($cpu / $hz / (.bytes / 1e9) | round(2)) }' <<<"$report"
 }
 
-# measured: both ways of the lab as one object.
+# measured: prints the results of both routes as one object.
 measured() {
     jq -nc --argjson vlans "$(transfer "$H20_4")" --argjson pppoe "$(transfer "$ISP_4" -R)" \
         '{"inter-vlan": $vlans, $pppoe}'
 }
 
-# report: the doctor's report, whatever its exit status.
+# report: prints the doctor's report, whatever its exit status.
 report() { gw 'fastpathctl doctor --json || true'; }
 
-# ids REPORT: findings above info, sorted, in one line.
+# ids REPORT: prints the sorted findings above info on one line.
 ids() {
     jq -r '[.findings[] | select(.severity | IN("error", "warning", "advice")) | .id]
         | sort | join(" ")' <<<"$1"
@@ -44,40 +44,40 @@ reaches_both() { h10 ping -c 1 -W 1 "$H20_4" && h10 ping -c 1 -W 1 "$ISP_4"; }
 green() {
     local now
     now=$(report)
-    # No answer is not green.
+    # An empty answer does not count as healthy.
     jq -e '.summary.ok > 30' <<<"$now" >/dev/null || return 1
-    # Inspection that a fix has turned on works with the built-in rules: the lab has no rule source.
+    # Inspection enabled by a fix has only built-in rules, because the lab has no rule source.
     now=$(ids "$now" | sed 's/^ips-rules$//')
     [ -z "$now" ] || { echo "$now"; return 1; }
 }
 
-# are_found "ID…": each of them.
+# are_found "ID…": fails unless all of these are found.
 are_found() {
     local id now
     now=" $(ids "$(report)") "
     for id in $1; do [[ $now == *" $id "* ]] || { echo "$id is not in$now"; return 1; }; done
 }
 
-# found_and_fixed MEASURE: the doctor finds the seed and fixes it, until it finds nothing more.
-# MEASURE is called with before and after.
+# found_and_fixed MEASURE: runs the doctor on the slow gateway until nothing is left to fix. Calls
+# MEASURE with before and after.
 found_and_fixed() {
     local sick id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT
-    # Tests of FTP have it loaded.
+    # Earlier tests of FTP may have loaded the modules.
     doctor 'unload nf_nat_ftp nf_conntrack_ftp'
-    # Masks of ports that an earlier test has replaced; the daemon checks masks every ten seconds.
+    # An earlier test may have replaced ports; the daemon checks masks every ten seconds.
     soon 15 well cpu-masks
     green || fail "the gateway was not healthy at first: $(ids "$(report)")"
     "$LAB/seed" on
     soon 20 reaches_both
-    # A user-mode machine has ports without a driver, and one CPU: nothing to plan.
+    # A user-mode machine has ports without a driver, and one CPU that needs no plan.
     ! gw '[ -e /sys/class/net/lan1/device ]' || wrong+=" gro-off"
     [ "$(cpus)" -lt 2 ] || wrong+=" $OF_SEVERAL_CPUS"
     # The daemon checks interrupts every ten seconds.
     soon 25 are_found "$wrong"
     sick=$(report)
     "$1" before
-    # More than once: some only show when others are fixed.
+    # Repeat, because some problems only show after others are fixed.
     for id in {1..3}; do
         said=$(gw 'fastpathctl doctor --yes --fix all' 2>&1) || true
         printf '%s\n' "$said"
@@ -93,14 +93,14 @@ found_and_fixed() {
 nothing() { :; }
 
 # @core
-test_seed_is_found_fixed_and_green() {
+test_problems_of_the_slow_gateway_are_found_and_fixed() {
     found_and_fixed nothing
 }
 
 measure() { measured >"$RUN/seed.$1"; }
 
 # @qemu: it needs the CPU time of the gateway alone
-test_fixed_gateway_needs_less_for_a_gigabyte() {
+test_the_fixed_gateway_uses_less_cpu_per_gigabyte() {
     found_and_fixed measure
     mkdir -p "$REPORTS"
     jq -n --slurpfile before "$RUN/seed.before" --slurpfile after "$RUN/seed.after" \

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts on standard input with a
-// table of FILE, which stands between `<!-- access TABLE -->` and `<!-- /access -->`, or writes it.
+// document.mjs FILE TABLE GATEWAY OURS SHOWN [renew]: compares facts from stdin with the table of
+// FILE between `<!-- access TABLE -->` and `<!-- /access -->`, or rewrites the table.
 //
-// A fact is a line `subject TAB item TAB result…`. The table has a row for the items of a subject
-// with equal results, and none for facts whose results are all `no`, unless the subject matches
-// OURS or SHOWN. GATEWAY is `openwrt`, where all facts have to be those of the table, or `lab`: its
-// programs grant less than OpenWrt's, and some are missing. There only subjects that match OURS
-// have to be as in the table; all others may be missing, and may grant less, but not more.
-// `<!-- access TABLE openwrt -->` marks a table that was renewed on OpenWrt. In one without the
-// mark results are compared exactly.
+// A fact is a line `subject TAB item TAB result…`. The table groups items of a subject with equal
+// results. It leaves out facts whose results are all `no`, unless the subject matches OURS or
+// SHOWN. With GATEWAY `openwrt` the facts must equal the table. With `lab`, whose programs grant
+// less and are partly missing, only subjects that match OURS must be equal; others may be missing
+// or grant less, but not more. `<!-- access TABLE openwrt -->` marks a table that was renewed on
+// OpenWrt; a table without that mark is always compared exactly.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** The status of a test that is left out. */
+/** Exit status of a skipped test. */
 const SKIP = 77;
 const [file, table, gateway, own, display, renew] = process.argv.slice(2);
 const exact = gateway === 'openwrt';
@@ -39,7 +38,7 @@ const listed = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name
 const key = (subject, item) => `${subject}\t${item}`;
 const refused = (results) => results.every((result) => result === 'no');
 
-/** The document's results by subject and item. */
+/** Documented results by subject and item. */
 const said = new Map();
 for (const line of lines.slice(2)) {
   const [subject, items, ...results] = cells(line);
@@ -54,7 +53,7 @@ for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
 }
 if (seen.size === 0) throw new Error(`no facts for ${table}`);
 
-/** Whether every right of `less` is one of `more`. */
+/** Returns whether `more` includes every right of `less`. */
 function within(less, more) {
   const rights = (result) => (result === 'no' ? [] : result.replace('asked', 'yes').split(', '));
   return less.every((result, at) => {
@@ -72,7 +71,7 @@ function differences() {
   let absent = 0;
   for (const id of new Set([...seen.keys(), ...said.keys()])) {
     const got = seen.get(id);
-    // A table that was written on the lab's gateway has its rights.
+    // A table without the mark was written on the lab's gateway, so its rights must be equal.
     const alike = mark === undefined && got !== undefined && said.has(id);
     const strict = exact || isOurs(id) || alike;
     const wanted = said.get(id) ?? (isOurs(id) ? undefined : none);
@@ -95,7 +94,7 @@ function differences() {
   return found.length;
 }
 
-/** A row that was seen on OpenWrt is kept on the lab's gateway, except of our own objects. */
+/** Returns the rows. On the lab's gateway, keeps OpenWrt's rows except for our objects. */
 function rows() {
   const kept = [...said].filter(([id]) => mark !== undefined && !exact && !isOurs(id));
   const fresh = [...seen].filter(

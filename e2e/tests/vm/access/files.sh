@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# On the gateway, with the shell of Debian or OpenWrt:
-#   files.sh list    prints the files and folders to try, as root: in folders that matter all, and
-#                    elsewhere each that is not root's, is written by others or not read by all
-#   files.sh try     with such lines on standard input: prints each path and what this user could do
-#   files.sh processes NAME=PID…    the same of files in /proc that show or change a process
+# Runs on the gateway, with the shell of Debian or OpenWrt:
+#   files.sh list as root, prints the files and folders to try: all in important folders, elsewhere
+#                    those not owned by root, writable by others, or not readable by all
+#   files.sh try     reads such lines from stdin; prints each path and the user's rights
+#   files.sh processes NAME=PID…    does the same for files in /proc of these processes
 
 list() {
-    # Each folder with all of its files.
+    # Important folders, with all of their files.
     for folder in /etc/config /etc/fastpath /etc/dropbear /var/run /var/log /var/lib/fastpath \
         /tmp /sys/fs/bpf/fastpath; do
         [ ! -d "$folder" ] || find "$folder/" ! -type l
     done
     find / -xdev \( -type f -o -type d -o -type c -o -type b \) \
         \( ! -user 0 -o ! -group 0 -o -perm -0002 -o ! -perm -0004 \)
-    # /dev is one of its own.
+    # /dev is a separate file system.
     find /dev/ -xdev \( -type c -o -type b \)
     for file in /etc/passwd /etc/group /etc/shadow /etc/inittab /etc/rc.local \
         /proc/sysrq-trigger /proc/kcore /proc/kmsg /proc/kallsyms /proc/sys/kernel/core_pattern \
@@ -24,12 +24,12 @@ list() {
     done
 }
 
-# Without other programs: a machine of the lab starts a few in a second.
-# read_file PATH, append PATH: whether it could be opened; nothing is written.
+# read_file PATH, append PATH: succeed if the file can be opened; nothing is written. Uses only the
+# shell, because a machine of the lab starts few programs per second.
 read_file() { { :; } <"$1"; }
 append() { { :; } >>"$1"; }
 create() { { :; } >"$1/.e2e" && rm -f "$1/.e2e"; }
-# In /proc a file may be opened that cannot be read.
+# Some files in /proc can be opened but not read.
 first_line() {
     line=
     IFS= read -r line <"$1" || [ -n "$line" ]
@@ -46,7 +46,7 @@ attempt() {
         ! read_file "$1" || rights="read"
         ! append "$1" || rights="${rights:+$rights, }write"
     else
-        # It went away, or is a socket.
+        # The path has disappeared, or is a socket.
         return 0
     fi
     printf '%s\t%s\n' "$1" "${rights:-no}"
@@ -63,7 +63,7 @@ case $1 in
                 rights=no
                 case $file in
                     */) ! enter "$path" || rights=enter ;;
-                    # It begins with no memory.
+                    # The start of the address space is not mapped, so a read would fail.
                     mem) ! read_file "$path" || rights="read" ;;
                     *) ! first_line "$path" || rights="read" ;;
                 esac

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// http.mjs URL WHAT SESSION…: tries something over HTTP with each session, and prints lines
-// `subject TAB item TAB result…` with a result for each session. WHAT:
+// http.mjs URL WHAT SESSION…: tries access over HTTP with each session, and prints lines `subject
+// TAB item TAB result…` with a result per session. WHAT:
 //   methods    every method of every object on ubus: yes, no, or asked (see HARMFUL)
-//   packages   the configurations whose names are on standard input: read, write
-//   masked     the same through fastpath.change, which shows no secrets: read
-//   paths      file's methods for the paths there: read, write, list
-//   programs   file's `exec` for the programs there, without arguments
+//   packages   the configurations named on stdin: read, write
+//   masked     the same through fastpath.change, which masks secrets: read
+//   paths      methods of `file` for the paths on stdin: read, write, list
+//   programs   `exec` of `file` for the programs on stdin, without arguments
 
 import { readFileSync } from 'node:fs';
 
 const [url, what, ...sessions] = process.argv.slice(2);
 const LIMIT_MS = 600 * Number(process.env['PACE'] ?? 100);
 const DENIED = -32002;
-/** A method that the object has refused itself: UBUS_STATUS_PERMISSION_DENIED. */
+/** UBUS_STATUS_PERMISSION_DENIED, a refusal by the method itself. */
 const PERMISSION = 6;
 
-/** Arguments that are refused once access is granted, for methods that would act without them. */
+/** Arguments that make methods fail after the access check, where they would otherwise act. */
 const ARGUMENTS = {
   'fastpath *': { e2e: 1 },
   'fastpath.access hash': { password: 1 },
@@ -27,8 +27,8 @@ const ARGUMENTS = {
 };
 
 /**
- * Methods that act without arguments. rpcd is asked whether the caller has the right, and they are
- * only called where it has not.
+ * Methods that act without arguments. Asks rpcd for the right, and calls a method only if the right
+ * is missing.
  */
 const HARMFUL = {
   luci: ['setBlockDetect', 'setInitAction', 'setLocaltime', 'setPassword', 'setUmount'],
@@ -36,14 +36,14 @@ const HARMFUL = {
   'network.interface.*': ['down', 'prepare', 'remove', 'renew', 'up'],
   'network.wireless': ['down', 'reconf', 'up'],
   'rpc-sys': ['factory', 'reboot', 'upgrade_start'],
-  // Of the session that calls.
+  // These act on the calling session.
   session: ['destroy', 'revoke', 'unset'],
   service: ['delete', 'signal', 'update_complete', 'update_start'],
   system: ['reboot', 'sysupgrade', 'watchdog'],
   uci: ['apply', 'reload_config'],
 };
 
-/** One object stands for all of its kind. */
+/** One object represents all objects of its kind. */
 const KINDS = [
   [/^network\.interface\..*/, 'network.interface.*'],
   [/^hostapd\..*/, 'hostapd.*'],
@@ -65,7 +65,7 @@ async function called(session, object, method, args) {
     throw new Error(`${object} ${method}: ${JSON.stringify(error)}`);
   }
   const refused = error !== undefined || result[0] === PERMISSION;
-  // Our objects say it in their answer. `login` says the same of a wrong password.
+  // Our objects report a refusal in their answer. `login` also does so for a wrong password.
   const own = method !== 'login' && result?.[1]?.error?.code === 'denied';
   return refused || own ? 'no' : 'yes';
 }
@@ -83,13 +83,13 @@ async function outcome(session, object, kind, method) {
   return called(session, object, method, args);
 }
 
-/** Prints a line; `attempt` returns the result for a session. All sessions call at once. */
+/** Prints a line; `attempt` returns the result for a session. Sessions run in parallel. */
 async function report(subject, item, attempt) {
   const results = await Promise.all(sessions.map(attempt));
   console.log([subject, item, ...results].join('\t'));
 }
 
-/** The names of those calls, NAME: [object, method, arguments], that were allowed. */
+/** Returns the names of the allowed calls, given as NAME: [object, method, arguments]. */
 async function rights(session, calls) {
   const granted = [];
   for (const [name, call] of Object.entries(calls)) {
@@ -111,13 +111,13 @@ async function methods() {
   }
 }
 
-/** A section that is not there is not changed. */
+/** Writes to a section that does not exist, which changes nothing. */
 const onPackage = (config) => ({
   read: ['uci', 'get', { config }],
   write: ['uci', 'set', { config, section: 'e2e_none', values: { e2e: '1' } }],
 });
 
-/** Nothing is appended; a file that is not there is made. */
+/** Appends nothing, but creates a missing file. */
 const onPath = (path) => ({
   read: ['file', 'read', { path }],
   write: ['file', 'write', { path, data: '', append: true }],
