@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs at a clsact (TC before Linux 6.6), alone and with the filters that feed CAKE: which
-# clsacts and filters go with the engine, which stay, and which come back.
+# Programs at a clsact (TC before Linux 6.6), alone and together with the filters of CAKE: which
+# clsacts and filters are removed with the engine, which stay, and which are restored.
 # @long
 
-# engine_at_clsact [REST]: the engine with this behind its section. A command would outlast a
-# configuration that has the same engine.
+# engine_at_clsact [REST]: configures the engine, with REST after its section. A command would not
+# reload a configuration with the same engine.
 engine_at_clsact() {
     configure <<END
 config fastpath 'main'
@@ -20,7 +20,7 @@ END
     read -ra PORTS < <(said '.devices[].device' ebpf | sort | xargs)
 }
 
-# engine_at_clsact_with_cake: CAKE limits the WAN, too; its filters are at the ports in HOSTS.
+# engine_at_clsact_with_cake: also limits the WAN with CAKE, with filters at the ports in HOSTS.
 engine_at_clsact_with_cake() {
     engine_at_clsact "
 config latency 'latency'
@@ -32,14 +32,14 @@ config latency 'latency'
     soon 5 feeds_cake "${HOSTS[@]}"
 }
 
-# clsacts [DEVICE…]: these have one, and no other.
+# clsacts [DEVICE…]: succeeds if exactly these devices have a clsact.
 clsacts() {
     local shown
     shown=$(gw tc qdisc show | awk '$2 == "clsact" { print $5 }' | sort | xargs)
     [ "$shown" = "$*" ] || { echo "clsacts: $shown"; return 1; }
 }
 
-# filters DEVICE ingress|egress: kind and priority of each.
+# filters DEVICE ingress|egress: prints kind and priority of each filter.
 filters() {
     gw tc filter show dev "$1" "$2" | sed -nE 's/.* pref ([0-9]+) ([a-z0-9]+) .*/\2 \1/p' |
         sort -u | xargs
@@ -50,8 +50,8 @@ filters_are() {
     [ "$shown" = "$3" ] || { echo "$1 $2: $shown"; return 1; }
 }
 
-# programs [DEVICE…]: these have one at their clsact, and no other. The kernel of the lab may give
-# filters no names.
+# programs [DEVICE…]: succeeds if exactly these devices have a program at their clsact. The lab's
+# kernel may not report names of filters.
 programs() {
     local shown
     shown=$(gw bpftool -j net show 2>/dev/null | jq -r '[.[0].tc[] |
@@ -59,13 +59,13 @@ programs() {
     [ "$shown" = "$*" ] || { echo "programs: $shown"; return 1; }
 }
 
-# feeds_cake DEVICE…: packets that leave by these are redirected to CAKE.
+# feeds_cake DEVICE…: succeeds if packets that leave by these devices are redirected to CAKE.
 feeds_cake() {
     local device
     for device; do filters_are "$device" egress "u32 64087" || return; done
 }
 
-# shaped_bytes: that CAKE has passed to hosts.
+# shaped_bytes: prints the bytes that CAKE has sent to hosts.
 shaped_bytes() { gw cat /sys/class/net/ifb-fastpath/statistics/tx_bytes; }
 more_shaped() {
     local now
@@ -73,7 +73,7 @@ more_shaped() {
     [ "$now" -gt "$1" ] || { echo "$now"; return 1; }
 }
 
-test_a_filter_of_others_keeps_its_clsact() {
+test_a_clsact_with_a_foreign_filter_is_kept() {
     local port
     trap 'gw tc qdisc del dev lan3 clsact 2>/dev/null || true' EXIT
     engine_at_clsact
@@ -116,7 +116,7 @@ test_filters_that_feed_cake_stay_without_the_engine() {
     gw fastpathctl engine ebpf >/dev/null
     soon 10 engine_is ebpf
     soon 5 programs "${PORTS[@]}"
-    # When CAKE goes, the programs stay.
+    # The programs stay when CAKE is removed.
     engine_at_clsact
     soon 10 says '.latency.active | not' status
     clsacts "${PORTS[@]}" || fail "not all have one"
@@ -127,7 +127,7 @@ test_filters_that_feed_cake_stay_without_the_engine() {
     gw /etc/init.d/fastpathd start
 }
 
-test_a_clsact_that_was_removed_comes_back() {
+test_a_removed_clsact_is_restored() {
     local port
     engine_at_clsact
     port=$(fresh_port)
@@ -140,7 +140,7 @@ test_a_clsact_that_was_removed_comes_back() {
     soon 5 feeds_cake "${HOSTS[@]}"
     soon 5 programs "${PORTS[@]}"
     limits 50000 10000 || fail "it is not in force"
-    # Without the engine, too.
+    # The clsact is also restored without the engine.
     gw fastpathctl engine off >/dev/null
     soon 10 engine_is off
     gw tc qdisc del dev lan1 clsact

@@ -1,23 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the frames
-# Packets that no program may take: each is counted once, by its reason.
+# Packets that no program may forward are counted once each, by reason.
 
-# number KIND FRAME: how many of each kind are sent, of both families together.
+# Number of frames of each kind that are sent, for both families together.
 FRAGMENTS=20
 OPTIONS=14
 LAST_HOPS=18
 TRAILERS=6
 GROUP=11
 
-# with_header PACKET TYPE DIGITS: an IPv6 header more behind the first.
+# with_header PACKET TYPE DIGITS: inserts an IPv6 extension header.
 with_header() {
     local length
     printf -v length %04x $((16#${1:8:4} + ${#3} / 2))
     printf '%s' "${1:0:8}$length$2${1:14:66}$3${1:80}"
 }
 
-# with_options PACKET: four bytes of them, all "nothing".
+# with_options PACKET: inserts four bytes of options (no operation).
 with_options() {
     local length head
     printf -v length %04x $((16#${1:4:4} + 4))
@@ -25,16 +25,15 @@ with_options() {
     printf '%s' "$head$(sum_of "$head${1:24:16}01010101")${1:24:16}01010101${1:40}"
 }
 
-# part PACKET OFFSET: of one in fragments; there are more, or it is not the first.
+# part PACKET OFFSET: turns it into a fragment with more to follow, or not the first one.
 part() {
     local head=${1:0:12}$2${1:16:4}
     printf '%s' "$head$(sum_of "$head${1:24:16}")${1:24}"
 }
 
-# times NUMBER FRAME
 times() { for ((n = 0; n < $1; n++)); do printf '%s\n' "$2"; done; }
 
-# odd_frames PORT: as if they belonged to the UDP connection from there to h20.
+# odd_frames PORT: prints frames with the tuple of the UDP connection from that port to h20.
 odd_frames() {
     local four six four_up six_up
     four=$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)
@@ -47,14 +46,14 @@ odd_frames() {
     TTL=1
     times 9 "$(frame h10 "$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)")"
     times 9 "$(frame h10 "$(packet udp 2001:db8:10::10 "$1" "$H20_6" 7200 100)")"
-    # Bytes behind the packet, which the kernel cuts off and a program would forward unread.
+    # The kernel removes bytes behind the packet; a program would forward them unread.
     times "$TRAILERS" "$(frame h10 "$four")$(filling 100)"
     times "$GROUP" "$(frame h10 "$four" | sed 's/^.\{12\}/01005e010203/')"
 }
 
-# unaccounted: received frames minus packets that the programs counted in their map. Only readings
-# during which no frame arrived are used, and of these the most frequent value: a driver may count
-# a frame just after the programs do.
+# unaccounted: prints received frames minus packets that the programs counted in their map. Uses
+# only readings without a frame in between, and the most frequent value of them, because a driver
+# may count a frame slightly later than the programs.
 # shellcheck disable=SC2016 # the gateway and jq expand it
 unaccounted() {
     gw 'rx=statistics/rx_packets; cd /sys/class/net
@@ -68,10 +67,9 @@ unaccounted() {
         | group_by(.) | max_by(length) | .[0]'
 }
 
-# exit_of ANSWER WORD
 exit_of() { jq ".exits[] | select(.exit == \"$2\") | .packets" <<<"$1"; }
 
-# grew ANSWER WORD NUMBER: so many since that answer, no more and no less.
+# grew ANSWER WORD NUMBER: succeeds if that verdict grew by exactly NUMBER since the answer.
 grew() {
     local now
     now=$(($(exits "$2") - $(exit_of "$1" "$2")))
@@ -84,7 +82,7 @@ accounted() {
     [ "$now" = "$1" ] || { echo "$now instead of $1"; return 1; }
 }
 
-test_counted_once_each() {
+test_packets_that_are_not_forwarded_are_counted_once() {
     local before apart length
     configure <<END
 config fastpath 'main'
@@ -106,7 +104,7 @@ END
     soon 2 grew "$before" options "$OPTIONS"
     soon 2 grew "$before" ttl "$LAST_HOPS"
     soon 2 grew "$before" malformed "$TRAILERS"
-    # There may be some of the hosts' own.
+    # Hosts may send multicast packets of their own.
     between "packets to a group" $(($(exits multicast) - $(exit_of "$before" multicast))) \
         "$GROUP" $((GROUP + 10))
     says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
@@ -116,7 +114,8 @@ END
     soon 10 accounted "$apart"
 }
 
-# bench_agrees FUNCTION: the bench reads as many forwarded packets in the map as the daemon reports.
+# bench_agrees FUNCTION: succeeds if the bench reads as many forwarded packets as the daemon
+# reports.
 bench_agrees() {
     local found
     found=$(gw "$1; forwarded /sys/fs/bpf/fastpath/exits")
@@ -127,7 +126,7 @@ bench_agrees() {
 }
 
 # @core
-# Its rows count only if their packets took the path that they are for.
+# Rows of the bench count only if their packets took the intended path.
 test_the_bench_counts_forwarded_packets_of_all_ports() {
     local counter
     # shellcheck source=e2e/bench/guest/lib.sh

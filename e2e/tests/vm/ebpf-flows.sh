@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Kinds of connections that the eBPF programs carry, and packets that they leave to the stack.
+# Kinds of connections that the eBPF programs offload, and packets that they pass to the stack.
 
-# A kind a line: who opens it, to which address and port.
+# kinds: prints a line per kind of connection: opening host, address, port.
 kinds() {
     local wan
     wan=$(wan_address)
@@ -17,10 +17,10 @@ h10 $wan 7207
 END
 }
 
-# Port forwards to h10 and h20, also from within; where both are in one network, the gateway has to
-# stand between them.
+# port_forwards: adds port forwards to h10 and h20, also from the inside. Within one network the
+# gateway must translate both addresses.
 port_forwards() {
-    # With a port forward of its own fw4 accepts those of others.
+    # fw4 accepts foreign port forwards only if it has one of its own.
     add_config firewall <<<"$WEB_FORWARD"
     gw "nft -f - <<END
 table inet e2e {
@@ -37,14 +37,14 @@ table inet e2e {
 END"
 }
 
-# begin_all NAME: lines of HOST COMMAND, all in the background, as one process group.
+# begin_all NAME: runs lines of HOST COMMAND in the background as one process group.
 begin_all() {
     { sed 's/^/ip netns exec /; s/$/ \&/' && echo wait; } | peers "cat >/tmp/e2e/$1
         setsid sh /tmp/e2e/$1 >/tmp/e2e/$1.log 2>&1 </dev/null & echo \$! >/tmp/e2e/$1.pid"
 }
 
-# echoes: data sent to port 7200 is returned. A writable pipe accepts a page: socat
-# would wait for room for more, which nobody but itself makes.
+# echoes: starts echo servers at port 7200. Blocks are 4096 bytes, because a writable pipe has space
+# for a page, and socat would otherwise wait for more space that only itself can create.
 echoes() {
     local host
     peers 'rm -f /tmp/e2e/go /tmp/e2e/exchange.*
@@ -62,11 +62,12 @@ echoes() {
     done"
 }
 
-# Whole lines of the noise, which are of 75 bytes.
+# Multiples of the noise's lines of 75 bytes.
 TCP_BYTES=390000
 UDP_BYTES=60000
 
-# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port.
+# exchanges: reads lines of HOST ADDRESS PORT; exchanges data over TCP, and over UDP from the next
+# port.
 exchanges() {
     local host address to port
     FIRST=$((10000 + RANDOM % 1000 * 20))
@@ -81,7 +82,7 @@ exchanges() {
     begin_all exchanges <"$BUILD/exchanges"
 }
 
-# answered: something has come back of all, over UDP, too.
+# answered: succeeds once all exchanges have received data, including UDP.
 answered() {
     local port
     for port in "${PORTS[@]}"; do
@@ -89,7 +90,7 @@ answered() {
     done | peers "cd /tmp/e2e; sh -e"
 }
 
-# carried: all of these connections are.
+# carried: succeeds once all of these connections are offloaded.
 carried() {
     local on
     on=$(flows --path ebpf |
@@ -97,7 +98,7 @@ carried() {
     [ "$on" = $((2 * ${#PORTS[@]})) ] || { paths; return 1; }
 }
 
-# echoed: all data sent over TCP was returned, and only that; over UDP most of it.
+# echoed: succeeds once all TCP data was returned, and most UDP data, without other data.
 echoed() {
     local port
     for port in "${PORTS[@]}"; do
@@ -108,14 +109,14 @@ echoed() {
     done | peers "cd /tmp/e2e; sh -e"
 }
 
-# took: of each TCP connection of the exchanges, the bytes that the stack has seen.
+# took: prints the slow-path bytes of each TCP connection.
 took() {
     local port
     for port in "${PORTS[@]}"; do kernel_took "$port"; done
 }
 
-# carried_since TOOK PERCENT…: of the bytes that each TCP connection has exchanged since, so many
-# may have gone to the stack.
+# carried_since TOOK PERCENT…: fails if more than PERCENT of the bytes exchanged since TOOK took the
+# slow path, for each connection.
 carried_since() {
     local before at=0 port
     mapfile -t before <<<"$1"
@@ -128,11 +129,11 @@ carried_since() {
     done
 }
 
-# All of them at once, both ways. Packets merged by GRO cannot be cut behind the header of PPPoE,
-# and go to the stack where programs get them, which is at TCX.
+# All connections run at once, in both directions. GRO merges packets before TCX, and merged packets
+# cannot be segmented behind a PPPoE header, so those take the slow path.
 # @each tcx @core
 # @each auto @qemu: no port of a user-mode machine has a driver with XDP
-test_all_kinds() {
+test_connections_of_all_kinds_are_offloaded() {
     local before line=5
     ebpf_at "$1"
     [ "$1" != tcx ] || line=75
@@ -140,7 +141,7 @@ test_all_kinds() {
     port_forwards
     echoes
     exchanges < <(kinds)
-    # They are older than these rules, and have to pass them first.
+    # The connections are older than these rules, and must pass them first.
     soon 30 answered
     gw nft add chain inet e2e later
     soon 30 carried
@@ -154,7 +155,7 @@ test_all_kinds() {
     all_close
 }
 
-# entries: in both maps of the programs.
+# entries: prints the number of entries in both maps of the programs.
 # shellcheck disable=SC2016 # the gateway expands it
 entries() {
     gw 'for map in flows4 flows6; do bpftool -j map dump pinned /sys/fs/bpf/fastpath/$map; done' |
@@ -162,26 +163,26 @@ entries() {
 }
 entries_are() { local now; now=$(entries); [ "$now" = "$1" ] || { echo "$now"; return 1; }; }
 
-# After FIN and RST nothing is left of a connection in either direction; UDP stays.
+# all_close: after FIN or RST no entry is left in either direction; UDP entries stay.
 all_close() {
     local port left before
     port=$(fresh_port)
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
     before=$(exits tcp)
-    # Data that nobody reads any more: that is a reset. The lab's own listeners stay.
+    # A killed receiver causes a reset. The lab's own listeners stay.
     peers "cd /tmp/e2e; kill -KILL -- -\$(cat tcp$port.pid)
         kill -INT -- -\$(cat echoes.pid) -\$(cat exchanges.pid)"
     left=${#PORTS[@]}
     soon 5 entries_are $((2 * left))
-    # At the least, a FIN of each and the reset.
+    # At least a FIN of each connection, and the reset.
     soon 3 exits_reach tcp $((before + left + 1))
-    # The same ports again, immediately.
+    # Reuses the same port immediately.
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
 
-# ftp NAME OPTIONS…: a file through a server that listens to port 21; its connection has a helper.
+# ftp NAME OPTIONS…: downloads a file from an FTP server at port 21, with a conntrack helper.
 ftp() {
     local name=$1
     shift
@@ -196,9 +197,9 @@ ftp_arrived() {
     peers "cmp /tmp/e2e/noise /tmp/e2e/ftp.$1; rm /tmp/e2e/go"
 }
 
-# The connection that a helper reads along with stays with the kernel; those that it expects, in
-# whatever direction, are carried.
-test_ftp() {
+# The control connection, which a helper reads, stays on the slow path. Expected data connections
+# are offloaded in both directions.
+test_ftp_data_connections_are_offloaded() {
     ebpf_at auto
     echoes
     gw 'modprobe -a nf_conntrack_ftp nf_nat_ftp; nft -f - <<END
@@ -221,14 +222,14 @@ END'
     ftp_arrived active
 }
 
-# mtu BYTES DEVICE…: of the gateway's.
+# mtu BYTES DEVICE…: sets the MTU of devices of the gateway.
 mtu() {
     local bytes=$1 device
     shift
     for device; do echo "link set $device mtu $bytes"; done | gw 'ip -b -'
 }
 
-# hosts_mtu BYTES: of both ends.
+# hosts_mtu BYTES: sets the MTU of both hosts.
 hosts_mtu() {
     peers "ip -n h10 link set eth0 mtu $1
         { ip -n h20 link set eth0.20 mtu $1 && ip -n h20 link set eth0 mtu $1; } 2>/dev/null ||
@@ -244,24 +245,24 @@ mtu_back() {
     done'
 }
 
-# between_vlans: exchanges between h10 and h20, both families.
+# between_vlans: starts exchanges between h10 and h20, for both families.
 between_vlans() {
     echoes
     exchanges <<<"h10 $H20_4 7200
 h10 $H20_6 7200"
 }
 
-# A path with a smaller MTU than before: the first packet too large goes to the kernel, which
-# says so to the sender, and all that come after it are carried.
+# After a decrease of the path's MTU the kernel reports the first oversized packet to the sender,
+# and all later packets are offloaded.
 # @each auto
 # @each tcx @long
-test_a_narrow_way() {
+test_a_smaller_path_mtu_is_reported_and_obeyed() {
     local before
     trap mtu_back EXIT
     ebpf_at "$1"
     mtu 1280 br-lan.20
     before=$(exits mtu)
-    # A sender without CPU time may join several writes into one large segment early.
+    # Start early, because a sender without CPU time may merge several writes into a large segment.
     between_vlans
     soon 30 carried
     peers touch /tmp/e2e/go
@@ -272,7 +273,7 @@ test_a_narrow_way() {
     between "packets that were too large" $(($(exits mtu) - before)) 2 80
 }
 
-test_jumbo_frames() {
+test_jumbo_frames_are_offloaded() {
     local port before
     trap mtu_back EXIT
     ebpf_at auto

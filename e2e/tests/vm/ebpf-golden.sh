@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the frames
-# Golden pairs: the same frames, sent with the engine off and through the programs, leave the
-# gateway as the same bytes. Every number in them is chosen here, so that nothing has to differ.
+# Golden pairs: the same frames leave the gateway as equal bytes, with the engine off and through
+# the programs. The test chooses every number in them, so that nothing differs by chance.
 
 HERE=$BUILD/golden
 THERE=/tmp/e2e/golden
 
-# A flow a line: who opens it, to whom; then both ends as the one who opens it sees them, and both
-# as the other one does. The gateway's own address is that of the line.
+# golden_flows: prints a line per flow: initiator and responder, then both ends as the initiator
+# sees them, then both as the responder sees them. The gateway's own address is that of the WAN.
 golden_flows() {
     local wan
     wan=$(wan_address)
@@ -23,9 +23,9 @@ END
 }
 FLOWS=12
 
-# Port forward, also from within: then the gateway stands between both.
+# golden_rules: adds port forwards, also from the inside, where both addresses are translated.
 golden_rules() {
-    # With a port forward of its own fw4 accepts those of others.
+    # fw4 accepts foreign port forwards only if it has one of its own.
     add_config firewall <<<"$WEB_FORWARD"
     gw "nft -f - <<END
 table inet e2e {
@@ -42,36 +42,37 @@ table inet e2e {
 END"
 }
 
-# put STEP HOST PACKET: a frame to be sent in that step.
+# put STEP HOST PACKET: adds a frame that the host sends in that step.
 put() { frame "$2" "$3" >>"$HERE/$2.$1"; }
 
-# carry STEP PROTO HOST BOTH-ENDS LENGTH: one frame of data, the next goes on behind it.
+# carry STEP PROTO HOST BOTH-ENDS LENGTH: adds a data frame, with consecutive sequence numbers.
 carry() {
     put "$1" "$3" "$(packet "$2" "${@:4}")"
     SEQ=$((SEQ + $8 - HEADERS)) ID=$((ID + 1))
 }
 
-# data STEP PROTO HOST BOTH-ENDS: DATA frames of all kinds, in one direction of a flow.
+# data STEP PROTO HOST BOTH-ENDS: adds DATA frames of all kinds in one direction.
 data() {
-    # An acknowledgement alone is shorter than the least frame.
+    # An empty acknowledgement is shorter than the minimum frame.
     carry "$1.1" "${@:2}" "$EMPTY"
-    # Expedited, and marked by a queue on the path.
+    # DSCP EF with an ECN mark from a queue on the path.
     TOS=187
     carry "$1.2" "${@:2}" 601
     TOS=0
-    # Two that GRO may put together.
+    # Two frames that GRO may merge.
     carry "$1.3" "${@:2}" 1492
     carry "$1.3" "${@:2}" 1492
     TTL=2 FLAGS=18
     carry "$1.4" "${@:2}" 100
-    # IPv4 alone allows that.
+    # Only IPv4 allows UDP without a checksum.
     [[ $2 == tcp || $4 == *:* ]] || SUM=none
     TTL=255
     carry "$1.4" "${@:2}" 100
 }
 DATA=6
 
-# flow tcp|udp INITIATOR RESPONDER, both as the initiator sees them, then as the responder does.
+# flow tcp|udp INITIATOR RESPONDER ENDS…: adds a flow; ENDS as the initiator, then as the responder
+# sees them.
 flow() {
     local proto=$1 a=$2 b=$3
     local there=("$4" "$5" "$6" "$7") back=("${10}" "${11}" "$8" "$9")
@@ -99,8 +100,8 @@ flow() {
     put 7 "$a" "$(packet tcp "${there[@]}" $EMPTY)"
 }
 
-# The frames of all flows, in files HOST.STEP.LENGTH: one program sends many if they are of one
-# length.
+# write_frames: writes the frames of all flows to files HOST.STEP.LENGTH, because one program can
+# send many frames of the same length.
 write_frames() {
     local file line flows proto
     rm -rf "$HERE"
@@ -122,7 +123,7 @@ write_frames() {
     tar -C "$HERE" -cf - . | peers "rm -rf $THERE; mkdir -p $THERE; tar -C $THERE -xf -"
 }
 
-# send STEP: all hosts at once.
+# send STEP: sends the step's frames from all hosts in parallel.
 send() {
     peers "cd $THERE; for host in h10 h11 h20 isp; do
             case \$host in isp) device=access ;; *) device=eth0 ;; esac
@@ -133,14 +134,14 @@ send() {
         done; wait"
 }
 
-# leave_alone SEGMENTS: packets that GRO has merged leave as frames of one segment, by software: the
-# driver of a user-mode machine's ports passes them whole to the other end.
+# leave_alone SEGMENTS: makes packets that GRO has merged leave as single frames, segmented in
+# software. The driver of a user-mode machine would pass them whole to the other end.
 leave_alone() {
     gw "for port in $(lab_port DEVICES); do ip link set \$port gso_max_segs $1; done"
 }
 
-# capture: from here on, arriving frames of each host are kept. The peers' kernels know nothing of
-# these connections, and must not answer, drop packets that wait for too long, or merge packets.
+# capture: captures the frames that arrive at each host. The peers' kernels do not know these
+# connections, and must not answer, drop delayed packets, or merge packets.
 capture() {
     leave_alone 1
     peers "cd $THERE; rm -f *.pcap *.log; echo 'table inet e2e
@@ -176,11 +177,11 @@ release() {
         done" 2>/dev/null || true
 }
 
-# read_frames: of all that arrived, a frame a line: its flow, whether its checksums are right, its
-# bytes up to the end of the IP packet. The padding behind that means nothing.
+# read_frames: prints a line per captured frame: flow, whether its checksums are valid, and its
+# bytes up to the end of the IP packet, without padding.
 read_frames() {
     local file=$HERE/all.pcap
-    # Padding of a frame is not a message of the monitor.
+    # Otherwise tshark would decode padding as a VSS monitoring trailer.
     local read=(tshark -n -r "$file" -Y 'tcp.port in {7000..7299} or udp.port in {7000..7299}'
         -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -o udp.check_checksum:TRUE
         --disable-protocol vssmonitoring)
@@ -196,7 +197,7 @@ read_frames() {
         bytes = 14 + 4 * gsub(/vlan/, "&", $2) + 8 * gsub(/pppoes/, "&", $2) + $5
         if ($2 ~ /ipv6/) bytes += 40
         proto = $2 ~ /tcp/ ? "tcp" : "udp"
-        # 1: right, 3: there is none.
+        # 1: valid, 3: absent.
         verdict = "right"
         for (i = 6; i <= NF; i++)
             if ($i != 1 && !($i == 3 && proto == "udp")) verdict = "wrong"
@@ -204,7 +205,7 @@ read_frames() {
     }' | sort -s -k 1,3
 }
 
-# arrived NUMBER: so many frames, at all hosts.
+# arrived NUMBER: succeeds once all hosts together have that many frames.
 arrived() {
     local number
     number=$(peers "cd $THERE; for host in h10 h11 h20 isp; do
@@ -213,7 +214,7 @@ arrived() {
     [ "$number" = "$1" ] || { echo "$number"; return 1; }
 }
 
-# tracked NUMBER STATE: so many of our connections in it.
+# tracked NUMBER STATE: succeeds if that many of our connections have the state.
 tracked() {
     local lines
     lines=$(gw "{ conntrack -L -f ipv4; conntrack -L -f ipv6; } 2>/dev/null" |
@@ -226,8 +227,8 @@ carried() {
         length')" = "$FLOWS" ] || { flows; return 1; }
 }
 
-# converse [MERGED]: all flows from their beginning to their end. With MERGED through the programs,
-# that many frames of data less if GRO puts some together before.
+# converse [MERGED]: plays all flows from begin to end. MERGED is the number of data frames that GRO
+# may merge before the programs.
 converse() {
     local before=0 data=$((FLOWS * 2 * DATA))
     gw 'conntrack -F 2>/dev/null'
@@ -255,7 +256,8 @@ converse() {
     [ $# = 0 ] || soon 3 exits_reach forwarded $((before + data - $1))
 }
 
-# equal HOOK MERGED: through programs there, every frame leaves as with the engine off.
+# equal HOOK MERGED: fails unless the programs at that hook send the same frames as without the
+# engine.
 equal() {
     ebpf_at "$1"
     converse "$2"
@@ -265,7 +267,7 @@ equal() {
         fail "with $1: $(head -n 8 "$HERE/differences" | cut -c 1-180)"
 }
 
-test_frames_leave_as_the_kernel_sends_them() {
+test_frames_equal_those_of_the_kernel() {
     local host
     knows_macs
     golden_rules
@@ -278,8 +280,8 @@ test_frames_leave_as_the_kernel_sends_them() {
     converse
     read_frames >"$HERE/off"
     same "frames that the kernel sent on" "$(wc -l <"$HERE/off")" "$SENT"
-    # The one that drivers offer, before GRO.
+    # The hook that the drivers support, before GRO.
     equal auto 0
-    # Two of each direction of a TCP connection may be one.
+    # GRO may merge two frames of each direction of a TCP connection.
     equal tcx "$FLOWS"
 }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The life of connections that eBPF programs carry: engines and daemons come and go, hosts fall
-# silent, maps are full.
+# Lifetime of offloaded connections with eBPF: engine switches, daemon restarts, idle hosts, full
+# maps.
 
-# arrived: bytes that arrived at each of h10's downloads, a line with its port each.
+# arrived: prints port and received bytes of each download of h10.
 arrived() {
     h10 ss -tinH 'dport = :80' | awk '
         /:80 *$/ { n = split($4, address, ":"); port = address[n] }
@@ -11,7 +11,7 @@ arrived() {
     ' | sort
 }
 
-# all_more BEFORE: every download of PORTS has more than it had then.
+# all_more BEFORE: succeeds if every download of PORTS has received more data since then.
 all_more() {
     local more
     more=$(join <(echo "$1") <(arrived) | awk '$3 > $2 { print $1 }')
@@ -21,13 +21,13 @@ all_more() {
 }
 all_go_on() { soon 20 all_more "$(arrived)"; }
 
-# resets: connections of h10's that were reset.
+# resets: prints the number of h10's connections that were reset.
 resets() {
     h10 cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $9 }'
 }
 
-# strangers: from here on, packets of PORTS and of the conversation that conntrack does not take for
-# theirs are counted. Those of other connections, as earlier tests cut them off, are not.
+# strangers: counts packets of PORTS and of the conversation that conntrack does not associate with
+# their connection. Ignores leftovers of earlier tests.
 strangers() {
     local ports
     ports=$(IFS=,; echo "${PORTS[*]}")
@@ -44,7 +44,7 @@ table inet e2e {
 END"
 }
 
-# unharmed RESETS: no more connections were reset, and all packets were as conntrack expected them.
+# unharmed RESETS: fails if further connections were reset, or conntrack saw unexpected packets.
 unharmed() {
     same "connections that were reset" "$(resets)" "$1"
     same "packets that conntrack does not know" "$(gw nft list chain inet e2e prerouting |
@@ -54,13 +54,13 @@ unharmed() {
 ebpf_says() { says "$1" ebpf; }
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
-# under_load [COMMAND]: three downloads and a conversation, all carried; their ports in PORTS.
-# COMMAND runs before the first: a later change of rules removes carried flows.
+# under_load [COMMAND]: starts three downloads and a conversation, and waits until all are
+# offloaded; sets PORTS. COMMAND runs first, because a later change of rules would end the offload.
 under_load() {
     local address at=0
     PORTS=("$(fresh_port)" "$(fresh_port)" "$(fresh_port)")
     "$@"
-    # Conversations of earlier tests have ended. A restarted daemon sees all flows as equally old.
+    # Remove conversations of earlier tests, since a restarted daemon cannot order flows by age.
     gw "conntrack -D -p udp -d $ISP_4" >/dev/null 2>&1 || true
     for address in "$ISP_4" "$ISP_6" "$H20_4"; do
         download h10 "${PORTS[at]}" "$address" 300k
@@ -77,7 +77,7 @@ all_carried() {
     all_go_on
 }
 
-test_engines_switched_under_load() {
+test_switching_engines_under_load_harms_no_connection() {
     local before talk engine
     engine_ebpf
     under_load
@@ -94,17 +94,17 @@ test_engines_switched_under_load() {
     same "the conversation" "$(newest --proto udp --host "$ISP_4" | jq -r .id)" "$talk"
 }
 
-# stack_saw PORT NUMBER: so many packets at the least.
+# stack_saw PORT NUMBER: succeeds once the slow path has at least NUMBER packets.
 stack_saw() {
     local now
     now=$(kernel_saw "$1")
     [ "$now" -ge "$2" ] || { echo "$now"; return 1; }
 }
 
-# The programs pass everything on five seconds after the last heartbeat; the next
-# daemon adopts their entries.
+# The programs pass all packets to the stack five seconds after the last heartbeat. The next daemon
+# adopts their entries.
 # @fault:daemon-stopped
-test_daemon_away_for_ten_seconds() {
+test_connections_survive_ten_seconds_without_the_daemon() {
     local before pid seen port
     configure <<<"config fastpath 'main'
 	option engine 'ebpf'"
@@ -114,7 +114,7 @@ test_daemon_away_for_ten_seconds() {
     pid=$(daemon_pid)
     port=${PORTS[0]}
     seen=$(kernel_saw "$port")
-    # The supervisor held still, so that the daemon stays away.
+    # The supervisor is held, so that the daemon stays away.
     instance hold fastpathd
     kill_daemon
     soon 10 stack_saw "$port" $((seen + 20))
@@ -125,8 +125,8 @@ test_daemon_away_for_ten_seconds() {
     all_carried
     between "packets passed on without a daemon" "$(exits stale)" 20 1000000
     unharmed "$before"
-    # Packets carried for the previous daemon are counted, too.
-    # Held still, so that the counters catch up.
+    # Packets offloaded for the previous daemon are counted, too. The downloads pause while the
+    # counters catch up.
     trap 'peers killall -CONT curl' EXIT
     peers killall -STOP curl
     soon 10 all_reported
@@ -137,7 +137,7 @@ all_reported() {
     while read -r port bytes; do counts "$port" "$bytes" || return 1; done <<<"$(arrived)"
 }
 
-# counts PORT BYTES: at least these, and at most a tenth and the bytes since then more.
+# counts PORT BYTES: succeeds if the daemon counts at least BYTES, and not much more.
 counts() {
     local down
     down=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
@@ -149,14 +149,14 @@ counts() {
 
 forgotten() { ! conntrack_of "$1"; }
 
-# An hour takes some seconds here. A flow silent for less than conntrack's timeout stays, one with
-# packets does so for ever, and all the rest goes, entries included.
+# Timeouts of an hour take seconds here. A flow stays while it is idle for less than conntrack's
+# timeout, and any flow with packets stays; all others are removed with their entries.
 # @long
-test_long_silence() {
+test_idle_flows_expire_with_conntrack() {
     local port seen udp updates
     trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=7440 \
         net.netfilter.nf_conntrack_udp_timeout_stream=120' EXIT
-    # Entries of earlier tests included.
+    # Removes entries of earlier tests, too.
     gw conntrack -F
     gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=12 \
         net.netfilter.nf_conntrack_udp_timeout_stream=6
@@ -188,8 +188,8 @@ test_long_silence() {
     soon 2 ebpf_says '.flows == 0'
 }
 
-# A connection that is reset is over for conntrack, too, which has not seen where it was.
-test_reset_connection_ends() {
+# A reset also ends the connection in conntrack, which did not see the offloaded packets.
+test_a_reset_ends_an_offloaded_connection() {
     engine_ebpf
     under_load
     end_traffic
@@ -206,8 +206,8 @@ closed() {
     fi
 }
 
-# forge PORT NUMBER FLAGS [OPTION]: so many segments with the ISP's address and port and any
-# numbers of sequence, to that download of h10's. OPTION: of socat.
+# forge PORT NUMBER FLAGS [OPTION]: sends segments to that download of h10 with the ISP's address
+# and port and random sequence numbers. OPTION is one of socat.
 # shellcheck disable=SC2034 # segment reads them
 forge() {
     local wan ends at FLAGS=$3 SEQ ACK
@@ -220,7 +220,7 @@ forge() {
         FILE:/tmp/e2e/forged IP4-SENDTO:$wan:6,bind=$ISP_4${4:+,$4}"
 }
 
-# counts_ends HOST: from here on, FIN and RST from the ISP that arrive there.
+# counts_ends HOST: starts counting FIN and RST segments from the ISP that arrive there.
 counts_ends() {
     "$1" "nft -f - <<END
 table inet e2e_ends {
@@ -232,15 +232,14 @@ table inet e2e_ends {
 END"
 }
 
-# ends_arrived HOST NUMBER
 ends_arrived() {
     local now
     now=$("$1" nft list chain inet e2e_ends prerouting | sed -n 's/.* packets \([0-9]*\).*/\1/p')
     [ "$now" = "$2" ] || { echo "$now of $2"; return 1; }
 }
 
-# goes_on_at ENGINE PORT: it is open, on its path, and goes on. The kernel takes a flow out of the
-# flowtable for any RST, and back with its next packets.
+# goes_on_at ENGINE PORT: fails unless the connection is open, on that path, and receives data. The
+# kernel removes a flow from the flowtable on any RST, and offloads it again.
 goes_on_at() {
     local entry
     entry=$(conntrack_of "$2")
@@ -250,11 +249,11 @@ goes_on_at() {
     goes_on "$2"
 }
 
-# Forged segments get as far as that host.
+# The second value is the host that forged segments reach.
 # @fault:blind-rst
 # @each ebpf | h10
 # @each flowtable | gw
-test_a_forged_rst_ends_nothing() {
+test_a_forged_rst_does_not_end_a_connection() {
     local engine=$1 host=$2 port before number=0 batch
     # shellcheck disable=SC2064 # of this host
     trap "$host nft delete table inet e2e_ends; peers rm -f /tmp/e2e/part" EXIT
@@ -267,18 +266,19 @@ test_a_forged_rst_ends_nothing() {
     before=$(resets)
     counts_ends "$host"
     for batch in 1 99 100 100 100 100 100 100 100 100 100; do
-        # Alone, and with an acknowledgement.
+        # RST without and with ACK.
         forge "$port" "$batch" "$((number % 200 / 100))4"
         number=$((number + batch))
         soon 10 ends_arrived "$host" "$number"
     done
     goes_on_at "$engine" "$port"
-    # No program forwards these: they reach conntrack, which believes them for a moment.
+    # With TTL 1 no program forwards the segments: conntrack sees them and accepts them for a
+    # moment.
     forge "$port" 10 04 ip-ttl=1
     goes_on "$port"
     goes_on_at "$engine" "$port"
     same "connections that were reset" "$(resets)" "$before"
-    # That of the host itself ends it. With the flowtable the kernel takes it for invalid.
+    # The host's own RST ends the connection. With the flowtable the kernel considers it invalid.
     end "tcp$port"
     [ "$engine" = flowtable ] || soon 3 closed "$port"
     peers "size=\$(stat -c %s /tmp/e2e/part); [ \$size -gt 50000 ] &&

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The maps and hooks of the eBPF programs: counters, eviction from a full table,
-# and that nothing stays behind.
+# Maps and hooks of the eBPF programs: counters, eviction from a full table, and complete removal.
 
 ebpf_says() { says "$1" ebpf; }
 hook_of() { said ".devices[] | select(.device == \"$1\") | .hook" ebpf; }
 
-# A question to the DNS server.
+# A DNS query.
 QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
 
-# carried_of PORT: packets and bytes from and to the host, of conntrack and of the entries together.
+# carried_of PORT: prints packets and bytes in both directions, from conntrack and the entries
+# together.
 carried_of() {
     local swapped=$((($1 & 255) << 8 | $1 >> 8))
     {
@@ -20,14 +20,14 @@ carried_of() {
     } | awk '{ for (i = 1; i <= 4; i++) sum[i] += $i } END { print sum[1], sum[2], sum[3], sum[4] }'
 }
 
-# at_card: the same, as h10's card has them, from the IP header on.
+# at_card: prints the same counters from h10's network card, without link headers.
 at_card() {
     h10 "cd /sys/class/net/eth0/statistics && cat tx_packets tx_bytes rx_packets rx_bytes" | xargs |
         awk '{ print $1, $2 - 14 * $1, $3, $4 - 14 * $3 }'
 }
 
-# agree WHAT GOT WANTED AGAIN: four numbers each, within a thousandth. Of the packets that the
-# server has sent AGAIN, the gateway may have forwarded some that did not reach the card.
+# agree WHAT GOT WANTED AGAIN: compares four numbers within 0.1 %. The server has retransmitted
+# AGAIN packets, some of which the gateway may have forwarded without reaching the card.
 agree() {
     local got wanted more at
     read -r -a got <<<"$2"
@@ -39,7 +39,7 @@ agree() {
     done
 }
 
-# both_agree PORT WANTED AGAIN: conntrack with the entries, and the daemon.
+# both_agree PORT WANTED AGAIN: compares conntrack plus entries, and the daemon's counters.
 both_agree() {
     (agree "conntrack and entries" "$(carried_of "$1")" "$2" "$3") &&
         (agree "the daemon's counters" "$(newest --proto tcp --text "$1" |
@@ -48,14 +48,14 @@ both_agree() {
 
 fetched_all() { peers grep -q fetched /tmp/e2e/gigabyte.log; }
 
-test_gigabyte_is_counted() {
+test_a_gigabyte_is_counted_exactly() {
     local port before after again
     engine_ebpf
     again=$(retransmitted isp)
     peers truncate -s 1000000000 /tmp/www/gigabyte.bin
     port=$(fresh_port)
     before=$(at_card)
-    # A second file holds the connection, while the first one is checked.
+    # A second file keeps the connection open while the first one is checked.
     begin h10 gigabyte "exec curl -sSf -w '%{stderr}fetched' --local-port $port -o /dev/null" \
         "--limit-rate 40M http://$ISP_4/gigabyte.bin" \
         "--next --limit-rate 1k -o /dev/null http://$ISP_4/1.bin"
@@ -71,21 +71,21 @@ test_gigabyte_is_counted() {
     carried_to "$port" 1000000000
 }
 
-# small_maps ENTRIES: the maps of a router that is given so many. Connections that earlier tests
-# have left in conntrack would be entered, too.
+# small_maps ENTRIES: loads maps of that size. Removes earlier connections from conntrack, which
+# would be entered as well.
 small_maps() {
     gw "fastpathctl engine off >/dev/null; conntrack -F 2>/dev/null; L=/usr/libexec/fastpath-bpf
         \$L unload &&
         \$L load --flows $1 --owner \$(id -u fastpath):\$(id -g fastpath)" >/dev/null
 }
 
-# questions NUMBER: so many short conversations of h10's with the ISP's DNS server.
+# questions NUMBER: opens short conversations of h10 with the ISP's DNS server.
 questions() {
     h10 "bash -c 'for i in {1..$1}; do exec 3<>/dev/udp/$ISP_4/53; echo -ne \"$QUESTION\" >&3
         read -r -t 1 -n 1 -u 3 _; done'"
 }
 
-# knocks NUMBER: a scan that nobody answers.
+# knocks NUMBER: simulates a scan without answers.
 knocks() {
     h10 "bash -c 'for i in {1..$1}; do echo >/dev/udp/203.0.113.99/\$i; done
         for i in {1..10}; do
@@ -95,14 +95,14 @@ knocks() {
 
 evicted() { said .evicted ebpf; }
 
-# make_room NUMBER: new conversations have replaced so many that had ended.
+# make_room NUMBER: succeeds once new conversations have evicted that many ended ones.
 make_room() {
     questions 5
     ebpf_says ".evicted >= $1"
 }
 
 # @fault:maps-full
-test_full_maps() {
+test_full_maps_evict_ended_connections() {
     local port before
     trap 'gw /etc/init.d/fastpathd restart' EXIT
     small_maps 32
@@ -111,12 +111,12 @@ test_full_maps() {
     port=$(fresh_port)
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
-    # No answer, no entry.
+    # Flows without an answer get no entry.
     before=$(said .flows ebpf)
     knocks 100
     same "connections after a scan" "$(said .flows ebpf)" "$before"
     same "connections that had to leave" "$(evicted)" 0
-    # Who has had his say makes room, but not who is at it.
+    # Ended conversations are evicted, active ones are not.
     questions 15
     soon 5 ebpf_says '.flows == 16'
     soon 10 make_room 5
@@ -125,7 +125,7 @@ test_full_maps() {
     on_path ebpf --proto tcp --text "$port" || fail "the download had to leave"
 }
 
-# bare: no device has a program.
+# bare: succeeds if no device has a program.
 bare() {
     local ours kernels
     ours=$(gw /usr/libexec/fastpath-bpf show)
@@ -136,9 +136,9 @@ bare() {
 hooked() { [ "$(hook_of "$1")" = xdp-generic ] || { ask ebpf; return 1; }; }
 strips() { gw ethtool -k e2e0 | grep -q 'rx-vlan-offload: on'; }
 
-# At generic XDP a card with tag stripping is set to keep tags; and the one device that has
-# somebody else's program stays with the flowtable.
-test_nothing_is_left_behind() {
+# A card that strips VLAN tags is configured to keep them for generic XDP. A device with another
+# program stays on the flowtable.
+test_unloading_removes_all_programs() {
     trap 'gw "ip link set lan3 xdpgeneric off; /etc/init.d/fastpathd restart"' EXIT
     soon 10 bare
     gw 'ip link add e2e0 type veth peer name e2e1

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One tuple, connection after connection: no entry of an ended connection touches the next one.
+# Connections with the same tuple in succession: entries of an ended connection never affect the
+# next.
 
-# A way a line: who connects, to which address, and who serves there. The last is a port forward.
+# ways: prints a line per route: client, address, server. The last one is a port forward.
 ways() {
     cat <<END
 h10 $ISP_4 isp
@@ -15,8 +16,8 @@ END
 }
 FIRST_SERVED=7301
 
-# prepare_ways: a server for each way, and the port forward. Ends keep no TIME_WAIT, which
-# would refuse the next connection from the same port.
+# prepare_ways: starts a server for each route, and adds the port forward. Disables TIME_WAIT, which
+# would prevent the next connection from the same port.
 prepare_ways() {
     local port=$FIRST_SERVED _ host
     add_config firewall <<<"$WEB_FORWARD"
@@ -39,7 +40,7 @@ is_served() {
     peers "for host in h10 h20 isp; do ip netns exec \$host ss -tlnH sport = :$1; done" | grep -q .
 }
 
-# reuse NUMBER: so many connections on each way, all ways at once. Prints COMPLETE STALLS.
+# reuse NUMBER: opens NUMBER connections on each route in parallel. Prints COMPLETE STALLS.
 reuse() {
     local port=$FIRST_SERVED host address _ source
     source=$(fresh_port)
@@ -56,7 +57,7 @@ reuse() {
 
 # @each auto | 40 @core
 # @each flowtable tcx | 1700 @long
-test_a_tuple_is_used_again() {
+test_connections_that_reuse_a_tuple_complete() {
     engine_at "$1"
     prepare_ways
     same "connections that were complete, and stalled" "$(reuse "$2")" "$((6 * $2)) 0"

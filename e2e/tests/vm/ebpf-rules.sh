@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Firewall and routing rules apply to flows that the eBPF programs carry.
+# Firewall and routing rules apply to flows that the eBPF programs offload.
 
-# arrived PORT: bytes that the program behind that port of h10's has got.
+# arrived PORT: prints the bytes that the program at that port of h10 has received.
 arrived() {
     h10 ss -tinH "sport = :$1" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
-# forbid END…: fw4 drops packets from (saddr) or to (daddr) the ISP's server, before it
-# accepts established packets. A reload of fw4 would remove these rules.
+# forbid END…: makes fw4 drop packets from (saddr) or to (daddr) the ISP's server before it accepts
+# established ones. A reload of fw4 would remove these rules.
 forbid() {
     local end
     soon 30 nothing_reloads
@@ -24,7 +24,7 @@ allow() {
         while read -r handle; do nft delete rule inet fw4 forward handle "$handle"; done'
 }
 
-# dropped: packets that these rules have dropped.
+# dropped: prints the number of packets that these rules have dropped.
 dropped() {
     gw nft list chain inet fw4 forward |
         awk '/comment "e2e"/ { for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) }
@@ -32,27 +32,25 @@ dropped() {
 }
 more_dropped() { [ "$(dropped)" -gt "$1" ]; }
 
-# not_revived PORT: programs do not take the connection up, however long it is tried again, and
-# nothing more arrives.
+# not_revived PORT: fails if the connection is offloaded again or receives data.
 not_revived() {
     local before
     before=$(arrived "$1")
     never 8 on_path ebpf --proto tcp --text "$1"
     same "bytes received when the rules changed" "$(arrived "$1")" "$before"
-    # They still come, and do not pass.
+    # The server still sends packets, which are dropped.
     soon 40 more_dropped "$(dropped)"
 }
 
-# goes_on_over_ebpf PORT
 goes_on_over_ebpf() {
     soon 60 more_arrived "$1" "$(arrived "$1")"
     soon 20 on_path ebpf --proto tcp --text "$1"
 }
 
-# By rules for both directions, and for one: the answers still pass.
+# Rules for both directions, or only for requests: the answers would still pass.
 # @each saddr | daddr @fault:rule-on-offloaded
 # @each daddr
-test_stopped_connections_are_not_taken_up() {
+test_dropped_connections_are_not_offloaded() {
     local port
     port=$(fresh_port)
     trap allow EXIT
@@ -61,7 +59,7 @@ test_stopped_connections_are_not_taken_up() {
     soon 15 more_arrived "$port" 300000
     forbid "$@"
     soon 20 more_dropped 0
-    # Packets queued behind the rules when they changed.
+    # Packets may have been queued behind the rules.
     until_still 10 arrived "$port"
     engine_ebpf
     not_revived "$port"
@@ -71,7 +69,7 @@ test_stopped_connections_are_not_taken_up() {
 
 # @core
 # @fault:rule-on-offloaded
-test_a_new_rule_stops_what_is_carried() {
+test_a_new_drop_rule_stops_offloaded_connections() {
     local port
     port=$(fresh_port)
     trap allow EXIT
@@ -86,24 +84,24 @@ test_a_new_rule_stops_what_is_carried() {
     goes_on_over_ebpf "$port"
 }
 
-# at_h20: packets to the ISP's server that the gateway has sent to h20.
+# at_h20: prints the packets to the ISP's server that the gateway has sent to h20.
 at_h20() {
     peers ip netns exec h20 nft -j list counter netdev e2e sent | jq '.nftables[1].counter.packets'
 }
 more_at_h20() { [ "$(at_h20)" -gt "$1" ]; }
 
-# leaves_by PORT DEVICE: the page has that connection leave there.
+# leaves_by PORT DEVICE: succeeds if the daemon reports that egress device.
 leaves_by() { [ "$(newest --proto tcp --text "$1" | jq -r .out_dev)" = "$2" ]; }
 
-test_flows_of_a_routing_rule_go_its_way() {
+test_offloaded_flows_obey_a_new_routing_rule() {
     local port
     port=$(fresh_port)
     trap 'gw "ip -6 rule del from 2001:db8:10::/64 lookup 100
         ip -6 route flush table 100" 2>/dev/null
         peers ip netns exec h20 nft delete table netdev e2e' EXIT
     engine_ebpf
-    # From any address of the host: a router that advertises prefixes has it choose another one.
-    # Over IPv6: the kernel ends a masqueraded connection that leaves by another device.
+    # The rule matches the whole prefix, because the host may choose any address of it. IPv6,
+    # because the kernel ends a masqueraded connection when its egress device changes.
     download h10 "$port" "$ISP_6" 300k
     soon 15 on_path ebpf --proto tcp --text "$port"
     peers ip netns exec h20 nft -f - <<END

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The eBPF engine in time: how soon entries come after a connection, and go when their conditions
-# change.
+# Latency of the eBPF engine: when entries appear after a connection is established, and when they
+# are removed after a change.
 # @timed
 
-# Milliseconds until a connection has its entries, and until entries of another world are gone: the
-# median. The host may be busy with other work for a while.
+# Limits of the medians in ms: until a connection has its entries, and until invalid entries are
+# removed. Medians, because the host may be busy for a while.
 LIVE_MS=20
 GONE_MS=100
 
-# A question to the DNS server.
+# A DNS query.
 QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
 
-# median: of sorted lines.
+# median: prints the median of sorted lines.
 median() { awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'; }
 
-# in_time WHAT EVENTS OPEN: twenty connections, one after the other; OPEN opens one on descriptor 3,
-# and EVENTS of conntrack show that it is established.
+# in_time WHAT EVENTS OPEN: opens twenty connections in succession. OPEN opens one on descriptor 3;
+# EVENTS is the number of conntrack events that establish it.
 in_time() {
     local times
     watch
@@ -28,7 +28,7 @@ in_time() {
     between "median of $1 in ms" "$(median <<<"$times")" 0 "$LIVE_MS"
 }
 
-test_entries_are_live_in_time() {
+test_entries_appear_in_time() {
     trap watch_no_more EXIT
     engine_ebpf
     in_time "TCP between VLANs" 3 "exec 3<>/dev/tcp/$H20_4/80"
@@ -36,7 +36,7 @@ test_entries_are_live_in_time() {
     in_time "UDP over PPPoE" 2 "exec 3<>/dev/udp/$ISP_4/53; echo -ne \"$QUESTION\" >&3"
 }
 
-# gone PORT…: their entries were taken out.
+# gone PORT…: succeeds once their entries were removed.
 gone() {
     local events port count
     events=$(watched)
@@ -46,7 +46,7 @@ gone() {
     done
 }
 
-# The times of `flushes`.
+# Times that `flushes` has measured.
 FLUSHED=()
 
 flushed_in_time() {
@@ -54,8 +54,8 @@ flushed_in_time() {
         0 "$GONE_MS"
 }
 
-# flushes GROUP GONE STAY COMMAND…: the kernel reports it in GROUP; entries of the connections GONE
-# go in time, and no others.
+# flushes GROUP GONE STAY COMMAND…: COMMAND causes an event in GROUP. Fails unless the entries of
+# the connections GONE are removed in time, and no others.
 flushes() {
     local group=$1 gone=$2 stay=$3 events port count took worst=0
     shift 3
@@ -77,7 +77,7 @@ flushes() {
     note "$*: gone after $worst ms"
 }
 
-# carried PORT…: data arrives, and the programs carry it.
+# carried PORT…: fails unless data arrives and the programs offload it.
 carried() {
     local port
     for port; do
@@ -86,8 +86,8 @@ carried() {
     done
 }
 
-# under_way: downloads of h10's from h20 (HERE), from the ISP with IPv4 and IPv6 (OUT4, OUT6), and
-# one of h11's from h20 (OTHER).
+# under_way: starts downloads of h10 from h20 (HERE) and from the ISP with IPv4 and IPv6 (OUT4,
+# OUT6), and one of h11 from h20 (OTHER).
 under_way() {
     engine_ebpf
     HERE=$(fresh_port) OUT4=$(fresh_port) OUT6=$(fresh_port) OTHER=$(fresh_port)
@@ -100,7 +100,7 @@ under_way() {
 
 sent_on_by_h11() { [ "$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)" -gt "$1" ]; }
 
-test_what_entries_stand_on_is_otherwise() {
+test_route_and_link_changes_remove_entries_in_time() {
     local bytes
     under_way
     trap 'watch_no_more; gw "ip route del blackhole 10.10.20.10; ip route del 10.10.10.10
@@ -108,7 +108,7 @@ test_what_entries_stand_on_is_otherwise() {
     flushes "$ROUTE" "$HERE $OTHER" "$OUT4 $OUT6" gw ip route add blackhole 10.10.20.10
     gw ip route del blackhole 10.10.20.10
     carried "$HERE" "$OTHER"
-    # h11 is the next hop to h10 now, and forwards its packets.
+    # h11 becomes the next hop to h10 and forwards its packets.
     h11 'sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
         net.ipv4.conf.eth0.send_redirects=0'
     bytes=$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)
@@ -117,7 +117,7 @@ test_what_entries_stand_on_is_otherwise() {
     carried "$HERE" "$OUT4"
     flushes "$ROUTE" "$HERE $OUT4" "$OUT6 $OTHER" gw ip route del 10.10.10.10
     carried "$HERE" "$OUT4"
-    # The bridge forgets its stations there first.
+    # The bridge first flushes its stations there.
     flushes "$NEIGHBOUR" "$HERE $OTHER" "$OUT4 $OUT6" gw bridge vlan del dev lan2 vid 20
     gw bridge vlan add dev lan2 vid 20
     carried "$HERE" "$OTHER"
@@ -127,12 +127,12 @@ test_what_entries_stand_on_is_otherwise() {
     flushed_in_time
 }
 
-test_hosts_move() {
+test_moves_of_hosts_remove_entries_in_time() {
     under_way
     end "tcp$OTHER"
     trap home EXIT
     second_port
-    # A new address is made known.
+    # The host announces a new address.
     peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
     flushes "$NEIGHBOUR" "$HERE" "$OUT4 $OUT6" \
         peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
@@ -147,8 +147,8 @@ test_hosts_move() {
 session() { said '.pppoe[0].session' topology; }
 reconnected() { [ "$(session)" -gt 0 ] && [ "$(session)" != "$1" ] && wan_is_up; }
 
-# The connection without address translation lives on, in the new session.
-test_reconnect() {
+# The connection without address translation continues in the new session.
+test_a_reconnect_removes_entries_in_time() {
     local before
     under_way
     trap watch_no_more EXIT

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The eBPF engine: known flows are sent on before the stack sees them.
+# The eBPF engine forwards known flows before the stack sees them.
 
-# The file, and headers of IP and TCP of every packet.
+# least_of PACKETS: prints the file's size plus the IP and TCP headers of all packets.
 least_of() { echo $((209715200 + $1 * 52)); }
 
-# counted_all PORT: the daemon's figures have come to the whole file.
+# counted_all PORT: succeeds once the daemon has counted the whole file.
 counted_all() {
     local flow
     flow=$(newest --proto tcp --text "$1")
@@ -13,17 +13,17 @@ counted_all() {
         { echo "$flow"; return 1; }
 }
 
-# 200 MB from a server arrive at h10, carried by the programs; the daemon counts all of them: the
-# programs' counters and the stack's, headers of IP and TCP included.
+# 200 MB from a server reach h10 through the programs. The daemon counts all bytes of programs and
+# stack, including IP and TCP headers.
 # @each isp | 4 @core
 # @each isp | 6
 # @each h20 | 4
-test_a_download_from() {
+test_the_programs_forward_a_download_from() {
     local port flow bytes packets again address=${1^^}_$2
     port=$(fresh_port)
     engine_ebpf
     again=$(retransmitted "$1")
-    # No faster than that one can look in between.
+    # Rate-limited, so that the flow can be checked during the download.
     begin h10 fetch "curl -gsSf -o /dev/null --limit-rate 20M --local-port $port" \
         "http://$(bracketed "${!address}")/200.bin"
     soon 10 on_path ebpf --proto tcp --text "$port"
@@ -38,7 +38,7 @@ test_a_download_from() {
     again=$(($(retransmitted "$1") - again))
     note "counted: $bytes bytes in $packets packets, $(kernel_saw "$port") seen by the stack," \
         "$again sent twice"
-    # The head of the answer comes on top.
+    # The response header adds to the file's size.
     between "bytes that the daemon counts, of the file and its headers" "$bytes" \
         "$(least_of "$packets")" $((209716200 + packets * 72 + again * 1500))
 }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Switching the engine, and the effect on the firewall.
+# Engine switches and their effect on the firewall.
 
-# Rules without counters, which change by themselves.
+# rules TABLE: prints the rules without counters.
 rules() { gw "nft -s list table inet $1"; }
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
@@ -20,7 +20,7 @@ test_off_and_on_again() {
     soon 5 on_path slow/engine-off --proto tcp --text "$old"
     soon 5 on_path slow/engine-off --proto tcp --text "$new"
     same "source of the choice" "$(said .engine.source status)" command
-    # Flows of the flowtable are back in the kernel's slow path, too, and go on.
+    # Flows of the flowtable continue on the slow path.
     lacks "conntrack" "$(conntrack_of "$old")" OFFLOAD
     lacks "conntrack" "$(conntrack_of "$new")" OFFLOAD
     read -r _ bytes <<<"$(conntrack_bytes "$old")"
@@ -43,7 +43,7 @@ test_unknown_engine_is_refused() {
     same "the engine's state" "$after" "$before"
 }
 
-test_hardware_that_is_not_there_falls_back() {
+test_missing_hardware_offload_falls_back_to_the_flowtable() {
     local port
     gw fastpathctl engine flowtable-hw >/dev/null || true
     soon 5 says '.engine.active == "flowtable" and .engine.why != ""' status
@@ -53,11 +53,11 @@ test_hardware_that_is_not_there_falls_back() {
     soon 10 on_path flowtable --proto tcp --text "$port"
 }
 
-test_every_object_of_ours_is_marked() {
+test_all_our_nft_objects_are_marked() {
     local text
     text=$(rules fastpath)
     has "the table" "$text" 'comment "!fastpath: established flows'
-    # Chain and rules: a comment each. nft has none for a flowtable.
+    # Chain and rules have a comment each; nft supports none for a flowtable.
     lacks "the rules" \
         "$(grep -E '(flow add|mark set)' <<<"$text" | grep -v '!fastpath' || true)" "a"
     has "the flowtable" "$text" counter
@@ -67,7 +67,7 @@ test_every_object_of_ours_is_marked() {
 is_another_table() { table_is_there && [ "$(our_table)" != "$1" ]; }
 
 # @fault:table-removed
-test_table_comes_back() {
+test_a_deleted_table_is_restored() {
     local port before handle
     before=$(rules fw4)
     port=$(fresh_port)
@@ -80,16 +80,15 @@ test_table_comes_back() {
     same "fw4's table" "$(rules fw4)" "$before"
 }
 
-# The log has one line for each removal. Where the daemon was just reading the table when the
-# kernel reported it, the reading finds it out; so does the periodic check, which never says that
-# the table was removed.
+# restored TIMES: succeeds if the log has one line per removal. While the daemon reads the table,
+# the read itself may detect it; the periodic check also detects it, but never logs a removal.
 restored() {
     [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restoring it')" = "$1" ]
 }
 
 # @core
 # @fault:table-removed
-test_table_is_restored_at_once() {
+test_every_removal_of_the_table_is_noticed_at_once() {
     local times=0 command
     trap 'gw fw4 restart' EXIT
     soon 15 engine_is flowtable
@@ -101,16 +100,16 @@ test_table_is_restored_at_once() {
         soon 15 table_is_there
         soon 5 engine_is flowtable
     done
-    # Not by the periodic check alone, which comes every 20 s.
+    # Detected by an event, not only by the periodic check every 20 s.
     has "the log" "$(daemon_log)" "inet fastpath was removed from outside"
-    # Less than the table: a rule.
+    # A single removed rule is restored as well.
     gw nft flush chain inet fastpath fastpath
     soon 15 rules_are_back
 }
 
 rules_are_back() { gw 'nft list chain inet fastpath fastpath' | grep 'flow add'; }
 
-# on_the_flowtable PORT…: data arrives at these downloads, and the flowtable carries them.
+# on_the_flowtable PORT…: fails unless data arrives at these downloads and they are offloaded.
 on_the_flowtable() {
     local port
     for port; do
@@ -120,7 +119,7 @@ on_the_flowtable() {
     done
 }
 
-test_host_that_moves_is_followed() {
+test_a_host_that_moves_stays_offloaded() {
     local here out4 out6
     here=$(fresh_port) out4=$(fresh_port) out6=$(fresh_port)
     download h10 "$here" "$H20_4"
@@ -135,13 +134,13 @@ test_host_that_moves_is_followed() {
     has "the log" "$(daemon_log)" "hosts have moved"
     roam eth0 eth1
     on_the_flowtable "$here" "$out4" "$out6"
-    # A neighbour with another MAC.
+    # The neighbour gets another MAC.
     peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
     peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
     on_the_flowtable "$here"
 }
 
-# queue_bytes DEVICE: bytes sent through its queue.
+# queue_bytes DEVICE: prints the bytes sent through its queue.
 queue_bytes() { gw tc -s qdisc show dev "$1" root | sed -n 's/^ Sent \([0-9]*\) bytes.*/\1/p'; }
 queue_grows() { [ "$(queue_bytes "$1")" -gt "$2" ]; }
 queues_away() {
@@ -150,7 +149,7 @@ queues_away() {
         tc qdisc del dev pppoe-wan ingress' 2>/dev/null || true
 }
 
-test_flows_over_a_queue_keep_it() {
+test_flows_through_a_queue_are_not_offloaded() {
     local old new lan port
     old=$(fresh_port) lan=$(fresh_port) new=$(fresh_port)
     download h10 "$old" "$ISP_4"
@@ -168,13 +167,13 @@ test_flows_over_a_queue_keep_it() {
     soon 10 queue_grows pppoe-wan $(($(queue_bytes pppoe-wan) + 2000))
     on_the_flowtable "$lan"
     doctor 'finds flowtable-shaped'
-    # The queue of the port itself is kept by the flowtable.
+    # The flowtable uses the queue of the port itself.
     gw 'tc qdisc del dev pppoe-wan root
         tc qdisc replace dev wan root tbf rate 50mbit burst 100kb latency 50ms'
     on_the_flowtable "$old" "$new"
     soon 10 queue_grows wan $(($(queue_bytes wan) + 2000))
     doctor 'silent flowtable-shaped'
-    # Incoming packets.
+    # A queue for incoming packets.
     gw tc qdisc add dev pppoe-wan ingress
     soon 10 on_path slow/shaped --proto tcp --text "$old"
     gw tc qdisc del dev pppoe-wan ingress
@@ -182,7 +181,7 @@ test_flows_over_a_queue_keep_it() {
 }
 
 # @core
-test_persist_outlives_the_daemon() {
+test_a_persistent_engine_survives_a_restart_of_the_daemon() {
     local main
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that the flowtable must leave to the stack although a flow has their tuple, and what is
-# said of flows whose packets miss their entry.
+# Packets that the flowtable must pass to the stack although a flow has their tuple, and the
+# reported path of flows whose packets miss their entry.
 
-# Another station's address, and two of groups.
+# The address of another station, and addresses of groups.
 STRANGER=02005e005301
 GROUPS_OF="ffffffffffff 01005e010203 333300000001"
-# Packets of the kinds that are counted.
+# Packets of each kind that are counted.
 SENT_EACH=10
 
-# in_namespace HOST RULE…: rules of its own.
+# in_namespace HOST RULE…: loads nft rules in the host's namespace.
 in_namespace() {
     local host=$1
     shift
@@ -21,7 +21,7 @@ counted_by() {
         awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
 }
 
-# sends HOST MAC PACKET: as many frames of that packet to this MAC.
+# sends HOST MAC PACKET: sends SENT_EACH frames of that packet to this MAC.
 sends() {
     local one
     one=$(frame "$1" "$3")
@@ -31,17 +31,17 @@ sends() {
             FILE:/tmp/e2e/odd INTERFACE:eth0"
 }
 
-# arrived HOST KNOWN: what has arrived there since.
+# arrived HOST KNOWN: prints the packets that have arrived there since KNOWN.
 arrived() { echo $(($(counted_by "$1") - $2)); }
 all_arrived() { [ "$(arrived "$1" "$2")" = "$SENT_EACH" ]; }
 
-# Raw frames with the tuple of a flow that is offloaded reach the target only if they are addressed
-# to the router; those of h20 have a tag.
+# Raw frames with the tuple of an offloaded flow reach the target only if they are addressed to the
+# router. Frames of h20 have a VLAN tag.
 # @each h10 | h20 | 4 @core
 # @each h10 | h20 | 6
 # @each h10 | isp | 4 6
 # @each h20 | isp | 4
-test_frames_to_others() {
+test_frames_to_other_stations_are_not_offloaded() {
     local host=$1 from=${1^^}_$3 target=$2 to=${2^^}_$3 port known mac packet length=100
     from=${!from} to=${!to}
     [ "$3" = 4 ] || length=120
@@ -67,11 +67,11 @@ test_frames_to_others() {
 }
 more_arrived() { [ "$(arrived "$1" "$2")" -gt 0 ]; }
 
-# A frame to another station is bridged as it was sent: the chains at ingress restore it.
+# A frame to another station is bridged unchanged, because the chains at ingress restore it.
 test_a_bridged_frame_is_not_changed() {
     local port known
     port=$(fresh_port)
-    # The checksum would be wrong.
+    # A changed frame would have a wrong checksum.
     begin h11 heard "exec socat -u UDP4-RECV:$port OPEN:/tmp/e2e/heard,creat,trunc"
     soon 5 peers "ip netns exec h11 ss -Huln sport = :$port | grep -q ."
     peers "ip netns exec h10 sh -c 'echo bridged | socat -u - UDP4-SENDTO:10.10.10.11:$port'"
@@ -85,8 +85,8 @@ test_a_bridged_frame_is_not_changed() {
     same "packets that were changed" "$(arrived h11 "$known")" 0
 }
 
-# through_h11: h10's packets to the Internet pass h11, which hands them to the router; the
-# router answers h10 directly. its_own_gateway: not any more.
+# through_h11: routes h10's packets to the Internet through h11, while the router answers h10
+# directly. its_own_gateway restores the route.
 through_h11() {
     peers 'ip netns exec h11 sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
         net.ipv4.conf.eth0.send_redirects=0'
@@ -102,7 +102,8 @@ its_own_gateway() {
         ip netns exec h11 sysctl -qw net.ipv4.ip_forward=0' || true
 }
 
-# all_pass_h11 SENT-BEFORE COUNTED-BEFORE PORT: of hundred datagrams more.
+# all_pass_h11 SENT-BEFORE COUNTED-BEFORE PORT: sends 100 more datagrams, and fails unless all pass
+# h11.
 all_pass_h11() {
     local sent=$1 known=$2
     later "$3" 100
@@ -111,7 +112,7 @@ all_pass_h11() {
         ($(count_of "$3" 1) - $sent) }")" 0.9 1.1
 }
 
-test_another_router_in_the_lan() {
+test_packets_through_another_router_of_the_lan_take_the_slow_path() {
     local port
     port=$(fresh_port)
     trap its_own_gateway EXIT
@@ -120,11 +121,11 @@ test_another_router_in_the_lan() {
     numbered h10 "$port" "$ISP_4"
     soon 10 steady_reaches "$port" 2 20
     all_pass_h11 "$(count_of "$port" 1)" "$(counted_by h11)" "$port"
-    # It enters by another port than the route to h10 leaves by.
+    # Packets enter by another port than the route to h10 uses.
     soon 10 on_path slow/entry-missed --proto udp --text "$port"
 }
 
-test_a_client_changes_its_gateway() {
+test_a_flow_survives_a_change_of_the_gateway() {
     local port
     port=$(fresh_port)
     trap its_own_gateway EXIT
@@ -138,7 +139,8 @@ test_a_client_changes_its_gateway() {
     soon 20 on_path flowtable --proto udp --text "$port"
 }
 
-# A virtual address of VRRP: first the router has it, then h11.
+# virtual_on HOST LINK: prints commands that add a virtual VRRP address, first for the router, then
+# for h11.
 virtual_on() {
     printf '%s\n' "link add vrrp link $2 address 00:00:5e:00:01:0a type macvlan mode private" \
         "addr add 10.10.10.254/24 dev vrrp noprefixroute" "link set vrrp up"
@@ -148,7 +150,7 @@ no_virtual() {
     gw ip link del vrrp || true
     peers ip -n h11 link del vrrp || true
 }
-test_a_virtual_router_fails_over() {
+test_a_flow_survives_a_vrrp_failover() {
     local port
     port=$(fresh_port)
     trap no_virtual EXIT
@@ -165,14 +167,14 @@ test_a_virtual_router_fails_over() {
     all_pass_h11 "$(count_of "$port" 1)" "$(counted_by h11)" "$port"
 }
 
-# priority NUMBER: of the frames that h20 sends.
+# priority NUMBER: sets the VLAN priority of the frames that h20 sends.
 priority() { peers ip -n h20 link set eth0.20 type vlan egress-qos-map "0:$1"; }
 
-# by_path: bytes of the slow path and of the flowtable.
+# by_path: prints the bytes of the slow path and of the flowtable.
 by_path() { said '.paths | "\(.slow.bytes) \(.flowtable.bytes)"' status; }
 
 # @core
-test_frames_with_a_priority_are_not_reported_as_offloaded() {
+test_frames_with_a_vlan_priority_are_reported_as_slow() {
     local port slow fast slow_then fast_then
     port=$(fresh_port)
     trap 'priority 0' EXIT
@@ -183,17 +185,17 @@ test_frames_with_a_priority_are_not_reported_as_offloaded() {
     read -r slow fast < <(by_path)
     later "$port" 300
     read -r slow_then fast_then < <(by_path)
-    # Each datagram and its echo have as many bytes, and only the echo meets its entry.
+    # Each datagram and its echo have the same size, and only the echo matches its entry.
     between "bytes of the slow path for each of the flowtable" \
         "$(awk "BEGIN { print ($slow_then - $slow) / ($fast_then - $fast) }")" 0.8 1.25
     priority 0
     soon 10 on_path flowtable --proto udp --text "$port"
 }
 
-# Packets of 1480 bytes that must not be fragmented do not arrive once the MTU of the device is
-# 1400, and their sender is told.
+# After the device's MTU is reduced to 1400, unfragmentable packets of 1480 bytes do not arrive, and
+# the sender gets an error.
 # @each 4 6
-test_a_smaller_mtu_holds_for_offloaded_flows() {
+test_a_smaller_mtu_applies_to_offloaded_flows() {
     local port known from=H10_$1 to=H20_$1 error="icmpv6 type packet-too-big"
     [ "$1" = 6 ] || error="icmp type destination-unreachable icmp code frag-needed"
     from=${!from} to=${!to}
@@ -216,10 +218,10 @@ test_a_smaller_mtu_holds_for_offloaded_flows() {
     soon 5 reported
     same "packets above the MTU that arrived" "$(arrived h20 "$known")" 0
 }
-# The kernel limits how many errors it sends to a host.
+# The kernel limits the rate of errors to a host.
 reported() { [ "$(counted_by h10)" -gt 0 ]; }
 
-# h11 answers for its address with two MACs in turn.
+# flapping: makes h11 announce its address alternately with two MACs.
 flapping() {
     peers 'cat >/tmp/e2e/flap' <<'PERL'
 use strict; use warnings; use Socket;
@@ -238,11 +240,11 @@ PERL
     peers 'rm -f /tmp/e2e/flap.end; ip netns exec h11 setsid perl /tmp/e2e/flap eth0 10.10.10.11 \
         >/tmp/e2e/flap.log 2>&1 </dev/null &'
 }
-# renewals: how often the table was loaded since mark_log.
+# renewals: prints how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# A host that flaps is slow; others pay for its first moves only.
-test_a_host_with_two_addresses_in_turn_is_slow_alone() {
+# Only the flapping host stays on the slow path; others are affected only by its first moves.
+test_a_flapping_host_does_not_affect_other_hosts() {
     local port
     port=$(fresh_port)
     trap 'peers touch /tmp/e2e/flap.end' EXIT

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records in number: none is lost.
+# Flow records at high rates: none is lost.
 # @long
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
 . "$VM/lib/export.sh"
 
-# begin_and_end SECONDS NUMBER: so many flows in each second of the gateway's clock, which begin and
-# end there. Prints how long it took in seconds.
+# begin_and_end SECONDS NUMBER: begins and ends NUMBER flows in each second of the gateway's clock.
+# Prints the actual duration in seconds.
 begin_and_end() {
     crowd_in "$2" >/dev/null
     # @sleep: between two looks at the clock, which sets the rate
@@ -23,7 +23,7 @@ begin_and_end() {
         echo \$((\$(now) - start))"
 }
 
-# As many a second as this machine's one CPU makes, 2,000 at the most.
+# Uses as many records per second as the machine can generate, at most 2,000.
 test_two_thousand_records_a_second_are_received() {
     local seconds
     need_readers

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records over TCP: the same bytes, and a collector that does not read or sends garbage delays
-# nothing.
+# Flow records over TCP: exact bytes, and no delay by a collector that does not read or sends
+# garbage.
 # @long
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
@@ -28,7 +28,7 @@ test_bytes_over_tcp_are_exact() {
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost)"' exports)"
 }
 
-# The seconds of the daemon, as its events have them.
+# ticks_begin: starts recording the daemon's ticks.
 # shellcheck disable=SC2016 # the gateway expands it
 ticks_begin() {
     gw 'ubus subscribe fastpath >/tmp/export.ticks 2>/dev/null & echo $! >/tmp/export.pid'
@@ -37,7 +37,7 @@ ticks_begin() {
 # shellcheck disable=SC2016 # the gateway expands it
 ticks_end() { gw 'kill "$(cat /tmp/export.pid)" 2>/dev/null; cat /tmp/export.ticks'; }
 
-# The pause between two ticks, as in api.sh.
+# ticks_go_on: checks the interval between ticks, as in api.sh.
 ticks_go_on() {
     local ticks
     ticks=$(ticks_end | jq -sc '[.[].tick | values | .now_ms]')
@@ -47,13 +47,13 @@ ticks_go_on() {
         "$(jq '(last - first) / (length - 1)' <<<"$ticks")" 900 1250
 }
 
-# The process of the collector is stopped: the buffers of the kernel are filled, then the queue.
+# stop_reading NAME: stops the collector, which fills the kernel's buffers and then the queue.
 stop_reading() { peers "kill -STOP -- -\$(cat /tmp/e2e/$1.pid)"; }
 run_again() { peers "kill -CONT -- -\$(cat /tmp/e2e/$1.pid)" 2>/dev/null || true; }
 
 stalled() { says '.exports[0] | .state == "up" and .cause.code == "stalled"' exports; }
 
-# more_until CONDITION: further records until it holds.
+# more_until CONDITION: creates further records; succeeds once the condition holds.
 more_until() {
     questions 4000
     says "$1" exports
@@ -70,14 +70,14 @@ test_a_collector_that_does_not_read_delays_nothing() {
     ticks_begin
     page_answers_until more_until '.exports[0].lost > 0'
     soon 20 stalled
-    # 14,000 records in the queue.
+    # The queue holds 14,000 records.
     between "records that wait" "$(said '.exports[0].queued' exports)" 10000 20000
     note "$(said '.exports[0] | "sent \(.sent), lost \(.lost), queued \(.queued)"' exports)"
     ticks_go_on
     end_flood
 }
 
-# garbage_is_read: the exporter has acknowledged it.
+# garbage_is_read: succeeds once the exporter has acknowledged the garbage.
 garbage_is_read() {
     local said
     said=$(h10 "ss -Hti state established sport = :4739")

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flow records: nfdump, pmacct and tshark read the same bytes as the hosts and conntrack have,
-# losses are counted, and a bad section changes nothing.
+# Flow records: nfdump, pmacct and tshark read the same bytes as hosts and conntrack count, losses
+# are counted, and an invalid section changes nothing.
 
 # shellcheck source=e2e/tests/vm/lib/export.sh
 . "$VM/lib/export.sh"
@@ -14,7 +14,7 @@ by_nfdump() {
     pid=$!
     soon 10 grep -q Startup "$HERE/nfcapd.log"
     node "$VM/records.mjs" replay "$HERE/export.pcap" $port
-    # It writes the file at its end, after the datagrams before.
+    # nfcapd writes its file when it ends, after all datagrams.
     kill "$pid"
     wait "$pid"
     nfdump -R "$HERE/nfdump" -o json |
@@ -55,7 +55,7 @@ test_bytes_of_offloaded_flows_are_exact() {
     wan=$(gw cat /sys/class/net/pppoe-wan/ifindex)
     lan=$(gw cat /sys/class/net/br-lan.10/ifindex)
     payload_is_whole "${ports[@]}"
-    # The record with most of the bytes.
+    # Use the record with most bytes.
     line=$(grep "^${ports[0]} " "$HERE/records" | sort -k 4 -n | tail -n 1)
     same "port, path, reason, zones, NAT, devices, VLANs" \
         "$(awk '{ print $2, $8, $9, $10, $11, $12, $13, $14, $15, $16 }' <<<"$line")" \
@@ -65,10 +65,10 @@ test_bytes_of_offloaded_flows_are_exact() {
         "flowtable - lan iot 10 20"
 }
 
-# Conntrack counts none of these packets: the daemon adds the programs' counts, the last ones too
-# when the connection is ended while a program carries it.
+# Conntrack does not count offloaded packets. The daemon adds the programs' counters, also at the
+# end of an offloaded connection.
 # @long
-test_bytes_that_programs_carry_are_exact() {
+test_bytes_offloaded_by_ebpf_are_exact() {
     local port ports
     need_readers
     listen sink
@@ -90,7 +90,7 @@ test_bytes_that_programs_carry_are_exact() {
 begins_with_templates() {
     local bytes
     read -ra bytes < <(peers "od -A n -t x1 -N 18 /tmp/e2e/$1" | xargs)
-    # Version 10 at 0, the first set's number at 16: 2 is templates.
+    # Byte 0: version 10. Byte 16: number of the first set; 2 means templates.
     [ "${bytes[*]:0:2} ${bytes[*]:16:2}" = "00 0a 00 02" ]
 }
 
@@ -135,7 +135,7 @@ test_no_record_of_ten_thousand_is_lost() {
 }
 
 # @fault:collector-section
-test_a_bad_section_is_named_and_changes_nothing() {
+test_an_invalid_section_is_reported_and_changes_nothing() {
     local base line
     exports
     soon 10 says '.exports | length == 1' exports

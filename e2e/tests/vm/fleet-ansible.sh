@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Ansible role configures the gateway through its web server: from a factory state to VLANs,
-# PPPoE and policies, and nothing in a second run. A change that disconnects the controller is
-# rolled back. `./build.sh test fleet` installs Ansible.
+# The Ansible role configures the gateway over HTTP: VLANs, PPPoE and policies from a factory state,
+# nothing in a second run. A change that disconnects the controller is rolled back. `./build.sh test
+# fleet` installs Ansible.
 # @long
 
 VENV=$TOP/build/fleet/venv
 TEXTS='cat /etc/config/network /etc/config/firewall /etc/config/dhcp /etc/config/fastpath'
 
-# The lab's own networks, by the role's variables.
+# The lab's networks as variables of the role.
 VARIABLES='{
     "fastpath_password": "fastpath",
     "fastpath_vlans": [
@@ -28,7 +28,7 @@ VARIABLES='{
         {"name": "iot", "src": "iot", "dest": "wan", "action": "always"},
         {"name": "rest", "action": "inspect"}]}'
 
-# A gateway after its first boot, with the lab's interface for management.
+# Configuration after a first boot, plus the lab's management interface.
 FACTORY_NETWORK="config interface 'loopback'
 	option device 'lo'
 	option proto 'static'
@@ -106,10 +106,11 @@ factory() {
     soon 30 answers
 }
 
-# answers: the web server, to a new connection.
+# answers: succeeds if the web server accepts a login on a new connection.
 answers() { [ -n "$(session root fastpath)" ]; }
 
-# play ARGUMENT…: the role, with variables from the JSON object in MORE; its output in $RUN/play.
+# play ARGUMENT…: runs the role with additional variables from the JSON object MORE; writes
+# $RUN/play.
 MORE='{}'
 play() {
     local folder=$RUN/ansible
@@ -125,7 +126,7 @@ play() {
         "$folder/play.yml" >"$RUN/play" 2>&1
 }
 
-# changes NUMBER ARGUMENT…: a run that succeeds with so many changed tasks.
+# changes NUMBER ARGUMENT…: fails unless the run succeeds with that many changed tasks.
 changes() {
     local number=$1
     shift
@@ -133,7 +134,7 @@ changes() {
     grep -qE "gw1 +: ok=1 +changed=$number " "$RUN/play" || fail "another count: $(cat "$RUN/play")"
 }
 
-test_a_factory_gateway_becomes_the_wanted_one_and_stays_so() {
+test_the_role_configures_a_factory_gateway_once() {
     local texts
     factory
     changes 1 --diff
@@ -174,7 +175,7 @@ test_a_change_that_disconnects_the_controller_is_rolled_back() {
     same "the files" "$(gw "$TEXTS")" "$texts"
 }
 
-test_values_that_the_gateway_refuses_change_nothing() {
+test_rejected_values_change_nothing() {
     local texts
     [ -x "$VENV/bin/ansible-playbook" ] || skip "this machine has no Ansible"
     texts=$(gw "$TEXTS")

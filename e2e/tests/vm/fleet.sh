@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prometheus and VictoriaMetrics scrape the gateway as docs/fleet configures them: each panel of
-# each dashboard has data, and no alert fires. `./build.sh test fleet` installs both.
+# Prometheus and VictoriaMetrics scrape the gateway as configured in docs/fleet: each panel of each
+# dashboard has data, and no alert fires. `./build.sh test fleet` installs both.
 # @inspected @long
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
@@ -9,7 +9,7 @@
 
 FLEET=$TOP/e2e/tests/fleet
 PYTHON=$TOP/build/fleet/venv/bin/python
-# The collector's text, as metrics.sh makes it. In a shell of its own: the store asks when it likes.
+# Prints the collector's text, as in metrics.sh. Runs in a new shell at any time the store scrapes.
 # shellcheck disable=SC2016 # that shell expands it
 SCRAPE='set -eo pipefail
     unset RUN
@@ -23,7 +23,7 @@ need_stores() {
     [ -x "$PYTHON" ] || skip "this machine has no Python environment for the stores"
 }
 
-# A gateway on which each subsystem has something to report.
+# busy_gateway: makes each subsystem report something.
 busy_gateway() {
     serve_archives
     in_line "$(source_of good)"
@@ -34,7 +34,6 @@ busy_gateway() {
     soon 30 says '.paths.ebpf.bytes > 0' status
 }
 
-# has_data STORE
 has_data() {
     local said
     said=$(cd "$FLEET" && PYTHONDONTWRITEBYTECODE=1 LAB_RUN=$RUN \

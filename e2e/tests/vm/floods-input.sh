@@ -7,21 +7,21 @@
 
 GARBAGE=1000000
 
-# our_sockets: sockets on which our processes listen, a line each. A datagram socket that only sends
-# has the name *.
+# our_sockets: prints the sockets on which our processes listen, one per line. A
+# datagram socket that only sends has the name *.
 our_sockets() {
     gw 'ss -Hxlp; ss -Hltnup' | grep -E '"(fastpath|uhttpd|rpcd|ubusd)' |
         awk '$5 != "*" { print $1 ~ /^u_/ ? $5 : "port " gensub(/.*:/, "", 1, $5) }' | sort -u
 }
 
-# garbage_to SOCKET: the outcome of the sender is of no interest.
+# garbage_to SOCKET: sends garbage and ignores the sender's result.
 garbage_to() {
     gw "head -c $GARBAGE /dev/urandom | socat -u - $1" >/dev/null 2>&1 || true
 }
 
 # @long
 # @fault:flood-garbage
-test_garbage_at_every_socket() {
+test_garbage_at_every_socket_is_harmless() {
     local socket bodies=$RUN/garbage
     begin_flood
     for socket in $(our_sockets | tr ' ' :); do
@@ -49,7 +49,7 @@ test_garbage_at_every_socket() {
     dropped "$ISP_4"
 }
 
-# alert_flood SOURCES: 20,000 alerts about packets that passed, and 40 about dropped ones.
+# alert_flood SOURCES: sends 20,000 alerts about passed packets and 40 about dropped ones.
 alert_flood() {
     gw "awk -v sources=$1"' '"'"'BEGIN {
         for (i = 0; i < 20000; i++) {
@@ -64,7 +64,8 @@ alert_flood() {
     }'"'"' >/tmp/flood; socat -u OPEN:/tmp/flood '"UNIX-CONNECT:$EVENTS"
 }
 
-# all_blocked: Suricata may have connected meanwhile, which ends the connection of the flood.
+# all_blocked: succeeds once all 40 are listed. Suricata may have reconnected, which ends the
+# flood's connection.
 all_blocked() {
     local number
     number=$(ask alerts --action blocked --limit 400 |
@@ -74,7 +75,7 @@ all_blocked() {
 
 # @fault:flood-alerts
 # @fault:flood-events
-test_alerts_of_one_source_and_of_many() {
+test_alert_floods_hide_no_drop() {
     local sources
     begin_flood
     for sources in 1 5000; do

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Floods: connections, events, callers, garbage. Meanwhile an offloaded connection loses no packet,
-# the page answers within two seconds, the daemon takes less than 100 MB and does not restart; what
-# is lost is counted, and afterwards everything is as before.
+# Floods of connections, events, clients, garbage. During a flood an offloaded connection loses no
+# packet, the page answers within two seconds, and the daemon uses less than 100 MB and does not
+# restart. Losses are counted, and afterwards everything is normal.
 
 # shellcheck source=e2e/tests/vm/lib/floods.sh
 . "$VM/lib/floods.sh"
 
-# No finding but the one about lost events, which stays for a minute.
+# is_normal: succeeds if the only finding is about lost events, which stays for a minute.
 is_normal() {
     says '.conntrack.count < 500 and .conntrack.unlisted == 0 and
         ([.health[] | select(.code != "resync")] == [])' status
 }
 
-# flood PROTO NUMBER RATE: from h10, in the background.
+# flood PROTO NUMBER RATE: starts a flood from h10 in the background.
 flood() {
     local mac
     mac=$(peers ip -n h10 neigh show 10.10.10.1 | sed -n 's/.* lladdr \([^ ]*\).*/\1/p')
@@ -21,7 +21,7 @@ flood() {
     begin h10 flood "/tmp/e2e/flood $1 eth0 $mac $2 $3"
 }
 
-# flood_from_outside NUMBER PORT: SYNs from the Internet to that port of the WAN's address.
+# flood_from_outside NUMBER PORT: sends SYNs from the Internet to that port of the WAN's address.
 flood_from_outside() {
     local address device
     address=$(wan_address)
@@ -30,7 +30,7 @@ flood_from_outside() {
     begin isp flood "/tmp/e2e/flood tcp $device - $1 0 $address $2"
 }
 
-# flooded NUMBER: that many were sent, and each was tracked or is counted.
+# flooded NUMBER: fails unless that many packets were sent, and each was tracked or counted.
 flooded() {
     local report total refused
     report=$(peers cat /tmp/e2e/flood.log)
@@ -50,8 +50,8 @@ end_connections() {
         conntrack -D -p udp -d 203.0.113.128/25' >/dev/null 2>&1 || true
 }
 
-# keep_unanswered: connections stay for a day, or until the test ends: a flood from a slow
-# machine lasts longer than they are kept otherwise.
+# keep_unanswered: keeps unanswered connections for a day or until the test ends, because a flood
+# from a slow machine takes longer than the normal timeouts.
 keep_unanswered() {
     local name before=()
     for name in udp_timeout tcp_timeout_syn_sent tcp_timeout_syn_recv; do
@@ -61,7 +61,7 @@ keep_unanswered() {
     TIMEOUTS="${before[*]}"
     at_the_end as_before
 }
-# A flood that failed leaves no full table for the next one.
+# as_before: empties the table, also after a failed flood.
 as_before() {
     end_connections
     gw "$TIMEOUTS"
@@ -70,7 +70,7 @@ as_before() {
 # @timed
 # @each 80000 @fault:flood-half-open
 # @each 1000000 @long @fault:flood-half-open-million
-test_half_open_connections() {
+test_a_flood_of_half_open_connections() {
     keep_unanswered
     begin_flood
     flood tcp "$1" 0
@@ -83,9 +83,9 @@ test_half_open_connections() {
     [ "$1" = 80000 ] || soon 90 says '.health == []' status
 }
 
-# Through a port forward to a web server, whose answers nobody receives.
+# Floods a port forward to a web server; nobody receives the answers.
 # @timed @fault:flood-port-forward
-test_half_open_connections_from_the_internet() {
+test_a_flood_through_a_port_forward() {
     keep_unanswered
     # The sources do not exist, and no host or router reports that.
     isp ip route replace blackhole 198.18.0.0/24
@@ -104,9 +104,9 @@ $WEB_FORWARD"
     soon 30 is_normal
 }
 
-# 20,000 a second, or as many as this machine makes.
+# Sends 20,000 packets a second, or as many as the machine can.
 # @timed @fault:flood-udp-flows
-test_new_udp_flows() {
+test_a_flood_of_new_udp_flows() {
     keep_unanswered
     begin_flood
     flood udp 60000 20000
@@ -117,18 +117,18 @@ test_new_udp_flows() {
     soon 30 is_normal
 }
 
-# Each of the forty has had an answer.
+# forty_watch: succeeds once each of the forty clients has received an event.
 forty_watch() {
     [ "$(gw 'find /tmp/clients -name "watch.*" -size +0 | wc -l')" -eq 40 ]
 }
 
 # @fault:flood-ubus-clients
-test_two_hundred_ubus_clients() {
+test_a_flood_of_ubus_clients() {
     local answered
     begin_flood
-    # Forty subscribe and never read, for the rest a third each lists, and calls small and large
-    # methods. These have the lowest priority: the starts of 160 programs at once take all of a CPU,
-    # and clients elsewhere would not take it from the gateway.
+    # Forty clients subscribe and never read; the other 160 list objects and call small and large
+    # methods. They have the lowest priority, because starting 160 programs at once would occupy the
+    # CPU, which remote clients would not do.
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'rm -rf /tmp/clients; mkdir /tmp/clients
         for n in $(seq 40); do

@@ -6,13 +6,13 @@
 
 FOLDER=/var/run/suricata
 
-# as_suricata COMMAND: with the rights of Suricata's user, in its folder.
+# as_suricata COMMAND: runs a command as Suricata's user in its folder.
 as_suricata() {
     gw "cd $FOLDER && setpriv --reuid=suricata --regid=fastpath --init-groups --bounding-set=-all \
         --inh-caps=-all --no-new-privs sh -c $(quoted "$*")"
 }
 
-# taken_over: Suricata is dead, and its supervisor waits.
+# taken_over: kills Suricata and holds its supervisor.
 taken_over() {
     in_line
     at_the_end released
@@ -21,7 +21,7 @@ taken_over() {
     soon 10 ips_is failing-open
     DAEMON=$(daemon_pid)
 }
-# The socket of a Suricata that runs again is its own.
+# released: ends the attack. A running Suricata has created its own socket.
 released() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'
         cd $FOLDER && rm -rf refused answer
@@ -29,7 +29,7 @@ released() {
     let_suricata
 }
 
-# harmed: the daemon does not answer, is another process, uses too much memory or takes the
+# harmed: succeeds if the daemon does not answer, was restarted, uses too much memory, or takes the
 # attacker for Suricata.
 harmed() { ! sound; }
 sound() {
@@ -37,13 +37,13 @@ sound() {
         [ "$(daemon_kib)" -lt 100000 ]
 }
 
-# unharmed WHAT: for more than one round of the daemon's questions.
+# unharmed WHAT: fails if the daemon is harmed within more than one of its polling intervals.
 unharmed() {
     note "$1: $(daemon_kib) KiB"
     never 2 harmed
 }
 
-# keeps_secrets: the attacker gets none of root's files to see, whatever the links lead to.
+# keeps_secrets: fails if root's password hash appears in any file or answer.
 keeps_secrets() {
     local hash
     hash=$(gw "sed -n 's/^root:\([^:]*\).*/\1/p' /etc/shadow")
@@ -58,12 +58,12 @@ SERVICE=/etc/config/suricata
 service_back() {
     gw "[ ! -e /run/e2e/suricata-service ] || mv /run/e2e/suricata-service $SERVICE"
 }
-# In the background: it would wait for a pipe that nobody reads.
+# begins_reload: runs in the background, because it could block on a pipe without a reader.
 begins_reload() { gw '/etc/init.d/suricata reload >/dev/null 2>&1 </dev/null &'; }
 reload_over() { ! gw 'pgrep -f "init.d/[s]uricata reload|rc.common.*[s]uricata reload"'; }
 
 # @fault:suricata-files
-test_links_and_pipes_instead_of_its_files() {
+test_links_and_pipes_of_an_attacker_are_harmless() {
     local kind
     SHADOW=$(gw ls -n /etc/shadow)
     taken_over
@@ -74,7 +74,7 @@ test_links_and_pipes_instead_of_its_files() {
         unharmed "$kind"
     done
     has "the reason of the state" "$(ips_value .why)" "not running"
-    # Its init script and Suricata work in spite of them.
+    # The init script and Suricata work despite the attacker's files.
     # shellcheck disable=SC2016 # the gateway expands it
     as_suricata 'rm -rf refused command.sock
         mkfifo -m 666 refused; mkdir -p command.sock/full; cd /var/log/suricata; rm -rf eve.json
@@ -95,7 +95,7 @@ test_links_and_pipes_instead_of_its_files() {
     as_suricata 'cd /var/log/suricata; rm -f eve.json fast.log stats.log suricata.log'
 }
 
-# answers COMMAND: the shell command answers on the command socket.
+# answers COMMAND: makes a shell command answer on the command socket.
 answers() {
     gw "pkill -f '[s]ocat UNIX-LISTEN:command.sock'; rm -rf $FOLDER/command.sock" || true
     gw "cat >$FOLDER/answer" <<<"$1"
@@ -105,7 +105,7 @@ answers() {
 }
 
 # @fault:suricata-answers
-test_answers_that_are_huge_endless_or_in_parts() {
+test_malformed_answers_of_an_attacker_are_harmless() {
     taken_over
     answers 'cat /dev/zero'
     unharmed "an endless answer"

@@ -1,21 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A PPPoE server, or another subscriber of the same VLAN, that sends damaged frames, ends sessions
-# or assigns addresses and MRUs that cannot be.
+# A PPPoE server, or another subscriber of the VLAN, sends damaged frames, terminates sessions, or
+# assigns invalid addresses and MRUs.
 
 DEVICE=access.35
 
-# peer ARGUMENTS…: of the hostile server; its output in /tmp/e2e/peer.log.
+# peer ARGUMENTS…: starts the hostile server with its output in /tmp/e2e/peer.log.
 peer() { begin isp peer "exec /tmp/e2e/pppoe-peer $*"; }
 copied() {
     peers 'cat >/tmp/e2e/pppoe-peer && chmod +x /tmp/e2e/pppoe-peer' <"$VM/peers/pppoe-peer"
 }
-# received LINE [TIMES]: by the hostile server, so often.
+# received LINE [TIMES]: succeeds once the hostile server has logged the line that often.
 received() { [ "$(peers "grep -cx '$1' /tmp/e2e/peer.log")" -ge "${2:-1}" ]; }
 
 # @core
 # @fault:pppoe-padt
-test_frames_that_end_sessions() {
+test_only_the_servers_own_padt_ends_a_session() {
     local port session since bytes sessions
     copied
     knows_macs
@@ -25,7 +25,8 @@ test_frames_that_end_sessions() {
     session=$(said '.pppoe[0].session' topology)
     since=$(said '.wan[0].up_since_ms' status)
     DAEMON=$(daemon_pid)
-    # All other sessions of this subscriber, and its own by somebody else.
+    # Terminates all other session numbers of this subscriber, and the real one from a wrong
+    # address.
     sessions="seq 1 3000 | grep -vx $session"
     isp "/tmp/e2e/pppoe-peer padt $DEVICE - ${MAC[wan]} \$($sessions)"
     isp "/tmp/e2e/pppoe-peer padt $DEVICE 525400020099 ${MAC[wan]} $session $session"
@@ -33,9 +34,9 @@ test_frames_that_end_sessions() {
     soon 10 bytes_grow "$port" "$bytes"
     on_path flowtable --proto tcp --text "$port" || fail "not offloaded any more"
     same "the session" "$(said '.pppoe[0].session' topology)" "$session"
-    # netifd counts whole seconds.
+    # netifd has a resolution of one second.
     says ".wan[0].up_since_ms - $since | fabs < 1000" status || fail "another session of the WAN"
-    # The server's own frame ends it.
+    # A frame of the real server ends the session.
     isp "/tmp/e2e/pppoe-peer padt $DEVICE - ${MAC[wan]} $session"
     soon 10 wan_is_down
     says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
@@ -46,7 +47,7 @@ test_frames_that_end_sessions() {
     same "the daemon" "$(daemon_pid)" "$DAEMON"
 }
 
-# no_server: until server_back the ISP's own server answers nobody, and its sessions are over.
+# no_server: stops the ISP's server and ends its sessions until server_back.
 no_server() {
     at_the_end server_back
     peers 'pkill -STOP -x pppoe-server; pkill -x pppd || true'
@@ -57,7 +58,7 @@ server_back() {
 }
 
 # @fault:pppoe-discovery
-test_damaged_answers_to_a_dial() {
+test_damaged_discovery_answers_are_ignored() {
     local memory
     copied
     DAEMON=$(daemon_pid)
@@ -66,7 +67,7 @@ test_damaged_answers_to_a_dial() {
     peer serve "$DEVICE" - 203.0.113.1 198.51.100.10
     pppoe_end TERM
     soon 10 wan_is_down
-    # A new attempt follows each refusal.
+    # pppd retries after each refusal.
     soon 30 received "discovery 19" 2
     wan_is_down || fail "up without a session"
     says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
@@ -78,8 +79,8 @@ test_damaged_answers_to_a_dial() {
     between "memory, KiB more" $(($(daemon_kib) - memory)) -4000 4000
 }
 
-# serves MRU LOCAL REMOTE LINE: the hostile server, until it has received that line; then a session
-# comes to nothing, or is shown with the address that the kernel has.
+# serves MRU LOCAL REMOTE LINE: runs the hostile server until it has logged LINE. Then the session
+# is either down, or reported with the kernel's address.
 serves() {
     peer serve "$DEVICE" "$1" "$2" "$3"
     pppoe_end TERM
@@ -103,7 +104,7 @@ as_the_kernel_has_it() {
 }
 
 # @fault:pppoe-addresses
-test_addresses_and_mrus_that_cannot_be() {
+test_invalid_addresses_and_mrus_are_harmless() {
     copied
     DAEMON=$(daemon_pid)
     no_server

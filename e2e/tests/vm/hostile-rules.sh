@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A server of rules that redirects, does not end or is as slow as it can be.
+# A rule server that redirects, never ends, or is extremely slow.
 
-# served: the hostile server answers at the ISP.
+# served: starts the hostile server at the ISP.
 served() {
     peers 'cat >/tmp/e2e/rule-server && chmod +x /tmp/e2e/rule-server' <"$VM/peers/rule-server"
     begin isp rules "exec socat TCP4-LISTEN:8081,bind=$ISP_4,fork,reuseaddr" \
@@ -10,7 +10,7 @@ served() {
     soon 5 listens isp 8081
 }
 
-# update_from NAME: an update from that path begins.
+# update_from NAME: starts an update from that path.
 update_from() {
     configure <<END
 config fastpath 'main'
@@ -30,7 +30,7 @@ END
     same "started" "$(said .started update-rules)" true
 }
 
-# turned_down NAME: the update fails with a reason, and the reason contains no file of the router.
+# turned_down NAME: fails unless the update fails with a reason that contains no file of the router.
 turned_down() {
     local why
     update_from "$1"
@@ -43,7 +43,7 @@ turned_down() {
 
 # @core
 # @fault:server-redirects
-test_redirects_lead_nowhere() {
+test_redirects_of_a_rule_server_are_refused() {
     served
     turned_down file
     turned_down router
@@ -53,7 +53,7 @@ test_redirects_lead_nowhere() {
 
 # @core
 # @fault:server-endless
-test_answers_without_an_end() {
+test_endless_answers_of_a_rule_server_are_refused() {
     local memory
     served
     memory=$(daemon_kib)
@@ -67,7 +67,7 @@ test_answers_without_an_end() {
 
 # @core
 # @fault:server-slow
-test_a_server_that_sends_a_byte_a_second() {
+test_a_slow_rule_server_does_not_block_an_update() {
     local port
     served
     update_from slow
@@ -75,7 +75,7 @@ test_a_server_that_sends_a_byte_a_second() {
     download h10 "$port" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$port"
     says '.rules.state == "updating"' ips || fail "it does not wait for the server"
-    # The source is removed meanwhile, and the update ends.
+    # The source is removed meanwhile, which ends the update.
     cp_config_back
     soon 10 engine_is flowtable
     end rules
