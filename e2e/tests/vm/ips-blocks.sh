@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sources that trigger a drop rule are blocked for a time.
+# Sources that trigger a drop rule are blocked for a limited time.
 # @inspected
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
@@ -13,14 +13,14 @@ unreachable() { ! reaches "$1"; }
 block_of() { said ".blocks[] | select(.address == \"$1\")" blocks; }
 
 # @core
-test_source_is_blocked_and_released() {
+test_an_offender_is_blocked_and_released() {
     local block
     in_line "	option block '1'
 	option block_time '300'"
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     soon 3 unreachable "$ISP_4"
-    # Others are not meant.
+    # Other addresses are not blocked.
     reaches "$H20_4"
     block=$(block_of "$ISP_4")
     same "rule of the block" "$(field sid "$block")" "$BAD_SID"
@@ -34,7 +34,7 @@ test_source_is_blocked_and_released() {
 }
 
 # @long
-test_source_is_blocked_ipv6() {
+test_an_ipv6_offender_is_blocked() {
     in_line "	option block '1'"
     dropped "$ISP_6"
     soon 3 blocked "$ISP_6"
@@ -44,7 +44,7 @@ test_source_is_blocked_ipv6() {
     soon 3 reaches "$ISP_6"
 }
 
-test_block_ends_by_itself() {
+test_a_block_expires() {
     in_line "	option block '1'
 	option block_time '10'"
     dropped "$ISP_4"
@@ -60,13 +60,13 @@ test_exempt_sources_are_not_blocked() {
     soon 3 says '.refused > 0' blocks
     not_blocked "$ISP_4"
     reaches "$ISP_4"
-    # Between VLANs, the other end is one of our hosts and no exemption names it.
+    # Between VLANs the peer is one of our hosts, and not exempt.
     dropped "$H20_4"
     soon 3 blocked "$H20_4"
 }
 
-# A new ruleset keeps who is blocked.
-test_blocks_outlive_a_reload_and_a_restart() {
+# Blocks survive a new rule set.
+test_blocks_survive_a_reload_and_a_restart() {
     in_line "	option block '1'"
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
@@ -80,7 +80,7 @@ test_blocks_outlive_a_reload_and_a_restart() {
     soon 3 reaches "$ISP_4"
 }
 
-# The first bytes of the frames' payload (frames.sh), in rules that drop: MARK_UDP and MARK_TCP.
+# First bytes of the frames' payload (frames.sh), for the drop rules MARK_UDP and MARK_TCP.
 MARK_UDP=9000011
 MARK_TCP=9000012
 serve_forgery_rules() {
@@ -91,7 +91,7 @@ drop tcp any any -> any any (msg:"tcp"; content:"|00 07 0e 15 1c 23 2a 31|"; sid
 END
 }
 
-# sends_as ADDRESS PROTO: h10 sends a packet with this sender, which a rule drops.
+# sends_as ADDRESS PROTO: h10 sends a packet with this source address, which a rule drops.
 # shellcheck disable=SC2034 # segment reads them
 sends_as() {
     local FLAGS=18 SEQ=1000 ACK=5000
@@ -101,7 +101,7 @@ sends_as() {
 }
 alert_of() { says ".alerts[0] | .action == \"blocked\" and .src == \"$2\"" alerts --sid "$1"; }
 
-# A host of the LAN sends with the address of another one, which is to be blocked for it.
+# A LAN host forges the address of another host, to have it blocked.
 # @fault:forged-offences
 test_forged_senders_are_not_blocked() {
     serve_forgery_rules
@@ -111,14 +111,14 @@ $(source_of forgeries)"
     knows_macs
     soon 20 sends_until_alert udp 10.10.10.77 "$MARK_UDP"
     soon 20 sends_until_alert tcp 10.10.10.78 "$MARK_TCP"
-    # One that is real is: so the two would have been by now.
+    # A genuine offender is blocked, by which time the forged ones would have been, too.
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     not_blocked 10.10.10.77
     not_blocked 10.10.10.78
     gw fastpathctl release "$ISP_4"
 }
-# Rules are loaded a moment after the update is good.
+# Suricata loads the rules slightly later than the update reports success.
 sends_until_alert() {
     sends_as "$2" "$1"
     alert_of "$3" "$2"

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Content that a rule drops never arrives, as long as it is inspected.
+# Content that a drop rule matches never arrives while its connection is inspected.
 # @inspected
 
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
 
 # @core
-test_bad_answer_is_dropped() {
+test_an_answer_with_matching_content_is_dropped() {
     local address
     in_line
     for address in "$ISP_4" "$ISP_6" "$H20_4" "$H20_6"; do dropped "$address"; done
 }
 
-test_alert_tells_what_it_was() {
+test_an_alert_has_rule_hosts_and_action() {
     local alert
     in_line
     dropped "$ISP_4"
@@ -24,11 +24,11 @@ test_alert_tells_what_it_was() {
     same application "$(field app "$alert")" http
     has "the requested page" "$(field target "$alert")" id.txt
     has "alerts as text" "$(gw fastpathctl alerts)" "$(field signature "$alert")"
-    # Suricata is asked for its counters now and then.
+    # The daemon polls Suricata's counters.
     soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
 }
 
-# resolver: the router resolves names for its hosts, as OpenWrt does by default.
+# resolver: makes the router resolve names for its hosts, as OpenWrt does by default.
 resolver() {
     is_openwrt || add_config dhcp <<<"
 config dhcp 'lan'
@@ -36,9 +36,9 @@ config dhcp 'lan'
     soon 10 h10 "busybox nslookup -type=a localhost 10.10.10.1"
 }
 
-# Hosts ask the router for names by default, in hook input; it asks a server, in hook output.
+# By default hosts query the router (hook input), which queries a server (hook output).
 # @fault:name-through-router
-test_names_asked_of_the_router_are_seen() {
+test_dns_queries_to_the_router_are_inspected() {
     local last
     resolver
     in_line
@@ -46,7 +46,7 @@ test_names_asked_of_the_router_are_seen() {
     h10 "busybox nslookup -type=a e2e-$RANDOM.onion 10.10.10.1" >/dev/null 2>&1 || true
     soon 5 says ".alerts | any(.id > $last and .src == \"10.10.10.10\" and .dport == 53)" \
         alerts --sid 8100063
-    # An answer comes as before, also without Suricata.
+    # Answers arrive as usual, with and without Suricata.
     h10 "busybox nslookup -type=a localhost 10.10.10.1" >/dev/null
     hold_suricata
     kill_suricata
@@ -58,7 +58,7 @@ test_names_asked_of_the_router_are_seen() {
 
 # Subscribers on the router receive each alert without polling.
 # @long
-test_alert_is_notified() {
+test_alerts_are_sent_to_subscribers() {
     in_line
     gw_during "$(patient 3)" "ubus subscribe fastpath" >"$RUN/notified" &
     soon 5 notified '.tick'
@@ -67,12 +67,12 @@ test_alert_is_notified() {
     notified ".alert.alerts[] | .sid == $BAD_SID" || fail "the notification does not name the rule"
 }
 
-# notified FILTER: one of the notifications fits; the last line may not be whole.
+# notified FILTER: succeeds if a notification matches; ignores an incomplete last line.
 notified() {
     jq -nR "[inputs | fromjson? | $1 | select(.)] | length > 0" "$RUN/notified" | grep -qx true
 }
 
-test_good_answers_pass() {
+test_answers_without_matching_content_pass() {
     in_line
     good_page "$ISP_4"
     good_page "$ISP_6"
@@ -80,7 +80,7 @@ test_good_answers_pass() {
     good_page "$H20_6"
 }
 
-# passes_later ADDRESS: the connection is bypassed; the rest of it is not inspected.
+# passes_later ADDRESS: fails unless the connection is bypassed and the rest of it is not inspected.
 passes_later() {
     local port flow
     port=$(fresh_port)
@@ -91,13 +91,13 @@ passes_later() {
 }
 
 # @core
-test_after_enough_was_seen_it_passes() {
+test_content_passes_after_the_budget_is_spent() {
     in_line
     passes_later "$ISP_4"
     passes_later "$H20_6"
 }
 
-test_inspect_always_drops_it_there_too() {
+test_action_always_drops_content_after_the_budget() {
     local port
     in_line "	option default 'always'"
     port=$(fresh_port)
@@ -109,7 +109,7 @@ test_inspect_always_drops_it_there_too() {
     on_path inspect/always-inspected --proto tcp --text $((port + 1))
 }
 
-test_policy_spares_a_zone() {
+test_a_policy_can_exempt_a_zone() {
     in_line "
 config policy
 	option name 'to our own'
@@ -121,13 +121,13 @@ config policy
 }
 
 # @long
-test_exempt_host_is_not_inspected() {
+test_an_exempt_host_is_not_inspected() {
     in_line "	list exempt '10.10.10.11'"
     same "bytes to the exempt host" "$(bad_page h11 "$ISP_4" | cut -d ' ' -f 2)" 39
     dropped "$ISP_4"
 }
 
-# went PORT PATHS: in this order.
+# went PORT PATHS: succeeds if the flow took these paths in order.
 went() {
     local paths
     paths=$(said '[.events[].path | select(. != null)] | join(" ")' flow \
@@ -135,8 +135,8 @@ went() {
     [[ $paths == *"$2"* ]] || { echo "$paths"; return 1; }
 }
 
-# Marks of an earlier verdict are cleared: the connection is inspected again.
-test_reinspect_brings_flows_back() {
+# The marks of the earlier verdict are cleared, so the connection is inspected again.
+test_reinspect_returns_flows_to_inspection() {
     local port bytes
     in_line
     port=$(fresh_port)
@@ -149,7 +149,7 @@ test_reinspect_brings_flows_back() {
     soon 5 bytes_grow "$port" "$bytes"
 }
 
-test_switched_off_nothing_is_left() {
+test_disabling_inspection_leaves_no_rules_or_processes() {
     in_line
     cp_config_back
     soon 10 ips_is off

@@ -1,40 +1,40 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Suricata dies, hangs, is not there; its events are too many or no events at all.
+# Suricata crashes, hangs or is missing; its events are too many or invalid.
 # @inspected
 
-# A fault is shown after so many ms at the most.
+# Maximum delay in ms until a fault is reported.
 SHOWN_MS=2000
 
-# flows_live: a connection that is still inspected and one that is offloaded; ports SLOW and FAST.
+# flows_live: starts a connection that stays inspected (port SLOW) and one that is offloaded (FAST).
 flows_live() {
     SLOW=$(fresh_port)
     FAST=$((SLOW + 1))
-    # 1 MiB of budget lasts 200 s, on a busy machine, too, until the fault.
+    # At 5 kB/s the budget of 1 MiB lasts 200 s, longer than the test.
     download h10 "$SLOW" "$ISP_4" 5k
     download h10 "$FAST" "$ISP_4" 1M
     soon 10 on_path inspect/inspecting --proto tcp --text "$SLOW"
     soon 15 on_path flowtable --proto tcp --text "$FAST"
 }
 
-# arrived PORT: bytes of that connection that h10 has received. Not conntrack's, which counts
-# dropped later, too.
+# arrived PORT: prints the bytes that h10 has received. conntrack would also count packets that are
+# dropped later.
 arrived() {
     h10 "ss -tin 'sport = :$1'" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
-# grows SECONDS PORT: bytes come.
+# grows SECONDS PORT: waits until more bytes arrive.
 grows() {
     local bytes
     bytes=$(arrived "$2")
     soon "$1" more_arrived "$2" "$bytes"
 }
 
-# stalls PORT: none come.
+# stalls PORT: fails if bytes arrive.
 stalls() {
     local bytes
-    # Packets in transit arrive.
+    # Packets in transit may still arrive.
     until_still 10 arrived "$1"
     bytes=$(arrived "$1")
     never 4 more_arrived "$1" "$bytes"
@@ -45,12 +45,12 @@ uninspected() { ips_value .counters.uninspected_packets; }
 back_in_line() {
     soon 25 ips_is inline
     dropped "$ISP_4"
-    # Its sender doubles its pauses: the next one may be as long as all that it stood still.
+    # The sender doubles its retransmission timeout, so it may pause as long as the outage lasted.
     grows 30 "$SLOW"
     grows 10 "$FAST"
 }
 
-# failed_open COUNTED-BEFORE: what is inspected passes.
+# failed_open COUNTED-BEFORE: fails unless uninspected traffic passes and is counted.
 failed_open() {
     soon 3 good_page "$ISP_4"
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
@@ -61,7 +61,7 @@ failed_open() {
     has "the reason of the state" "$(ips_value .why)" uninspected
 }
 
-# Inspected connections stop.
+# failed_closed: fails unless inspected connections stop.
 failed_closed() {
     stopped_page "$ISP_4" || fail "a new connection passed"
     stalls "$SLOW"
@@ -72,7 +72,7 @@ failed_closed() {
 
 # @core @fault:suricata-killed
 # @each open closed
-test_killed_fail() {
+test_a_killed_suricata_fails() {
     local at before
     in_line "	option fail '$1'"
     flows_live
@@ -88,7 +88,7 @@ test_killed_fail() {
 # @fault:suricata-hung
 # @each open @long
 # @each closed
-test_stopped_fail() {
+test_a_hung_suricata_fails() {
     local at before
     in_line "	option fail '$1'"
     flows_live
@@ -102,7 +102,7 @@ test_stopped_fail() {
     back_in_line
 }
 
-# loses_none COMMAND…: 20,000 packets, all inspected, while COMMAND runs.
+# loses_none COMMAND…: fails unless 20,000 packets are all inspected and arrive while COMMAND runs.
 loses_none() {
     local report
     begin h10 packets "iperf3 -J -u -c $H20_4 -l 200 -k 20000 -b 3200k -w 4M"
@@ -116,9 +116,9 @@ loses_none() {
 
 passed_full_queues() { says ".counters.uninspected_packets > $1 and .state != \"inline\"" ips; }
 
-# A station that floods has a queue of its own: what passes that one when it is full is counted, and
+# A flooding host has a queue of its own. Packets that bypass it when it is full are counted, and
 # other hosts stay inspected.
-test_a_flood_of_one_host() {
+test_a_flood_of_one_host_does_not_affect_others() {
     local before device mac
     in_line "	option queue_length '64'"
     before=$(uninspected)
@@ -144,26 +144,25 @@ reload_twice() {
     suricatas ruleset-reload-nonblocking
 }
 
-# inspected_since BEFORE MANY
 inspected_since() {
     local now
     now=$(ips_value .counters.inspected_packets)
     [ $((now - $1)) -ge "$2" ] || { echo "$now now"; return 1; }
 }
 
-test_reload_of_rules_loses_no_packet() {
+test_a_reload_of_rules_loses_no_packet() {
     local before
     in_line "	option default 'always'"
     before=$(ips_value .counters.inspected_packets)
     loses_none reload_twice
-    # The counters of the rules are read every 5 s.
+    # The daemon reads Suricata's rule counters every 5 s.
     soon 12 inspected_since "$before" 20000
     has "Suricata's last reload" "$(suricatas ruleset-reload-time)" last_reload
     dropped "$ISP_4"
 }
 
 # @timed
-test_faults_are_shown_in_time() {
+test_faults_are_reported_in_time() {
     local at
     in_line
     hold_suricata
@@ -182,9 +181,9 @@ test_faults_are_shown_in_time() {
 
 # @long
 # @fault:suricata-crash-loop
-test_crash_loop() {
+test_a_crash_loop_fails_open() {
     in_line
-    # Its configuration is good, as suricata -T says; it ends all the same.
+    # The configuration passes `suricata -T`, but Suricata exits at once.
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e
         cat >/usr/bin/suricata <<"END"
 #!/bin/sh
@@ -194,7 +193,7 @@ END
         chmod +x /usr/bin/suricata'
     kill_suricata
     soon 3 ips_is failing-open
-    # Started again and again, and never said to be in line.
+    # Suricata is restarted repeatedly, but never reported as inline.
     never 8 says '.state == "inline" or .state == "inline-degraded"' ips
     good_page "$ISP_4"
     gw 'mv -f /usr/bin/suricata.e2e /usr/bin/suricata'
@@ -204,7 +203,7 @@ END
 }
 
 # @fault:suricata-missing
-test_program_is_missing() {
+test_a_missing_suricata_fails_open() {
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e'
     kill_suricata
     soon 15 says '.state == "failing-open" or .state == "rules-rejected"' ips
@@ -216,7 +215,7 @@ test_program_is_missing() {
 
 # @long
 # @fault:suricata-log-full
-test_full_disk_for_logs() {
+test_a_full_disk_for_logs_does_not_stop_inspection() {
     in_line
     gw 'busybox mount -t tmpfs -o size=16k logs /var/log/suricata
         dd if=/dev/zero of=/var/log/suricata/full bs=1k count=64 2>/dev/null || true'
@@ -227,7 +226,7 @@ test_full_disk_for_logs() {
     dropped "$ISP_4"
 }
 
-# A line as Suricata writes it, of a rule that alerts.
+# event SID: prints a line in Suricata's format, for a rule that alerts.
 event() {
     jq -nc --argjson sid "$1" '{timestamp: "2026-11-21T08:00:00.000000+0000", flow_id: 1,
         event_type: "alert", src_ip: "192.0.2.1", src_port: 1, dest_ip: "10.10.10.10",
@@ -243,17 +242,17 @@ send_flood() {
             >/dev/null 2>&1 &"
 }
 
-# flooded LINES: so many were counted. Suricata writes its statistics every eight seconds, finds its
-# connection ended and connects again, which ends the flood's: then the flood is repeated.
+# flooded LINES: succeeds once that many lines are counted. Repeats the flood if its connection was
+# replaced, because Suricata reconnects when it writes statistics every eight seconds.
 flooded() {
     lines_are "$1" && return
     ! gw '[ -e /run/e2e/flooded ]' || send_flood
     return 1
 }
 
-# 50,000 alerts as fast as the socket takes them: the memory stays, the page answers, a real
-# alert gets through afterwards, and nothing is left out without being counted.
-test_flood_of_alerts() {
+# Sends 50,000 alerts as fast as the socket accepts them. Memory stays bounded, the page answers, a
+# real alert still arrives, and losses are counted.
+test_a_flood_of_alerts_is_counted() {
     local before memory lines
     in_line
     # shellcheck disable=SC2016 # the gateway expands it
@@ -276,7 +275,7 @@ test_flood_of_alerts() {
 
 # @long
 # @fault:event-huge
-test_line_of_ten_megabytes() {
+test_an_oversized_event_is_skipped() {
     local memory
     in_line
     memory=$(daemon_kib)
@@ -290,7 +289,7 @@ test_line_of_ten_megabytes() {
 
 # @long
 # @fault:events-invalid
-test_lines_that_are_no_events() {
+test_invalid_events_are_skipped_and_counted() {
     local before
     in_line
     before=$(ips_value .events.unparsable)
@@ -303,7 +302,7 @@ test_lines_that_are_no_events() {
     dropped "$ISP_4"
 }
 
-# restarted: the daemon has ended, which writes its alerts, and its successor answers.
+# restarted: terminates the daemon, which saves its alerts, and waits for the next one.
 restarted() {
     local pid
     pid=$(daemon_pid)
@@ -313,9 +312,9 @@ restarted() {
 is_successor() { [ "$(daemon_pid)" != "$1" ] && says '.alerts | length >= 0' alerts; }
 has_alert() { says ".alerts[0].sid == $1" alerts --limit 1; }
 
-# The daemon cannot write its alerts on a full disk: the old ones stay, and no part of the new.
+# With a full disk the daemon cannot save its alerts: the old file stays intact.
 # @fault:disk-full-alerts
-test_alerts_on_a_full_disk() {
+test_saved_alerts_stay_intact_on_a_full_disk() {
     local digest
     at_the_end 'gw busybox umount -l /var/run/fastpath; kill_daemon'
     # shellcheck disable=SC2016 # the gateway expands it
@@ -339,10 +338,10 @@ test_alerts_on_a_full_disk() {
     has_alert 46 || fail "the earlier alerts are lost"
 }
 
-# Somebody else than Suricata and root must not be able to write alerts.
+# Users other than Suricata's and root must not be able to send alerts.
 # @long
 # @fault:events-forged
-test_events_of_others_are_not_taken() {
+test_events_of_other_users_are_rejected() {
     local before
     in_line
     before=$(ips_value .events.strangers)

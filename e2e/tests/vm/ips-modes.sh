@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The other two modes: watching ports, and bridging two of them. And invalid combinations.
+# The modes tap and bridge of inspection, and invalid combinations of options.
 
-# Two hosts of the gateway's own, joined by nothing but Suricata:
+# two_hosts: creates two hosts on the gateway that are connected only by Suricata:
 #
 #   e2ea 192.168.77.1 ── e2e-a ╌╌ Suricata ╌╌ e2e-b ── e2eb 192.168.77.2
 two_hosts() {
@@ -38,23 +38,23 @@ passes() { [ "$(e2eb_gets index.html)" = 6 ]; }
 nothing_passes() { [ "$(e2eb_gets index.html)" = 0 ]; }
 
 # @long
-test_watching_a_port() {
+test_tap_mode_reports_without_dropping() {
     local last
     protect "	option mode 'ids'
 	list device 'lan1'"
     soon 40 ips_is watching
     last=$(said .last alerts)
-    # Seen and reported, not dropped.
+    # The answer is reported, but not dropped.
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
     soon 3 says ".last > $last and .alerts[0].device == \"lan1\"" alerts --sid "$BAD_SID" --limit 1
     lacks "our rules" "$(gw nft list table inet fastpath)" "queue flags"
-    # Nothing keeps flows from the flowtable.
+    # In tap mode flows are offloaded as usual.
     download h10 "$((last + 30001))" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$((last + 30001))"
 }
 
 # @long
-test_watcher_that_dies_stops_nothing() {
+test_a_killed_suricata_in_tap_mode_stops_no_traffic() {
     protect "	option mode 'ids'
 	list device 'lan1'"
     soon 40 ips_is watching
@@ -67,7 +67,7 @@ test_watcher_that_dies_stops_nothing() {
 }
 
 # @long
-test_bridging_two_ports() {
+test_suricata_bridges_two_ports() {
     local last
     two_hosts
     nothing_passes || fail "the hosts are joined without Suricata"
@@ -79,10 +79,10 @@ test_bridging_two_ports() {
     last=$(said .last alerts)
     same "bytes of the bad page" "$(e2eb_gets id.txt)" 0
     soon 3 says ".last > $last and .alerts[0].action == \"blocked\"" alerts --sid "$BAD_SID"
-    # Frames in number, both ways.
+    # Many frames in both directions.
     same "answered pings" "$(gw "ip netns exec e2eb ping -q -i 0.02 -c 200 192.168.77.1 |
         sed -n 's/.* \([0-9]*\) received.*/\1/p'")" 200
-    # Nobody else carries frames from one port to the other.
+    # Nothing else forwards frames between the ports.
     hold_suricata
     kill_suricata
     soon 3 ips_is failing-closed
@@ -90,12 +90,13 @@ test_bridging_two_ports() {
     let_suricata
     soon 25 ips_is inline
     soon 10 passes
-    # The router itself is not concerned.
+    # The router itself is not affected.
     good_page "$ISP_4"
     no_hosts
 }
 
-# cannot LINES PART…: refused, with the reason; LINES follow `config ips` as in protect.
+# cannot LINES PART…: fails unless the configuration is refused with the reason; LINES as in
+# protect.
 cannot() {
     refused "config fastpath 'main'
 	option engine 'flowtable'
@@ -119,7 +120,7 @@ test_bridging_below_pppoe_is_refused() {
 	list device 'e2e0'" device wan
 }
 
-test_values_that_cannot_be_are_refused() {
+test_invalid_values_are_refused() {
     cannot "	option budget_bytes '-1'" budget_bytes -1
     cannot "
 config policy

@@ -1,22 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Inspected first, then offloaded, whatever kind of flow it is: 200 MB each.
+# Flows of every kind are inspected first and then offloaded: 200 MB each.
 # @inspected
 
 WANTED=0.95
-# Until the budget of 1 MiB is spent.
+# Minimum and maximum of inspected bytes with a budget of 1 MiB.
 BUDGET="100000 4000000"
 
-# offloaded_while_it_runs KIND PROTO PORT
+# offloaded_while_it_runs KIND PROTO PORT: succeeds if the flow is offloaded; prints its log if
+# ended.
 offloaded_while_it_runs() {
     on_path flowtable --proto "$2" --text "$3" && return
     ! ended "$1" || { echo "it has ended:" && peers cat "/tmp/e2e/$1.log"; }
     return 1
 }
 
-# offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT, and SEEN is the least and the
-# most that Suricata sees of it, in bytes. At most 40 MB/s: unlimited, a user-mode machine has done
-# with a flow before anybody could see which path it is on.
+# offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT. SEEN is the minimum and maximum
+# of bytes that Suricata inspects. Limited to 40 MB/s, because a user-mode machine would otherwise
+# end a flow before its path can be observed.
 offloads() {
     local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total sent=200000000
     shift 4
@@ -29,7 +30,7 @@ offloads() {
     [[ $paths == *inspect*flowtable* ]] || fail "the flow went $paths"
     soon 300 ended "$kind"
     ended_well "$kind"
-    # Bytes of the echo that came back, as the program reports: UDP does not retransmit.
+    # Bytes of the echo that returned; UDP does not retransmit.
     [ "$kind" != quic ] || sent=$((104000000 + $(peers tail -n 1 /tmp/e2e/quic.log)))
     slow=$(slow_bytes)
     total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })
@@ -40,7 +41,7 @@ offloads() {
 }
 
 # @core
-test_download() {
+test_a_download_is_offloaded_after_inspection() {
     local port
     port=$(fresh_port)
     offloads download tcp "$port" "$BUDGET" \
@@ -48,7 +49,7 @@ test_download() {
 }
 
 # @long
-test_upload() {
+test_an_upload_is_offloaded_after_inspection() {
     local port
     port=$(fresh_port)
     offloads upload tcp "$port" "$BUDGET" \
@@ -56,7 +57,7 @@ test_upload() {
 }
 
 # @long
-test_udp() {
+test_udp_is_offloaded_after_inspection() {
     local port
     port=$(fresh_port)
     offloads udp udp "$port" "$BUDGET" \
@@ -64,15 +65,15 @@ test_udp() {
 }
 
 # @long
-test_quic_like() {
+test_udp_on_port_443_is_offloaded_after_inspection() {
     local port
     port=$(fresh_port)
     offloads quic udp "$port" "$BUDGET" \
         "/tmp/e2e/quic $ISP_4 $port 105"
 }
 
-# Suricata itself bypasses it once content is encrypted, long before the budget is spent.
-test_tls() {
+# Suricata bypasses the connection once content is encrypted, long before the budget is spent.
+test_tls_is_offloaded_once_it_is_encrypted() {
     local port
     port=$(fresh_port)
     offloads tls tcp "$port" "1000 500000" \

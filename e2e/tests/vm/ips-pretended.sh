@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Encrypted content ends inspection, clear text in the form of it does not.
+# Encrypted content ends inspection; clear text that imitates it does not.
 # @inspected
 
-# The first of Suricata's rule files has one more rule until the end of the test.
+# clear_text_rule: adds a rule to Suricata's first rule file until the end of the test.
 clear_text_rule() {
     local file
     file=$(gw "sed -n '/^rule-files:/,/^[a-z]/s/^ *- \"\(.*\)\"/\1/p' \
@@ -15,7 +15,7 @@ END
     suricatas ruleset-reload-rules
 }
 
-# pretend KIND PORT ADDRESS: such a conversation of h10 with the Internet, see peers/pretend.
+# pretend KIND PORT ADDRESS: starts such a conversation of h10, see peers/pretend.
 pretend() {
     begin isp "serve$2" \
         "exec socat TCP6-LISTEN:$2,ipv6only=0,reuseaddr EXEC:'/tmp/e2e/pretend server $1'"
@@ -23,13 +23,13 @@ pretend() {
         EXEC:'/tmp/e2e/pretend client $1'"
 }
 
-# answers PORT: bytes of clear text that arrived in that conversation, as it reports at its end.
+# answers PORT: prints the bytes of clear text that arrived, as the client reports.
 answers() {
     soon 10 peers grep -q arrived "/tmp/e2e/pretend$1.log"
     peers sed -n "'s/.* arrived //p'" "/tmp/e2e/pretend$1.log"
 }
 
-# rule_acts: on plain text. Suricata's answer to a reload may come before its threads have the rule.
+# rule_acts: waits until the rule drops plain text, because Suricata may answer a reload early.
 rule_acts() {
     local port
     for port in {8430..8439}; do
@@ -42,7 +42,7 @@ rule_acts() {
 inspection_of() { field inspection "$(newest --proto tcp --text "$1")"; }
 
 # @core
-test_clear_text_in_an_encrypted_form_is_dropped() {
+test_clear_text_that_imitates_encryption_is_dropped() {
     local port
     in_line
     clear_text_rule
@@ -61,8 +61,8 @@ test_clear_text_in_an_encrypted_form_is_dropped() {
     note "$(peers tail -qn 1 "/tmp/e2e/pretend*.log" | xargs)"
 }
 
-# SECURITY.md has this figure.
-test_noise_of_both_ends_is_taken_for_encryption() {
+# SECURITY.md documents this limit.
+test_random_data_of_both_ends_counts_as_encrypted() {
     in_line
     clear_text_rule
     rule_acts

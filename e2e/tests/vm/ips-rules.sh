@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules are fetched, verified, tested and loaded; or refused, and the previous ones stay.
+# Rules are fetched, verified, tested and loaded, or refused while the old rules stay in force.
 # @inspected
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# mark_page NUMBER: bytes of the body of the page that the rule of that number drops.
+# mark_page NUMBER: prints the body's bytes of the page that the rule with that number drops.
 mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
 finds() { [ "$(mark_page "$1")" = 0 ]; }
 overlooks() { [ "$(mark_page "$1")" = 16 ]; }
@@ -19,7 +19,7 @@ with_good_rules() {
 }
 
 # @core
-test_good_archive_is_taken() {
+test_a_valid_archive_is_loaded() {
     local before
     serve_archives
     in_line "$(source_of good)"
@@ -30,12 +30,12 @@ test_good_archive_is_taken() {
     finds 2 || fail "the second file of the archive is not in force"
     soon 10 says ".rules.loaded == $before + 2" ips
     same "rules of the source" "$(ips_value '.rules.sources[0].rules')" 2
-    # Ours are there as well.
+    # Our own rules are loaded as well.
     dropped "$ISP_4"
     ips_is inline || fail "$(ips_value .why)"
 }
 
-test_update_replaces_what_was() {
+test_an_update_replaces_the_old_rules() {
     with_good_rules
     protect "$(source_of better)"
     update good
@@ -44,7 +44,7 @@ test_update_replaces_what_was() {
 }
 
 # @long
-test_categories_and_disabled_rules() {
+test_categories_and_disabled_rules_are_obeyed() {
     with_good_rules "	list category 'mark'"
     overlooks 2 || fail "a category that was not chosen is in force"
     protect "$(source_of good "	list disable '$MARK_1'")"
@@ -53,7 +53,8 @@ test_categories_and_disabled_rules() {
     finds 2 || fail "another rule was disabled"
 }
 
-# turned_down NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
+# turned_down NAME WORD…: fails unless the archive is refused with these words and the old rules
+# stay.
 turned_down() {
     local name=$1 word message
     shift
@@ -66,16 +67,16 @@ turned_down() {
     same "rules in force" "$(ips_value .rules.loaded)" "$LOADED"
 }
 
-# The daemon reports the good rules a moment after they are in force.
+# The daemon reports the rules slightly later than they are in force.
 upon_good_rules() {
     with_good_rules
     LOADED=$(suricatas ruleset-stats | jq '.message[0].rules_loaded')
     soon 15 says ".rules.loaded == $LOADED" ips
 }
 
-# One after the other, upon the same good rules; our own are still there at the end, too.
+# All archives are tried with the same good rules; our own rules must also stay in force.
 # @fault:archive-paths @fault:archive-checksum @fault:archive-syntax
-test_refused_archives() {
+test_invalid_archives_are_refused() {
     upon_good_rules
     turned_down traversal lab ../rules/mark.rules
     turned_down wrong lab SHA-256
@@ -96,14 +97,14 @@ END
         jq -r '.sources[].notes[]')" "action pass: 1, the first has sid 9000021"
 }
 
-# refusal_by_server: curl reports the status; uclient-fetch ends with 8 for all of them.
+# refusal_by_server: prints the message. curl reports the status; uclient-fetch exits with 8.
 refusal_by_server() {
     if gw 'command -v curl' >/dev/null; then echo 404; else echo "answered with an error"; fi
 }
 
 # @long
 # @fault:archive-truncated @fault:archive-links @fault:archive-bomb @fault:archive-page
-test_other_refused_archives() {
+test_damaged_archives_are_refused() {
     upon_good_rules
     turned_down truncated lab "is truncated"
     turned_down link lab link.rules
@@ -117,7 +118,7 @@ test_other_refused_archives() {
 
 # @long
 # @fault:disk-full-rules
-test_full_disk() {
+test_an_update_on_a_full_disk_keeps_the_old_rules() {
     with_good_rules
     # shellcheck disable=SC2016 # the machine expands it
     gw 'owner=uid=$(id -u fastpath-rules)
@@ -131,7 +132,7 @@ test_full_disk() {
     gw busybox umount /var/lib/fastpath
 }
 
-# no_leftovers: no file of an update is left, and Suricata can read whole rules.
+# no_leftovers: fails if an update left files; the rule file must be complete.
 no_leftovers() {
     same "files of an update" "$(gw 'cd /var/lib/fastpath/rules
         find . -path "./work/*" -type f; ls | grep "[.]new$" || true')" ""
@@ -139,7 +140,7 @@ no_leftovers() {
 rules_digest() { gw 'md5sum /var/lib/fastpath/rules/current.rules' | cut -d ' ' -f 1; }
 
 # @fault:read-only-rules
-test_read_only_disk() {
+test_an_update_on_a_read_only_disk_keeps_the_old_rules() {
     local digest
     with_good_rules
     digest=$(rules_digest)
@@ -159,7 +160,7 @@ test_read_only_disk() {
     no_leftovers
 }
 
-# held_in_test: an update of other rules is at Suricata's test of them, which does not go on.
+# held_in_test: starts an update and stops it while Suricata tests the new rules.
 held_in_test() {
     at_the_end trial_goes_on
     # @sleep: between two questions on the gateway, whose answer ends in seconds
@@ -173,7 +174,7 @@ held_in_test() {
 trial_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }
 
 # @fault:oom-updater
-test_the_updater_is_killed_in_an_update() {
+test_a_killed_update_keeps_the_old_rules() {
     local digest
     with_good_rules
     digest=$(rules_digest)
@@ -193,7 +194,7 @@ test_the_updater_is_killed_in_an_update() {
 }
 
 # @fault:oom-suricata
-test_suricata_is_killed_in_an_update() {
+test_an_update_survives_a_killed_suricata() {
     with_good_rules
     held_in_test
     hold_suricata
@@ -211,9 +212,9 @@ test_suricata_is_killed_in_an_update() {
     no_leftovers
 }
 
-# A new set does not bring old connections back under inspection, and loses none of them.
+# An update neither returns bypassed connections to inspection nor ends them.
 # @long
-test_update_leaves_flows_alone() {
+test_an_update_does_not_affect_bypassed_flows() {
     local port bytes
     with_good_rules
     port=$(fresh_port)
@@ -225,7 +226,7 @@ test_update_leaves_flows_alone() {
     soon 5 bytes_grow "$port" "$bytes"
 }
 
-test_source_without_a_check_is_refused() {
+test_a_source_without_a_checksum_is_refused() {
     refused "config fastpath 'main'
 
 config ips 'ips'

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that the kernel encrypts by policy, over a WAN without VLAN and PPPoE, where the
-# device of the route is the port: the slow path carries them, and no engine forwards their tuple in
-# plain text, in or out.
+# Connections that an IPsec policy encrypts, over a WAN without VLAN and PPPoE, where the route's
+# device is the port. They stay on the slow path, and no engine forwards their tuple in plain text
+# in either direction.
 # @each flowtable ebpf
 
 HOME_6=2001:db8:10::10
@@ -10,7 +10,6 @@ SITE_6=2001:db8:98::2
 GW_END=192.0.2.9
 SITE_END=192.0.2.1
 
-# has_addresses HOST DEVICE ADDRESS…
 has_addresses() {
     local host=$1 device=$2 address
     shift 2
@@ -22,7 +21,7 @@ has_addresses() {
     done
 }
 
-# site_up: a site behind the ISP, reached without the session.
+# site_up: adds a site behind the ISP that is reached without PPPoE.
 site_up() {
     has_addresses gw wan $GW_END/24 2001:db8:fe::1/64
     has_addresses isp access 2001:db8:fe::2/64
@@ -49,7 +48,7 @@ site_down() {
         for host in h10 isp; do ip netns exec \$host nft delete table inet e2e; done"
 } 2>/dev/null
 
-# both_ends COMMAND…: of ip.
+# both_ends COMMAND…: runs `ip` commands on the gateway and at the ISP.
 both_ends() {
     printf '%s\n' "$@" | gw ip -force -b -
     printf '%s\n' "$@" | peers ip -n isp -force -b -
@@ -60,10 +59,10 @@ BACK_IN="tmpl src $SITE_END dst $GW_END proto esp reqid 2 mode tunnel"
 NETS_OUT="src 2001:db8:10::/64 dst 2001:db8:98::/64"
 NETS_IN="src 2001:db8:98::/64 dst 2001:db8:10::/64"
 
-# protect_sites out|both: what leaves, or both directions.
+# protect_sites out|both: adds policies for outgoing packets, or for both directions.
 protect_sites() {
     local keys
-    # Without a cipher, which the user-mode kernel lacks: what matters is the policy.
+    # Uses no cipher, which the user-mode kernel lacks; only the policy matters.
     printf -v keys 'mode tunnel flag af-unspec auth hmac(sha256) 0x%064d enc %s ""' 7 \
         'ecb(cipher_null)'
     gw 'modprobe -a xfrm_user esp4 authenc hmac crypto_null'
@@ -79,8 +78,8 @@ protect_sites() {
         "xfrm policy add $NETS_IN dir fwd $BACK_IN" | gw ip -b -
 }
 
-# watch_plain PORT: packets of the connection that reach the site in plain text, and encrypted ones;
-# raw frames in plain text that reach h10.
+# watch_plain PORT: counts packets of the connection that reach the site in plain text and
+# encrypted, and raw plain-text frames that reach h10.
 watch_plain() {
     printf '%s\n' 'table inet e2e' 'delete table inet e2e' 'table inet e2e {' \
         'counter plain { }' 'counter hidden { }' 'chain input {' \
@@ -93,15 +92,14 @@ watch_plain() {
         "ip6 saddr $SITE_6 tcp dport $1 meta length 222 counter name raw" '}' '}' |
         peers ip netns exec h10 nft -f -
 }
-# seen HOST COUNTER
 seen() {
     peers ip netns exec "$1" nft list counter inet e2e "$2" |
         sed -n 's/.*packets \([0-9]*\).*/\1/p'
 }
 more_seen() { [ "$(seen "$1" "$2")" -gt "$3" ]; }
 
-# injected PORT: ten frames in plain text with the tuple of the connection, from the ISP's side;
-# RAW is how many of them have reached h10.
+# injected PORT: sends ten plain-text frames with the connection's tuple from the ISP's side, and
+# sets RAW to the number that reached h10.
 injected() {
     local one before
     before=$(seen h10 raw)
@@ -113,7 +111,8 @@ injected() {
     RAW=$(($(seen h10 raw) - before))
 }
 
-# nothing_in_plain PORT: for three seconds, while data arrives, and no frame gets in.
+# nothing_in_plain PORT: fails if plain text leaves or injected frames arrive while data is
+# transferred.
 nothing_in_plain() {
     local plain
     plain=$(seen isp plain)
@@ -125,7 +124,6 @@ nothing_in_plain() {
     [ "$(seen isp hidden)" -gt 0 ] || fail "nothing was encrypted"
 }
 
-# from_the_start ENGINE out|both
 from_the_start() {
     PORT=$(fresh_port)
     trap site_down EXIT
@@ -138,7 +136,7 @@ from_the_start() {
     soon 15 on_path slow/ipsec --proto tcp --text "$PORT"
 }
 
-test_protected_flow() {
+test_a_protected_flow_is_not_offloaded() {
     from_the_start "$1" both
     nothing_in_plain "$PORT"
     on_path slow/ipsec --proto tcp --text "$PORT" || fail "it is not slow any more"
@@ -146,14 +144,14 @@ test_protected_flow() {
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
 
-# The answers come in plain text, and would add the flow.
-test_protected_in_one_direction() {
+# Answers arrive in plain text, and must not offload the flow.
+test_a_flow_protected_in_one_direction_is_not_offloaded() {
     from_the_start "$1" out
     goes_on "$PORT"
     same "packets in plain text that reached the site" "$(seen isp plain)" 0
 }
 
-test_a_policy_for_a_live_flow() {
+test_a_new_policy_ends_the_offload_of_a_flow() {
     local port
     port=$(fresh_port)
     trap site_down EXIT

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# "Keep latency low": CAKE for the WAN comes, stays, and goes. latency-load.sh has it under load.
+# "Keep latency low": CAKE on the WAN is set up, restored and removed. See latency-load.sh for load.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
@@ -15,22 +15,22 @@ ours_is_gone() {
         case $shown in *fa57:* | *clsact*) echo "$shown"; exit 1 ;; esac'
 }
 
-test_it_is_restored_and_removed() {
+test_cake_is_restored_and_removed() {
     limits_nothing
     latency_on 50000 10000
-    # Another program removes it, in part and entirely.
+    # Another program removes parts of it, then all of it.
     gw tc qdisc del dev wan root
     soon 10 limits 50000 10000
     gw ip link del ifb-fastpath
     soon 10 limits 50000 10000
     internet
-    # A session takes its filters along.
+    # The filters are removed with the session's device.
     pppoe_end KILL
     soon 10 wan_is_down
     soon 45 wan_is_up
     soon 10 internet
     soon 10 filters_of pppoe-wan
-    # Without the daemon it stays, and the next one finds it.
+    # CAKE stays without the daemon, and the next daemon adopts it.
     mark_log
     kill_daemon
     soon 15 limits 50000 10000
@@ -39,7 +39,7 @@ test_it_is_restored_and_removed() {
     soon 10 limits_nothing
     internet
 }
-# filters_of DEVICE: packets from it are redirected, on every port.
+# filters_of DEVICE: succeeds if every port redirects packets from that device.
 filters_of() {
     local port shown
     for port in lan1 lan2 lan3; do
@@ -49,7 +49,7 @@ filters_of() {
 }
 
 # @finds:latency-missing
-test_queues_of_others_are_left_alone() {
+test_a_foreign_queue_is_left_alone() {
     trap 'gw tc qdisc del dev wan root 2>/dev/null || true' EXIT
     gw tc qdisc add dev wan root handle 9: cake bandwidth 20mbit
     configure_latency 50000 10000
@@ -57,16 +57,16 @@ test_queues_of_others_are_left_alone() {
         .cause.params.device == "wan"' status
     has "the queue of wan" "$(gw tc qdisc show dev wan root)" 'cake 9: root'
     doctor 'soon 5 finds latency-missing'
-    # When it is gone, ours takes its place.
+    # Our queue replaces the foreign one when it is removed.
     gw tc qdisc del dev wan root
     soon 10 limits 50000 10000
     doctor 'soon 5 silent latency-missing'
 }
 
-test_a_queue_of_others_that_arrives_later_ends_ours() {
+test_a_foreign_queue_that_is_added_later_replaces_ours() {
     trap 'gw tc qdisc del dev wan root 2>/dev/null || true' EXIT
     latency_on 50000 10000
-    # A port that is down drops what is redirected to it.
+    # A port that is down drops redirected packets.
     gw ip link set ifb-fastpath down
     soon 10 gw 'ip link show ifb-fastpath | grep -q "[<,]UP[,>]"'
     soon 10 internet
@@ -80,10 +80,10 @@ test_a_queue_of_others_that_arrives_later_ends_ours() {
 }
 
 # @finds:sqm-downloads
-test_the_rates_of_sqm_are_taken_over() {
+test_the_rates_of_sqm_are_adopted() {
     local root id
     at_the_end 'gw rm -f /etc/config/sqm /etc/rc.d/S50sqm'
-    # Its configuration alone. services-line.sh has its queueing disciplines.
+    # Only the configuration of SQM exists here. services-line.sh tests its queueing disciplines.
     gw 'mkdir -p /etc/rc.d && touch /etc/rc.d/S50sqm && cat >/etc/config/sqm' <<'END'
 
 config queue 'line'
@@ -104,7 +104,7 @@ END
     has "the configuration of SQM" "$(gw cat /etc/config/sqm)" "option enabled '0'"
     doctor 'soon 5 silent sqm-downloads
         silent latency-missing'
-    # Undone in one go, too.
+    # A single undo reverts both configurations.
     root=$(session root fastpath)
     id=$(change "$root" list '{}' | jq '.changes[0].id')
     id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")

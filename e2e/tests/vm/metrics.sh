@@ -1,17 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The metrics of the daemon, printed by the collector, as Prometheus reads them.
+# Metrics of the daemon, printed by the collector for Prometheus.
 
 DOUBLES=$TOP/e2e/tests/packages/doubles
 COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
 PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
-# The size of 32.bin.
+# Size of 32.bin.
 FILE=33554432
 
-# metrics: the daemon's answer.
 metrics() { gw ubus call fastpath metrics; }
 
-# sum NAME [LABEL=VALUE]…: of all series of this name with these labels.
+# sum NAME [LABEL=VALUE]…: prints the sum of all series of this name with these labels.
 sum() {
     local name=$1 wanted
     shift
@@ -21,7 +20,6 @@ sum() {
             | select(.labels | contains($wanted // {})) | .value | tonumber] | add // 0'
 }
 
-# sum_is VALUE NAME [LABEL=VALUE]…
 sum_is() {
     local value=$1 found
     shift
@@ -29,14 +27,14 @@ sum_is() {
     [ "$found" = "$value" ] || { echo "$* is $found"; return 1; }
 }
 
-# text FILE: as the exporter answers Prometheus.
+# text FILE: writes the exporter's text for Prometheus.
 text() {
     command -v lua5.1 >/dev/null || skip "this machine has no lua5.1 for the collector"
     metrics | jq -r -f "$DOUBLES/lua.jq" >"$RUN/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$RUN/answer.lua" >"$1"
 }
 
-# checked: promtool has no complaint about the metrics, which are in $RUN/metrics then.
+# checked: fails if promtool reports problems; the metrics are in $RUN/metrics.
 checked() {
     local said
     [ -x "$PROMTOOL" ] || skip "this machine has no promtool"
@@ -53,7 +51,7 @@ test_promtool_reads_the_metrics_of_a_gateway() {
     note "$(grep -vc '^#' "$RUN/metrics") series, $(wc -c <"$RUN/metrics") bytes"
 }
 
-# counted NAME [LABEL=VALUE]…: at least the file, and at most its headers more, since BEFORE.
+# counted NAME [LABEL=VALUE]…: succeeds if the growth since BEFORE is the file plus headers.
 counted() {
     local grown
     grown=$(($(sum "$@") - BEFORE))
@@ -63,7 +61,7 @@ counted() {
     fi
 }
 
-# The connection is over by then: its bytes stay counted.
+# The bytes stay counted after the connection has ended.
 test_offloaded_bytes_are_counted_by_zones_and_host() {
     local labels=(direction=down in_zone=lan out_zone=wan) fast host
     host=$(h10 'ip -4 -o address show scope global' | grep -oE '10\.10\.10\.[0-9]+' | head -n 1)
@@ -104,17 +102,17 @@ test_a_reconnect_of_the_wan_is_counted() {
     soon 15 sum_is $((before + 1)) fastpath_wan_reconnects_total interface=wan
 }
 
-# exits_of DEVICE: packets that its program has treated.
+# exits_of DEVICE: prints the packets that its program has handled.
 exits_of() { sum fastpath_ebpf_packets_total "device=$1"; }
 
-# reaches NUMBER DEVICE: so many at the least.
+# reaches NUMBER DEVICE: succeeds once at least that many packets were handled.
 reaches() {
     local found
     found=$(exits_of "$2")
     [ "$found" -ge "$1" ] || { echo "$2: $found"; return 1; }
 }
 
-# lan1 is h10's port, wan the ISP's.
+# h10 is at lan1, the ISP at wan.
 test_verdicts_of_programs_are_counted_by_port() {
     local before lan2
     ebpf_at auto
@@ -128,7 +126,7 @@ test_verdicts_of_programs_are_counted_by_port() {
     checked
 }
 
-# spent: CPU time of the daemon besides its readings of conntrack, in microseconds.
+# spent: prints the daemon's CPU time in µs without its reads of conntrack.
 spent() {
     metrics | jq '[.families[] | select(.name == "fastpath_cpu_seconds_total",
         .name == "fastpath_conntrack_dump_cpu_seconds_total") | .samples[0].value | tonumber]
@@ -136,7 +134,7 @@ spent() {
 }
 
 # @timed
-test_what_a_scrape_costs_at_a_hundred_thousand_flows() {
+test_a_scrape_is_cheap_with_a_hundred_thousand_flows() {
     local flows=100000 scrapes=50 before memory grown series
     trap crowd_out EXIT
     same "conntrack's complaints" "$(crowd_in "$flows" | grep -i -E 'error|fail' || true)" ""

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which path a flow takes, and why.
+# Paths of flows, and the reasons for them.
 
-# Milliseconds from the first packet to the flowtable; a flow is taken with the first packet
-# after it is established.
+# Maximum time in ms from the first packet to the flowtable. A flow is offloaded with its first
+# packet after it is established.
 TAKEN_MS=3000
 
-# taken FLOW: TOOK is how long it took to the flowtable, by the daemon's own clock.
+# taken FLOW: sets TOOK to the time until it was offloaded, by the daemon's clock.
 taken() {
     TOOK=$(ask flow "$(field id "$1")" |
         jq '[.events[] | select(.path == "flowtable")][0].at_ms - .events[0].at_ms')
@@ -16,7 +16,7 @@ taken() {
 # @core
 # @each H20_4 H20_6 | br-lan.20 | 20
 # @each ISP_4 ISP_6 | pppoe-wan | 35
-test_flows_to() {
+test_flows_are_offloaded_to() {
     local port flow address=${!1}
     port=$(fresh_port)
     download h10 "$port" "$address"
@@ -29,7 +29,7 @@ test_flows_to() {
     same "incoming zone" "$(field in_zone "$flow")" lan
     same "outgoing device" "$(field out_dev "$flow")" "$2"
     same "outgoing VLAN" "$(field out_vlan "$flow")" "$3"
-    # Leases name the addresses of IPv4.
+    # Leases provide names of IPv4 addresses only.
     [[ $1 == *_6 ]] || same "host's name" "$(field src_name "$flow")" h10
     soon 3 offloaded "$port"
     soon 10 on_path flowtable --proto udp --host "$address"
@@ -39,7 +39,7 @@ test_flows_to() {
 }
 
 # @timed
-test_flows_are_taken_in_time() {
+test_flows_are_offloaded_in_time() {
     local address port
     for address in "$H20_4" "$H20_6" "$ISP_4" "$ISP_6"; do
         port=$(fresh_port)
@@ -50,21 +50,21 @@ test_flows_are_taken_in_time() {
     done
 }
 
-test_ping_has_a_reason() {
+test_ping_stays_slow_with_a_reason() {
     begin h10 ping4 "exec ping -i 0.3 $H20_4"
     begin h10 ping6 "exec ping -i 0.3 $ISP_6"
     soon 5 on_path slow/unsupported-protocol --proto icmp
     soon 5 on_path slow/unsupported-protocol --proto icmpv6 --host "$ISP_6"
 }
 
-test_router_itself_is_local() {
+test_flows_to_the_router_are_local() {
     begin h10 ping "exec ping -i 0.3 10.10.10.1"
     soon 5 on_path slow/local --proto icmp --host 10.10.10.1
-    # The host's own access: ssh to the management port.
+    # The lab's own ssh connection to the management port is local, too.
     soon 5 on_path slow/local --proto tcp --text :22
 }
 
-test_masquerade_shows_both_sides() {
+test_a_masqueraded_flow_has_both_addresses() {
     local port flow address
     address=$(wan_address)
     port=$(fresh_port)
@@ -75,12 +75,12 @@ test_masquerade_shows_both_sides() {
     same "translated source" "$(field nat_src "$flow")" "$address"
     same "translated source port" "$(field nat_sport "$flow")" "$port"
     same "translated destination" "$(field nat_dst "$flow")" "$ISP_4"
-    # It can be found by the translated address as well.
+    # The flow can also be found by its translated address.
     same "flows by translated address" \
         "$(newest --host "$address" --text "$port" | jq -r .id)" "$(field id "$flow")"
 }
 
-test_forwarded_port_shows_both_sides() {
+test_a_port_forward_has_both_addresses() {
     local port flow address
     address=$(wan_address)
     port=$(fresh_port)
@@ -108,7 +108,7 @@ END'
         $(nft -a list chain inet fw4 forward_wan | sed -n "/e2e/s/.*handle //p")'
 }
 
-test_end_of_a_flow_is_seen() {
+test_an_ended_flow_is_reported() {
     local port
     port=$(fresh_port)
     h10 "curl -gsS -o /dev/null --local-port $port http://[$ISP_6]/index.html"

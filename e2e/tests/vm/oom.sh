@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel ends one of our processes for lack of memory: really, in a control group, or by the
-# signal that it sends.
+# The kernel kills one of our processes when memory runs out: with a control group, or simulated by
+# the same signal.
 
 # shellcheck source=e2e/tests/vm/lib/changes.sh
 . "$VM/lib/changes.sh"
 
-# without_memory PID: the kernel's OOM killer ends it at its next page.
+# without_memory PID: makes the OOM killer end the process at its next page allocation.
 without_memory() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'at=/sys/fs/cgroup
@@ -35,7 +35,7 @@ ended_for_memory() { [ "$(oom_kills)" -gt 0 ] || { ask flows; return 1; }; }
 
 # @core
 # @fault:oom-daemon
-test_the_daemon() {
+test_a_killed_daemon_restarts_without_losing_flows() {
     local pid port bytes
     at_the_end memory_back
     port=$(fresh_port)
@@ -53,10 +53,10 @@ test_the_daemon() {
     soon 10 bytes_grow "$port" "$bytes"
 }
 
-# A change whose watching process is gone ends all the same.
+# A change expires even if the process that watches it is gone.
 # @core
 # @fault:oom-settle
-test_who_watches_a_change() {
+test_a_change_expires_without_its_watcher() {
     local root id
     keep
     root=$(session root fastpath)
@@ -68,7 +68,7 @@ test_who_watches_a_change() {
 
 # @core
 # @fault:oom-call
-test_the_program_of_a_call() {
+test_a_killed_call_is_answered_with_an_error() {
     local root answer at=/usr/libexec/rpcd/fastpath.change
     root=$(session root fastpath)
     at_the_end "gw '[ ! -e /run/e2e/program ] || { rm -f $at; mv /run/e2e/program $at; }'"
@@ -83,12 +83,12 @@ END
     change "$root" list '{}' | jq -e .changes >/dev/null || fail "no answer afterwards"
 }
 
-# loader_ends: until loader_back the program that loads ours into the kernel ends by the signal,
-# after 20 ms of work. It does what its name says, so that stays.
+# loader_ends: until loader_back, the program that loads ours into the kernel is killed after 20 ms.
+# The replacement keeps the loader's name.
 LOADER=/usr/libexec/fastpath-bpf
 loader_ends() {
     at_the_end loader_back
-    # The program is chosen by the name of its link, which is relative.
+    # The multi-call program is selected by the name of its link, which is relative.
     gw "mkdir -p /run/e2e/loader && ln -sf \$(readlink -f $LOADER) /run/e2e/loader/fastpath-bpf &&
         mv $LOADER /run/e2e/loader/kept && cat >$LOADER && chmod +x $LOADER" <<'END'
 #!/bin/sh
@@ -104,7 +104,7 @@ loader_back() {
 
 # @long
 # @fault:oom-helper
-test_the_loader_of_programs() {
+test_a_killed_loader_does_not_stop_forwarding() {
     local port
     port=$(fresh_port)
     loader_ends
