@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules of other tables that act on each packet, by the flowtable and by programs at TC: a flow
-# whose packets reach one stays slow and names the rule, and all others are offloaded.
+# Per-packet rules in foreign tables, with the flowtable and with eBPF at TC: a flow that matches
+# such a rule stays slow and names the rule; all other flows are offloaded.
 
-# rules: from stdin, the tables e2e_rules, in place of those before.
+# rules: Replaces the tables e2e_rules with the tables on stdin.
 rules() { gw 'nft destroy table inet e2e_rules; nft destroy table netdev e2e_rules; nft -f -'; }
 no_rules() { rules </dev/null; }
 
-# acted: packets that the counter of the rule has seen.
+# acted: Prints the packet counter of the first rule.
 acted() { gw nft list table inet e2e_rules | sed -n 's/.*packets \([0-9]*\).*/\1/p' | head -n 1; }
 acts() { ! unchanged acted >/dev/null; }
 
-# slow_by RULE PORT: that flow, and `flow` names the rule.
+# slow_by RULE PORT: The flow of that port is slow, and `flow` names the rule.
 slow_by() {
     local id
     soon 15 on_path slow/rule-per-packet --text ":$2"
@@ -19,13 +19,13 @@ slow_by() {
     says ".rule | test(\"$1\")" flow "$id" || fail "the flow does not name $1"
 }
 
-# rules_act PATH: on the engine whose path that is.
+# rules_act PATH: Tests the engine that uses this path.
 rules_act() {
     local limited other
     limited=$(fresh_port)
     other=$((limited + 1))
     at_end no_rules
-    # A limit for the download of one host, there before its connection begins.
+    # Rate limit for the download of one host, loaded before its connection begins.
     rules <<'NFT'
 table inet e2e_rules {
     chain forward {
@@ -41,10 +41,10 @@ NFT
     soon 15 on_path "$1" --text ":$other"
     says '.engine.packet_rules | length == 1' status || fail "status does not name the rule"
     doctor 'soon 10 finds packet-rules'
-    # Without it, that flow is offloaded, too.
+    # Without the rule, the flow is offloaded.
     no_rules
     soon 15 on_path "$1" --text ":$limited"
-    # A rule for a flow that is offloaded: each of its packets passes the rule from then on.
+    # Rule for an offloaded flow: from now on each packet must pass the rule.
     rules <<NFT
 table inet e2e_rules {
     chain postrouting {
@@ -57,7 +57,7 @@ NFT
     slow_by 'e2e dscp' "$limited"
     soon 10 acts
     soon 15 on_path "$1" --text ":$other"
-    # Behind the rule that accepts established connections it is not reached.
+    # A rule after the accept of established connections never sees the flow.
     rules <<NFT
 table inet e2e_rules {
     chain forward {
@@ -71,7 +71,7 @@ NFT
     says '.engine.packet_rules == []' status || fail "a rule that is not reached is named"
 }
 
-# a_quota_holds: not more than its bytes, and what was under way, arrive.
+# a_quota_holds: No more than the quota and the packets in flight arrive.
 a_quota_holds() {
     local at
     at=$(fresh_port)
@@ -90,20 +90,20 @@ NFT
     between "bytes through a quota of 2 MB" "$(received "$at")" 1000000 2300000
 }
 
-# shellcheck disable=SC2064 # now
+# shellcheck disable=SC2064 # expanded now
 at_end() { trap "$1" EXIT; }
 
 # @finds:packet-rules
-test_rules_act_with_the_flowtable() {
+test_flows_of_per_packet_rules_are_not_offloaded_by_the_flowtable() {
     rules_act flowtable
     a_quota_holds
 }
 
-test_rules_act_with_ebpf() {
+test_flows_of_per_packet_rules_are_not_offloaded_by_ebpf() {
     ebpf_at tcx
     rules_act ebpf
     a_quota_holds
-    # A policer at the port of the host, which programs would bypass.
+    # Policer at the host's port, which eBPF programs would bypass.
     at=$(fresh_port)
     rules <<'NFT'
 table netdev e2e_rules {
@@ -118,12 +118,12 @@ NFT
     slow_by 'netdev e2e_rules lan1' "$at"
 }
 
-test_the_default_rules_of_the_firewall_slow_no_flow() {
+test_the_default_firewall_rules_slow_no_flow() {
     says '.engine.packet_rules == []' status || fail "$(said .engine.packet_rules status)"
 }
 
-# Rules that pass the first packets of a connection, or look at a mark that is set later.
-test_rules_for_a_part_of_a_connection() {
+# Rules that accept the first packets of a connection, or that match a mark that is set later.
+test_rules_that_act_later_on_a_connection_are_obeyed() {
     local at
     at=$(fresh_port)
     at_end no_rules

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks, a VRF and a WireGuard tunnel by captures at every outer port: 100,000
-# packets of a flow of each kind, none of them where it does not belong, and the page has each flow
-# where its packets are.
+# Routing rules, marks, a VRF and a WireGuard tunnel, checked by captures at every outer port:
+# 100,000 packets per kind of flow, each only at the right port and with the path that the page
+# shows.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
@@ -11,21 +11,20 @@
 # shellcheck source=e2e/tests/vm/lib/captures.sh
 . "$VM/lib/captures.sh"
 
-# Datagrams of each flow, each of which comes back.
+# Datagrams per flow; the server echoes each.
 ROUNDS=50000
-# Emulation takes minutes for these. With their answers, four flows have 100,000 packets.
+# Emulation takes minutes for these. Four flows and their echoes make 100,000 packets.
 EMULATED_ROUNDS=12500
 
-# The flows: by the routes of all; by a rule for the source; by a mark; through the tunnel; of a
-# VRF.
+# Flows routed by the main table, a source rule, a mark, the tunnel and a VRF.
 PLAIN=1 SOURCE=2 MARK=3 TUNNEL=4 VRF=5
 NAMES=("" plain source mark tunnel vrf)
-# The hosts, which are all h10, and the servers' ports. The mark is that of a port.
+# Source addresses, all on h10, and server ports. The mark is set by server port.
 HOSTS=("" 10.10.10.10 10.10.10.12 10.10.10.10 10.10.10.13 10.10.30.10)
 SERVER_PORTS=("" 7300 7300 7301 7300 7300)
-# The capture that each is to be in, and no other.
+# The only capture in which each flow may appear.
 PORTS=("" isp.access h20.eth0 h20.eth0 isp.wg0 h20.vrf0)
-# The path and reason of those that an engine does not carry.
+# Path and reason of the flows that the engine does not offload.
 SLOW=("" "" "" "" slow/tunnel "")
 
 captures_back() {
@@ -42,7 +41,7 @@ END
     servers_back
 }
 
-# tunnel_up: everything may go through it.
+# tunnel_up: Starts the tunnel with all addresses allowed.
 tunnel_up() {
     local home site
     home=$(wireguard_key home)
@@ -53,7 +52,7 @@ tunnel_up() {
     soon 20 gw ping -c 1 -W 1 10.99.0.2
 }
 
-# echoing: the servers return datagrams.
+# echoing: Starts the echo servers.
 echoing() {
     local host port
     peers "printf '%s\n' 'addr add 10.10.10.12/24 dev eth0' 'addr add 10.10.10.13/24 dev eth0' |
@@ -65,8 +64,8 @@ echoing() {
     done
 }
 
-# rules: those that lead by the second WAN and the tunnel, and counters of packets that the stack
-# forwards. Packets with a mark are masqueraded, as mwan3 does it.
+# rules: Adds routing rules for the second WAN and the tunnel, and counters of packets that the
+# stack forwards. Marked packets are masqueraded, as with mwan3.
 rules() {
     local id
     second_wan
@@ -99,36 +98,36 @@ END
 }
 tunnel_rule() { gw ip rule add pref 97 from "${HOSTS[TUNNEL]}" lookup 101; }
 
-# by_mgmt: captures UDP packets that leave by the port for management, until by_mgmt_end.
+# by_mgmt: Captures UDP packets that leave by the management port, until by_mgmt_end.
 by_mgmt() {
     gw "tcpdump -i mgmt -Q out -s 96 -w /run/e2e/mgmt.pcap udp >/run/e2e/mgmt.log 2>&1 \
         </dev/null & echo \$! >/run/e2e/mgmt.pid"
     soon 5 gw grep -q listening /run/e2e/mgmt.log
 }
-# by_mgmt_end: how many.
+# by_mgmt_end: Prints the number of captured packets.
 by_mgmt_end() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -INT $(cat /run/e2e/mgmt.pid)'
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     soon 5 gw '! kill -0 $(cat /run/e2e/mgmt.pid)' >&2
     gw 'tcpdump -r /run/e2e/mgmt.pcap -n 2>/dev/null' | wc -l
 }
 
-# stack ID: packets of that flow that the stack has forwarded.
+# stack ID: Prints the number of the flow's packets that the stack has forwarded.
 stack() { gw nft list counter inet e2e "stack$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
-# on_its_path ID: the page has it there.
+# on_its_path ID: The page shows the expected path.
 on_its_path() {
     on_path "${SLOW[$1]:-$CARRIED}" --proto udp --text ":$((FIRST_PORT + $1))"
 }
 
-# page ID: its path, device and zone.
+# page ID: Prints the flow's path, device and zone.
 page() {
     newest --proto udp --text ":$((FIRST_PORT + $1))" |
         jq -r '[.path, .out_dev, .out_zone] | join(" ")'
 }
 
-# engine flowtable|tcx|auto|xdp-generic: in force, with programs there; with auto, at the drivers.
+# engine flowtable|tcx|auto|xdp-generic: Starts the engine; `auto` attaches programs at drivers.
 engine() {
     if [ "$1" = flowtable ]; then
         CARRIED=flowtable
@@ -141,7 +140,7 @@ engine() {
     fi
 }
 
-# in_its_place ID: the flow is in the right capture alone, whole, and as the page had it.
+# in_its_place ID: Only the right capture has the flow, complete, and the page agrees.
 in_its_place() {
     local sent back path=${SLOW[$1]:-$CARRIED} slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
     read -r sent back < <(sed -n "s/^$1 //p" <<<"$SENT")
@@ -149,7 +148,7 @@ in_its_place() {
     same "datagrams of flow ${NAMES[$1]} that came back" "$back" "$sent"
     same "answers of flow ${NAMES[$1]} that reached its host" \
         "$(sed -n "s/^$1 \([0-9]*\) .*/\1/p" <<<"${IN[h10.eth0]}")" "$sent"
-    # By the path that the page has.
+    # The stack's counter must match the path on the page.
     path=${path%/*}
     if [ "$path" = slow ]; then
         between "packets of flow ${NAMES[$1]} that the stack forwarded" $slow $((2 * ROUNDS)) \
@@ -162,7 +161,7 @@ in_its_place() {
         "$slow packets by the stack; the page: ${PAGE[$1]}"
 }
 
-# flows_begin ENGINE: all that flows need but the rule of the tunnel; captures at every outer port.
+# flows_begin ENGINE: Sets up everything but the tunnel's rule, and captures at all outer ports.
 flows_begin() {
     ENGINE=$1
     trap captures_back EXIT
@@ -179,7 +178,7 @@ captures_begin() {
     by_mgmt
 }
 
-# send ID…: these flows, with captures, until all have had their rounds.
+# send ID…: Runs these flows with captures until each has finished its rounds.
 send() {
     local id
     captures_begin
@@ -205,28 +204,28 @@ send() {
 # @long
 # @each flowtable tcx
 # @each auto @qemu: no port of a user-mode machine has a driver with XDP
-test_every_packet_is_in_its_place() {
+test_every_packet_leaves_by_the_port_of_its_route() {
     local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
     [ "$1" != auto ] || ROUNDS=$EMULATED_ROUNDS
     flows_begin "$1"
     tunnel_rule
     send $PLAIN $SOURCE $MARK $TUNNEL
-    # All of the tunnel is outside it, encrypted, by the first WAN alone.
+    # Outside the tunnel its packets are encrypted and use the first WAN only.
     between "packets of the tunnel" "$(sed -n 's/^tunnel //p' <<<"${IN[isp.access]}")" \
         "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" <<<"${IN[isp.wg0]}")" $((3 * ROUNDS))
     lacks "the second WAN" "${IN[h20.eth0]}" tunnel
 }
 
-# Datagrams of a flow whose rule comes while it is carried, of which so many have gone before; and
-# how long after the rule some may still leave in plaintext, on a machine of the reference.
+# Datagrams of the flow that gets its rule while offloaded, datagrams sent before the rule, and the
+# time limit for plaintext after the rule on the reference machine.
 LATE_ROUNDS=20000
 LATE_BEFORE=2000
 LATE_MS=1000
 
-# A rule leads a flow that is carried by the first WAN into the tunnel.
+# A new rule moves an offloaded flow from the first WAN into the tunnel.
 # @long
 # @each flowtable tcx
-test_a_tunnel_rule_comes_later() {
+test_a_new_rule_moves_an_offloaded_flow_into_the_tunnel() {
     local id at late_ms tunnel_ms sent back
     [ "$(lab_port MACHINE)" = uml ] || skip "the gateway and the captures have two clocks"
     flows_begin "$1"
@@ -253,7 +252,7 @@ test_a_tunnel_rule_comes_later() {
     read -r sent back < <(sed -n "s/^$TUNNEL //p" <<<"$SENT")
     note "$ENGINE: the last of the flow in plaintext $late_ms ms after the rule, the first in the" \
         "tunnel after $tunnel_ms ms; $back of $sent came back; $(in_captures $TUNNEL | xargs)"
-    # It was under way when the rule came, and went on.
+    # The flow was active when the rule came, and continued.
     between "datagrams in plaintext" "$(sed -n "s/^$TUNNEL \([0-9]*\) .*/\1/p" \
         <<<"${IN[isp.access]}")" 1 "$sent"
     between "milliseconds until the last in plaintext" "$late_ms" 0 "$(in_ms $LATE_MS)"
@@ -261,14 +260,14 @@ test_a_tunnel_rule_comes_later() {
     same "captures that have the flow" "$(in_captures $TUNNEL | sed 's/ .*//' | sort | xargs)" \
         "isp.access isp.wg0"
     same "packets by the port for management" "$(by_mgmt_end)" 0
-    # The other flow stays where it was, whole.
+    # The other flow keeps its port and loses nothing.
     read -r sent back < <(sed -n "s/^$PLAIN //p" <<<"$SENT")
     same "where the plain flow left" "$(in_captures $PLAIN)" "${PORTS[PLAIN]} $sent"
     same "datagrams of the plain flow that came back" "$back" "$sent"
 }
 
-# vrf_up: VLAN 30 of lan1, where h10 has an address, and VLAN 40 of lan2, which leads to h20, are in
-# a VRF. fw4 has no zone for it.
+# vrf_up: Puts VLAN 30 of lan1, with an address of h10, and VLAN 40 of lan2, which leads to h20,
+# into a VRF. fw4 has no zone for the VRF.
 vrf_up() {
     gw 'ip link add e2e-vrf type vrf table 102' || skip "the kernel has no VRFs"
     gw "bridge vlan add dev lan1 vid 30; bridge vlan add dev lan2 vid 40
@@ -290,7 +289,7 @@ vrf_up() {
         ip netns exec h20 sysctl -qw net.ipv4.conf.vrf0.rp_filter=0"
 }
 vrf_down() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'ip link show e2e-vrf || exit 0
         for vid in 30 40; do
             ip link del br-lan.$vid; bridge vlan del dev br-lan vid $vid self
@@ -301,16 +300,16 @@ vrf_down() {
         ip -n h20 link del vrf0" 2>/dev/null || true
 }
 
-# The flow of a host in a VRF. With ebpf, all flows are kept from the engine then.
+# A VRF keeps all flows from eBPF.
 # @long
 # @each flowtable tcx
-test_a_flow_of_a_vrf_is_in_its_place() {
+test_a_flow_in_a_vrf_leaves_by_the_vrf() {
     local STACK_BEFORE=(0) STACK_AFTER=(0) PAGE=("")
     flows_begin "$1"
-    # Without translation nothing proves which mark a flow's packets have.
+    # Without translation, a flow's mark is unproven.
     gw ip rule del pref 99
     vrf_up
-    # At h20's port the VLAN shows by which device a packet has left.
+    # At h20's port, the VLAN shows which device a packet left by.
     unset "LEFT_BY[h20.eth0]"
     LEFT_BY[h20.eth0.20]="br-lan.20 iot"
     LEFT_BY[h20.vrf0]="br-lan.40 "

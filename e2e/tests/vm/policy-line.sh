@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The first WAN goes down: new flows leave by the second within a second, and what an engine has
-# for the old ones is gone within 100 ms, on a machine of the reference.
+# The first WAN goes down: new flows use the second within a second, and the engine's entries of the
+# old flows are gone within 100 ms on the reference machine.
 # @long
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
@@ -9,15 +9,15 @@
 # shellcheck source=e2e/tests/vm/lib/captures.sh
 . "$VM/lib/captures.sh"
 
-# Milliseconds until what an engine has of the old flows is gone, and until a new flow leaves by the
-# other line, on a machine of the reference.
+# Time limits on the reference machine until the entries of the old flows are gone, and until a new
+# flow leaves by the second WAN.
 GONE_MS=100
 NEW_MS=1000
 
-# The metric of the default routes by the second WAN.
+# Metric of the second WAN's default routes.
 WORSE=2000
 
-# One flow that is carried, and new ones all the time.
+# One offloaded flow, and new flows continuously.
 CARRIED=1 NEW=9
 
 line_back() {
@@ -33,7 +33,7 @@ line_back() {
 }
 first_wan_has_ipv6() { gw "ip -6 route show default dev pppoe-wan | grep -q ."; }
 
-# stale ENGINE FAMILY: watches the carried flow, see stale.pl.
+# stale ENGINE FAMILY: Watches the offloaded flow with stale.pl.
 stale() {
     gw 'cat >/run/e2e/stale.pl' <"$VM/lib/stale.pl"
     gw "perl /run/e2e/stale.pl $1 $2 $PORT >/run/e2e/stale.log 2>&1 </dev/null &
@@ -44,7 +44,7 @@ news_at() { gw sed -n 2p /run/e2e/stale.log; }
 gone_ms() { gw sed -n 3p /run/e2e/stale.log; }
 is_gone() { [ -n "$(gone_ms)" ]; }
 
-# set_up ENGINE FAMILY: a flow to both WANs' server is carried by the first, and others begin.
+# set_up ENGINE FAMILY: Offloads a flow by the first WAN to a server at both WANs, starts new flows.
 set_up() {
     local engine=$1 family=$2 address
     gw '[ -r /proc/net/nf_conntrack ]' || skip "the kernel does not list its connections in /proc"
@@ -67,23 +67,23 @@ set_up() {
     same "packets by the second WAN before" "$(counted "$SECOND")" 0
 }
 
-# entries_end: in time.
+# entries_end: The entries are gone within the limit.
 entries_end() {
     soon 5 is_gone
     note "entries gone after $(gone_ms) ms"
     between "milliseconds until the entries were gone" "$(gone_ms)" 0 "$(in_ms $GONE_MS)"
 }
 
-# The kernel ends masqueraded connections by itself when their device goes down, and the engines'
-# entries end with them. Those of IPv6 go on.
+# The kernel ends masqueraded connections when their device goes down, and the engine's entries with
+# them. IPv6 connections survive.
 # @each flowtable ebpf | 4 6 | interface_down port_down
-test_the_first_wan_goes_down() {
+test_flows_move_to_the_second_wan_in_time() {
     local engine=$1 family=$2 at new_ms late_ms
     set_up "$engine" "$family"
     "$3"
-    # The kernel puts a connection that goes on into the flowtable again with its next packet.
+    # The kernel offloads a surviving connection again with its next packet.
     [ "$engine$family" = flowtable6 ] || entries_end
-    # More packets than come within NEW_MS.
+    # More packets than the second WAN gets within NEW_MS.
     soon 5 more_counted "$SECOND" 20
     peers touch /tmp/e2e/enough
     captured
@@ -98,7 +98,7 @@ test_the_first_wan_goes_down() {
     [ "$family" = 4 ] || goes_on "$at"
 }
 
-# goes_on TIME: without address translation the carried flow itself leaves by the second WAN.
+# goes_on TIME: Without address translation the offloaded flow itself moves to the second WAN.
 goes_on() {
     local moved_ms
     [ "$(first $CARRIED h20.eth0)" != 0.000000 ] || fail "the carried flow has not moved"

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules, marks, blackholes and VRFs: with the engines, flows leave where the
-# kernel routes them, the page says so, and no packet leaves anywhere else.
+# Routing rules, marks, blackholes and VRFs: with each engine, flows leave only where the kernel
+# routes them, and the page shows it.
 
 # shellcheck source=e2e/tests/vm/lib/policy.sh
 . "$VM/lib/policy.sh"
 
-# Without it the next test would fail.
+# Undoes the routing changes; the next test depends on it.
 policy_back() {
     servers_back
     gw "ip rule del pref 100; ip -6 rule del pref 100
@@ -14,7 +14,7 @@ policy_back() {
         ip link del e2e-vrf; ip link del e2e0" 2>/dev/null || true
 }
 
-# leaves PORT DEVICE ZONE LOWEST: the page has that connection leave there.
+# leaves PORT DEVICE ZONE LOWEST: The page shows that the connection leaves there.
 leaves() {
     local flow
     flow=$(newest --proto tcp --text "$1") || return 1
@@ -22,10 +22,10 @@ leaves() {
     says ".ports[1] == \"$4\"" flow "$(field id "$flow")"
 }
 
-# stays_off first|second BEFORE: nothing has arrived there since.
+# stays_off first|second BEFORE: No packet has arrived by that WAN since.
 stays_off() { same "packets that arrived by the $1 WAN" "$(counted "$1")" "$2"; }
 
-# carried_by_second ENGINE PORT: through the engine, to h20 alone.
+# carried_by_second ENGINE PORT: The connection is offloaded, and only by the second WAN.
 carried_by_second() {
     local before other
     other=$(counted "$FIRST")
@@ -36,7 +36,7 @@ carried_by_second() {
     stays_off "$FIRST" "$other"
 }
 
-# carried_by_first ENGINE PORT
+# carried_by_first ENGINE PORT: The connection is offloaded, and only by the first WAN.
 carried_by_first() {
     local before other
     soon 20 on_path "$1" --proto tcp --text "$2"
@@ -48,7 +48,7 @@ carried_by_first() {
 }
 
 # @long
-test_a_source_rule_leads_to_the_second_wan() {
+test_a_source_rule_routes_flows_to_the_second_wan() {
     local engine first second
     trap policy_back EXIT
     second_wan
@@ -77,12 +77,12 @@ test_flows_follow_a_change_of_rules_and_routes() {
     use ebpf
     port=$(fresh_port)
     other=$(fresh_port)
-    # Not translated: the kernel ends a masqueraded connection that leaves by another device.
+    # IPv6, since the kernel ends a masqueraded connection that changes its device.
     download h10 "$port" "$BOTH_6" 300k
     download h11 "$other" "$ISP_4" 300k
     soon 20 on_path ebpf --proto tcp --text "$other"
     carried_by_first ebpf "$port"
-    # The other end has no such connection: its packets are counted, nothing else.
+    # h20 has no such connection: the packets are counted and dropped.
     before=$(counted "$SECOND")
     gw ip -6 rule add pref 100 from 2001:db8:10::/64 lookup 100
     soon 10 more_counted "$SECOND" "$before"
@@ -99,7 +99,7 @@ test_flows_follow_a_change_of_rules_and_routes() {
     on_path ebpf --proto tcp --text "$other" || fail "the other flow has left"
 }
 
-# As mwan3 does it: new connections are marked, and packets get their connection's mark.
+# Marks new connections and restores the mark on their packets, like mwan3.
 marks() {
     gw nft -f - <<END
 table inet e2e {
@@ -117,7 +117,7 @@ END
 }
 
 # @long
-test_a_restored_mark_leads_to_the_second_wan() {
+test_a_restored_mark_routes_flows_to_the_second_wan() {
     local engine port
     trap policy_back EXIT
     second_wan
@@ -130,7 +130,7 @@ test_a_restored_mark_leads_to_the_second_wan() {
         port=$(fresh_port)
         download h10 "$port" "$BOTH_4" 300k
         carried_by_second "$engine" "$port"
-        # A connection without the mark, to the ISP alone.
+        # Unmarked connection, which only the ISP gets.
         port=$(fresh_port)
         download h11 "$port" "$ISP_4" 300k
         soon 20 on_path "$engine" --proto tcp --text "$port"
@@ -141,9 +141,9 @@ test_a_restored_mark_leads_to_the_second_wan() {
     done
 }
 
-# Without translation nothing shows which mark its packets have.
+# Without translation, the mark of a flow's packets is unproven.
 # @long
-test_an_unproven_mark_keeps_from_ebpf() {
+test_a_flow_with_an_unproven_mark_is_not_offloaded_by_ebpf() {
     local port before
     trap policy_back EXIT
     servers
@@ -167,7 +167,7 @@ END"
 }
 
 # @long
-test_a_blackhole_stops_what_is_carried() {
+test_a_blackhole_stops_an_offloaded_flow() {
     local port
     trap policy_back EXIT
     gw "ip route add blackhole default table 100"

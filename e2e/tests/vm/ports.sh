@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ports come and go.
+# Ports that are unplugged, added, removed and switched off.
 
 link_says() { says ".links[] | select(.name == \"$1\") | $2" topology; }
 planned() { says ".engine.devices | index(\"$1\") != null" status; }
@@ -8,7 +8,7 @@ not_planned() { says ".engine.devices | index(\"$1\") == null" status; }
 in_kernel() { [[ $(gw nft list flowtable inet fastpath ft) == *"$1"* ]]; }
 not_in_kernel() { ! in_kernel "$1"; }
 
-test_cable_of_lan2() {
+test_an_unplugged_cable_of_lan2_keeps_its_port_in_the_flowtable() {
     local port new
     port=$(fresh_port)
     download h10 "$port" "$H20_4"
@@ -22,12 +22,12 @@ test_cable_of_lan2() {
     new=$(fresh_port)
     download h10 "$new" "$H20_4"
     soon 10 on_path flowtable --proto tcp --text "$new"
-    # The old connection was only quiet meanwhile.
+    # The old connection was quiet, but survived.
     read -r _ bytes <<<"$(conntrack_bytes "$port")"
     soon 20 bytes_grow "$port" "$bytes"
 }
 
-test_port_added_and_removed() {
+test_an_added_port_is_in_the_flowtable_until_it_is_removed() {
     local port bytes pid
     pid=$(daemon_pid)
     port=$(fresh_port)
@@ -37,7 +37,7 @@ test_port_added_and_removed() {
     gw 'ip link add e2e0 type veth peer name e2e1
         ip link set e2e0 master br-lan up && ip link set e2e1 up
         bridge vlan add dev e2e0 vid 10 pvid untagged
-        # The default VLAN of a bridge that netifd made.
+        # The bridge of netifd adds the default VLAN to the new port.
         bridge vlan del dev e2e0 vid 1 2>/dev/null || true'
     soon 5 planned e2e0
     soon 3 in_kernel e2e0
@@ -56,7 +56,7 @@ test_port_added_and_removed() {
     same "process of the daemon" "$(daemon_pid)" "$pid"
 }
 
-test_port_switched_off() {
+test_a_port_works_again_after_being_switched_off() {
     gw 'ip link set lan3 down'
     soon 5 link_says lan3 '.up | not'
     gw 'ip link set lan3 up'

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The power is cut behind the operations of a change: of fastpath-rpcd on its files (ext4, not
-# flushed before), and behind its requests to rpcd, which writes meanwhile. The configuration
-# afterwards is the old one or the new one, as the records say. Behind each operation with a copy of
-# the disk, see lib/steps.sh; behind the first of each kind the machine really loses its power.
+# Power cuts after each file operation of fastpath-rpcd (on ext4, not flushed) and after each
+# request to rpcd, which also writes. Afterwards the configuration is the old or the new one, as the
+# records say. Copies of the disk stand in for cuts, see lib/steps.sh; the first operation of each
+# kind gets a real power cut.
 
 # shellcheck source=e2e/tests/vm/lib/steps.sh
 . "$VM/lib/steps.sh"
 
-# Both files have a part of the change. The time to confirm is $2, the edits are $1.
+# $1 is the edits, $2 the seconds to confirm. The change touches both files.
 ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric": "9"}},
     {"config": "firewall", "op": "add", "type": "zone", "id": "zone",
         "values": {"name": "guest", "input": "REJECT"}}]'
 
-# call METHOD [ARGUMENTS]: as root, without a session.
+# call METHOD [ARGUMENTS]: Calls the method as root, without a session.
 call() { gw "ubus call fastpath.change $1 '${2:-{\}}'"; }
 
-# apply SECONDS [EDITS]: the number of the change.
+# apply SECONDS [EDITS]: Applies a change and prints its number.
 apply() {
     local answer
     answer=$(call apply "{\"seconds\": $1, \"edits\": ${2:-$ORDER}}")
@@ -25,7 +25,7 @@ apply() {
 
 texts() { gw 'cat /etc/config/network /etc/config/firewall | sha256sum'; }
 
-# The state that each cut begins with, all of it on the disk.
+# Restores the state before each cut, and flushes it.
 begin() {
     gw 'cp /run/e2e/kept/* /etc/config/ && rm -rf /etc/fastpath/changes /etc/e2e.kept &&
         cp -a /run/e2e /etc/e2e.kept && sync'
@@ -34,7 +34,7 @@ begin() {
     INPUT="{\"id\": 1}"
 }
 
-# The steps of a change before the one that is cut, which is then COMMAND with INPUT.
+# The before_… functions run the steps before the cut and set COMMAND and INPUT of the cut step.
 before_apply() {
     INPUT="{\"seconds\": 600, \"edits\": $ORDER}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call apply'
@@ -47,8 +47,8 @@ before_revert() {
     apply 600 >/dev/null
     COMMAND='/usr/libexec/rpcd/fastpath.change call revert'
 }
-# rpcd's timer ends the change, and the process that waits for that is ours.
-# shellcheck disable=SC2016 # the gateway expands it
+# rpcd's timer ends the change in a process of ours, so kill that and run it as COMMAND.
+# shellcheck disable=SC2016 # expanded on the gateway
 before_expiry() {
     apply 6 >/dev/null
     gw 'kill $(grep -lxs fastpath /proc/[0-9]*/comm | cut -d / -f 3)'
@@ -62,7 +62,7 @@ before_undo() {
     INPUT="{\"id\": $ID}"
     COMMAND='/usr/libexec/rpcd/fastpath.change call confirm'
 }
-# The recovery that a boot runs; the boot after the cut runs it again. Memory is lost.
+# The recovery at boot, which the boot after the cut repeats. Files in memory are lost.
 before_boot() {
     apply 600 >/dev/null
     restart_broker
@@ -71,11 +71,11 @@ before_boot() {
     COMMAND='/usr/libexec/fastpath-rpcd boot'
 }
 
-# cut STEP NUMBER: the power goes behind that operation of the step; in SAID, which one it was.
+# cut STEP NUMBER: Cuts the power after that operation of the step; SAID describes the operation.
 cut() {
     begin
     "before_$1"
-    # Some of the cuts find everything on the disk that was written before.
+    # Flush before every third cut.
     SAID=$(gw "mkfifo /tmp/said; echo '$INPUT' >/tmp/input
         perl /run/e2e/stepper.pl $2 $COMMAND </tmp/input >/tmp/said 2>/tmp/answer &
         read -r said </tmp/said; [ $(($2 % 3)) != 0 ] || sync; echo \"\$said\"")
@@ -85,7 +85,7 @@ cut() {
     judge "$1, $SAID"
 }
 
-# judge WHERE: after the boot.
+# judge WHERE: Checks the configuration and the records after the boot.
 judge() {
     local state now
     soon 20 call list
@@ -105,7 +105,7 @@ judge() {
     soon 20 ask status
 }
 
-# cuts STEP: behind its end, and behind the first operation of each kind.
+# cuts STEP: Cuts after the end of the step, and after the first operation of each kind.
 cuts() {
     local count names number=0 name
     cut "$1" 9999
@@ -120,8 +120,8 @@ cuts() {
     done
 }
 
-# states STEP END: the disk behind every operation of the step, without and with all of it flushed.
-# By its end the step has flushed everything, and a boot finds the change as END.
+# states STEP END: Boots copies of the disk after every operation of the step, unflushed and
+# flushed. After its end the step has flushed everything, and the boot reports END.
 states() {
     local flushed number ends
     for flushed in '' sync; do
@@ -149,7 +149,7 @@ states() {
     done
 }
 
-# nothing_waits_any_more: the change that was applied on the running gateway is ended there, too.
+# nothing_waits_any_more: Ends the change on the running gateway, too.
 nothing_waits_any_more() {
     call revert "$INPUT" >/dev/null 2>&1 || true
     call revert '{"id": 1}' >/dev/null 2>&1 || true
@@ -168,12 +168,12 @@ ready() {
 ready_for_states() {
     [ "$(lab_port MACHINE)" = uml ] || skip "only a user-mode machine has a second disk"
     ready
-    # shellcheck disable=SC2016 # at the end
+    # shellcheck disable=SC2016 # expanded at the end
     at_the_end 'go_on; rm -rf "$RUN"/copies.*; call revert "{\"id\": ${ID:-1}}" >/dev/null 2>&1
         gw "cp /run/e2e/kept/* /etc/config/; rm -rf /etc/e2e.kept /etc/fastpath/changes"'
 }
 
-# done_with: which cuts there were.
+# done_with: Cleans up and notes the cuts that were made.
 done_with() {
     begin
     gw 'rm -rf /etc/e2e.kept'
@@ -183,29 +183,29 @@ done_with() {
 
 # @long
 # @each apply confirm expiry
-test_cut_in() {
+test_a_power_cut_leaves_a_consistent_configuration_in() {
     ready
     cuts "$1"
     done_with
 }
 
-# Every run has the confirmation as a sample: it has both outcomes.
+# Every run cuts in the confirmation, since it has both outcomes.
 # @each confirm | confirmed @fault:power-cut-confirm
 # @each apply | power-cut @long @fault:power-cut-apply
 # @each revert | reverted @long @fault:power-cut-revert
 # @each expiry | expired @long @fault:power-cut-revert
 # @each undo | confirmed @long @fault:power-cut-undo
 # @each boot | power-cut @long @fault:power-cut-boot
-test_cut_at_each_step_of() {
+test_every_step_recovers_after_a_power_cut_in() {
     ready_for_states
     states "$@"
     done_with
 }
 
-# The backup has the configuration in force, which nobody has confirmed, and nothing by which a boot
-# would revert it.
+# The backup has the unconfirmed configuration in force, but no record that would make a boot revert
+# it.
 # @long @fault:backup-in-countdown
-test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
+test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
     local backup now
     ready
     begin
@@ -218,7 +218,7 @@ test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     lacks "the backup" "$(tar -tzf "$backup")" pending
     call revert '{"id": 1}' >/dev/null
     same "the configuration after the revert" "$(texts)" "$BEFORE"
-    # A router that has no change of its own.
+    # A router without a change of its own.
     begin
     gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz && sync' <"$backup"
     power_goes_and_comes || exit
@@ -230,7 +230,7 @@ test_a_backup_made_in_a_countdown_is_restored_as_it_is() {
     gw 'rm -f /etc/uci-defaults/10_disable_services'
 }
 
-# upgraded: an image is installed, and its first boot begins with what sysupgrade has kept.
+# upgraded: Boots a new system with the files that sysupgrade keeps.
 # shellcheck disable=SC2016 # the gateway expands it
 upgraded() {
     local kept archive
@@ -247,21 +247,21 @@ upgraded() {
     gw 'tar -xf - -C /run' <"$kept"
     gw '! test -e /etc/fastpath/changes' || fail "the system is not a new one"
     gw 'tar -C / -xzf - && cp -a /run/e2e /etc/e2e.kept && sync' <"$archive"
-    # One without fastpath would keep these.
+    # A sysupgrade without fastpath would keep these records.
     same "the configuration that was kept" "$(texts)" "$BEFORE"
     gw '! test -e /etc/fastpath/changes/pending.json' || fail "the record was kept"
     power_goes_and_comes || exit
 }
 
 # @long @fault:upgrade-in-countdown @fault:upgrade-without-base
-test_an_upgrade_in_a_countdown_reverts_the_change() {
+test_an_upgrade_reverts_an_unconfirmed_change() {
     local file
     ready
     for file in base none; do
         begin
         apply 600 >/dev/null
         [ "$(texts)" != "$BEFORE" ] || fail "nothing was applied"
-        # The second upgrade is one without package fastpath-base.
+        # The second upgrade runs without package fastpath-base.
         [ "$file" = base ] || gw 'rm -f /lib/upgrade/keep.d/fastpath-base'
         ANSWER=
         upgraded

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The PPPoE session ends and comes again.
+# The PPPoE session ends and is established again.
 
-# reported_until_up: WAN interfaces and devices in the flowtable, a line each time they are
-# asked for. While the session is down, the line keeps its name and the port its place.
+# reported_until_up: Prints the WAN interfaces and the flowtable's devices per status call, until
+# WAN is up. Both stay listed while the session is down.
 reported_until_up() {
     local end=$((SECONDS + 30)) answer
     while [ "$SECONDS" -lt "$end" ]; do
@@ -14,7 +14,7 @@ reported_until_up() {
     return 0
 }
 
-# With an active flow: the flow ends with its session, the next one does not.
+# The flow ends with its session; a new flow survives.
 # @fault:session-lost
 # @each KILL @core
 # @each TERM
@@ -35,7 +35,7 @@ test_session_reconnects_after() {
     soon 5 wan_is_up
     soon 15 internet
     [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the reconnect"
-    # The server gives the next number, unless it started over.
+    # The server assigns the next number, unless it was restarted.
     note "session $session, then $(said '.pppoe[0].session' topology)"
     same "session in status" "$(said '.wan[0].session' status)" \
         "$(said '.pppoe[0].session' topology)"
@@ -50,7 +50,7 @@ test_session_reconnects_after() {
     soon 10 on_path flowtable --proto tcp --text "$new"
 }
 
-test_traffic_between_vlans_does_not_care() {
+test_flows_between_vlans_stay_offloaded_without_a_session() {
     local port bytes
     port=$(fresh_port)
     download h10 "$port" "$H20_4"
@@ -64,7 +64,7 @@ test_traffic_between_vlans_does_not_care() {
 }
 
 # @fault:cable-pulled
-test_cable_of_the_line() {
+test_a_pulled_wan_cable_is_reported() {
     cable wan off
     soon 15 wan_says '.carrier | not'
     soon 15 wan_is_down

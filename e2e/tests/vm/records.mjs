@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// records.mjs read FILE: of each flow record in a capture or an IPFIX file, as tshark decodes it,
-// ports, bytes and packets of both directions, bytes offloaded, path, reason, zones, addresses
-// behind NAT, devices and VLANs; a word each, - for an empty one.
-// records.mjs count FILE: how many flow records.
-// records.mjs replay FILE PORT: sends the datagrams of a capture to a port of this machine.
+// records.mjs read FILE: prints for each flow record of a capture or IPFIX file, as tshark decodes
+// it: ports, bytes and packets of both directions, bytes offloaded, path, reason, zones, addresses
+// behind NAT, devices and VLANs; space-separated, with - for an empty field.
+// records.mjs count FILE: prints the number of flow records.
+// records.mjs replay FILE PORT: sends the datagrams of a capture to a local UDP port.
 
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -16,7 +16,7 @@ function tshark(...args) {
   return execFileSync('tshark', all, options).split('\n');
 }
 
-/** The lines that tshark prints of a field, and the number or text in them. */
+/** Patterns for tshark's lines of a field; the group is the value. */
 const FIELDS = {
   sport: /^SrcPort: (\d+)/,
   dport: /^DstPort: (\d+)/,
@@ -31,7 +31,7 @@ const FIELDS = {
   vlan: /^Vlan Id: (\d+)/,
   postVlan: /^Post Vlan Id: (\d+)/,
 };
-/** Our own elements, which tshark shows as bytes. */
+/** Our enterprise elements, which tshark shows as bytes. */
 const OWN = /^Enterprise Private entry: .* Type (10[1-6]): Value \(hex bytes\): ([0-9a-f ]+)/;
 
 const row = (flow) => {
@@ -56,12 +56,12 @@ function read() {
     const own = OWN.exec(line);
     if (own) flow[own[1]] = Buffer.from(own[2].replaceAll(' ', ''), 'hex');
   }
-  // Names of devices are records, too.
+  // Records of device names have no ports; skip them.
   for (const flow of flows) if (flow.sport !== undefined) console.log(row(flow));
 }
 
 function count() {
-  // A line for each message, with the ports of its records.
+  // tshark prints a line per message, with the ports of its records.
   const ports = tshark('-T', 'fields', '-e', 'cflow.srcport').join(',').split(/[,\n]/);
   console.log(ports.filter(Boolean).length);
 }

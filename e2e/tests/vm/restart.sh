@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon and the broker end and come back; the data plane does not notice.
+# The daemon and the broker stop and restart; the data plane keeps forwarding.
 
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
-# Without the connections in sets, which come and go with packets.
+# Prints the table without the connections in sets, which change with traffic.
 rules() {
     gw 'nft -s list table inet fastpath' | awk '
         /set (passed_|missed_|ended_|encrypted)/ { passed = 1 }
@@ -18,7 +18,7 @@ answers() { ask status; }
 no_answer() { ! answers; }
 new_process() { [ "$(daemon_pid)" != "$1" ] && answers; }
 
-# flowing PORT: the kernel carries the flow, and bytes come.
+# flowing PORT: The flow is offloaded and its bytes grow.
 flowing() {
     local bytes
     soon 5 offloaded "$1"
@@ -26,7 +26,7 @@ flowing() {
     soon 10 bytes_grow "$1" "$bytes"
 }
 
-# established: a download that is in the flowtable; its port in PORT.
+# established: Starts a download and waits until it is offloaded; PORT is its port.
 established() {
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4"
@@ -35,12 +35,12 @@ established() {
 
 # @core
 # @fault:daemon-killed
-test_daemon_killed() {
+test_flows_stay_offloaded_while_the_daemon_is_dead() {
     local pid before
     established
     pid=$(daemon_pid)
     before=$(rules)
-    # The supervisor is stopped, so that the daemon stays dead during the check of the kernel.
+    # Stop the supervisor, so that the daemon stays dead while the kernel is checked.
     instance hold fastpathd
     kill_daemon
     soon 5 no_answer
@@ -54,7 +54,7 @@ test_daemon_killed() {
 }
 
 # @fault:daemon-killed
-test_daemon_comes_back_by_itself() {
+test_a_killed_daemon_is_restarted() {
     local pid
     pid=$(daemon_pid)
     kill_daemon
@@ -62,10 +62,10 @@ test_daemon_comes_back_by_itself() {
     soon 5 engine_is flowtable
 }
 
-# As soon as it is on ubus. Interfaces are netifd's, and follow.
-test_the_first_topology_has_the_links() {
+# Asks as soon as the object is on ubus. Interfaces come from netifd, later.
+test_the_first_topology_contains_the_links() {
     local said
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     said=$(gw '/etc/init.d/fastpathd restart
         for n in $(seq 500); do ubus call fastpath topology 2>/dev/null && break; done')
     has "links of the first topology" "$(jq -c '[.links[].name]' <<<"$said")" '"lan1"'
@@ -118,7 +118,7 @@ test_broker_restarted() {
     soon 5 on_path flowtable --proto tcp --text "$PORT"
     flowing "$PORT"
     soon 10 wan_is_up
-    # Over the web as well: a new session, since rpcd forgets them too.
+    # Over the web, too; rpcd has lost its sessions, so log in again.
     soon 10 status_over_web
 }
 

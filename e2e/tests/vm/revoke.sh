@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A change that would stop or divert a flow on the slow path does so when an engine carries it,
-# within a second, and no other flow loses a packet. Each kind of change, by the flowtable, by
-# programs at TC and, in the emulated machine, at the drivers (XDP).
+# A change that would stop or divert a flow on the slow path does the same to an offloaded flow
+# within a second, and no other flow loses a packet. Tested for each kind of change with the
+# flowtable, eBPF at TC and, in the emulated machine, XDP at drivers.
 # @long
 # @each flowtable ebpf-tcx
 # @each ebpf-auto @qemu: no port of a user-mode machine has a driver with XDP
 
-# Datagrams that `numbers` sends in a second, and so the most that may pass in it.
+# Datagrams per second from `numbers`: the most that may pass after a change.
 RATE=25
 
-# counters HOST RULE…: rules that count packets which that host receives.
+# counters HOST RULE…: Adds rules that count packets which the host receives.
 counters() {
     local host=$1
     shift
@@ -21,34 +21,34 @@ counted_by() {
     peers ip netns exec "$1" nft list table inet e2e |
         awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
 }
-# answers: datagrams of the flow that is to be revoked that came back to h10.
+# answers: Prints how many datagrams of the revoked flow have come back to h10.
 answers() { counted_by h10; }
 more_answers() { [ "$(answers)" -gt "$1" ]; }
 
-# timed COMMAND…: on the gateway, which notes the time before it: the time of the change, and of
-# the start of a program.
+# timed COMMAND…: Records the time on the gateway, then runs the command there. The measured time
+# includes the start of the program.
 timed() { gw 'mkdir -p /run/e2e && date +%s%6N >/run/e2e/changed;' "$@"; }
-# last_after: milliseconds from then to the kernel's time of the last answer; 0: it came before.
+# last_after: Prints the milliseconds from the change to the last answer; 0 if it came before.
 last_after() {
     local changed last
     changed=$(gw cat /run/e2e/changed)
     last=$(peers cat "/tmp/e2e/numbers.$REVOKED")
     echo $((last > changed ? (last - changed) / 1000 : 0))
 }
-# one_clock: gateway and peers are one machine.
+# one_clock: The gateway and the peers are one machine.
 one_clock() {
     local id=/proc/sys/kernel/random/boot_id
     [ "$(gw cat $id)" = "$(peers cat $id)" ]
 }
 
-# slowly END: packets of one of the flows that the network stack has forwarded, by its counter.
+# slowly END: Prints how many packets of that flow the network stack has forwarded.
 slowly() {
     gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'
 }
 more_slowly() { [ "$(slowly "$1")" -gt "$2" ]; }
 
-# rules_back: as they were before the change.
-# shellcheck disable=SC2016 # the gateway expands it
+# rules_back: Restores the rules and routes.
+# shellcheck disable=SC2016 # expanded on the gateway
 rules_back() {
     gw 'nft delete table inet e2e_rules; nft delete table netdev e2e_rules
         ip route del blackhole 10.10.20.10
@@ -62,7 +62,7 @@ clean_up() {
     gw 'ip link set br-lan.20 up; sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=0'
 }
 
-# configured LINES: the engine of this test, with these lines behind it.
+# configured LINES: Configures the engine of this test with these additional lines.
 configured() {
     local engine=$ENGINE hook=
     case $ENGINE in
@@ -81,15 +81,15 @@ END
     [ "$ENGINE" != ebpf-auto ] || soon 15 says '.devices | all(.hook == "xdp")' ebpf
 }
 
-# on_the_fast_path PORT
+# on_the_fast_path PORT: The flow is offloaded.
 on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
 
-# Where the flow that the change is about goes, and the other one.
+# Destinations of the flow that the change affects, and of the other flow.
 REVOKED_TO=$ISP_4
 OTHER_TO=$H20_4
 
-# carried ENGINE [LINES]: two flows of h10's that it carries: from port REVOKED, which the change is
-# about, and from port OTHER.
+# carried ENGINE [LINES]: Offloads two flows of h10: from port REVOKED, which the change affects,
+# and from port OTHER.
 carried() {
     ENGINE=$1
     REVOKED=$(fresh_port)
@@ -117,16 +117,16 @@ END
     begin h10 other "/tmp/e2e/numbers $OTHER_TO $OTHER"
     soon 15 on_the_fast_path "$REVOKED"
     soon 15 on_the_fast_path "$OTHER"
-    # Not by the daemon's word alone.
+    # Check the counters, too, rather than only the daemon's answer.
     until_still 5 slowly revoked
     until_still 5 slowly other
     SLOW_OTHER=$(slowly other)
 }
 
-# in_a_second: datagrams that pass in one, on this machine.
+# in_a_second: Prints how many datagrams pass in a second on this machine.
 in_a_second() { echo $((RATE * $(pace) / 100)); }
 
-# others_go_on: the other flow has lost no packet, and is carried again.
+# others_go_on: The other flow has lost no packet and is offloaded again.
 others_go_on() {
     local slow
     soon 15 on_the_fast_path "$OTHER"
@@ -140,12 +140,12 @@ others_go_on() {
     [ "$sent" -gt $RATE ] || fail "the other flow sent only $sent"
 }
 
-# Lines of the configuration in which flows are to be carried.
+# Additional configuration of the engine while flows are being offloaded.
 WITH=
-# Time of the last answer after the change, if it is known.
+# Milliseconds from the change to the last answer, if known.
 LAST_AFTER=
 
-# ended_in_time: no answers come any more, and not more than in a second have come.
+# ended_in_time: Answers have stopped, and at most those of one second came after the change.
 ended_in_time() {
     PASSED=$(answers)
     until_still 1 answers
@@ -154,7 +154,7 @@ ended_in_time() {
     ! one_clock || LAST_AFTER=$(last_after)
 }
 
-# stops ENGINE UNDO COMMAND…: the change stops the flow until it is undone.
+# stops ENGINE UNDO COMMAND…: The change stops the flow until it is undone.
 stops() {
     local before undo=$2
     carried "$1" "$WITH"
@@ -169,7 +169,7 @@ stops() {
     others_go_on
 }
 
-# diverts PATH COMMAND…: the flow goes on over that slow path.
+# diverts PATH COMMAND…: The flow continues on that slow path.
 diverts() {
     local answers slow path=$1
     shift
@@ -178,13 +178,13 @@ diverts() {
     slow=$(slowly revoked)
     soon 10 more_slowly revoked $((slow + 4 * RATE))
     soon 10 on_path "$path" --proto udp --text ":$REVOKED"
-    # A packet in each direction for each answer.
+    # Each answer makes one packet in each direction.
     PASSED=$(($(answers) - answers - ($(slowly revoked) - slow) / 2))
     between "answers that did not take it" "$PASSED" "-$(in_a_second)" "$(in_a_second)"
     others_go_on
 }
 
-# forbid END…: fw4 drops packets from (saddr) or to (daddr) the server, before it accepts
+# forbid END…: Makes fw4 drop packets from (saddr) or to (daddr) the server before its rule for
 # established packets.
 forbid() {
     local end
@@ -192,13 +192,13 @@ forbid() {
         echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
     done | timed nft -f -
 }
-test_drop_rule() { stops "$1" rules_back forbid saddr daddr; }
+test_a_drop_rule_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr daddr; }
 
-# A flowtable takes both directions with a packet of one.
-test_rule_for_answers() { stops "$1" rules_back forbid saddr; }
-test_rule_for_requests() { stops "$1" rules_back forbid daddr; }
+# A packet in one direction suffices for the flowtable to offload both.
+test_a_drop_rule_for_answers_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr; }
+test_a_drop_rule_for_requests_stops_an_offloaded_flow() { stops "$1" rules_back forbid daddr; }
 
-# at_ingress: a program drops packets as the port receives them, behind the flowtable's hook.
+# at_ingress: Drops packets in the port's ingress hook, after the flowtable's hook.
 at_ingress() {
     timed nft -f - <<END
 table netdev e2e_rules {
@@ -209,7 +209,7 @@ table netdev e2e_rules {
 }
 END
 }
-test_ingress() { stops "$1" rules_back at_ingress; }
+test_a_drop_at_ingress_stops_an_offloaded_flow() { stops "$1" rules_back at_ingress; }
 
 before_routing() {
     timed nft -f - <<END
@@ -221,9 +221,9 @@ table inet e2e_rules {
 }
 END
 }
-test_prerouting() { stops "$1" rules_back before_routing; }
+test_a_drop_in_prerouting_stops_an_offloaded_flow() { stops "$1" rules_back before_routing; }
 
-# As programs that ban addresses: the rule is there before the flow begins.
+# Like programs that ban addresses: the rule exists before the flow begins.
 ban_list() {
     gw nft -f - <<END
 table inet e2e_rules {
@@ -237,13 +237,13 @@ END
 }
 ban() { timed nft add element inet e2e_rules banned "{ $ISP_4 }"; }
 release() { gw nft delete element inet e2e_rules banned "{ $ISP_4 }"; }
-test_element() {
+test_a_new_element_of_a_ban_set_stops_an_offloaded_flow() {
     ban_list
     stops "$1" release ban
 }
 
-# A set that a resolver fills, and whose rule only counts: its elements cost nobody a packet.
-test_counted_element() {
+# Set that a resolver fills, used by a rule that only counts: adding an element drops no packet.
+test_a_new_element_of_a_counting_set_drops_no_packet() {
     local address count slow
     gw nft -f - <<END
 table inet e2e_rules {
@@ -266,25 +266,25 @@ END
     others_go_on
 }
 
-# to_other_vlan: the change is about the flow to the other VLAN.
+# to_other_vlan: The change affects the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
 blackhole() { timed ip route add blackhole "$H20_4"; }
-test_blackhole() {
+test_a_blackhole_route_stops_an_offloaded_flow() {
     to_other_vlan
     stops "$1" rules_back blackhole
 }
 
-# A link above the port, of which the flowtable knows nothing.
+# The flowtable does not track a link above the port.
 link_down() { timed ip link set br-lan.20 down; }
 link_up() { gw ip link set br-lan.20 up; }
-test_link() {
+test_a_vlan_device_that_goes_down_stops_an_offloaded_flow() {
     gw sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=1
     to_other_vlan
     stops "$1" link_up link_down
 }
 
-# fw4 accepts established connections before its rules, so a new rule is for new ones only.
+# fw4 accepts established connections before its rules, so a new rule affects new ones only.
 deny() {
     add_config firewall <<END
 
@@ -297,7 +297,7 @@ config rule
 	option target 'DROP'
 END
 }
-test_reload() {
+test_a_firewall_reload_keeps_established_flows() {
     carried "$1"
     deny
     PASSED=$(answers)
@@ -315,12 +315,12 @@ EXCLUSION="
 config exclude
 	option name 'e2e'
 	option dest '$ISP_4'"
-test_exclusion() {
+test_a_new_exclusion_ends_the_offload() {
     carried "$1"
     diverts slow/excluded configured "$EXCLUSION"
 }
 
-# inspection ACTION [LINES]: of what goes to the Internet; nothing else is inspected.
+# inspection ACTION [LINES]: Prints a policy that applies this action to Internet traffic only.
 inspection() {
     echo "
 config ips 'ips'
@@ -334,33 +334,33 @@ config policy
 	option dest 'wan'
 	option action '$1'"
 }
-# always_inspected: the daemon has read the policy.
+# always_inspected: Waits until the daemon has loaded the policy.
 always_inspected() {
     configured "$(inspection always)"
     soon 40 says '.policy.policies[0].action == "always"' ips
 }
-test_policy() {
+test_a_new_inspection_policy_ends_the_offload() {
     carried "$1" "$(inspection none)"
     diverts inspect/always-inspected always_inspected
 }
 
-# A page that a rule of Suricata drops has its sender blocked.
+# Suricata drops a page by rule, and the daemon blocks its sender.
 bad_answer() {
-    # With the request and Suricata's verdict.
+    # The time limit includes the request and Suricata's verdict.
     timed true
     bad_page h10 "$ISP_4" >/dev/null
     soon 5 says "[.blocks[].address] | index(\"$ISP_4\") != null" blocks
 }
 unblock() { gw fastpathctl release "$ISP_4"; }
-test_block() {
+test_a_blocked_address_stops_an_offloaded_flow() {
     WITH=$(inspection inspect "	option block '1'")
     stops "$1" unblock bad_answer
 }
 
-# The kernel may give the entry that follows the same number.
+# The kernel may reuse the number of the deleted entry, so compare ages.
 flow_age() { newest --proto udp --text ":$REVOKED" | jq -r '.age_s | floor'; }
 is_younger() { [ "$(flow_age)" -lt "$1" ]; }
-test_deleted_entry() {
+test_a_flow_survives_its_deleted_conntrack_entry() {
     local age
     carried "$1"
     age=$(flow_age)
@@ -373,12 +373,12 @@ test_deleted_entry() {
     others_go_on
 }
 
-# change METHOD ARGUMENTS: its answer, to root on the gateway.
+# change METHOD ARGUMENTS: Prints the answer to root on the gateway.
 change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
-# changed METHOD ID
+# changed METHOD ID: The call for this change succeeds.
 changed() { has "the answer of $1" "$(change "$1" "{\"id\": $2}")" "\"id\":$2"; }
 
-# denied NAME [MORE]: applies the rule of `deny` under this name; its number in CHANGE.
+# denied NAME [MORE]: Applies the rule of `deny` under this name; CHANGE is the change's number.
 denied() {
     local answer edits
     edits=$(jq -nc --arg name "$1" --arg to "$ISP_4" '[{config: "firewall", op: "add",
@@ -390,9 +390,9 @@ denied() {
 }
 goes_on_denied() { soon 15 more_answers "$(answers)"; }
 
-# Established connections end when a change that says so is confirmed: not when it is applied or
-# rolled back, and not without it.
-test_change_ends_connections() {
+# Confirming a change ends established connections if the change requests it. Applying, rolling
+# back, or confirming without the request keeps them.
+test_a_confirmed_change_ends_connections_only_on_request() {
     local ending=', "end_connections": true'
     carried "$1"
     denied rolled-back "$ending"

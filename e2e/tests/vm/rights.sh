@@ -1,28 +1,28 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rights of the daemon's own user, and of the programs it starts.
+# Privileges of the daemon's own user, and of the programs it starts.
 
-# The daemon's rights from ujail (fastpathd.capabilities and its init script).
+# The daemon's capabilities under ujail (fastpathd.capabilities and its init script).
 ONE=-all,+net_admin
 CONFINED="setpriv --reuid=fastpath --regid=fastpath --init-groups --no-new-privs"
 CONFINED="$CONFINED --bounding-set=$ONE --inh-caps=$ONE --ambient-caps=$ONE"
 
-# as_daemon COMMAND: runs it with the rights of a compromised daemon.
+# as_daemon COMMAND: Runs it with the privileges of a compromised daemon.
 as_daemon() { gw "$CONFINED $1" 2>&1; }
 
-# attempts [SETPRIV]: runs the script on its input with the rights of a compromised daemon, or those
-# of this setpriv. It says `got: …` for each attempt that the system allows.
+# attempts [SETPRIV]: Runs the script on stdin with the privileges of a compromised daemon, or with
+# this setpriv command. Fails if a `got` in it succeeds.
 attempts() {
     local said by=${1:-$CONFINED}
     said=$(gw "$by sh -c '$ATTEMPT; $(cat)'" 2>&1)
     has "the end of the script" "$said" "end of attempts"
     lacks "what this user may do" "$said" got:
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ATTEMPT='got() { name=$1; shift; "$@" >/dev/null 2>&1 </dev/null && echo "got: $name"; true; }'
 
-# denied OBJECT METHOD ARGUMENTS: of an object that is there. ubusd hides an object from a user who
-# may call none of its methods.
+# denied OBJECT METHOD ARGUMENTS: The call is refused although the object exists. ubusd hides an
+# object from users who may call none of its methods.
 denied() {
     local said
     said=$(as_daemon "ubus call $1 $2 '$3'") && fail "$1 $2 is allowed: $said"
@@ -35,7 +35,7 @@ login='"config": "rpcd", "section": "@login[0]"'
 
 # @core
 # @fault:daemon-compromised
-test_the_daemon_s_user_writes_no_configuration() {
+test_the_daemon_s_user_cannot_write_the_configuration() {
     local before
     before=$(gw 'md5sum /etc/config/*')
     gw "ubus call uci get '{\"config\": \"rpcd\"}'" >/dev/null
@@ -51,7 +51,7 @@ test_the_daemon_s_user_writes_no_configuration() {
         '".type":"fastpath"'
 }
 
-test_the_daemon_s_user_reads_no_password_of_a_line() {
+test_the_daemon_s_user_cannot_read_passwords() {
     local said passed user
     has "the configuration" "$(gw cat /etc/config/network)" password
     for user in fastpath fastpath-rules suricata; do
@@ -64,13 +64,13 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     has "its answer for rpcd" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
     as_daemon 'ubus call fastpath.change apply '\''{"edits": []}'\' && fail "it changes settings"
-    # rpcd does not say that it was not root who called.
+    # rpcd does not pass on who called, so the private checks are unknown.
     said=$(as_daemon 'ubus call fastpath.doctor run '\''{"sample_ms": 0,
         "checks": ["system-password", "system-sessions"]}'\')
     same "what the doctor says to it" "$(jq -c '[.findings[].severity]' <<<"$said")" \
         '["unknown","unknown"]'
     lacks "what the doctor says to it" "$said" /etc/shadow
-    # The runs that the daemon asks for have these checks, for administrators who read the report.
+    # Background runs of the daemon include these checks, for administrators who read the report.
     passed='Every account has a password'
     said=$(as_daemon 'ubus call fastpath.doctor run '\''{"background": true, "sample_ms": 100}'\')
     lacks "what its own run says to it" "$said" "$passed"
@@ -80,8 +80,8 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     soon 5 engine_is flowtable
 }
 
-# A change is staged in a shell.
-test_persist_writes_the_engine_alone() {
+# An administrator has staged a change in a shell.
+test_persist_writes_only_the_engine() {
     gw "ubus call uci set '{\"config\": \"fastpath\", \"section\": \"main\",
         \"values\": {\"on_exit\": \"remove\"}}'" >/dev/null
     gw fastpathctl engine off --persist >/dev/null
@@ -95,7 +95,7 @@ test_persist_writes_the_engine_alone() {
 }
 
 # @core
-test_a_shell_of_the_daemon_s_user_is_not_root_by_its_capability() {
+test_a_shell_of_the_daemon_s_user_gets_no_root_by_its_capability() {
     local name shell daemon
     shell=$(as_daemon "cat /proc/self/status")
     daemon=$(gw "cat /proc/$(daemon_pid)/status")
@@ -117,7 +117,7 @@ echo end of attempts
 END
 }
 
-# Methods that change the router or show secrets. ubusd hides objects from who may call no method.
+# Methods that change the router or show secrets. ubusd hides objects without a callable method.
 METHODS="uci get set add delete rename commit revert apply confirm rollback
 session create list grant get set login
 file read write exec list
@@ -136,7 +136,7 @@ fastpath.wireless scan"
 
 # @core
 # @fault:daemon-compromised
-test_a_shell_of_the_daemon_s_user_is_not_root_by_ubus() {
+test_a_shell_of_the_daemon_s_user_gets_no_root_by_ubus() {
     local before
     before=$(gw 'md5sum /etc/config/* /etc/passwd /etc/shadow')
     attempts <<END
@@ -151,10 +151,10 @@ echo "$METHODS" | while read -r object methods; do
 done
 echo end of attempts
 END
-    # Its own four: none takes a name of a file or a program.
+    # The daemon's own four methods take no file or program name.
     lacks "a file as a package" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "../shadow"}'\')" values
-    # The event is public; what init scripts do on it is theirs.
+    # Anybody may send this event; init scripts must handle hostile values.
     as_daemon 'ubus call service event '\''{"type": "config.change",
         "data": {"package": "../../tmp/e2e; touch /tmp/e2e-event"}}'\' >/dev/null
     gw 'test ! -e /tmp/e2e-event'
@@ -163,8 +163,8 @@ END
 
 # @core
 # @fault:daemon-compromised
-test_a_shell_of_the_daemon_s_user_is_not_root_by_files() {
-    # shellcheck disable=SC2016 # the gateway expands it
+test_a_shell_of_the_daemon_s_user_gets_no_root_by_files() {
+    # shellcheck disable=SC2016 # expanded on the gateway
     same "files that root runs or reads, and the daemon's user may write" "$(gw '
         for at in /etc /bin /sbin /lib /usr /root /www /var/etc /var/spool/cron /var/run/rpcd; do
             [ ! -e "$at" ] || echo "$at"
@@ -187,26 +187,25 @@ END
 }
 
 # @core
-test_a_shell_of_the_daemon_s_user_is_not_root_by_signals_and_sockets() {
+test_a_shell_of_the_daemon_s_user_gets_no_root_by_signals_and_sockets() {
     local pids open='ubus[.]sock|log|dns-resolver'
     ! is_openwrt || open+='|udebug[.]sock'
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     pids=$(gw 'for name in procd ubusd rpcd uhttpd netifd dropbear suricata; do
         busybox pidof "$name" || true; done' | xargs)
     attempts <<END
 for pid in 1 $pids; do got "a signal to \$pid" kill -0 "\$pid"; done
 echo end of attempts
 END
-    # Of root's sockets in files only those of ubusd and the log are for everybody, and on OpenWrt
-    # that of udebugd.
+    # Only the sockets of ubusd and the log, and on OpenWrt that of udebugd, are open to all users.
     same "open sockets" "$(gw 'find /run/ /tmp/ /var/run/ -type s -user 0 -perm -0002 2>/dev/null' |
         awk -v open="/($open)\$" '$0 !~ open' | sort -u)" ""
 }
 
-# It may change the rules of nftables, but nft reads and writes files with its rights.
+# The daemon may change nftables' rules, but nft opens files with the daemon's privileges.
 # @core
 # @fault:daemon-compromised
-test_a_shell_of_the_daemon_s_user_is_not_root_by_nft() {
+test_a_shell_of_the_daemon_s_user_gets_no_root_by_nft() {
     attempts <<'END'
 nft list tables >/dev/null || echo "got: no rules, so this test says nothing"
 got "passwords" nft -c -f /etc/shadow
@@ -219,7 +218,7 @@ END
 
 # @core
 # @fault:updater-compromised
-test_the_user_of_rule_updates_reaches_nothing_of_the_daemon() {
+test_the_user_of_rule_updates_has_no_access_to_the_daemon() {
     local by="setpriv --reuid=fastpath-rules --regid=fastpath-rules --init-groups --no-new-privs"
     attempts "$by --bounding-set=-all --inh-caps=-all" <<'END'
 got "the configuration" ubus call fastpath.config get "{\"config\": \"fastpath\"}"
@@ -233,7 +232,7 @@ echo end of attempts
 END
 }
 
-# sets: inheritable, permitted, effective, bounding, ambient.
+# no_capabilities STATUS NAME: All sets but the bounding one are empty in /proc/PID/status.
 no_capabilities() {
     local name
     for name in CapInh CapPrm CapEff CapAmb; do
@@ -242,8 +241,8 @@ no_capabilities() {
     same "$2: NoNewPrivs" "$(awk '$1 == "NoNewPrivs:" { print $2 }' <<<"$1")" 1
 }
 
-# The download program's path, and its restoration however the test ends. A jail shows its
-# service the file there was at its start.
+# fetcher prints the path of the download program; restore_fetcher restores it after any outcome. A
+# jail keeps the file that existed when its service started, hence the restart.
 fetcher() { gw 'command -v curl || command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
 restore_fetcher() {
     gw "rm -f $1
@@ -251,13 +250,13 @@ restore_fetcher() {
         /etc/init.d/fastpathd restart"
 }
 
-# A download program that only records its own rights and those of its parent.
+# The stand-in for the download program records its own privileges and its parent's.
 # @core
 test_a_rule_update_has_no_capabilities() {
     local at
     at=$(fetcher)
     gw "[ ! -e $at ] || cp -p $at /tmp/e2e-fetcher"
-    # shellcheck disable=SC2064 # its place is known now
+    # shellcheck disable=SC2064 # expanded now
     trap "restore_fetcher $at" EXIT
     gw "cat >$at.new && chmod +x $at.new && mv $at.new $at && /etc/init.d/fastpathd restart" <<'END'
 #!/bin/sh
@@ -286,17 +285,17 @@ END
     has "who started it" "$(gw cat /var/lib/fastpath/rules/updater.command)" "fastpath-rules update"
     no_capabilities "$(gw cat /var/lib/fastpath/rules/updater.status)" updater
     no_capabilities "$(gw cat /var/lib/fastpath/rules/download.status)" download
-    # Neither root nor the daemon's user.
+    # A user other than root and the daemon's.
     same "its user" \
         "$(gw grep ^Uid: /var/lib/fastpath/rules/download.status | cut -f 2- | tr '\t' ' ')" \
         "$(gw id -u fastpath-rules | sed 's/.*/& & & &/')"
-    # The daemon itself keeps the one that it needs, and no program inherits it by default.
+    # The daemon keeps its one capability, and programs do not inherit it by default.
     has "the daemon" "$(gw "grep CapEff /proc/$(daemon_pid)/status")" 0000000000001000
     has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000000000
     gw 'rm /var/lib/fastpath/rules/*.status /var/lib/fastpath/rules/updater.command'
 }
 
-# Its init script names PATH; it does not depend on that.
+# The init script sets PATH, but the daemon works without it.
 # @core
 test_the_daemon_finds_nft_without_a_path() {
     ! gw 'grep -qx procd /proc/1/comm' || skip "procd gives every service its own PATH"

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A host that moves between two ports of the bridge, again and again: how long its packets are lost,
-# and the cost for other flows. Times are numbers of datagrams of a conversation that sends 50 a
-# second: on a slower machine it sends less.
+# A host that moves between two bridge ports repeatedly: the duration of its packet loss, and the
+# cost for other flows. Durations are counted in datagrams of a conversation that sends 50 per
+# second, or fewer on a slower machine.
 
 RATE=50
-# At most so many datagrams in a row are lost at a move: half a second.
+# Most datagrams in a row that a move may lose: half a second.
 GAP=$((RATE / 2))
-# At most so many take the slow path until the flow is offloaded again: both directions, 2 s.
+# Most datagrams on the slow path until the flow is offloaded again: both directions for 2 s.
 SLOW=$((RATE * 2 * 2))
 
-# count_slow PORT: packets of that conversation in the forward hook, both directions.
+# count_slow PORT: Counts the conversation's packets in the forward hook, in both directions.
 count_slow() {
     gw "nft -f - <<END
 table inet e2e {
@@ -27,8 +27,8 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# prepare_moves: what a move consists of, as one script for each direction: the other port is muted
-# and the routes are changed at once.
+# prepare_moves: Writes a script for each direction of a move, which mutes the other port and
+# changes the routes at once.
 prepare_moves() {
     local to from
     for to in eth0 eth1; do
@@ -53,20 +53,20 @@ END
 }
 move_to() { peers sh "/tmp/e2e/to.$1"; }
 
-# renewals: how often the table was loaded since mark_log.
+# renewals: Prints how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
-# A host moves $2 times, every $3 seconds, under a download, an upload and a steady
-# conversation. By the flowtable, a host with four moves in a minute would stay on the slow path.
+# A host moves $2 times, every $3 seconds, under a download, an upload and a steady conversation.
+# With the flowtable, four moves in a minute would keep the host on the slow path.
 # @long
 # @each flowtable | 8 | 21
 # @each ebpf | 20 | 5
 # @each ebpf-xdp | 20 | 5 @qemu: no port of a user-mode machine has a driver with XDP
-test_a_host_moves_often() {
+test_a_moving_host_loses_at_most_half_a_second() {
     local engine=${1%-xdp} times=$2 calm=$((RATE * $3)) port down up ids before slow most=0 all=0
     local number to ports limit longest=0 length
     local least=1
-    # Its entries may be renewed between two datagrams, which are 20 ms apart.
+    # The engine may renew the entries between two datagrams, which are 20 ms apart.
     [ "$engine" != ebpf ] || least=0
     use "$engine"
     [ "$1" = "$engine" ] || soon 15 says '.devices | length > 0 and all(.hook == "xdp")' ebpf
@@ -121,13 +121,13 @@ test_a_host_moves_often() {
 uploaded() { peers stat -c %s /tmp/e2e/up; }
 uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
 
-# moved PORT FILTER: jq's FILTER holds for the last move in the history of that flow.
+# moved PORT FILTER: The last move in the flow's history matches jq's FILTER.
 moved() {
     ask flow "$(newest --text "$1" | jq -r .id)" | jq -e ".moves | last | $2"
 }
 
-# The history of a flow names the ports; a cable that is pulled makes no difference.
-test_a_cable_is_plugged_into_another_port() {
+# The flow's history names both ports, also if the cable is pulled from the first.
+test_a_cable_moved_to_another_port_is_in_the_history() {
     local port
     port=$(fresh_port)
     trap 'cables_on; home' EXIT
@@ -147,7 +147,7 @@ test_a_cable_is_plugged_into_another_port() {
         fail "the host is not among those that roam"
 }
 
-# A router that fails over: its address has another MAC.
+# A router fails over: its address moves to another MAC.
 test_a_neighbour_with_another_mac_is_in_the_history() {
     local port
     port=$(fresh_port)
@@ -161,7 +161,7 @@ test_a_neighbour_with_another_mac_is_in_the_history() {
         .to == "52:54:00:02:00:22"'
 }
 
-# flap NUMBER: h10 is at another port again and again, as fast as that goes.
+# flap NUMBER: Moves h10 between the ports this many times, as fast as possible.
 flap() {
     peers "for number in \$(seq $1); do
         sh /tmp/e2e/to.eth1; ip netns exec h10 ping -c 1 -W 1 10.10.10.1
@@ -169,12 +169,12 @@ flap() {
     done" >/dev/null
 }
 
-# uptime_of_gw: seconds since it booted, by its own clock.
+# uptime_of_gw: Prints the seconds since the gateway booted, by its own clock.
 uptime_of_gw() { gw cut -d . -f 1 /proc/uptime; }
 
-# A host that flaps costs at most fifteen renewals a minute, and the flows of others lose nothing.
+# A flapping host causes at most fifteen renewals per minute, and other flows lose nothing.
 # @long
-test_a_host_that_flaps_costs_others_no_packet() {
+test_a_flapping_host_costs_other_flows_no_packet() {
     local port began seconds often before slow
     port=$(fresh_port)
     trap home EXIT

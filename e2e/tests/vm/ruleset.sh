@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# All rule sets that the daemon can render, before the nft of a real kernel.
+# All rule sets that the daemon can render, loaded by nft on a real kernel.
 
 GOLDEN=$TOP/feeds/fastpathd/src/crates/ruleset/tests/golden
 
-# Every golden script in a network namespace with its devices, as nft loads it. Dummy devices
-# cannot offload: that flag is the kernel's to refuse, and must be all it refuses.
-test_golden_rules_are_what_nft_takes() {
+# Loads each golden script in a network namespace with its devices. Dummy devices cannot offload, so
+# the kernel refuses that flag and must refuse nothing else.
+test_nft_loads_every_golden_rule_set() {
     local file name answer devices number=0
     [ -d "$GOLDEN" ] || skip "no golden files in ${GOLDEN#"$TOP"/}"
-    # Left to itself the module makes a device in the gateway's own namespace, too.
+    # By default the module creates a device in the gateway's own namespace, too.
     gw 'modprobe dummy numdummies=0'
     for file in "$GOLDEN"/*.txt; do
         name=${file##*/}

@@ -4,18 +4,18 @@
 # @timed
 
 NUMBER=20000
-# The daemon's share of the emulated core; and how long a page may take under emulation.
+# Percent of the emulated core for the daemon, and milliseconds for a page under emulation.
 CPU_LIMIT=25
 PAGE_LIMIT_MS=2000
-# KiB that the connections add to the daemon: a fifth of the 60 MB that crates/flows/examples/scale
-# allows for 100,000. They took 8,200, a page included. KiB of the daemon: these, and 20,000 for
-# itself with its ring of alerts full.
+# Limits in KiB for the daemon's growth and its total. Growth is a fifth of the 60 MB that
+# crates/flows/examples/scale allows for 100,000 connections; it was 8,200 with a page. The rest is
+# the daemon itself with a full ring of alerts.
 GROWTH_LIMIT=12000
 MEMORY_LIMIT=32000
 
 knows() { says ".conntrack.count >= $1" status; }
 
-# Ticks of a hundredth of a second that the daemon's process has used.
+# Ticks of 10 ms that the daemon's process has used.
 cpu_ticks() { gw cat "/proc/$(daemon_pid)/stat" | awk '{ print $14 + $15 }'; }
 
 page_ms() {
@@ -24,7 +24,7 @@ page_ms() {
     echo $(((${EPOCHREALTIME/./} - started) / 1000))
 }
 
-test_twenty_thousand_connections() {
+test_twenty_thousand_connections_stay_within_the_limits() {
     local port used before count memory
     trap crowd_out EXIT
     port=$(fresh_port)
@@ -44,7 +44,7 @@ test_twenty_thousand_connections() {
     between "percent of the core" "$used" 0 "$CPU_LIMIT"
     between "ms for a filtered and sorted page" "$(page_ms)" 0 "$PAGE_LIMIT_MS"
     between "ms for the last page" "$(page_ms --offset $((NUMBER - 300)))" 0 "$PAGE_LIMIT_MS"
-    # After the pages: they are part of it. An older daemon may have freed memory for them.
+    # Measure after the pages, to include their memory. The daemon may have freed older memory.
     between "KiB of the daemon" "$(daemon_kib)" 1000 "$MEMORY_LIMIT"
     between "KiB more" $(($(daemon_kib) - memory)) -4000 "$GROWTH_LIMIT"
     on_path flowtable --proto tcp --text "$port" || fail "the one real flow is not offloaded"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# WAN services with the flowtable on: each works, its own flows are offloaded or show the reason
-# why not, and all other flows are offloaded.
+# WAN services with the flowtable: each service works, its own flows are offloaded or have a reason,
+# and all other flows are offloaded.
 
-# sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s; without the package, its qdiscs.
+# sqm_on DEVICE DOWN UP: Shapes the device to these kbit/s, by SQM or, without it, the same qdiscs.
 sqm_on() {
     is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"
@@ -38,12 +38,12 @@ sqm_off() {
     fi
 }
 
-# queued DEVICE: bytes that its cake has let through.
+# queued DEVICE: Prints the bytes that the device's cake has sent.
 queued() {
     gw "tc -s qdisc show dev $1 root" | sed -n 's/^ *Sent \([0-9]*\) bytes.*/\1/p' | head -n 1
 }
 
-# shaper_sees DEVICE: all bytes of the download at PORT go through the shaper there.
+# shaper_sees DEVICE: All bytes of the download at PORT pass the device's shaper.
 shaper_sees() {
     local queued had
     queued=$(queued "ifb4$1")
@@ -53,12 +53,12 @@ shaper_sees() {
         "$(($(queued "ifb4$1") - queued))" 900000 100000000
 }
 
-test_sqm_on_the_session() {
+test_sqm_on_the_session_keeps_wan_flows_slow() {
     local sent
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4" 400k
     in_flowtable
-    # A flow that is already offloaded must not bypass the shaper either.
+    # A shaper that starts later must end the offload of a live flow.
     sqm_on pppoe-wan 16000 8000
     soon 20 on_path slow/shaped --proto tcp --text "$PORT"
     shaper_sees pppoe-wan
@@ -74,8 +74,8 @@ test_sqm_on_the_session() {
     offloads h10 "$ISP_4"
 }
 
-# As the doctor advises.
-test_sqm_on_the_port() {
+# The doctor recommends shaping the port.
+test_sqm_on_the_port_shapes_offloaded_flows() {
     local sent
     sqm_on wan 16000 8000
     doctor 'soon 10 silent flowtable-shaped'
@@ -86,15 +86,15 @@ test_sqm_on_the_port() {
     shaper_sees wan
     [ "$(queued wan)" -gt "$sent" ] || fail "the shaper sees no acknowledgements go out"
     stays_offloaded
-    # The download returns from the ifb past the flowtable, and is counted so.
+    # The download returns from the ifb outside the flowtable, so its bytes count as slow.
     soon 10 counted_as_slow
 }
-# Of the bytes of the next second, those of the slow path are more.
+# Most bytes of the last second were on the slow path.
 counted_as_slow() {
     says '.paths | .slow.bps > 1000000 and .slow.bps > .flowtable.bps' status
 }
 
-# igmp_on: groups that lan asks for are fetched from the line.
+# igmp_on: The gateway fetches multicast groups for lan from WAN.
 igmp_on() {
     is_openwrt && package igmpproxy /etc/init.d/igmpproxy
     at_the_end "igmp_off"
@@ -154,7 +154,7 @@ seen_by_group() { peers 'wc -c </tmp/e2e/group'; }
 group_grows() { [ "$(seen_by_group)" -gt "$1" ]; }
 
 # @qemu: ip_mr_forward does not change the checksum of a virtual port's packet (Linux 6.12)
-test_igmp_proxy() {
+test_multicast_of_the_igmp_proxy_has_a_reason() {
     local link member
     link=$(the_isp_link)
     # @sleep: the rhythm of the traffic
@@ -174,8 +174,8 @@ test_igmp_proxy() {
     stays_offloaded
 }
 
-# provider_of_prefixes: the ISP delegates 2001:db8:a000::/56 to the gateway, which it knows by its
-# DUID, and routes it there.
+# provider_of_prefixes: The ISP delegates 2001:db8:a000::/56 to the gateway, identified by its DUID,
+# and routes the prefix there.
 DUID=00:03:00:01:52:54:00:01:00:04
 provider_of_prefixes() {
     local link=$1
@@ -190,7 +190,7 @@ host gateway {
 
 delegated() { address_of h30 eth0 6 | grep '^2001:db8:a0'; }
 
-test_prefix_is_delegated() {
+test_flows_of_a_delegated_prefix_are_offloaded() {
     local address flow
     package odhcp6c /usr/sbin/odhcp6c
     package odhcpd /usr/sbin/odhcpd

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunnels and a second WAN, with the flowtable on. Flows are offloaded, or show the reason.
+# Tunnels and a second WAN with the flowtable: flows are offloaded or have a reason.
 
 # shellcheck source=e2e/tests/vm/lib/wireguard.sh
 . "$VM/lib/wireguard.sh"
 
-# through_wireguard: bytes that the gateway has received by it.
+# through_wireguard: Prints the bytes that the gateway has received through the tunnel.
 through_wireguard() { gw 'wg show wg0 transfer' | cut -f 2; }
 
-# seen_in_forward: packets from and to the tunnel there.
+# seen_in_forward: Prints the number of tunnel packets in the forward chain.
 seen_in_forward() { gw nft list counter inet e2e seen | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
-test_wireguard() {
+test_flows_through_wireguard_are_offloaded() {
     local home site before at
     is_openwrt && package wireguard-tools /lib/netifd/proto/wireguard.sh
     at_the_end "wireguard_off; gw nft destroy table inet e2e"
@@ -41,7 +41,7 @@ NFT
     soon 10 arrives "$at" "$(($(received "$at") + 200000))"
     between "bytes through the tunnel meanwhile" "$(($(through_wireguard) - before))" \
         200000 100000000
-    # When the device comes again, it is listed again.
+    # A device that is created again is listed again.
     if ! is_openwrt; then
         gw 'ip link set wg0 down; ip link delete wg0'
         soon 10 says '.engine.devices | index("wg0") | not' status
@@ -52,7 +52,7 @@ NFT
     # Other flows are offloaded while the tunnel is in use.
     offloads h10 "$ISP_4"
     stays_offloaded
-    # From there, too.
+    # Connections from the far end are offloaded, too.
     at=$(fresh_port)
     begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
     soon 5 listens h10 80
@@ -81,13 +81,13 @@ test_wireguard_of_a_host_is_offloaded() {
     soon 3 offloaded "$at"
 }
 
-# Two servers of the ISP. mwan3 leaves connected networks alone, and the other end of the session is
-# one.
+# Two servers of the ISP. mwan3 does not balance connected networks, such as the other end of the
+# session.
 ONE=203.0.113.81
 OTHER=203.0.113.82
 
-# two_lines: mwan3 has the PPPoE session first, and a line without PPPoE at the same port second,
-# which is the way to OTHER.
+# two_lines: mwan3 prefers the PPPoE session, and uses a line without PPPoE on the same port for
+# OTHER.
 two_lines() {
     peers "for address in $ONE $OTHER; do ip -n isp addr replace \$address/32 dev lo; done"
     add_config network <<<"
@@ -150,12 +150,12 @@ mwan3_off() {
     peers "for address in $ONE $OTHER; do ip -n isp addr del \$address/32 dev lo; done"
 }
 
-# over_the_session: bytes that the ISP has sent over PPPoE.
+# over_the_session: Prints the bytes that the ISP has sent over PPPoE.
 over_the_session() { isp cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
-# offloads_by SOURCE ADDRESS: a download from ADDRESS leaves with that source address of the gateway
-# and is offloaded. mwan3 still handles an event after it has reported the WAN's state; until it is
-# done, connections are refused or use the other WAN.
+# offloads_by SOURCE ADDRESS: A download from ADDRESS leaves with this source address and is
+# offloaded. mwan3 handles an event after reporting the WAN's state; until then connections are
+# refused or use the other WAN.
 offloads_by() {
     soon 60 begins_by "$1" "$2"
     in_flowtable
@@ -174,14 +174,14 @@ begun_or_refused() {
 }
 
 # @qemu: ipset of mwan3's start does not return on the user-mode kernel
-test_mwan3() {
+test_flows_of_mwan3_are_offloaded_on_both_wans() {
     local link sent
     package mwan3 /etc/init.d/mwan3
     at_the_end "mwan3_off"
     two_lines
-    # By the policy of all else.
+    # By the default policy.
     offloads_by "$(wan_address)" "$ONE"
-    # By the rule, over the line that no route of the main table prefers.
+    # By mwan3's rule, over the line that the main table does not prefer.
     offloads_by 192.0.2.9 "$OTHER"
     end_others
     link=$(the_isp_link)
@@ -195,14 +195,14 @@ test_mwan3() {
     soon 30 wan_is_down
     soon 60 line_is_tracked wan offline
     offloads_by 192.0.2.9 "$ONE"
-    # When mwan3 uses it again depends on its tracker.
+    # mwan3's tracker decides when the first WAN is used again.
     gw 'ifup wan'
     soon 40 wan_is_up
 }
 
-# end_others: of the downloads, all but that at PORT.
+# end_others: Ends all downloads except that at PORT.
 end_others() {
-    # shellcheck disable=SC2016 # the peers expand it
+    # shellcheck disable=SC2016 # expanded on the peers
     peers 'for file in /tmp/e2e/tcp*.pid; do
         [ "$file" = /tmp/e2e/tcp'"$PORT"'.pid ] || kill -- -"$(cat "$file")"
     done' || true

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Services that people set up on the first evening, with the flowtable on: each works, and its flows
-# are offloaded. WAN services are in services-line.sh.
+# Common services with the flowtable: each works, and its flows are offloaded. WAN services are in
+# services-line.sh.
 
-test_static_lease() {
+test_flows_of_a_static_lease_are_offloaded() {
     local mac
     mac=$(h30 cat /sys/class/net/eth0/address)
     at_the_end "h30_port off"
@@ -23,7 +23,7 @@ config host
 }
 comes_from() { [ "$(newest --proto tcp --text "$PORT" | jq -r .src_name)" = "$1" ]; }
 
-# from_outside ADDRESS PORT: the ISP downloads from there; PORT is its source port afterwards.
+# from_outside ADDRESS PORT: The ISP downloads from there; sets PORT to its source port.
 from_outside() {
     PORT=$(fresh_port)
     begin isp "tcp$PORT" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $PORT" \
@@ -31,7 +31,7 @@ from_outside() {
     in_flowtable
 }
 
-# goes_to ADDRESS PORT: where that download is sent on to.
+# goes_to ADDRESS PORT: The download is translated to this destination.
 goes_to() {
     local flow
     flow=$(newest --proto tcp --text "$PORT")
@@ -40,12 +40,12 @@ goes_to() {
     stays_offloaded
 }
 
-test_port_forward() {
+test_flows_of_a_port_forward_are_offloaded() {
     add_config firewall <<<"
 $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
     goes_to 10.10.20.10 80
-    # The WAN has another address after a reconnect; the rule is about the port.
+    # WAN has another address after a reconnect; the forward matches the port only.
     pppoe_end TERM
     soon 10 wan_is_down
     soon 30 wan_is_up
@@ -53,7 +53,7 @@ $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
 }
 
-# upnp_on: for hosts of lan. The lab's WAN addresses are not public, so miniupnpd reports another
+# upnp_on: Serves hosts of lan. The lab's WAN addresses are private, so miniupnpd reports another
 # external address.
 upnp_on() {
     if is_openwrt; then
@@ -109,15 +109,15 @@ upnp_off() {
 }
 
 upnp() { h10 "upnpc -m eth0 $*"; }
-# mapped: asked for again until the rule is there. A reload of fw4 removes it, which miniupnpd does
-# not notice, and each event of the WAN brings one.
+# mapped: Adds the mapping until its rule exists. Each WAN event reloads fw4, which removes the rule
+# without miniupnpd noticing.
 mapped() {
     upnp -d 8081 tcp >/dev/null
     upnp -a 10.10.10.10 80 8081 tcp >/dev/null
     gw 'nft list ruleset | grep -q "dport 8081 .*dnat"'
 }
 
-test_upnp() {
+test_flows_of_a_upnp_mapping_are_offloaded() {
     upnp_on
     begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
     soon 30 nothing_reloads
@@ -129,13 +129,13 @@ test_upnp() {
     soon 5 nothing_at isp "$(wan_address)" 8081
 }
 
-# asked NAME: the answer of the gateway's name server to h10.
+# asked NAME: Prints the answer of the gateway's name server to h10.
 asked() { h10 "busybox nslookup -type=a $1 10.10.10.1"; }
 answered() { asked "$1" | sed '1,/^$/d' | grep -q 'Address.* 203\.0\.113\.1$'; }
-# No answer at all is not one.
+# A missing answer does not count as blocked.
 blocked() { [[ $(asked "$1" || true) == *NXDOMAIN* ]] || { asked "$1"; return 1; }; }
 
-# adblock_on: with the list that the ISP serves.
+# adblock_on: Blocks the names of the list that the ISP serves.
 adblock_on() {
     if is_openwrt; then
         package adblock /etc/init.d/adblock
@@ -179,7 +179,7 @@ adblock_off() {
     peers rm -f /tmp/www/ads.txt
 }
 
-test_adblock() {
+test_adblock_blocks_names_while_flows_are_offloaded() {
     peers 'printf "%s\n" ads.lab.example tracker.lab.example >/tmp/www/ads.txt'
     adblock_on
     soon 20 answered www.lab.example
@@ -201,9 +201,9 @@ banip_off() {
     isp ip address delete "$BANNED/32" dev lo
 }
 
-# banIP drops in prerouting, before the flowtable could be asked: dropped flows are never offloaded,
-# and accepted ones are.
-test_banip() {
+# banIP drops in prerouting, before the flowtable: dropped flows are never offloaded, accepted flows
+# are.
+test_banip_drops_banned_addresses_despite_the_flowtable() {
     package banip /etc/init.d/banip
     at_the_end "banip_off"
     isp ip address add "$BANNED/32" dev lo
@@ -232,8 +232,8 @@ config banip 'global'
     offloads h10 "$ISP_4"
 }
 
-# The provider: logs each request and answers "good".
-# shellcheck disable=SC2016 # the peers expand it
+# The DDNS provider logs each request and answers "good".
+# shellcheck disable=SC2016 # expanded on the peers
 DDNS_SERVER='read -r request; echo "$request" >>/tmp/e2e/ddns.requests
 while read -r line && [ "${#line}" -gt 1 ]; do :; done
 printf "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\ngood\n"'
@@ -245,7 +245,7 @@ ddns_off() {
 }
 updated_to() { peers "grep -qF 'myip=$1 ' /tmp/e2e/ddns.requests"; }
 
-test_ddns() {
+test_ddns_updates_the_address_after_a_reconnect() {
     local before
     package ddns-scripts /etc/init.d/ddns
     at_the_end "ddns_off"
@@ -272,8 +272,8 @@ config service 'lab'
     gw '/etc/init.d/ddns enable; /etc/init.d/ddns restart'
     before=$(wan_address)
     soon 20 updated_to "$before"
-    # A reconnect brings another address. ddns updates on the interface event; an event that arrives
-    # while ddns still handles the one before is only seen at the next check, five minutes later.
+    # A reconnect brings another address. ddns updates on interface events, but misses events while
+    # it handles another and then checks five minutes later.
     offloads h10 "$ISP_4"
     pppoe_end TERM
     soon 10 wan_is_down
@@ -284,7 +284,7 @@ config service 'lab'
     offloads h10 "$ISP_4"
 }
 
-# excluded: a download that the settings below keep from the flowtable.
+# excluded: Starts a download that the settings below exclude from offloading.
 excluded() {
     local port
     port=$(fresh_port)
@@ -293,7 +293,7 @@ excluded() {
     soon 10 on_path slow/excluded --proto tcp --text "$port"
 }
 
-# new_system: all that was written is gone, as after an upgrade. Files of the tests go with it.
+# new_system: Resets all written files, like an upgrade, but restores the files of the tests.
 new_system() {
     local kept
     kept=$(mktemp)
@@ -309,9 +309,8 @@ new_system() {
     soon 30 internet
 }
 
-# An upgrade that keeps the settings is a backup, a new system, the backup laid over it, and a boot
-# that finds it.
-test_settings_outlive_an_upgrade() {
+# Simulates an upgrade that keeps settings: backup, new system, restored backup, boot.
+test_settings_survive_an_upgrade() {
     local backup name
     local own="config fastpath 'main'
 	option engine 'flowtable'
@@ -327,7 +326,7 @@ $WEB_FORWARD"
     excluded
     gw 'mkdir -p /etc/fastpath && echo kept >/etc/fastpath/e2e'
     backup=$(mktemp)
-    # shellcheck disable=SC2064 # now
+    # shellcheck disable=SC2064 # expanded now
     at_the_end "gw rm -f /etc/fastpath/e2e; rm -f $backup"
     for name in config/fastpath config/network config/firewall fastpath/e2e; do
         has "the files that sysupgrade keeps" "$(gw sysupgrade -l)" "/etc/$name"

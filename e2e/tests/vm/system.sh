@@ -1,29 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Administration of the gateway itself, through the objects that the page uses: the log, the line
-# up and down, passwords, backups, images.
+# Administration of the gateway through the objects that the page uses: log, WAN up and down,
+# passwords, backups, images.
 
 root() { session root fastpath; }
 cgi() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/cgi-bin/$1"; }
 status_of() { jq -c '.result[0] // .error.code'; }
 
-# log_says SESSION TEXT: among the newest messages.
+# log_says SESSION TEXT: The newest messages contain TEXT.
 log_says() {
     rpc "$1" log read '{"lines": 200, "stream": false}' |
         jq -e --arg text "$2" '[.result[1].log[].msg | select(contains($text))] | length > 0'
 }
 
-# line SESSION up|down
+# line SESSION up|down: Prints the status of the call.
 line() { rpc "$1" network.interface "$2" '{"interface": "wan"}' | status_of; }
 
 port_is_down() { gw "ip -j link show dev $1" | jq -e '.[0].flags | index("UP") == null'; }
 
-test_line_goes_down_and_up_and_the_log_tells() {
+test_wan_is_switched_off_and_on_and_the_log_reports_it() {
     local id mark="mark $RANDOM"
     id=$(root)
     same "answer" "$(line "$id" down)" 0
     soon 30 wan_is_down
-    # netifd takes the port down with it: that does not mean a cable is unplugged.
+    # netifd takes the port down with the interface, which must not be reported as unplugged.
     soon 15 says '.wan[0].hindrance == "disconnected" and
         ([.health[] | [.code, .level]] == [["wan-disconnected", "warning"]])' status
     soon 10 port_is_down wan
@@ -38,9 +38,8 @@ test_line_goes_down_and_up_and_the_log_tells() {
     wan_is_up || fail "viewer took the line down"
 }
 
-# log_lines SESSION [SINCE]: the daemon's log lines, each with its level; SINCE in ms of the
-# gateway's clock.
-# logd's lines have the PID after the name.
+# log_lines SESSION [SINCE]: Prints the daemon's log lines with their levels, from SINCE (ms of the
+# gateway's clock), without the PID that logd adds to the name.
 log_lines() {
     rpc "$1" log read '{"lines": 500, "stream": false}' | jq -r --argjson since "${2-0}" '
         .result[1].log[] | .msg |= sub("^fastpathd\\[[0-9]+\\]: "; "fastpathd: ") |
@@ -49,11 +48,11 @@ log_lines() {
 }
 log_has() { log_lines "$1" "$SINCE" | grep -q -- "$2"; }
 
-# procd logs a service's lines on its standard error as errors.
-test_only_faults_are_errors_of_the_log() {
+# procd logs all lines of a service's standard error as errors.
+test_only_faults_are_logged_as_errors() {
     local id wrong SINCE
     id=$(root)
-    # nft's message on a table that it refuses has several lines, and earlier tests have such.
+    # Skip earlier tests, which may have multi-line messages of nft.
     SINCE=$(gateway_ms)
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is flowtable
@@ -68,7 +67,7 @@ test_only_faults_are_errors_of_the_log() {
     soon 5 engine_is flowtable
 }
 
-# forged SESSION TEXT: calls that the daemon refuses because of TEXT.
+# forged SESSION TEXT: Makes calls that the daemon refuses with TEXT in its message.
 forged() {
     rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{sort: $t}')" >/dev/null
     rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{filter: {($t): 1}}')" >/dev/null
@@ -76,7 +75,7 @@ forged() {
 }
 
 # @fault:log-forged
-test_a_viewer_forges_no_line_of_the_log() {
+test_a_viewer_cannot_forge_log_lines() {
     local id lines
     SINCE=$(gateway_ms)
     id=$(session viewer look)
@@ -86,11 +85,11 @@ test_a_viewer_forges_no_line_of_the_log() {
     lines=$(log_lines "$(root)" "$SINCE")
     same "lines that begin as forged" "$(grep -cE '^. fastpathd: (forged|<3>)' <<<"$lines")" 0
     lacks "the log" "$lines" $'\e'
-    # 1000 of the message, behind the level and the daemon's name.
+    # 1000 for the message, plus the level and the daemon's name.
     between "characters of the longest line" "$(wc -L <<<"$lines")" 20 1020
 }
 
-# restored SESSION FILE: uploaded and given to sysupgrade; prints the answer.
+# restored SESSION FILE: Uploads it, restores it with sysupgrade and prints the answer.
 restored() {
     curl -sS -m "$(patient 2)" -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
         "$(cgi cgi-upload)" | jq -e .size >/dev/null || fail "not uploaded"
@@ -106,7 +105,7 @@ test_backup_is_taken_and_restored() {
     before=$(gw 'md5sum /etc/config/* /etc/shadow')
     curl -sSf -m "$(patient 2)" -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
     has "backup" "$(tar -tzf "$folder/good")" etc/config/network
-    # A script for the next boot: which services were disabled.
+    # Script for the next boot that disables the same services.
     has "backup" "$(tar -tzf "$folder/good")" etc/uci-defaults/10_disable_services
     gw 'echo "# later" >>/etc/config/system; sed -i s/10.10.10.1/10.10.10.9/ /etc/config/network'
     head -c 300 "$folder/good" >"$folder/truncated"
@@ -118,7 +117,7 @@ test_backup_is_taken_and_restored() {
         has "answer to $bad" "$(restored "$id" "$folder/$bad")" '"code":1'
         has "configuration after $bad" "$(gw cat /etc/config/network)" 10.10.10.9
     done
-    # GNU tar refuses it, BusyBox's drops the dots.
+    # GNU tar refuses the archive; BusyBox's tar strips the dots.
     restored "$id" "$folder/upwards" >/dev/null
     has "configuration after upwards" "$(gw cat /etc/config/network)" 10.10.10.9
     same "a path upwards" "$(gw 'ls /tmp/escaped 2>/dev/null; rm -f /escaped')" ""
@@ -136,7 +135,7 @@ test_images_are_checked() {
     gw 'grep -rq lab-image /sbin/sysupgrade /usr/sbin/sysupgrade 2>/dev/null' ||
         skip "sysupgrade takes images for its board only, and the lab makes none"
     id=$(root)
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'head -c 100000 /dev/urandom >/tmp/firmware.bin; echo >>/tmp/firmware.bin
         echo "lab-image $(sha256sum /tmp/firmware.bin | cut -d " " -f 1)" >>/tmp/firmware.bin'
     same "a good one" "$(rpc "$id" rpc-sys upgrade_test '{}' | jq -c .result[1].code)" 0

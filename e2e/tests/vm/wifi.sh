@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Wi-Fi: SSIDs as ports of the bridge, each in the VLAN of its network. The radios of the user-mode
-# machine are veth pairs (gateway/usr/libexec/lab/wireless); the last test has real 802.11.
+# Wi-Fi: SSIDs as bridge ports, each in the VLAN of its network. The user-mode machine has veth
+# pairs as radios (gateway/usr/libexec/lab/wireless); the last test uses real 802.11.
 
-# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
+# change SESSION METHOD ARGUMENTS: Prints the answer or the error.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
 
-# radios OPTION…: radio0, off, with OpenWrt's own SSID, as its first boot writes them.
+# radios OPTION…: Configures radio0, disabled, with the SSID that OpenWrt's first boot writes.
 radios() {
     gw '[ -x /usr/libexec/lab/wireless ]' ||
         skip "OpenWrt's own wireless handlers need its patched hostapd, which is not in this root"
@@ -21,7 +21,7 @@ radios() {
 
 KEY='welcome, guests'
 
-# guests [ENCRYPTION]: edits that make a network for guests, and an SSID that leads into it alone.
+# guests [ENCRYPTION]: Prints edits that add a guest network and an SSID for it.
 guests() {
     jq -nc --arg key "$KEY" --arg encryption "${1:-sae-mixed}" '[
         {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
@@ -41,7 +41,7 @@ guests() {
             network: "guest", isolate: "1"}}]'
 }
 
-# applied SESSION EDITS: until it is in force, and then for good; the change's number.
+# applied SESSION EDITS: Applies the change, confirms it once it is in force, and prints its number.
 applied() {
     local answer id
     answer=$(change "$1" apply "$(jq -nc --argjson e "$2" '{edits: $e, seconds: 120}')")
@@ -54,41 +54,41 @@ in_force() { change "$1" pending '{}' | jq -e '.pending.in_force == true'; }
 
 status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 
-# said_of_radio SESSION FILTER: jq's result for the first radio.
+# radio_is SESSION FILTER: jq's FILTER holds for the first radio.
 radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
 
-# in_vlan DEVICE VID: it is there without a tag, and nowhere else.
+# in_vlan DEVICE VID: The port is an untagged member of this VLAN only.
 in_vlan() {
     gw "bridge -j vlan show dev $1" |
         jq -e --argjson vid "$2" '.[0].vlans == [{vlan: $vid, flags: ["PVID", "Egress Untagged"]}]'
 }
 
-# station COMMAND…: in the namespace of a wireless client; each has a process on the gateway.
+# station COMMAND…: Runs it in the namespace of a wireless client on the gateway.
 station() { gw "ip netns exec station $*"; }
 
-# associate KEY: wpa_supplicant tries it.
+# associate KEY: Starts wpa_supplicant with this key.
 associate() {
     no_station_daemon
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     printf '%s\n' 'network={' 'ssid="Guests"' 'key_mgmt=SAE' 'ieee80211w=2' \
         "sae_password=\"$1\"" '}' | gw 'cat >/run/e2e/wpa.conf
             ip netns exec station wpa_supplicant -B -i wlan1 -c /run/e2e/wpa.conf \
                 -P /run/e2e/wpa.pid >/dev/null'
 }
 no_station_daemon() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw '[ ! -e /run/e2e/wpa.pid ] || kill "$(cat /run/e2e/wpa.pid)"'
     soon 5 gw '! [ -e /run/e2e/wpa.pid ]'
 }
 on_the_air() { station iw dev wlan1 link | grep -qx "[[:space:]]*SSID: $1"; }
-# Nobody gives out addresses in the owner's network of the lab.
+# The owner's network in the lab has no DHCP server.
 in_the_owners_network() {
     station ip addr flush dev wlan1 scope global
     station ip addr add 10.10.10.77/24 dev wlan1
     station ping -c 1 -W 1 10.10.10.10
 }
 
-# station_of DEVICE: the device is in that namespace from now on.
+# station_of DEVICE: Moves the device into that namespace and prepares its DHCP script.
 station_of() {
     gw "[ -e /run/netns/station ] || ip netns add station
         [ ! -e /sys/class/net/$1 ] || ip link set $1 netns station
@@ -101,8 +101,8 @@ station_of() {
 lease() { station "busybox udhcpc -f -q -n -t 8 -T 1 -i $1 -s /run/e2e/lease"; }
 no_station() { gw 'ip netns delete station 2>/dev/null; true'; }
 
-# guest_of DEVICE: who is behind it has an address of the guests', reaches the Internet, and no
-# other network of the router.
+# guest_of DEVICE: The client gets a guest address and reaches the Internet, but no other network of
+# the router.
 guest_of() {
     soon 10 lease "$1"
     has "lease" "$(station "ip -4 addr show dev $1")" "inet 10.10.30."
@@ -112,7 +112,7 @@ guest_of() {
 }
 
 # @core
-test_guests_have_an_ssid_in_their_vlan() {
+test_the_guest_ssid_is_in_the_guest_vlan() {
     local root id edits
     radios "path 'lab/veth'"
     root=$(session root fastpath)
@@ -127,7 +127,7 @@ test_guests_have_an_ssid_in_their_vlan() {
     soon 5 in_vlan phy0-ap0 10
     station_of phy0-sta1
     guest_of phy0-sta1
-    # The daemon's model has the access point as a port, which is shown as the flow's port.
+    # The daemon's model has the access point as a port, and flows show it.
     soon 5 said_of_port phy0-ap1 30
     no_station
     edits=$(change "$root" undo "{\"id\": $id}" | jq -c .edits)
@@ -139,7 +139,7 @@ said_of_port() {
     said ".bridges[].ports[] | select(.name == \"$1\") | .vlans[0].vid" topology | grep -qx "$2"
 }
 
-test_an_ssid_moves_to_another_vlan() {
+test_an_ssid_moves_to_another_vlan_and_back_without_confirmation() {
     local root edit
     radios "path 'lab/veth'"
     root=$(session root fastpath)
@@ -152,7 +152,7 @@ test_an_ssid_moves_to_another_vlan() {
         "values": {"network": "lan"}}]'
     applied "$root" "$edit" >/dev/null
     soon 5 in_vlan phy0-ap0 10
-    # Nobody confirms: it is back in its VLAN.
+    # Without confirmation, the SSID returns to its VLAN.
     edit=$(jq -nc --argjson e "${edit/lan/iot}" '{edits: $e, seconds: 5}')
     change "$root" apply "$edit" | jq -e .id
     soon 5 in_vlan phy0-ap0 20
@@ -160,7 +160,7 @@ test_an_ssid_moves_to_another_vlan() {
 }
 
 # @core
-test_keys_stay_on_the_router() {
+test_wifi_keys_never_leave_the_router() {
     local root viewer said object
     radios "path 'lab/veth'"
     root=$(session root fastpath)
@@ -172,7 +172,7 @@ test_keys_stay_on_the_router() {
         has "sections" "$said" '"ssid":"Guests"' '"key":"•••"'
         said+=$(status "$object")$(change "$object" list '{}')
         [[ $said != *"$KEY"* ]] || fail "a key is shown: $said"
-        # netifd's own answer has the keys, so the web cannot ask for it.
+        # netifd's own answer contains the keys, so the web may not call it.
         same "network.wireless" "$(rpc "$object" network.wireless status '{}' | jq .error.code)" \
             -32002
     done
@@ -183,11 +183,11 @@ test_keys_stay_on_the_router() {
 }
 
 # @fault:wifi-key
-test_what_hostapd_would_refuse_is_refused() {
+test_settings_that_hostapd_rejects_are_refused() {
     local root said
     radios "path 'lab/veth'"
     root=$(session root fastpath)
-    # wrong CODE FILTER: the problem of the guests' edits after a change by jq.
+    # wrong CODE FILTER: The guests' edits, changed by jq's FILTER, have this problem.
     wrong() {
         said=$(change "$root" check "$(guests | jq -c "{edits: ($2)}")")
         same "$2" "$(jq -r '[.problems[].code] | unique | join(" ")' <<<"$said")" "$1"
@@ -203,7 +203,7 @@ test_what_hostapd_would_refuse_is_refused() {
     said=$(change "$root" check '{"edits": [
         {"config": "network", "op": "delete", "section": "guest"}]}')
     has "an SSID's network goes" "$said" '"config":"wireless"' '"code":"unknown-interface"'
-    # Written past the page, it costs the whole radio.
+    # A bad key that bypasses the page takes the whole radio down.
     gw "$RELOAD"'sed -i "s/option key .*/option key seven77/" /etc/config/wireless
         reload wireless'
     soon 5 radio_is "$root" '.failed and (.up | not)'
@@ -225,7 +225,7 @@ test_a_station_gets_a_lease_over_80211() {
     associate "$KEY"
     soon 20 on_the_air Guests
     guest_of wlan1
-    # The same station in the owner's SSID, which is open here, is in the owner's VLAN.
+    # The same station on the owner's SSID, which is open here, is in the owner's VLAN.
     no_station_daemon
     station iw dev wlan1 connect OpenWrt
     soon 20 on_the_air OpenWrt
