@@ -1,23 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Commands that boot machines and measure, in their shortest form.
+# Commands that boot machines and measure, with the fewest rounds.
 # @long
 
-# table TEXT: the table of engines, with a row for each route.
+# table TEXT: The table compares the engines, with a row per route.
 table() {
     has "$1" "offload ratio" "inter-vlan  IPv4" "inter-vlan  IPv6" "pppoe       IPv4" \
         "pppoe       IPv6"
 }
 
 # @runs ./build.sh lab --once --machine uml
-test_the_engines_are_compared() { table "$(BENCH_SECONDS=1 build lab --once --machine uml)"; }
+test_a_uml_lab_compares_the_engines() { table "$(BENCH_SECONDS=1 build lab --once --machine uml)"; }
 
 # @runs ./build.sh lab
-test_the_emulated_lab_compares_the_engines() { table "$(BENCH_SECONDS=1 build lab)"; }
+test_an_emulated_lab_compares_the_engines() { table "$(BENCH_SECONDS=1 build lab)"; }
 
 # @timed
 # @runs ./build.sh lab --once --ips
-# Beside other work a limit may be missed, which is no fault of the command.
+# A busy host may miss a limit, which is not a fault of the command.
 test_inspection_is_measured() {
     local said
     said=$(BENCH_ROUNDS=1 build lab --once --ips) || has "$said" "lab: missed: "
@@ -25,13 +25,13 @@ test_inspection_is_measured() {
 }
 
 # @runs ./build.sh lab --once --image FILE
-test_an_image_is_a_lab() {
+test_a_lab_runs_an_image() {
     "$LAB/lab" sample "$WORK/sample.img"
     table "$(BENCH_SECONDS=1 build lab --once --image "$WORK/sample.img")"
 }
 
 # @runs ./build.sh lab --once --root FOLDER
-test_openwrt_s_userland_is_a_lab() {
+test_a_lab_runs_openwrt_s_userland() {
     [ -n "${OPENWRT_ROOT-}" ] || skip "OPENWRT_ROOT names no folder with OpenWrt's userland"
     table "$(BENCH_SECONDS=1 build lab --once --machine uml --root "$OPENWRT_ROOT")"
 }
@@ -48,7 +48,7 @@ test_shaping_is_measured() { has "$(build bench shape)" "report:"; }
 
 # @timed
 # @runs ./build.sh bench fleet
-test_gateways_are_measured_against_stores() {
+test_the_fleet_bench_compares_the_stores_with_the_gateways() {
     apt-cache show victoria-metrics >/dev/null 2>&1 || skip "apt has no package victoria-metrics"
     has "$(FLEET_NUMBERS="2 4" build bench fleet)" "all sums are those of the gateways"
 }

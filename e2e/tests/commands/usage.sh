@@ -1,15 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Commands that need no machine. Further ones have their run in the tests of packages, profiles,
-# sources and fleet.
+# Commands that need no machine. The tests of packages, profiles, sources and fleet run others.
 
-test_every_documented_command_has_a_run() {
+test_every_documented_command_has_a_test() {
     local faults
     faults=$(node "$TOP/e2e/scripts/commands.mjs" missing)
     [ -z "$faults" ] || fail "$faults"
 }
 
-# The names in the documents select tests. Playwright matches `project file subject title tags`.
+# Documented names select tests. Playwright matches `project file subject title tags`.
 test_documented_selections_find_tests() {
     local line words select
     (cd "$TOP/e2e" && RESULTS=listed REPORTS=$WORK npx --no-install playwright test --list \
@@ -40,17 +39,17 @@ test_an_unknown_command_shows_the_usage() {
 # @runs ./build.sh programs
 # @runs ./build.sh page
 # @runs ./build.sh test --shuffle 7
-test_sizes_are_tested_in_another_order() {
+test_a_kind_runs_in_shuffled_order() {
     build programs >/dev/null
     build page >/dev/null
     has "$(CHOSEN=@core ASIDE_OF=$$ build test --shuffle 7 sizes)" "seed 7" \
         "1 passed, 0 failed, 0 skipped"
 }
 
-# A row of virtio-net whose runs differ is marked, is in no goal, and decides nothing; one of the
-# product on virtual Ethernet decides.
+# Unsteady rows of virtio-net are marked, belong to no goal and decide nothing; unsteady rows of the
+# product on virtual Ethernet decide.
 # shellcheck disable=SC2016 # jq expands it
-test_rows_that_the_host_disturbs_are_not_compared() {
+test_unsteady_rows_of_a_bench_are_not_compared() {
     local row='{bench: $bench, machine: $machine, engine: $engine, ip: 4, nat: 1, size: 60,
         flows: 1, link: "plain", sum: "full", proto: "udp"}' report
     report=$(jq -n "def row(\$bench; \$machine; \$engine; costs): costs | to_entries[] as \$each |
@@ -66,17 +65,17 @@ test_rows_that_the_host_disturbs_are_not_compared() {
 }
 
 # @runs ./build.sh firmware --list
-test_profiles_are_listed() { has "$(build firmware --list)" x86-64 bananapi-bpi-r4; }
+test_firmware_lists_the_profiles() { has "$(build firmware --list)" x86-64 bananapi-bpi-r4; }
 
 # @runs ./build.sh image-check x86-64
-test_an_image_is_checked() {
+test_image_check_reports_the_size() {
     mkdir -p "$WORK/images/x86-64"
     gzip </dev/null >"$WORK/images/x86-64/openwrt-x86-64-squashfs-combined.img.gz"
     has "$(BUILD=$WORK build image-check x86-64)" "squashfs-combined.img.gz: 0 of 1000 MiB"
 }
 
 # @runs ./build.sh clean
-test_clean_removes_everything_made() {
+test_clean_removes_every_generated_file() {
     local clone=$WORK/clone left
     git clone -q --shared "$TOP" "$clone"
     mkdir -p "$clone"/build/lab "$clone"/ui/{dist,node_modules}
@@ -89,7 +88,7 @@ test_clean_removes_everything_made() {
 # @runs ./build.sh shell gw
 # @runs ./build.sh shell peers
 # @runs ./build.sh ui-dev
-test_a_lab_has_shells_and_the_page() {
+test_a_lab_serves_shells_and_the_page() {
     local page
     "$LAB/lab" --machine uml up >"$WORK/up" 2>&1 ||
         skip "no user-mode machine: $(tail -n 1 "$WORK/up")"
@@ -102,17 +101,17 @@ test_a_lab_has_shells_and_the_page() {
     has "$(curl -sSf "$page")" "/src/main.ts"
 }
 
-# OpenWrt's SDK and sources are not to be had here: each command ends by naming what it lacks.
+# Without OpenWrt's SDK and sources, each command must end by naming what is missing.
 # @runs ./build.sh packages x86-64
 # @runs ./build.sh firmware x86-64 --from-source --openwrt DIR --download-mirror URL
 # @runs ./build.sh sources x86-64
-test_what_needs_openwrt_says_so() {
+test_commands_that_need_openwrt_report_it_as_missing() {
     unshare --map-root-user --net true 2>/dev/null || skip "no network namespaces here"
     local said command
     export FIRMWARE_DIR=$WORK/openwrt BUILD=$WORK/nowhere
     for command in "packages x86-64" \
         "firmware x86-64 --from-source --openwrt http://127.0.0.1:1/o.git --download-mirror http://127.0.0.1:1"; do
-        # shellcheck disable=SC2086 # one argument a word
+        # shellcheck disable=SC2086 # one argument per word
         ! said=$(unshare --map-root-user --net "$TOP/build.sh" $command 2>&1) ||
             fail "$command: it passed"
         has "$said" "cannot be reached" "--openwrt DIR|URL"

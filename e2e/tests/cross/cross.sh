@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon for aarch64, and the parsers of the kernel's and ubusd's messages on s390x, which has
-# the other byte order.
+# The daemon on aarch64, and the parsers of netlink and ubus messages on big-endian s390x.
 
-test_unit_tests_on_aarch64() {
+test_unit_tests_pass_on_aarch64() {
     unit_tests aarch64 --target aarch64-unknown-linux-gnu --workspace --lib --bins
 }
 
@@ -14,9 +13,9 @@ test_fastpathd_reads_its_configuration_on_aarch64() {
         --check "$TOP/feeds/fastpathd/files/fastpath.config"
 }
 
-# The tests `it` of topology and ebpf, and ctnetlink's modules change and kernel, ask netlink and
-# bpf().
-test_codecs_on_s390x() {
+# Skips tests that use netlink or bpf(): `it` of topology and ebpf, modules change and kernel of
+# ctnetlink.
+test_codecs_pass_their_tests_on_s390x() {
     local target=s390x-unknown-linux-gnu
     if [ -e "$ROOT/without-s390x" ]; then
         echo "skipped: Debian has no Rust for s390x of the version for x86-64"

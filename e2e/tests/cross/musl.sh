@@ -1,39 +1,39 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs as OpenWrt has them: linked with musl, and a panic aborts. Rust's standard library is
-# compiled for it.
+# The programs as on OpenWrt: linked with musl, with abort on panic. Rust's standard library is
+# compiled for musl.
 
-# with_musl PROCESSOR COMMAND ARGS…: cargo's, for musl.
+# with_musl ARCHITECTURE COMMAND ARGS…: Runs the cargo command for musl.
 with_musl() {
     local target=$1-unknown-linux-musl command=$2
     shift 2
-    # An unstable part of cargo, which Debian's has as well. Its default features unwind; an empty
-    # list is taken for the default, and this one means nothing here.
+    # build-std is unstable, but Debian's cargo has it. Its default features unwind and an empty
+    # list means the defaults, so pass a feature without effect.
     inside env RUSTC_BOOTSTRAP=1 CARGO_PROFILE_DEV_PANIC=abort \
         cargo "$command" -Zbuild-std=std,panic_abort,test -Zbuild-std-features=windows_raw_dylib \
         -Zpanic-abort-tests --locked --target "$target" "$@"
 }
 
-# musl_tests PROCESSOR
+# musl_tests ARCHITECTURE: Runs the unit tests.
 musl_tests() {
-    # A process for each test, as is usual where a panic aborts, cannot be started by qemu-user.
-    # The output of a test that aborts it would be lost if it were captured.
+    # qemu-user cannot start a process per test, which abort-on-panic tests use by default. Do not
+    # capture output, which an aborting test would lose.
     with_musl "$1" test --no-fail-fast --workspace --lib --bins -- \
         -Zunstable-options --force-run-in-process --nocapture "${LEFT_OUT[@]}" |
         tee "$CROSS/musl-$1.log"
     counted "$CROSS/musl-$1.log"
 }
 
-test_unit_tests_with_musl() {
+test_unit_tests_pass_with_musl() {
     LEFT_OUT=()
     musl_tests x86_64
 }
 
-test_unit_tests_with_musl_on_aarch64() {
+test_unit_tests_pass_with_musl_on_aarch64() {
     musl_tests aarch64
 }
 
-# programs FOLDER [PROCESSOR]: the one that the packages install; of x86-64 for the lab.
+# programs FOLDER [ARCHITECTURE]: Builds the installed program; the lab needs x86-64.
 programs() {
     local to=$1 processor=${2:-x86_64}
     with_musl "$processor" build --release -p fastpath
@@ -41,13 +41,13 @@ programs() {
     cp "$CROSS/target/$processor-unknown-linux-musl/release/fastpath" "$to/"
 }
 
-# With the limit that the program of this machine's C library has.
-test_size_of_the_program_with_musl_for_aarch64() {
+# Uses the size limit of the program that is linked with this machine's C library.
+test_the_program_with_musl_for_aarch64_is_small_enough() {
     local to=$CROSS/programs.aarch64
     programs "$to" aarch64
     "$TOP/e2e/scripts/static" size "$to/fastpath" | tee "$to.size"
     sed -n 's/^together/note: &/p' "$to.size"
-    # It starts.
+    # The program starts.
     local started
     started=$(inside qemu-aarch64 -0 fastpathd \
         /target/aarch64-unknown-linux-musl/release/fastpath --version)

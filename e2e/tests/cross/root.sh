@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A Debian trixie with compilers and emulators for other processors. Needs HERE,
-# CROSS (where it is made), tools.sh, steps.sh and images.sh of the lab.
+# Makes a Debian trixie root with compilers and emulators for other architectures. Needs HERE, CROSS
+# (the folder of the root), tools.sh, steps.sh and images.sh of the lab.
 #
-# Rust's standard library for another processor is a Debian package of that processor
-# (libstd-rust-dev), and must be of the very version of the compiler. It and libcrypt are taken
-# without making the root multi-arch: two more package lists and two C libraries would come along.
+# Debian packages Rust's standard library per architecture (libstd-rust-dev), in the compiler's
+# exact version. It and libcrypt are unpacked without making the root multi-arch, which would add
+# two package lists and two C libraries.
 
 ROOT=$CROSS/root
 
-# make_root INTO
+# make_root INTO: Makes the root in that folder.
 make_root() {
     local mirror
     mirror=$(debian_mirror)
-    # apt reports nothing about sources whose lists have been cleaned away.
+    # apt reports no sources if their lists are missing, so fetch the lists.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$1"

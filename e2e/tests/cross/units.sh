@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Unit tests in the root. Needs inside and CROSS.
+# Runs unit tests in the root. Needs inside and CROSS.
 
 # qemu-user does not hand on every ioctl and netlink question, nor bpf(), and knows no RLIMIT_AS and
 # no generic netlink.
@@ -10,12 +10,12 @@ LEFT_OUT=(--skip ability::tests::reads_the_abilities_of_the_loopback_device
     --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads
     --skip process::tests::a_program_has_the_kernels_limits)
 
-# counted LOG: how many tests cargo test ran, one at least.
+# counted LOG: Prints how many tests cargo ran, and fails for 0.
 counted() {
     awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$1"
 }
 
-# unit_tests NAME ARGS…: the result of cargo test.
+# unit_tests NAME ARGS…: Runs cargo test and logs it as NAME.
 unit_tests() {
     local log
     log=$CROSS/$1.log

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Invalid images are refused; an image boots, is set up over its serial console, and is not
-# written.
+# Invalid images are refused; a valid image boots, is set up over its serial console, and stays
+# unmodified.
 
-# refused FILE TEXT: `lab --image FILE up` fails at once, with this text, and starts nothing.
+# refused FILE TEXT: `lab --image FILE up` fails at once with this text and starts nothing.
 refused() {
     local words
     if words=$("$LAB/lab" --image "$1" up 2>&1); then fail "$1 was taken: $words"; fi
@@ -11,7 +11,7 @@ refused() {
     [ ! -e "$RUN" ] || fail "$1 started something: $(ls "$RUN")"
 }
 
-test_what_is_no_image_is_refused() {
+test_invalid_images_are_refused() {
     "$LAB/lab" down >/dev/null 2>&1 || true
     rm -rf "$RUN"
     refused "$WORK/nothing.img" "there is no image $WORK/nothing.img"
@@ -30,8 +30,8 @@ test_what_is_no_image_is_refused() {
     refused "$WORK/noise.img.xz" "has no partition table"
 }
 
-# A disk that says one word and stops, packed as OpenWrt does it: with metadata behind the archive.
-# mov dx,0x3f8; mov al,c; out dx,al for each letter; then cli; hlt.
+# Writes a disk that prints "silent" and halts, packed like OpenWrt's with metadata after the
+# archive. Code: mov dx,0x3f8; mov al,c; out dx,al for each letter; then cli; hlt.
 silent_disk() {
     local letter
     {
@@ -47,14 +47,14 @@ silent_disk() {
     { gzip -c "$WORK/sector"; echo '{ "metadata_version": "1.1" }'; } >"$WORK/silent.img.gz"
 }
 
-# root_refused FOLDER TEXT: the same for `lab --root`.
+# root_refused FOLDER TEXT: `lab --root FOLDER up` fails with this text.
 root_refused() {
     local words
     if words=$("$LAB/lab" --root "$1" up 2>&1); then fail "$1 is accepted"; fi
     [[ $words == *"$2"* ]] || fail "$1: '$words' does not say '$2'"
 }
 
-test_what_is_no_root_is_refused() {
+test_invalid_roots_are_refused() {
     root_refused "$WORK/none" "there is no folder"
     mkdir -p "$WORK/root/sbin"
     root_refused "$WORK/root" "it has no /sbin/init"
@@ -62,7 +62,7 @@ test_what_is_no_root_is_refused() {
     root_refused "$WORK/root" "it has no /sbin/procd"
 }
 
-test_no_shell_on_the_console() {
+test_an_image_without_a_shell_on_the_console_fails() {
     local words
     silent_disk
     if words=$(LOGIN_LIMIT=3 "$LAB/lab" --image "$WORK/silent.img.gz" up 2>&1); then
@@ -75,8 +75,8 @@ test_no_shell_on_the_console() {
     [ ! -e "$RUN/ports" ] || fail "a machine that did not come up looks like a running lab"
 }
 
-# Without machines: their consoles are as they were on a machine that was too busy.
-test_a_limit_that_ran_out_names_the_machine() {
+# Simulates consoles of machines that were too slow, without starting machines.
+test_a_boot_timeout_names_the_machine() {
     local WHY KEEPER=$BASHPID RUN=$WORK/late
     # shellcheck source=/dev/null
     . "$LAB/images.sh"
@@ -99,10 +99,10 @@ test_a_limit_that_ran_out_names_the_machine() {
         fail "it says $WHY"
 }
 
-# alive NAME, as machines.sh has it.
+# Same as in machines.sh.
 alive() { kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 
-# booted: the image that the tests below are about.
+# booted: Boots the image for the tests below unless it is up.
 booted() {
     ! alive gateway 2>/dev/null || ! lab_port BOOT_MS >/dev/null 2>&1 || return 0
     [ -f "$IMAGE" ] || "$LAB/lab" sample "$IMAGE" || fail "there is no sample"
@@ -110,29 +110,29 @@ booted() {
     "$LAB/lab" --image "$IMAGE" up || fail "the image does not come up"
 }
 
-test_boots_and_is_set_up() {
+test_an_image_boots_and_is_set_up() {
     booted
     gw test -d /lab/firstboot || fail "the results of the first boot are not kept"
-    # Nothing of it was there before.
+    # /lab/firstboot has the image's original configuration.
     ! gw grep -q lan1 /lab/firstboot/network || fail "the image had the lab's network already"
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for port in lan1 lan2 lan3 wan mgmt; do
             [ -e /sys/class/net/$port/device ] || exit 1
         done' ||
         fail "the ports do not have the lab's names"
 }
 
-test_tools_of_the_lab_where_the_image_has_none() {
+test_the_lab_adds_tools_that_the_image_lacks() {
     local path
     booted
     gw 'command -v conntrack && conntrack -C' || fail "no conntrack on the gateway"
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     path=$(gw 'readlink -f "$(command -v conntrack)"')
     [ "$IMAGE" != "$WORK/sample.img" ] || [ "$path" = /lab/bin/conntrack ] ||
         fail "conntrack is $path"
 }
 
-test_what_is_not_installed_is_named() {
+test_a_missing_package_is_named() {
     local words
     booted
     words=$(gw 'mv /usr/bin/fastpathctl /tmp/ && mv /www/fastpath /tmp/
@@ -143,8 +143,8 @@ test_what_is_not_installed_is_named() {
     [[ $words == *"luci-app-fastpath (no "* ]] || fail "the missing page is not named: $words"
 }
 
-# The machine can write, to a sector outside of partitions, and reads the same data.
-test_image_is_not_written() {
+# The machine writes to a sector outside the partitions; the image file stays the same.
+test_the_image_file_is_never_written() {
     local there='bs=512 count=1 2>/dev/null'
     booted
     gw "echo written | dd of=/dev/vda seek=2040 conv=notrunc $there && sync"

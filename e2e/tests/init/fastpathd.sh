@@ -1,7 +1,7 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of fastpathd's init script; `inside` reads this. There is no package of eBPF programs until
-# a test calls with_loader.
+# Tests of fastpathd's init script, sourced by `inside`. The package of eBPF programs is missing
+# until a test calls with_loader.
 # shellcheck disable=SC3043 # BusyBox's shell has local
 
 with_loader() {
@@ -34,17 +34,17 @@ command rpcd /usr/libexec/fastpath/session-login.sh" ] ||
         fail "triggers: $(cat /run/triggers/fastpathd)"
 }
 
-# The variables that a process was started with; supervise's shell adds PWD outside a jail.
+# Variables at the start of a process. Outside a jail, supervise's shell adds PWD.
 environment() { tr '\0' '\n' <"/proc/$1/environ" | sort; }
 
-# It starts its programs (nft, fastpath-rules, date) by name.
+# The daemon starts nft, fastpath-rules and date by name, so it needs PATH.
 test_fastpathd_finds_programs_in_its_jail() {
     started
     [ "$(environment "$(daemon_pid)")" = "PATH=/usr/sbin:/usr/bin:/sbin:/bin
 container=ujail" ] || fail "$(environment "$(daemon_pid)")"
 }
 
-test_fastpathd_without_a_jail_runs_all_the_same() {
+test_fastpathd_runs_without_a_jail() {
     for file in /sbin/ujail /etc/capabilities/fastpathd.json; do
         : >/tmp/programs
         rm -f /tmp/ujail
@@ -73,8 +73,8 @@ test_fastpathd_owns_its_folders() {
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
 }
 
-# Between the two system calls of chown -R, the owner of a folder can replace it with a link.
-test_fastpathd_s_folders_are_not_walked_by_root() {
+# The owner of a folder could replace it with a link between chown -R's system calls.
+test_root_does_not_recurse_into_fastpathd_s_folders() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
     mkdir -p /var/run/fastpath/ips/deep
     touch /var/run/fastpath/ips/deep/file
@@ -85,21 +85,21 @@ test_fastpathd_s_folders_are_not_walked_by_root() {
     ! grep -E 'chown .*R' "$DAEMON" || fail "the script walks folders"
 }
 
-# Passwords may be in the URLs of rules.
-test_only_root_and_the_daemon_read_its_configuration() {
+# URLs of rule sources may contain passwords.
+test_only_root_and_fastpathd_read_its_configuration() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath)" != 0 ] || exit 77
     chmod 644 /etc/config/fastpath
     started
     noted "fastpath-rpcd secrets" || fail "not closed: $(cat /tmp/programs)"
     [ "$(stat -c '%u %g %a' /etc/config/fastpath)" = "0 $(id -g fastpath) 640" ] ||
         fail "$(ls -l /etc/config/fastpath)"
-    # As a commit of uci leaves it; procd reloads the service then.
+    # `uci commit` resets owner and group, then procd reloads the service.
     chown root:root /etc/config/fastpath
     "$DAEMON" reload
     [ "$(stat -c %g /etc/config/fastpath)" = "$(id -g fastpath)" ] || fail "not after a reload"
 }
 
-# A download may not write the daemon's files, nor the daemon those of a download.
+# Downloads must not write the daemon's files, and the daemon must not write downloaded files.
 test_rule_updates_run_as_a_user_of_their_own() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
     local command=/run/supervise/fastpath-rules.command
@@ -116,7 +116,7 @@ test_rule_updates_run_as_a_user_of_their_own() {
     [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "$(ls -ld /var/lib/fastpath)"
 }
 
-test_the_store_of_an_earlier_version_changes_its_owner() {
+test_the_rule_store_of_an_earlier_version_changes_its_owner() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
     mkdir -p /var/lib/fastpath/rules/sources
     ln -s /etc/passwd /var/lib/fastpath/rules/sources/link
@@ -157,7 +157,7 @@ test_programs_are_loaded_before_the_daemon() {
     [ "$(stat -c %a /sys/fs/bpf)" = 711 ] || fail "the daemon does not reach them"
 }
 
-test_a_changed_configuration_is_a_signal() {
+test_a_changed_configuration_sends_a_signal() {
     started
     before=$(daemon_pid)
     printf "\nconfig exclude\n\toption proto 'tcp'\n" >>/etc/config/fastpath
@@ -168,7 +168,7 @@ test_a_changed_configuration_is_a_signal() {
     never signalled_again || fail "a signal for nothing"
 }
 
-test_stopping_keeps_the_programs() {
+test_stopping_keeps_the_ebpf_programs() {
     with_loader
     started
     "$DAEMON" stop
@@ -176,7 +176,7 @@ test_stopping_keeps_the_programs() {
     ! noted "fastpath-bpf unload" || fail "unloaded although on_exit is keep"
 }
 
-test_stopping_with_on_exit_remove_unloads() {
+test_stopping_with_on_exit_remove_unloads_the_ebpf_programs() {
     with_loader
     started
     sed -i "s/option on_exit 'keep'/option on_exit 'remove'/" /etc/config/fastpath
@@ -184,7 +184,7 @@ test_stopping_with_on_exit_remove_unloads() {
     noted "fastpath-bpf unload" || fail "$(cat /tmp/programs)"
 }
 
-# login_by OPTION: the effect of a change of rpcd's configuration.
+# login_by OPTION: Prints the programs run after this change of rpcd's configuration.
 login_by() {
     : >/tmp/programs
     printf "config access 'fastpath'\n\toption session_login '%s'\n" "$1" >/etc/config/rpcd
@@ -192,7 +192,7 @@ login_by() {
     cat /tmp/programs
 }
 
-test_the_option_of_rpcd_s_login_is_acted_upon() {
+test_a_change_of_session_login_takes_effect() {
     local said
     started
     said=$(login_by 1)
@@ -206,7 +206,7 @@ test_the_option_of_rpcd_s_login_is_acted_upon() {
     rm -r /usr/share/rpcd
 }
 
-test_a_start_closes_the_login_that_an_upgrade_of_rpcd_has_opened() {
+test_a_start_closes_a_login_that_an_upgrade_of_rpcd_opened() {
     mkdir -p /usr/share/rpcd/acl.d
     : >/usr/share/rpcd/acl.d/fastpath-access.json
     login_by "" >/dev/null
@@ -216,13 +216,13 @@ test_a_start_closes_the_login_that_an_upgrade_of_rpcd_has_opened() {
     rm -r /usr/share/rpcd
 }
 
-test_netifd_finds_the_hook() {
+test_a_start_installs_netifd_s_steering_hook() {
     started
     [ "$(readlink "$HOOK")" = /usr/libexec/fastpath/packet-steering.sh ] || fail "no hook"
     [ -x "$HOOK" ] || fail "the hook leads nowhere"
 }
 
-# steered FLOWS: the hook's request to OpenWrt's own steering; uci knows that number of flows.
+# steered FLOWS: Prints how the hook calls OpenWrt's steering if uci has this number of flows.
 steered() {
     mkdir -p /usr/libexec/network
     printf '#!/bin/sh\n[ "$*" = "-q get network.@globals[0].steering_flows" ] && echo "%s"\n' \
@@ -232,7 +232,7 @@ steered() {
     sh /usr/libexec/fastpath/packet-steering.sh 2
 }
 
-test_the_hook_steers_unless_the_cpu_plan_does() {
+test_the_steering_hook_yields_to_the_cpu_plan() {
     local said
     said=$(steered 128)
     [ "$said" = "steering -l 128 2" ] || fail "with flows: $said"
@@ -244,7 +244,7 @@ test_the_hook_steers_unless_the_cpu_plan_does() {
     [ -z "$said" ] || fail "although the plan is in force: $said"
 }
 
-test_a_target_s_own_hook_is_left() {
+test_a_target_s_own_steering_hook_is_kept() {
     mkdir -p "${HOOK%/*}"
     echo own >"$HOOK"
     started
@@ -255,8 +255,8 @@ test_a_target_s_own_hook_is_left() {
     [ "$(readlink "$HOOK")" = /nowhere ] || fail "the target's link is gone"
 }
 
-# rcS runs the scripts in the order of their numbers; 19 reads the firewall's configuration.
-test_an_unconfirmed_change_is_put_back_before_anything_reads_it() {
+# rcS runs scripts by number; script 19 reads the firewall's configuration.
+test_an_unconfirmed_change_is_reverted_before_other_services_start() {
     local change=/etc/init.d/fastpath-change
     [ "$(sed -n 's/^START=//p' "$change")" -lt 19 ] || fail "$(grep "^START" "$change")"
     rm -rf /etc/fastpath
@@ -271,7 +271,7 @@ test_an_unconfirmed_change_is_put_back_before_anything_reads_it() {
     [ "$(cat /tmp/programs)" = "fastpath-rpcd boot" ] || fail "at boot: $(cat /tmp/programs)"
 }
 
-test_the_cpu_plan_s_writer_leaves_no_process() {
+test_the_writer_of_the_cpu_plan_exits() {
     /etc/init.d/fastpath-cpu start
     [ ! -e /run/supervise/fastpath-cpu ] || fail "something stays"
     [ "$(cat /run/triggers/fastpath-cpu)" = \

@@ -1,23 +1,23 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of the lab's own netifd: from configurations to commands. `inside` reads this. A case is a
-# folder: `config/network` is the wanted configuration, `before/network` the previous one,
-# `foreign` unrelated facts of the kernel, `plan` the expected commands.
+# Tests of the lab's netifd, from configurations to commands, sourced by `inside`. In a case's
+# folder `config/network` is the wanted configuration, `before/network` the previous one, `foreign`
+# unrelated facts of the kernel, `plan` the expected commands.
 CASES=/usr/share/network-cases
 LAB_LIB=/usr/libexec/lab
 
-# facts CONFIG-FOLDER: the kernel state it requests.
+# facts FOLDER: Prints the kernel state that the configuration requests.
 facts() {
     [ ! -e "$1/network" ] || UCI_CONFIG_DIR=$1 $LAB_LIB/wanted
 }
 
-# devices FACTS: that the kernel has when they hold.
+# devices FACTS: Prints the devices that exist when these facts hold.
 devices() {
     printf 'link %s\n' lan1 lan2 lan3 wan
     awk '$1 == "bridge" || $1 == "vdev" { print "link " $2 }' "$1"
 }
 
-# plan CASE
+# plan CASE: Prints the commands that lead from the previous to the wanted state.
 plan() {
     facts "$1/before" >/tmp/last
     facts "$1/config" >/tmp/want
@@ -25,7 +25,7 @@ plan() {
     awk -f $LAB_LIB/plan.awk pass=last /tmp/last pass=want /tmp/want pass=have /tmp/have
 }
 
-test_network_plans() {
+test_a_configuration_gives_the_expected_network_commands() {
     [ -d $CASES/boot ] || fail "no cases in $CASES"
     differ=
     for case in "$CASES"/*; do
@@ -35,7 +35,7 @@ test_network_plans() {
     [ -z "$differ" ] || fail "another plan for$differ"
 }
 
-test_network_options_of_pppoe() {
+test_pppoe_options_are_quoted_for_pppd() {
     mkdir -p /tmp/pppoe
     cat >/tmp/pppoe/network <<'END'
 config interface 'wan'
@@ -57,22 +57,22 @@ END
     ! grep -q lcp-echo /tmp/options || fail "echo requests"
 }
 
-test_firewall_rules() {
+test_a_configuration_gives_the_expected_firewall_rules() {
     mkdir -p /tmp/sys/module/nf_conntrack_ftp
     UCI_CONFIG_DIR=/usr/share/firewall-case SYS=/tmp/sys $LAB_LIB/firewall >/tmp/rules
     diff -u /usr/share/firewall-case/rules /tmp/rules || fail "other rules"
 }
 
-# Rules and warnings are those of firewall4 b6e5157.
-test_firewall_as_firewall4() {
+# Expected rules and warnings are from firewall4 b6e5157.
+test_firewall_rules_equal_those_of_firewall4() {
     case=/usr/share/firewall-case/fw4
     UCI_CONFIG_DIR=$case SYS=/tmp/none $LAB_LIB/firewall >/tmp/rules 2>/tmp/warnings
     diff -u $case/rules /tmp/rules || fail "other rules"
     diff -u $case/warnings /tmp/warnings || fail "other warnings"
 }
 
-# With no section every policy is to drop, and only established connections go on.
-test_firewall_file_that_cannot_be_read_is_empty() {
+# Without sections every policy is drop, and only established connections are accepted.
+test_an_unreadable_firewall_file_counts_as_empty() {
     local case=/usr/share/firewall-case/fw4 text
     mkdir -p /tmp/broken /tmp/empty
     cp $case/network /tmp/broken
@@ -88,7 +88,7 @@ test_firewall_file_that_cannot_be_read_is_empty() {
     done
 }
 
-test_firewall_refuses_what_it_does_not_know() {
+test_unknown_firewall_options_are_refused() {
     mkdir -p /tmp/unknown
     cp /usr/share/firewall-case/fw4/network /tmp/unknown/network
     for option in "weekdays Mon" "target MARK" "dscp CS0" "icmp_type TOS-host-redirect"; do

@@ -1,9 +1,9 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of Suricata's init script; `inside` reads this.
+# Tests of Suricata's init script, sourced by `inside`.
 # shellcheck disable=SC2153,SC3043 # `inside` sets REFUSED; BusyBox's shell has local
 
-test_without_overlay_nothing_runs() {
+test_suricata_does_not_start_without_an_overlay() {
     "$SERVICE" start
     never runs || fail "started without an overlay"
     [ ! -s /tmp/calls ] || fail "tested nothing's configuration"
@@ -11,7 +11,7 @@ test_without_overlay_nothing_runs() {
         fail "nobody listens for fastpathd"
 }
 
-test_runs_by_the_overlay_in_a_jail() {
+test_suricata_runs_with_the_overlay_in_a_jail() {
     running_with one
     set -- "$(cat /tmp/running)"
     case $1 in
@@ -36,7 +36,7 @@ without() {
     return $status
 }
 
-test_without_a_jail_suricata_leaves_root_by_itself() {
+test_suricata_drops_root_without_a_jail() {
     for file in /sbin/ujail /etc/capabilities/suricata.json; do
         rm -f /tmp/running
         without "$file" running_with one
@@ -49,12 +49,12 @@ test_without_a_jail_suricata_leaves_root_by_itself() {
     done
 }
 
-test_its_options_are_applied() {
+test_suricata_applies_its_options() {
     running_with one
     ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"
     grep -q -- --memlock=unlimited /tmp/limits || fail "limits: $(cat /tmp/limits)"
     "$SERVICE" stop
-    # The previous process may end late: its output must not be mistaken for the next one's.
+    # The previous process may end late; its output must not be mistaken for the next one's.
     rm -f /tmp/running
     sed -i "s/option memory_limit '0'/option memory_limit '512'/
         s/option oom_score '500'/option oom_score '300'/" /etc/config/suricata
@@ -80,15 +80,15 @@ test_its_folders_are_for_those_who_need_them() {
     [ "$(stat -c %g /var/run/suricata)" = "$(id -g fastpath)" ] || fail "the group of the socket"
 }
 
-test_programs_are_found_in_the_jail() {
+test_the_jail_passes_path_on() {
     running_with one
     grep -q -- " -e PATH -- " /tmp/ujail || fail "jail: $(cat /tmp/ujail)"
-    # The shell in between adds variables of its own.
+    # The shell of the jail stub adds variables.
     environment "$(pid)" | grep -qx PATH=/usr/sbin:/usr/bin:/sbin:/bin ||
         fail "$(environment "$(pid)")"
 }
 
-test_unchanged_overlay_means_no_restart() {
+test_an_unchanged_overlay_does_not_restart_suricata() {
     running_with one
     before=$(pid)
     "$SERVICE" reload
@@ -97,7 +97,7 @@ test_unchanged_overlay_means_no_restart() {
     [ "$(rehearsals)" = 1 ] || fail "tested for nothing"
 }
 
-test_a_start_is_tested_though_the_overlay_is_the_same() {
+test_every_start_tests_the_configuration_again() {
     running_with one
     "$SERVICE" stop
     rm -f /tmp/running
@@ -105,7 +105,7 @@ test_a_start_is_tested_though_the_overlay_is_the_same() {
     [ "$(rehearsals)" = 2 ] || fail "rules may have changed: $(rehearsals) tests for two starts"
 }
 
-test_changed_overlay_restarts() {
+test_a_changed_overlay_restarts_suricata() {
     running_with one
     before=$(pid)
     overlay two
@@ -150,13 +150,13 @@ test_all_threads_get_the_cpus_of_the_plan() {
     ! grep -q taskset /tmp/ujail || fail "$(cat /tmp/ujail)"
 }
 
-test_what_is_no_mask_pins_nothing() {
+test_an_invalid_cpu_mask_pins_nothing() {
     echo "1; reboot" >"$CPUS"
     running_with one
     ! grep -q taskset /tmp/ujail || fail "$(cat /tmp/ujail)"
 }
 
-test_a_cpu_plan_writes_only_what_it_may() {
+test_a_cpu_plan_writes_only_allowed_files() {
     mkdir -p /var/run/fastpath
     cat >/var/run/fastpath/cpu.plan <<'END'
 /etc/passwd f
@@ -177,7 +177,7 @@ END
     [ "$(md5sum /etc/passwd)" = "$before" ] || fail "/etc/passwd was written"
     refused=$(grep -c "^not a path" /var/run/fastpath-cpu.refused)
     [ "$refused" = 11 ] || fail "$(cat /var/run/fastpath-cpu.refused)"
-    # This one was tried: there is no such device here.
+    # The last line was tried, but the device does not exist here.
     tail -n 1 /var/run/fastpath-cpu.refused |
         grep -qx "/sys/class/net/lan1/queues/rx-0/rps_cpus f" ||
         fail "$(tail -n 2 /var/run/fastpath-cpu.refused)"
@@ -220,7 +220,7 @@ test_a_link_shows_root_s_files_to_nobody() {
     ! grep -qr 5ec7e7 /var/etc/suricata /var/run/suricata || fail "a copy of it is there"
 }
 
-test_a_pipe_does_not_hold_the_scripts() {
+test_a_pipe_does_not_block_the_init_scripts() {
     running_with one
     mkdir -p /var/run/fastpath
     rm -f /tmp/returned
@@ -235,7 +235,7 @@ test_a_pipe_does_not_hold_the_scripts() {
     soon 2 [ -e /tmp/returned ] || fail "a script waits for a pipe in place of the overlay"
 }
 
-test_what_cannot_be_copied_is_refused() {
+test_an_unreadable_overlay_is_refused() {
     [ "$(id -u suricata)" != 0 ] || exit 77
     running_with one
     before=$(pid)
@@ -248,7 +248,7 @@ test_what_cannot_be_copied_is_refused() {
     done
 }
 
-test_refused_overlay_leaves_the_old_instance() {
+test_a_refused_overlay_keeps_the_old_instance() {
     running_with one
     before=$(pid)
     overlay broken
@@ -256,7 +256,7 @@ test_refused_overlay_leaves_the_old_instance() {
     [ "$(pid)" = "$before" ] || fail "the old instance is gone"
     grep -q 'E: .*/tmp/my.rules at line 7' "$REFUSED" || fail "no reason: $(cat "$REFUSED")"
     ! grep -q 'This is' "$REFUSED" || fail "more than errors: $(cat "$REFUSED")"
-    # A crash now must not start the refused configuration.
+    # A crash now must restart the accepted configuration.
     rm /tmp/running
     kill -9 "$(pid)"
     soon 4 another "$before" || fail "it did not come back within 4 s"
@@ -268,12 +268,12 @@ test_refused_overlay_leaves_the_old_instance() {
 
 refusals_logged() { wc -l </tmp/logged; }
 
-# fastpathd asks again and again, since a reason may go away by itself.
+# fastpathd retries, since the cause may disappear.
 test_a_refusal_is_logged_once() {
     printf '#!/bin/sh\necho "$*" | head -n 1 >>/tmp/logged\n' >/usr/bin/logger
     chmod +x /usr/bin/logger
     : >/tmp/logged
-    # BusyBox's shell takes its own logger where no path is named.
+    # BusyBox's shell prefers its built-in logger unless a path is given.
     sed -i.kept 's|logger -t|/usr/bin/logger -t|' "$SERVICE"
     overlay broken
     "$SERVICE" start
@@ -293,7 +293,7 @@ test_a_refusal_is_logged_once() {
     mv "$SERVICE.kept" "$SERVICE"
 }
 
-test_what_is_no_yaml_is_refused() {
+test_an_overlay_of_invalid_yaml_is_refused() {
     running_with one
     before=$(pid)
     overlay garbage
@@ -331,7 +331,7 @@ test_refused_from_the_start() {
     soon 3 runs || fail "not started once fixed"
 }
 
-test_restart_tests_again_and_keeps() {
+test_a_restart_tests_first_and_keeps_the_old_instance() {
     running_with one
     before=$(pid)
     "$SERVICE" restart
@@ -354,14 +354,14 @@ test_files_taken_away_stop_it() {
     done
 }
 
-test_switched_off_stops() {
+test_disabling_stops_suricata() {
     running_with one
     sed -i "s/option enabled '1'/option enabled '0'/" /etc/config/suricata
     "$SERVICE" reload
     soon 3 stopped || fail "runs although it is off"
 }
 
-test_wrong_option_is_refused() {
+test_an_invalid_option_is_refused() {
     running_with one
     before=$(pid)
     sed -i "s/option oom_score '500'/option oom_score '2000'/" /etc/config/suricata
@@ -375,7 +375,7 @@ without_fastpathd() {
         /etc/config/suricata
 }
 
-test_without_fastpathd() {
+test_suricata_runs_without_fastpathd() {
     without_fastpathd
     printf "\tlist queue '4'\n\tlist queue '5'\n\tlist rule_file '/etc/my.rules'\n" \
         >>/etc/config/suricata
@@ -385,15 +385,15 @@ test_without_fastpathd() {
     grep -q '^  - /etc/my.rules$' /var/etc/suricata/accepted.yaml || fail "the rules are missing"
 }
 
-test_nothing_to_capture_by_is_refused() {
+test_a_configuration_without_a_queue_is_refused() {
     without_fastpathd
     "$SERVICE" start
     never runs || fail "started"
     grep -q 'no queue' "$REFUSED" || fail "no reason"
 }
 
-# After a break-in, Suricata's user puts these where a program of root's might read or write.
-test_files_of_the_user_do_not_mislead_root() {
+# A compromised Suricata places these where root's scripts read or write.
+test_files_of_suricata_s_user_do_not_mislead_root() {
     [ "$(id -u suricata)" != 0 ] || exit 77
     running_with one
     echo secret >/etc/secret

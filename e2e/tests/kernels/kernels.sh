@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A kernel each. OpenWrt 24.10 has 6.6, 25.12 has 6.12; Debian has no 6.6.
+# One test per kernel. OpenWrt 24.10 has 6.6, which Debian lacks; 25.12 has 6.12.
 
 # Loading takes most of the time in emulation, so not every test runs: every header and translation,
 # all hooks, the daemon's side of the maps, and the verdicts of the verifier.
@@ -8,7 +8,7 @@ TESTS="verifier:: table:: clsact_forwards generic_xdp native_xdp_forwards tcx_fo
 TESTS+=" merged_packets_of_a_switch gso:: without_a_heartbeat every_hook virtual_devices"
 TESTS+=" the_next_engine_adopts"
 
-# kernel_of SUITE TESTS: they pass there, and one at least is run.
+# kernel_of SUITE TESTS: All selected tests pass on this kernel, and at least one runs.
 kernel_of() {
     local suite=$1 log=$OUT/$1.log passed failed
     [ -f "$OUT/$suite/release" ] || step "kernel of $suite" fetch_kernel "$suite"
@@ -26,8 +26,8 @@ kernel_of() {
     return 1
 }
 
-# The oldest has the strictest verifier.
-test_6_1_of_bookworm() { kernel_of bookworm "$TESTS"; }
-# The lab's machines have this one already.
-test_6_12_of_trixie() { kernel_of trixie verifier::; }
-test_newest_of_trixie_backports() { kernel_of trixie-backports "$TESTS"; }
+# The oldest kernel has the strictest verifier.
+test_programs_load_on_6_1_of_bookworm() { kernel_of bookworm "$TESTS"; }
+# The lab's machines use this kernel, too.
+test_programs_load_on_6_12_of_trixie() { kernel_of trixie verifier::; }
+test_programs_load_on_the_newest_of_trixie_backports() { kernel_of trixie-backports "$TESTS"; }
