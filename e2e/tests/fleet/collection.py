@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Ansible collection where Ansible and Python find it."""
+"""Links the Ansible collection to where Ansible and Python find it."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ ROOT = series.TOP / "build/fleet/collections"
 
 
 def ready():
-    """A folder with ansible_collections/fastpath/gateway; imports find it, too."""
+    """Returns a folder with ansible_collections/fastpath/gateway, also added to sys.path."""
     link = ROOT / "ansible_collections/fastpath/gateway"
     link.parent.mkdir(parents=True, exist_ok=True)
     target = series.TOP / "docs/fleet/ansible"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of UCI that the daemon reads, from its sources."""
+"""Finds the UCI options that the daemon reads in its sources."""
 
 import re
 
@@ -17,7 +17,7 @@ def _options(source):
 
 
 def export_options():
-    """Those of a section `export`, by its kind."""
+    """Returns the options of an `export` section by kind."""
     both = _options(_read("config/src/value.rs") + _read("fastpathd/src/export/settings.rs"))
     return {
         "ipfix": both | _options(_read("ipfix/src/settings.rs")),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A root with Debian 13 and nothing else, in namespaces of its own.
+"""A minimal Debian 13 root in its own namespaces.
 
-Commands run with the network of this machine, for packages; services and what asks them have
-another one, where the addresses of docs/fleet.md are.
-"""
+Commands use the host's network to fetch packages; services and their clients use a private network
+with the addresses of docs/fleet.md."""
 
 import ctypes
 import functools
@@ -18,9 +17,9 @@ import series
 FOLDER = series.TOP / "build/fleet/empty"
 SHIMS = series.HERE / "empty"
 CLONE_NEWNET = 0x40000000
-# Of the machine and of a gateway, in docs/fleet.md.
+# Addresses of the machine and of a gateway in docs/fleet.md.
 ADDRESSES = ["192.0.2.10", "192.168.1.1"]
-# The shell of the namespaces; it mounts what a root needs, and waits.
+# Process 1 of the namespaces: mounts what the root needs, then waits.
 FIRST = """
 set -eu
 mount --make-rprivate /
@@ -38,7 +37,7 @@ read -r _
 
 
 def mirror():
-    """The archive that this machine's own apt uses."""
+    """Returns the archive that this machine's own apt uses."""
     done = subprocess.run(
         ["bash", "-c", f". '{series.TOP}/e2e/lab/images.sh'; debian_mirror"],
         stdout=subprocess.PIPE, text=True, check=True,
@@ -47,7 +46,7 @@ def mirror():
 
 
 def wheels(folder, requirements):
-    """Packages of these requirements for Debian 13's Python, so that pip needs no index there."""
+    """Downloads these requirements for Debian 13's Python, so that pip needs no index."""
     subprocess.run(
         [series.TOP / "build/fleet/venv/bin/pip", "download", "-q", "--no-deps",
          "--disable-pip-version-check", "--only-binary", ":all:", "--python-version", "3.13",
@@ -57,7 +56,7 @@ def wheels(folder, requirements):
 
 
 class Machine:
-    """`with Machine() as machine`: an empty machine, which is gone afterwards."""
+    """An empty machine, which the `with` statement removes at its end."""
 
     def __init__(self):
         self.root = FOLDER / "root"
@@ -102,12 +101,12 @@ class Machine:
         policy.chmod(0o755)
         for shim in SHIMS.iterdir():
             shutil.copy(shim, self.root / "usr/local/bin")
-        # Of procps, which Debian's installer adds.
+        # Directory of procps, which Debian's installer adds.
         (self.root / "etc/sysctl.d").mkdir(exist_ok=True)
         wheels(self.root / "wheels", series.HERE / "requirements.txt")
 
     def run(self, script, network=False):
-        """Runs a script in the checkout; its output, or an error with it."""
+        """Runs a script in the checkout; returns its output or raises it as an error."""
         namespaces = ["--mount", "--pid", *(["--net"] if network else [])]
         environment = {
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME": "/root",
@@ -128,7 +127,7 @@ class Machine:
         return self.root / path.lstrip("/")
 
     def inside(self, action):
-        """The result of ACTION in the machine's network; sockets that it makes stay there."""
+        """Returns the result of ACTION in the machine's network; its sockets stay there."""
         result = []
 
         def enter():
@@ -151,7 +150,7 @@ class Machine:
 
 @functools.cache
 def why_not():
-    """Why this machine cannot have one, or nothing."""
+    """Returns why this host cannot run a machine, or nothing."""
     if os.environ.get("CHOSEN") == "@core":
         return "it fetches 200 MB of packages; `./build.sh test fleet` does"
     if os.geteuid() != 0:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A small gateway for unit tests: /ubus with fastpath.access and fastpath.change.
 
-It keeps sections in memory, as `get` shows them, and follows the contract of
-feeds/fastpathd/src/schema/change. The real one is in e2e/tests/vm/fleet-ansible.sh.
-"""
+Keeps sections in memory and follows the contract of feeds/fastpathd/src/schema/change. The real
+gateway is tested by e2e/tests/vm/fleet-ansible.sh."""
 
 import copy
 import http.server
@@ -22,11 +21,11 @@ def shown(value, option):
 
 
 class State:
-    """The sections, the change that waits, and how the last one ended."""
+    """The sections, the pending change, and the result of the last change."""
 
     def __init__(self, configs):
         self.configs = configs
-        # Files that libuci cannot parse, as the gateway answers them.
+        # Files that libuci cannot parse, in the format of the gateway's answer.
         self.broken = []
         self.lock = threading.Lock()
         self.sessions = set()
@@ -35,19 +34,19 @@ class State:
         self.last = None
         self.number = 0
         self.calls = []
-        # Behaviour that a test chooses.
+        # Behaviour that a test selects.
         self.problems = []
         self.cuts = []
         self.exposes = []
         self.in_force = True
         self.daemon_problems = []
         self.deaf_after_apply = False
-        # Methods whose answers are lost.
+        # Methods whose answers get lost.
         self.lose = set()
-        # How a user of the page ends the change: before the next `pending`, or before `confirm`.
+        # State in which a user of the page ends the change: before `pending`, or before `confirm`.
         self.ended_by_user = None
         self.ended_before_confirm = None
-        # The port at which it answers, and after a change.
+        # Port of the gateway, and its port after a change.
         self.port = self.port_after_apply = None
         self.early = 0
         self.deaf = False
@@ -71,7 +70,7 @@ def refusal(code, text, **more):
 
 
 def changed(configs, edits):
-    """The configuration after the edits, and the diff."""
+    """Returns the configuration after the edits, and the diff."""
     after = copy.deepcopy(configs)
     names = {}
     for edit in edits:
@@ -131,7 +130,7 @@ def difference(before, after):
 
 
 class Methods:
-    """fastpath.change, as the schema has it."""
+    """fastpath.change according to its schema."""
 
     def __init__(self, state):
         self.state = state
@@ -230,7 +229,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Gateway:
-    """`with Gateway(configs) as gateway`: its `url`, its `state`."""
+    """Serves `state` at `url` within the `with` statement."""
 
     def __init__(self, configs, address="127.0.0.1"):
         self.state = State(configs)
@@ -253,7 +252,7 @@ def section(kind, name, values, anonymous=True):
 
 
 def factory():
-    """A router after its first boot, with one VLAN and a WAN by DHCP."""
+    """Returns a router after its first boot, with one VLAN and a WAN by DHCP."""
     zone = {"output": "ACCEPT", "input": "ACCEPT", "forward": "ACCEPT"}
     return {
         "network": [

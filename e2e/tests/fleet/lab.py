@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lab.py STORE COMMAND…: a store scrapes the output of a command, and every dashboard has data.
+"""lab.py STORE COMMAND…: scrapes the command's output into a store and runs all queries.
 
-Prints each query without an answer and each alert that fires, and fails then.
-"""
+Prints each query without an answer and each firing alert; fails if there are any."""
 
 import subprocess
 import sys
@@ -11,14 +10,14 @@ import tempfile
 import stores
 import test_dashboards
 
-# The command logs in to a machine.
+# Long enough for the command to log in to a machine.
 INTERVAL = 5
-# Enough for a rate over the shortest interval.
+# Enough samples for a rate over the shortest interval.
 SAMPLES = 4
 
 
 def exporter(command):
-    """An exporter that answers with the command's output, as OpenWrt's does with collectors."""
+    """Returns an exporter of the command's output, in the format of OpenWrt's exporter."""
 
     def text():
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Metrics and labels that a query names. promtool parses it; this only finds names."""
+"""Finds the names of metrics and labels in a query; promtool does the parsing."""
 
 import re
 
@@ -12,7 +12,7 @@ WORDS = {"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignori
 
 
 def metrics(query):
-    """The metrics of a query, each with the labels that its matchers name."""
+    """Returns the metrics of a query, each with the labels that its matchers use."""
     rest = STRING.sub('""', query)
     found = {}
     for name, matchers in SELECTOR.findall(rest):
@@ -28,7 +28,7 @@ def metrics(query):
 
 
 def grouped(query):
-    """Labels by which a query groups or joins."""
+    """Returns the labels by which a query groups or joins."""
     rest = STRING.sub('""', query)
     lists = [labels for _, labels in LISTED.findall(rest)]
     return {one.strip() for labels in lists for one in labels.split(",") if one.strip()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs promtool on rules and on series of a gateway."""
+"""Runs promtool on rules and on a gateway's series."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ PROGRAM = shutil.which("promtool") or str(series.TOP / "build/promtool")
 
 
 def run(*arguments, folder=None):
-    """promtool's status and output."""
+    """Returns promtool's status and output."""
     done = subprocess.run(
         [PROGRAM, *map(str, arguments)],
         cwd=folder,
@@ -32,10 +32,9 @@ def available():
 
 
 def test(rule_files, found, minutes, alerts):
-    """`promtool test rules` on series that go on for MINUTES; ALERTS: (name, at, expected).
+    """Runs `promtool test rules` on series that last MINUTES; ALERTS are (name, at, expected).
 
-    A series may have its growth in a minute as a fourth element.
-    """
+    A fourth element of a series overrides its growth per minute."""
     inputs = []
     for name, labels, value, *own in found:
         (growth,) = own or [series.growth(name)]

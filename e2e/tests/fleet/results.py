@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the tests, all or those of the named modules, and prints a line for each."""
+"""Runs all tests or those of the named modules, and prints a line per test."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ import unittest
 
 
 class Lines(unittest.TextTestResult):
-    """A line for each test, its reason where it was left out, and counts of them."""
+    """Prints a line per test with the reason of a skip, and counts the results."""
 
     def startTest(self, test):
         super().startTest(test)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series of a gateway: as the daemon's golden output has them, and of a healthy gateway."""
+"""Series of a gateway: the daemon's golden output, and values of a healthy gateway."""
 
 import pathlib
 import re
@@ -9,15 +9,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 DAEMON = TOP / "feeds/fastpathd/src/crates/fastpathd/src/metrics"
 LINE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-# Prometheus adds them to each series.
+# Labels that Prometheus adds to each series.
 TARGET = {"job": "fastpath", "instance": "gw1"}
-# Of the exporter, and of Prometheus itself.
+# Series of the exporter and of Prometheus itself.
 EXPORTER = [
     ("up", {}, 1.0),
     ("node_scrape_collector_success", {"collector": "fastpath"}, 1.0),
 ]
-# Of a healthy gateway, where those of golden.prom are of another one: values by name, and by
-# labels that a series has to have.
+# Values of a healthy gateway that replace those of golden.prom, by name and required labels.
 HEALTHY = [
     ("fastpath_conntrack_entries", {}, 1000),
     ("fastpath_conntrack_entries_limit", {}, 262144),
@@ -28,16 +27,16 @@ HEALTHY = [
     ("fastpath_doctor_findings", {"severity": "error"}, 0),
     ("fastpath_flow_reasons", {"reason": "first-packets"}, 3),
 ]
-# About the time of golden.prom.
+# Approximate time of golden.prom.
 GOLDEN_NOW = 1000
-# Counters of defects: they stand still on a healthy gateway.
+# Counters of failures, which do not grow on a healthy gateway.
 STILL = re.compile(
     r"_(refused|resyncs|evicted_flows|reconnects|restarts|(dropped|passed)_packets|unread)_total$"
 )
 
 
 def read(path):
-    """The series of a file: name, labels, value."""
+    """Returns the series of a file as name, labels and value."""
     found = []
     for line in path.read_text().splitlines():
         match = LINE.match(line)
@@ -56,7 +55,7 @@ def every():
 
 
 def labels_by_name():
-    """The labels of each metric, those of the target included."""
+    """Returns the labels of each metric, including those of the target."""
     labels = {}
     for name, own, _ in every():
         labels.setdefault(name, set(TARGET)).update(own)
@@ -64,7 +63,7 @@ def labels_by_name():
 
 
 def healthy():
-    """Series of a healthy gateway, with their values now."""
+    """Returns the series of a healthy gateway with their current values."""
     found = []
     for name, labels, value in every():
         for other, wanted, fit in HEALTHY:
@@ -75,7 +74,7 @@ def healthy():
 
 
 def growth(name):
-    """How much a series grows in a minute."""
+    """Returns the growth of a series per minute."""
     return 60 if name.endswith("_total") and not STILL.search(name) else 0
 
 

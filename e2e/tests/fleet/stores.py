@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real Prometheus and VictoriaMetrics, which scrape an exporter here."""
+"""Runs real Prometheus and VictoriaMetrics, which scrape an exporter here."""
 
 import contextlib
 import http.server
@@ -19,7 +19,7 @@ import urllib.request
 import series
 
 PROGRAMS = series.TOP / "build/fleet/programs/usr/bin"
-# Seconds within which a store starts and has scraped, on a busy machine.
+# Seconds for a store to start and scrape on a busy machine.
 PATIENCE = 120
 
 
@@ -35,7 +35,7 @@ def free_port():
 
 
 class Exporter(http.server.ThreadingHTTPServer):
-    """Answers as a gateway's exporter: TEXT is called at each scrape."""
+    """Answers like a gateway's exporter; calls TEXT for each scrape."""
 
     def __init__(self, text, address=("127.0.0.1", 0)):
         self.text = text
@@ -49,7 +49,7 @@ class Exporter(http.server.ThreadingHTTPServer):
 
 
 def growing(found):
-    """The text of these series, with counters that grow at each call."""
+    """Returns a function that prints these series, with counters that grow per call."""
     calls = itertools.count(1)
 
     def text():
@@ -83,7 +83,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 class Store:
-    """A store's HTTP interface, and its process where it was started here."""
+    """A store's HTTP interface, and its process if it was started here."""
 
     def __init__(self, port, process=None, log=None):
         self.url = f"http://127.0.0.1:{port}"
@@ -102,7 +102,7 @@ class Store:
         return self.get("/api/v1/query", query=expression)["data"]["result"]
 
     def ready(self, least):
-        """Whether it answers, and a counter has so many samples."""
+        """Reports whether it answers and a counter has at least this many samples."""
         with contextlib.suppress(OSError, ValueError):
             found = self.query("count_over_time(fastpath_cpu_seconds_total[10m])")
             return bool(found) and float(found[0]["value"][1]) >= least
@@ -110,7 +110,7 @@ class Store:
 
 
 def configuration(folder, name, targets, interval=1):
-    """docs/fleet/NAME for these targets, by their instance, scraped every INTERVAL seconds."""
+    """Returns a copy of docs/fleet/NAME for these targets (by instance) and interval in seconds."""
     text = (series.TOP / "docs/fleet" / name).read_text()
     text = text.replace("/etc/fastpath/gateways", str(folder / "gateways"))
     rules = series.TOP / "docs/fleet/alerts/fastpath.rules.yml"
@@ -131,7 +131,7 @@ def arguments(name, folder, path, port):
                 f"--web.listen-address=127.0.0.1:{port}"]
     return [f"-promscrape.config={path}", f"-storageDataPath={folder}/store",
             f"-httpListenAddr=127.0.0.1:{port}",
-            # It shows a sample to queries after half a minute otherwise.
+            # By default, queries see a sample only after half a minute.
             "-search.latencyOffset=1s"]
 
 
@@ -140,7 +140,7 @@ CONFIGURATIONS = {"prometheus": "prometheus.yml", "victoria-metrics": "victoria.
 
 @contextlib.contextmanager
 def started(name, targets, folder, interval=1, environment=None, further=()):
-    """The store of this name, which may not answer yet. FURTHER: more of its arguments."""
+    """Starts the store of this name, which may not answer yet. FURTHER are more arguments."""
     folder = pathlib.Path(folder)
     path = configuration(folder, CONFIGURATIONS[name], targets, interval)
     port = free_port()
@@ -158,7 +158,7 @@ def started(name, targets, folder, interval=1, environment=None, further=()):
 
 @contextlib.contextmanager
 def running(name, exporter, folder, samples=5, interval=1):
-    """The store of this name, once it has so many samples."""
+    """Starts the store of this name and waits for this many samples."""
     few = ["-memory.allowedBytes=200MB"] if name == "victoria-metrics" else []
     with started(name, {"gw1": exporter.target}, folder, interval, further=few) as store:
         until = time.monotonic() + PATIENCE

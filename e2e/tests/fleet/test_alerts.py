@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Alert rules: each fires in its own test, and none on a healthy gateway."""
+"""Each alert fires in its own test, and none fires on a healthy gateway."""
 
 import unittest
 
@@ -21,11 +21,11 @@ def rules():
 
 @unittest.skipUnless(promtool.available(), "this machine has no promtool")
 class Alerts(unittest.TestCase):
-    def test_each_alert_fires_and_waits(self):
+    def test_each_alert_fires_after_its_wait(self):
         status, said = promtool.run("test", "rules", SUITE.name, folder=FOLDER)
         self.assertEqual(status, 0, said)
 
-    def test_each_alert_has_a_test_that_fires_and_one_that_is_silent(self):
+    def test_each_alert_has_a_firing_and_a_silent_test(self):
         wanted = {rule["alert"] for rule in rules() if "alert" in rule}
         fires, silent = set(), set()
         for each in yaml.safe_load(SUITE.read_text())["tests"]:
@@ -35,14 +35,14 @@ class Alerts(unittest.TestCase):
         self.assertEqual(silent, wanted)
 
     def test_a_healthy_gateway_has_no_alert(self):
-        # Longer than the wait of each alert but that of rule updates; its rules are fresh.
+        # Longer than the wait of all alerts except stale rules, which are fresh here.
         minutes = 180
         names = [rule["alert"] for rule in rules() if "alert" in rule]
         checks = [(name, f"{at}m", []) for name in names for at in (10, 60, minutes)]
         status, said = promtool.test([RULES], series.healthy(), minutes, checks)
         self.assertEqual(status, 0, said)
 
-    def test_a_gateway_that_is_not_healthy_has_one(self):
+    def test_a_gateway_without_wan_has_an_alert(self):
         found = [
             (name, labels, 0.0 if name == "fastpath_wan_up" else value)
             for name, labels, value in series.healthy()
@@ -52,7 +52,7 @@ class Alerts(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    def test_rules_name_metrics_and_labels_of_the_gateway(self):
+    def test_rules_use_known_metrics_and_labels(self):
         known = series.labels_by_name()
         known.update({rule["record"]: {"instance"} for rule in rules() if "record" in rule})
         for rule in rules():

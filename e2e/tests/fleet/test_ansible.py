@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The role, by ansible-playbook, on a small gateway; the collection as an archive."""
+"""Tests the role with ansible-playbook on a small gateway, and the collection as an archive."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class Play(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def play(self, *arguments, **variables):
-        """The run's status, its output, and the counts of the gateway."""
+        """Returns the run's status, its output, and the counts for the gateway."""
         given = self.folder / "variables.json"
         given.write_text(json.dumps({**VARIABLES, "fastpath_url": self.gateway.url, **variables}))
         playbook = self.folder / "play.yml"
@@ -82,7 +82,7 @@ class Play(unittest.TestCase):
         sections = self.gateway.state.configs[config]
         return [one["values"] for one in sections if one["type"] == kind]
 
-    def test_a_factory_gateway_becomes_the_wanted_one_and_stays_so(self):
+    def test_a_factory_gateway_is_configured_and_a_second_run_changes_nothing(self):
         said = self.played(1, "--diff", "-vvv")
         self.assertIn("+network.iot=interface", said)
         vlans = self.values("network", "bridge-vlan")
@@ -108,12 +108,12 @@ class Play(unittest.TestCase):
         self.assertEqual(json.dumps(self.gateway.state.configs), before)
         self.assertNotIn("fastpath.change apply", self.gateway.state.calls)
 
-    def test_off_is_an_engine_though_yaml_reads_it_as_false(self):
+    def test_engine_off_is_accepted_although_yaml_reads_it_as_false(self):
         self.played(1)
         self.played(1, fastpath_engine=False)
         self.assertEqual(self.values("fastpath", "fastpath")[0]["engine"], "off")
 
-    def test_a_failure_names_the_reason_and_no_secret(self):
+    def test_a_failure_reports_its_reason_without_secrets(self):
         self.gateway.state.in_force = False
         status, said = self.play("-vvv", fastpath_seconds=2)
         self.assertEqual(status, 2, said)
@@ -121,7 +121,7 @@ class Play(unittest.TestCase):
         self.assertNotIn(SECRET, said)
         self.assertEqual(self.gateway.state.last["state"], "expired")
 
-    def test_no_output_has_a_secret_whatever_its_type_and_its_option(self):
+    def test_secrets_of_every_type_and_option_are_hidden(self):
         secrets = ["8675309", "an-old-pass-phrase", "first-of-two", "other-of-two", "4929",
                    "in-the-url", "in-the-query"]
         values = {"password": 8675309, "passphrase": "an-old-pass-phrase",
@@ -141,7 +141,7 @@ class Play(unittest.TestCase):
 
 
 class Secrets(unittest.TestCase):
-    def test_options_that_are_not_listed_are_secrets(self):
+    def test_unlisted_options_are_secrets(self):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import secret
 
@@ -160,7 +160,7 @@ class Secrets(unittest.TestCase):
         for kind, option in (("wireguard_wg0", "public_key"), ("interface", "username")):
             self.assertEqual(list(secret.secrets(kind, {option: "shown"})), [], option)
 
-    def test_a_password_in_clear_is_noticed(self):
+    def test_a_password_over_plain_http_is_detected(self):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import ubus
 
@@ -168,7 +168,7 @@ class Secrets(unittest.TestCase):
                            ("https://gw.example", False), ("http://127.0.0.1:80", False)):
             self.assertEqual(ubus.Gateway(url, "root", "right").in_clear, clear, url)
 
-    def test_a_value_without_meaning_is_not_hidden(self):
+    def test_harmless_values_are_not_hidden(self):
         collection.ready()
         from ansible_collections.fastpath.gateway.plugins.module_utils import secret
 
@@ -193,7 +193,7 @@ class Collection(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
             self.assertEqual(len(list(pathlib.Path(folder).glob("*.tar.gz"))), 1)
 
-    def test_the_module_is_documented_as_it_is_called(self):
+    def test_the_documentation_lists_the_module_s_arguments(self):
         done = self.run_program("ansible-doc", "--json", "fastpath.gateway.change")
         self.assertEqual(done.returncode, 0, done.stdout)
         text = done.stdout[done.stdout.index("{"):]

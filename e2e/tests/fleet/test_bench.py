@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`./build.sh bench fleet` with two gateways, and what it finds where sums differ."""
+"""Runs `./build.sh bench fleet` with two gateways, and tests the comparison of sums."""
 
 import copy
 import os
@@ -23,7 +23,7 @@ import usage
 
 COLLECTOR = series.TOP / "feeds/fastpath-metrics/files/fastpath.lua"
 DOUBLES = series.TOP / "e2e/tests/packages/doubles"
-# They go on between two scrapes.
+# Clocks, which advance between two scrapes.
 CLOCKS = {"fastpath_cpu_seconds_total", "fastpath_wan_uptime_seconds"}
 SMALL = phase.Options(gateways=2, flows=50, seconds=4, interval=1, active_timeout=3,
                       idle_timeout=2)
@@ -42,7 +42,7 @@ class Runs(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     @unittest.skipUnless(stores.program(phase.STORE), "this machine has no victoria-metrics")
-    def test_collector_and_store_have_the_sums_of_the_gateways(self):
+    def test_collector_and_store_agree_with_the_gateways(self):
         figures = phase.run(SMALL, self.folder / "run")
         self.assertEqual(figures["differences"], [])
         self.assertGreater(figures["records"], SMALL.gateways * SMALL.flows)
@@ -51,12 +51,12 @@ class Runs(unittest.TestCase):
         self.assertGreater(figures["bytes"]["record"], 50)
         self.assertEqual(len(main.row(figures)), len(main.HEAD))
 
-    def test_lost_datagrams_are_found(self):
+    def test_lost_datagrams_are_reported(self):
         with collector.running(self.folder / "first") as sink:
             log = self.folder / "gateways.log"
             with gateways.running(1, 20, sink.port, 3, 2, log) as machines:
                 machines.up(20)
-                # A collector that reads nothing takes the port.
+                # Bind the port with a socket that reads nothing.
                 sink.end()
                 with stores.socket.socket(type=stores.socket.SOCK_DGRAM) as deaf:
                     deaf.bind(("127.0.0.1", sink.port))
@@ -65,7 +65,7 @@ class Runs(unittest.TestCase):
         self.assertTrue(any("records of nfdump" in line for line in found), found)
 
     @unittest.skipUnless(shutil.which("lua5.1") and shutil.which("jq"), "no lua5.1 or jq")
-    def test_a_scrape_is_what_the_collector_prints(self):
+    def test_a_scrape_equals_the_output_of_the_collector(self):
         port = stores.free_port()
         with gateways.running(1, 20, port, 3, 2, self.folder / "log") as machines:
 
@@ -74,7 +74,7 @@ class Runs(unittest.TestCase):
 
             usage.until("connections", connections)
             machines.ask(0, "/stop")
-            # From then on only the clocks go on.
+            # Without connections only the clocks advance.
             usage.until("their end", lambda: connections() == 0)
             answer = machines.ask(0, "/answer")
             text = machines.ask(0, "/metrics?collect[]=fastpath")
@@ -82,7 +82,7 @@ class Runs(unittest.TestCase):
         self.assertGreater(len(lines_of(text)), 100)
 
     def printed(self, answer):
-        """What the real collector prints for this answer of the daemon."""
+        """Returns what the real collector prints for this answer of the daemon."""
         (self.folder / "answer").write_text(answer)
         lua = subprocess.run(["jq", "-r", "-f", DOUBLES / "lua.jq", self.folder / "answer"],
                              stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -93,7 +93,7 @@ class Runs(unittest.TestCase):
 
 
 def lines_of(text):
-    """Lines of a scrape; the order of labels has no meaning."""
+    """Returns the lines of a scrape with sorted labels."""
     found = []
     for line in text.splitlines():
         match = series.LINE.match(line)
@@ -108,7 +108,7 @@ def lines_of(text):
 
 
 def counted():
-    """A gateway, and records and samples of its sums."""
+    """Returns a gateway's report, and matching records and samples."""
     made = {"up_bytes": 10, "up_packets": 1, "down_bytes": 2**53, "down_packets": 4}
     report = {"domain": 1, "made": made, "records": 3, "export": {"lost": 0}}
     stored = {"gw1": {"up": 10.0, "down": float(2**53)}}
@@ -119,7 +119,7 @@ class Differences(unittest.TestCase):
     def test_equal_sums_are_no_difference(self):
         self.assertEqual(phase.differences(*counted()), [])
 
-    def test_each_difference_is_named(self):
+    def test_each_difference_is_reported(self):
         reports, records, stored = counted()
         reports[0]["export"]["lost"] = 1
         records[1].update(records=2, down_bytes=2**53 - 1)
@@ -131,18 +131,18 @@ class Differences(unittest.TestCase):
             "gw1, up_bytes of the store: 9, the gateway has 10",
         ])
 
-    def test_a_gateway_without_records_or_samples_is_found(self):
+    def test_a_gateway_without_records_or_samples_is_reported(self):
         reports, _, _ = counted()
         self.assertEqual(len(phase.differences(reports, {}, {})), 7)
 
 
 class Buffer(unittest.TestCase):
-    def test_the_page_has_the_buffer_of_the_bench(self):
+    def test_documents_and_bench_use_the_same_buffer(self):
         size = collector.BUFFER
         page = (series.TOP / "docs/fleet.md").read_text()
         unit = (series.TOP / "docs/fleet/flows/fastpath-nfcapd.service").read_text()
         self.assertIn(f"-p 4739 -B {size}\n", unit)
-        # For both collectors: a process gets no more than the kernel's limit.
+        # Both collectors need the kernel's limit, which bounds the buffers of processes.
         self.assertEqual(page.count(f"net.core.rmem_max={size} >/etc/sysctl.d/fastpath.conf"), 2)
         nfacctd = (series.TOP / "docs/fleet/flows/nfacctd.conf").read_text()
         self.assertIn(f"\nnfacctd_pipe_size: {size}\n", nfacctd)
@@ -159,10 +159,10 @@ class Growth(unittest.TestCase):
                 many[part][what] *= factor
         return [goal["met"] for goal in main.growth([few, many])]
 
-    def test_a_cost_that_grows_with_the_number_is_met(self):
+    def test_a_linear_cost_meets_the_goals(self):
         self.assertEqual(self.goals(10), [True] * 4)
 
-    def test_a_cost_that_grows_with_its_square_is_not(self):
+    def test_a_quadratic_cost_misses_the_goals(self):
         self.assertEqual(self.goals(100), [False] * 4)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Dashboards: generated as committed; each query names metrics of the gateway and has an answer."""
+"""Dashboards match their generator, and each query names known metrics and has an answer."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ import promtool
 import series
 
 FOLDER = series.TOP / "docs/fleet/dashboards"
-# Grafana's, for an interval of a minute.
+# Values of Grafana for a scrape interval of a minute.
 VARIABLES = {"$__rate_interval": "5m", '"$gateway"': '".*"', "$gateway": ".*"}
 
 
@@ -28,7 +28,7 @@ def panels(board):
 
 
 def queries():
-    """Every query: dashboard, panel, expression, legend."""
+    """Yields every query as dashboard, panel, expression and legend."""
     for board in boards():
         for panel in panels(board):
             for target in panel.get("targets", []):
@@ -39,13 +39,13 @@ def queries():
 
 
 class Dashboards(unittest.TestCase):
-    def test_there_are_four(self):
+    def test_there_are_four_dashboards(self):
         names = [board.stem for board in boards()]
         wanted = ["fleet", "flows", "gateway", "protection"]
         self.assertEqual(names, [f"fastpath-{name}" for name in wanted])
         self.assertGreater(len(list(queries())), 60)
 
-    def test_queries_name_metrics_and_labels_of_the_gateway(self):
+    def test_queries_use_known_metrics_and_labels(self):
         known = series.labels_by_name()
         for board, title, query, legend in queries():
             with self.subTest(f"{board}: {title}"):
@@ -73,7 +73,7 @@ class Dashboards(unittest.TestCase):
                         self.assertEqual(panel["datasource"]["uid"], "${datasource}")
                         self.assertTrue(panel["targets"])
 
-    def test_a_column_of_a_list_has_its_name_and_those_of_info_metrics_are_hidden(self):
+    def test_columns_of_lists_are_named_and_info_columns_hidden(self):
         lists = 0
         for board in boards():
             for panel in panels(board):
@@ -84,14 +84,14 @@ class Dashboards(unittest.TestCase):
                 for target in panel["targets"]:
                     column = f"Value #{target['refId']}"
                     with self.subTest(f"{board.stem}: {panel['title']}: {column}"):
-                        # A query has the values of its first metric, which is always 1 there.
+                        # A query returns its first metric, which is always 1 for info metrics.
                         info = next(iter(promql.metrics(target["expr"]))).endswith("_info")
                         self.assertEqual(columns["excludeByName"].get(column, False), info)
                         self.assertEqual(column in columns["renameByName"], not info)
         self.assertGreater(lists, 2)
 
-    def test_a_share_of_both_ebpf_tables_is_not_called_that_of_one(self):
-        # The limit is that of each table, and the connections are those of both.
+    def test_the_title_of_a_share_says_that_it_covers_both_ebpf_tables(self):
+        # The limit applies to each table, while the count covers both tables.
         found = 0
         for board in boards():
             for panel in panels(board):
@@ -107,7 +107,7 @@ class Dashboards(unittest.TestCase):
 @unittest.skipUnless(promtool.available(), "this machine has no promtool")
 class Answers(unittest.TestCase):
     def holds(self, found, wanted):
-        """WANTED: expressions, and whether they have an answer in the end."""
+        """Tests WANTED, expressions with whether they have an answer at the end."""
         rules, checks = [], []
         for number, (name, expression, answers) in enumerate(wanted):
             rules.append({"alert": f"{name} {number}", "expr": expression})
@@ -122,7 +122,7 @@ class Answers(unittest.TestCase):
         self.holds(series.healthy(), [(f"{board} {title}", f"count({query}) > 0", True)
                                       for board, title, query, _ in queries()])
 
-    def test_the_rest_of_hosts_is_not_listed_as_a_host(self):
+    def test_the_sum_of_other_hosts_is_not_listed_as_a_host(self):
         rest = 'fastpath_host_bytes_total{host="other",direction="up"}'
         self.holds(two_gateways(), [
             (f"{board} {title}", f"count(({query}) and on (instance, host) {rest})", False)
@@ -145,7 +145,7 @@ class Answers(unittest.TestCase):
             ]
         self.holds(two_gateways(), wanted)
 
-    def test_rules_do_not_count_where_inspection_is_off(self):
+    def test_gateways_without_inspection_are_not_counted(self):
         titles = {"Gateways with failed updates", "Oldest sources, since they were reached"}
         found = {title: query for _, title, query, _ in queries() if title in titles}
         self.assertEqual(found.keys(), titles)
@@ -158,11 +158,10 @@ class Answers(unittest.TestCase):
 
 
 def two_gateways():
-    """Each with 60 hosts of the same addresses, every second one with a name.
+    """Returns two gateways with 60 hosts of equal addresses, every second host with a name.
 
-    Together, hosts from 35 of gw1 and below 25 of gw2 have most bytes. Those that receive most
-    send least.
-    """
+    Together, hosts from 35 of gw1 and below 25 of gw2 have most bytes; hosts that receive most send
+    least."""
     found = []
     for gateway in ("gw1", "gw2"):
         growths = {"other": {"up": 10**9, "down": 10**9}}
@@ -180,7 +179,7 @@ def two_gateways():
 
 
 class Parser(unittest.TestCase):
-    def test_metrics_labels_and_groups(self):
+    def test_names_of_metrics_labels_and_groups_are_found(self):
         query = (
             'sum by (a, b) (rate(x_total{instance=~"y{z}",c!="d"}[5m] offset 1h)) '
             "/ on (a) (w > 1.5e6) unless time() - v"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Edits from the present sections to the wanted ones, and the role's variables as sections."""
+"""Edits from the current sections to the wanted ones, and the role's variables as sections."""
 
 import unittest
 
@@ -24,23 +24,23 @@ def wanted(kind, config="network", **more):
 
 
 class Edits(unittest.TestCase):
-    def test_a_present_section_needs_none(self):
+    def test_an_equal_section_needs_no_edit(self):
         lan = wanted("interface", section="lan", values={"ipaddr": ["192.168.1.1/24"]})
         self.assertEqual(planned(lan), [])
 
-    def test_values_that_differ_are_set_and_others_stay(self):
+    def test_only_different_values_are_set(self):
         lan = wanted("interface", section="lan", values={"device": "br-lan.10", "proto": "static"})
         edit = {"config": "network", "op": "set", "section": "lan",
                 "values": {"device": "br-lan.10"}}
         self.assertEqual(planned(lan), [edit])
 
-    def test_numbers_and_booleans_are_texts(self):
+    def test_numbers_and_booleans_become_strings(self):
         main = wanted("fastpath", "fastpath", section="main", values={"enabled": True})
         self.assertEqual(planned(main), [])
         main["values"] = {"slow_packets": 5, "enabled": False}
         self.assertEqual(planned(main)[0]["values"], {"slow_packets": "5", "enabled": "0"})
 
-    def test_null_removes_an_option_that_is_there(self):
+    def test_null_removes_a_present_option(self):
         main = wanted("fastpath", "fastpath", section="main", values={"enabled": None})
         self.assertEqual(planned(main)[0]["values"], {"enabled": None})
         main["values"] = {"hook": None, "device": []}
@@ -70,7 +70,7 @@ class Edits(unittest.TestCase):
         other = wanted("interface", section="lan", values={"dns": ["192.0.2.2", "192.0.2.1"]})
         self.assertEqual(len(planned(other, present={"network": [dns]})), 1)
 
-    def test_a_list_of_one_and_a_text_of_words_are_no_difference(self):
+    def test_lists_and_strings_with_equal_words_are_equal(self):
         forms = {
             "name": [("guest", ["guest"]), ("two words", ["two words"])],
             "network": [("lan iot", ["lan", "iot"]), (["lan"], "lan")],
@@ -88,7 +88,7 @@ class Edits(unittest.TestCase):
             zone = wanted("zone", "firewall", section="cfg01", values={"network": other})
             self.assertEqual(len(planned(zone, present=present)), 1, other)
 
-    def test_an_anonymous_section_is_found_by_options(self):
+    def test_an_anonymous_section_is_matched_by_its_options(self):
         match = {"name": "lan"}
         zone = wanted("zone", "firewall", match=match, values={"input": "REJECT"})
         self.assertEqual(planned(zone)[0]["section"], "cfg02dc81")
@@ -101,26 +101,26 @@ class Edits(unittest.TestCase):
              "values": {"device": "br-lan", "vlan": "20", "ports": ["lan3:t"]}},
         ])
 
-    def test_two_that_fit_are_refused(self):
+    def test_an_ambiguous_match_is_refused(self):
         present = gateway.factory()
         present["firewall"].append(dict(present["firewall"][1], section="cfg09"))
         with self.assertRaisesRegex(edits.Ambiguous, "2 sections of type zone"):
             planned(wanted("zone", "firewall", match={"name": "lan"}), present=present)
 
-    def test_absent(self):
+    def test_absent_deletes_a_section_once(self):
         gone = wanted("interface", section="wan", state="absent")
         self.assertEqual(planned(gone), [{"config": "network", "op": "delete", "section": "wan"}])
         gone["section"] = "wan9"
         self.assertEqual(planned(gone), [])
 
-    def test_only_removes_the_others_of_its_kind(self):
+    def test_only_removes_other_sections_of_the_kind(self):
         vlan = wanted("bridge-vlan", match={"device": "br-lan", "vlan": "20"})
         rule = {"config": "network", "type": "bridge-vlan", "where": {"device": ["br-lan"]}}
         self.assertEqual([edit["op"] for edit in planned(vlan, only=[rule])], ["add", "delete"])
         rule["where"] = {"device": ["br-other"]}
         self.assertEqual([edit["op"] for edit in planned(vlan, only=[rule])], ["add"])
 
-    def test_order_counts_where_it_is_asked_for(self):
+    def test_order_matters_if_requested(self):
         present = gateway.factory()
         present["fastpath"] += [
             gateway.section("policy", name, {"name": name}) for name in ("one", "two")
@@ -134,13 +134,13 @@ class Edits(unittest.TestCase):
         after, _ = gateway.changed(present, found)
         self.assertEqual(edits.plan(after, policies, [rule]), [])
 
-    def test_a_secret_is_always_compared_by_the_gateway(self):
+    def test_a_masked_secret_is_always_sent(self):
         present = gateway.factory()
         present["network"][-1]["values"]["password"] = edits.MASK
         wan = wanted("interface", section="wan", values={"password": "secret"})
         self.assertEqual(planned(wan, present=present)[0]["values"], {"password": "secret"})
 
-    def test_lines_of_a_diff(self):
+    def test_a_diff_has_lines_before_and_after(self):
         line = {"config": "network", "section": "lan", "label": "lan", "type": "interface",
                 "what": "set", "option": "ipaddr", "from": None, "to": ["a", "b"]}
         gone = dict(line, what="remove", option=None, to=None)
@@ -170,13 +170,13 @@ class Role(unittest.TestCase):
             with self.assertRaises(AnsibleFilterError, msg=wanted_):
                 role.sections(wanted_)
 
-    def test_a_policy_loses_conditions_that_it_had(self):
+    def test_a_policy_loses_conditions_that_are_not_wanted(self):
         policy = {"name": "guests", "src": "guest", "action": "always"}
         found = role.sections({"policies": [policy]})["sections"][0]
         self.assertIsNone(found["values"]["dest"])
         self.assertEqual(found["values"]["src"], "guest")
 
-    def test_a_missing_variable_is_named_without_the_others(self):
+    def test_a_missing_variable_is_reported_without_other_values(self):
         wan = {"proto": "pppoe", "password": "the-secret"}
         with self.assertRaisesRegex(AnsibleFilterError, "port is missing") as raised:
             role.sections({"wan": wan})
@@ -184,7 +184,7 @@ class Role(unittest.TestCase):
         with self.assertRaisesRegex(AnsibleFilterError, "of iot: action is missing"):
             role.sections({"policies": [{"name": "iot"}]})
 
-    def test_an_export_loses_options_that_it_had(self):
+    def test_an_export_loses_options_that_are_not_wanted(self):
         present = gateway.factory()
         had = {"kind": "redis", "host": "192.0.2.10", "password": edits.MASK, "event": ["alert"],
                "enabled": "0"}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/fleet.md from an empty machine, command by command, with Debian's packages and services.
+"""Follows docs/fleet.md on an empty machine, with Debian's packages and services.
 
-Not there: Grafana and ClickHouse, which are no packages of Debian.
-"""
+Leaves out Grafana and ClickHouse, which Debian does not package."""
 
 import json
 import pathlib
@@ -19,15 +18,15 @@ import stores
 import test_guide
 
 PCAP = series.HERE / "records.pcap"
-# Records in it, see records.jsonl.
+# Number of records, see records.jsonl.
 RECORDS = 4
 ALERT = b'{"event_type":"alert","host":"gw1"}'
-# Seconds within which a service has done its part; nfacctd prints once a minute.
+# Seconds for a service to do its part; nfacctd prints once a minute.
 PATIENCE = 300
 
 
 def chapters():
-    """The blocks for the machine, by the heading above them."""
+    """Returns the blocks for the machine by the heading above them."""
     found = {}
     for part in test_guide.GUIDE.read_text().split("\n## ")[1:]:
         blocks = re.findall(r"^```sh machine\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
@@ -37,7 +36,7 @@ def chapters():
 
 
 def datagrams():
-    """The payloads of the recorded datagrams: Ethernet, IPv4 and UDP."""
+    """Returns the UDP payloads of the recorded frames (Ethernet, IPv4, UDP)."""
     data = PCAP.read_bytes()
     at, found = 24, []
     while at < len(data):
@@ -49,7 +48,7 @@ def datagrams():
 
 
 def soon(condition, what):
-    """The first answer of CONDITION that is true."""
+    """Returns the first true answer of CONDITION."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -65,7 +64,7 @@ def soon(condition, what):
 
 
 def waiting(machine, port):
-    """Unread bytes of the service at this UDP port; None: nothing has bound it."""
+    """Returns the unread bytes of this UDP port's socket, or None if no socket is bound."""
     for table in ("udp", "udp6"):
         for line in pathlib.Path(f"/proc/{machine.first}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -80,7 +79,7 @@ class Empty(unittest.TestCase):
         return self.machine.inside(lambda: stores.Store(port).get(path, **arguments))
 
     def names(self, port):
-        """The gateways of a store."""
+        """Returns the gateways in a store."""
         answer = self.asked(port, "/api/v1/query", query="fastpath_build_info")
         return [one["metric"]["instance"] for one in answer["data"]["result"]]
 
@@ -89,7 +88,7 @@ class Empty(unittest.TestCase):
         return [rule["name"] for group in groups for rule in group["rules"]]
 
     def send(self):
-        """The records of a gateway, to the collector's address."""
+        """Sends the records of a gateway to the collector."""
 
         def action():
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -116,7 +115,7 @@ class Empty(unittest.TestCase):
         soon(lambda: self.asked(9093, "/api/v2/status"), "Alertmanager does not answer")
 
     def dashboards(self, blocks):
-        # Grafana's package makes them.
+        # Grafana's package creates these folders.
         self.machine.run("mkdir -p /etc/grafana/provisioning/datasources "
                          "/etc/grafana/provisioning/dashboards")
         for block in blocks:
@@ -129,7 +128,7 @@ class Empty(unittest.TestCase):
         files, database = blocks
         self.follow(files)
         self.send()
-        # It writes its file when it stops.
+        # nfcapd writes its file when it stops.
         self.machine.run("systemctl disable --now fastpath-nfcapd")
         said = self.machine.run("nfdump -R /var/lib/fastpath/flows -s ip/bytes")
         self.assertRegex(said, rf"total flows: ({RECORDS}|{2 * RECORDS})\b")
@@ -146,7 +145,7 @@ class Empty(unittest.TestCase):
         self.assertEqual(list(self.machine.file("/var/spool/fastpath").glob("*.json")), [])
 
     def certificates(self):
-        """An authority, and a certificate with its key, in root's home folder."""
+        """Makes an authority, and a certificate with its key, in root's home folder."""
         self.machine.run(
             "cd /tmp; "
             "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=test -keyout ca.key -out ca.pem; "
@@ -156,7 +155,7 @@ class Empty(unittest.TestCase):
         )
 
     def exchange(self, port, sent):
-        """What the service at this port answers within a second."""
+        """Returns what the service at this port answers within a second."""
 
         def action():
             with socket.create_connection(("192.0.2.10", port), 10) as stream:
@@ -170,7 +169,7 @@ class Empty(unittest.TestCase):
         return soon(lambda: (self.machine.inside(action),), f"nothing listens on port {port}")[0]
 
     def has_tls(self, port):
-        """The service's certificate is of the authority and for the name."""
+        """Checks that the authority signed the service's certificate for its name."""
         said = self.machine.run(
             f"openssl s_client -connect 192.0.2.10:{port} -CAfile /root/ca.pem "
             "-verify_return_error -verify_hostname logs.example </dev/null 2>&1",
@@ -215,7 +214,7 @@ class Empty(unittest.TestCase):
         soon(lambda: self.names(8428) == ["gw1"], "VictoriaMetrics has no gateway")
         soon(lambda: "FastpathGatewayDown" in self.rules(8880), "vmalert has no rules")
 
-    def test_each_command_of_the_guide(self):
+    def test_each_command_of_the_guide_works_on_an_empty_machine(self):
         with empty_machine.Machine() as self.machine:
             text = stores.growing(series.healthy())
             exporter = self.machine.inside(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flow records in ClickHouse: the schema, its views and its retention, by chdb.
+"""Flow records in ClickHouse: the schema, its views and its retention, tested with chdb.
 
-records.pcap is of the lab's exporter: NAT, IPv6, the engine ebpf. nfacctd prints records.jsonl of it.
-"""
+records.pcap is from the lab's exporter (NAT, IPv6, eBPF engine); records.jsonl is nfacctd's output
+for it."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def records():
 
 
 def plain(record):
-    """A record without the times at which nfacctd made it."""
+    """Returns a record without the times at which nfacctd printed it."""
     return json.dumps({name: value for name, value in record.items() if "stamp_" not in name})
 
 
@@ -56,7 +56,7 @@ class Schema(unittest.TestCase):
 
     def load(self, rows, token=""):
         text = "\n".join(json.dumps(row) for row in rows)
-        # Those of `load`.
+        # Settings of the script `load`.
         settings = re.findall(r"--((?:input|dedup)\w+) (\S+)", (FOLDER / "load").read_text())
         wanted = ", ".join(f"{name} = {value}" for name, value in settings)
         self.session.query(
@@ -77,14 +77,14 @@ class Schema(unittest.TestCase):
         self.assertEqual([int(value) for value in self.totals()],
                          [2 * int(value) for value in once])
 
-    def test_it_can_be_applied_again(self):
+    def test_the_schema_can_be_applied_twice(self):
         self.load(records())
         for statement in statements():
             self.session.query(statement)
         found = self.rows("SELECT count() FROM fastpath.flows")
         self.assertEqual(int(found[0][0]), len(records()))
 
-    def test_bytes_of_all_tables_are_those_of_the_records(self):
+    def test_all_tables_have_the_bytes_of_the_records(self):
         self.load(records())
         up = sum(one["bytes"] for one in records())
         down = sum(int(one["rev_bytes"]) * one["flows"] for one in records())
@@ -96,7 +96,7 @@ class Schema(unittest.TestCase):
             )
             self.assertEqual([int(value) for value in found[0]], [up, down, offloaded], table)
 
-    def test_records_that_nfacctd_added_up_count_as_many(self):
+    def test_aggregated_records_of_nfacctd_count_as_many(self):
         row = {**records()[0], "flows": 3, "bytes": 30, "rev_bytes": "7"}
         self.load([row])
         found = self.rows("SELECT up_bytes, down_bytes FROM fastpath.flows")
@@ -117,7 +117,7 @@ class Schema(unittest.TestCase):
         self.assertEqual(found[:2], ["2001:db8::1", "::ffff:10.1.2.3"])
         self.assertEqual(int(found[2]), 1795772106644)
 
-    def test_old_records_go(self):
+    def test_old_records_are_deleted(self):
         self.load([{**records()[0], "timestamp_end": str(946684800 + at)} for at in range(3)])
         for table in ("flows", "paths", "hosts"):
             self.session.query(f"OPTIMIZE TABLE fastpath.{table} FINAL")
@@ -153,7 +153,7 @@ class Collector(unittest.TestCase):
                          re.MULTILINE)
         return {name.strip() for name in line.group(1).split(",")}
 
-    def test_each_primitive_is_printed_and_kept(self):
+    def test_each_primitive_is_printed_and_has_a_column(self):
         received = statements()[1]
         for name in self.primitives():
             self.assertIn(name, self.aggregate())
@@ -165,7 +165,7 @@ class Collector(unittest.TestCase):
         for name in columns:
             self.assertIn(name, records()[0])
 
-    def test_elements_have_the_numbers_of_the_table(self):
+    def test_elements_have_the_numbers_of_ipfix_csv(self):
         table = series.TOP / "docs/ipfix.csv"
         with table.open() as file:
             numbers = {row["Name"]: row["ElementID"] for row in csv.DictReader(file)}
@@ -177,7 +177,7 @@ class Collector(unittest.TestCase):
 
 
 class Load(unittest.TestCase):
-    """The script that nfacctd runs, with a program for clickhouse-client."""
+    """Tests the script that nfacctd runs, with a stub for clickhouse-client."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -207,12 +207,12 @@ class Load(unittest.TestCase):
         self.assertIn("fastpath.received", loaded.read_text())
         self.assertFalse(any(path.exists() for path in files))
 
-    def test_a_file_that_cannot_be_loaded_stays_and_does_not_stop_others(self):
+    def test_a_file_that_fails_to_load_is_kept_and_others_are_loaded(self):
         files = [self.file("1.json"), self.file("2.json")]
         self.run_load("! grep -q 1.json")
         self.assertEqual([path.exists() for path in files], [True, False])
 
-    def test_a_file_that_is_being_printed_waits_and_is_loaded_without_another_run(self):
+    def test_a_file_that_is_being_written_is_loaded_later_in_the_same_run(self):
         path = self.file("1.json", age=0)
         age = self.folder / "age"
         self.run_load(f'echo $(($(date +%s) - $(stat -L -c %Y /proc/self/fd/0))) >"{age}"')

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/fleet.md: its commands for a gateway, with uci, on the files that packages install there.
+"""Follows docs/fleet.md on a gateway's files as packages install them, with uci.
 
-UCI=PROGRAM names OpenWrt's own uci, in place of the double of the tests of packages. Programs that
-the commands call are in place of OpenWrt's and of fastpath's; they keep how they were called.
-"""
+UCI=PROGRAM selects OpenWrt's real uci instead of the double in the package tests. Stubs for other
+programs of OpenWrt and fastpath record their calls."""
 
 import os
 import pathlib
@@ -18,7 +17,7 @@ import test_guide
 
 DOUBLES = series.TOP / "e2e/tests/packages/doubles"
 STUNNEL = series.TOP / "docs/fleet/logs/stunnel.conf"
-# With the sections and names that OpenWrt's packages install.
+# Configurations with the sections that OpenWrt's packages install.
 FILES = {
     "stunnel": "config globals 'globals'\n"
                "\toption alt_config_file '/etc/stunnel/stunnel.conf'\n\n"
@@ -36,7 +35,7 @@ case ${0##*/} in wget) echo 'fastpath_build_info 1' ;; esac
 
 
 def sections(text):
-    """Package, type, name and options of each section."""
+    """Returns package, type, name and options of each section."""
     package = ""
     found = []
     for line in text.splitlines():
@@ -72,7 +71,7 @@ class Gateway(unittest.TestCase):
         path.chmod(0o755)
 
     def uci(self):
-        """A script that runs uci on the files here."""
+        """Returns a script that runs uci on the files of this test."""
         changes = self.root / "changes"
         real = os.environ.get("UCI")
         if real:
@@ -83,7 +82,7 @@ class Gateway(unittest.TestCase):
         return f'#!/bin/sh\nexec awk -f {self.root}/uci.awk -- "$@"\n'
 
     def follow(self, block):
-        """How programs were called."""
+        """Runs the block and returns the calls of programs."""
         calls = self.root / "calls"
         calls.write_text("")
         environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}",
@@ -101,7 +100,7 @@ class Gateway(unittest.TestCase):
         return calls.read_text().splitlines()
 
     def sections(self, package):
-        """Type, name and options, each with its values, in the order of the file."""
+        """Returns type, name and lists of values, in the order of the file."""
         text = (self.config / package).read_text()
         return [found[1:] for found in sections(f"package {package}\n{text}")]
 
@@ -110,7 +109,7 @@ class Gateway(unittest.TestCase):
                 for kind, name, options in self.sections("fastpath") if kind == "export"}
 
     def blocks(self, *commands):
-        """The blocks with these parts of commands, one for each."""
+        """Returns the block that contains each of these parts of commands."""
         found = [block for block in test_guide.blocks("sh gateway")
                  if any(command in block for command in commands)]
         self.assertEqual(len(found), len(commands))
@@ -142,7 +141,7 @@ class Gateway(unittest.TestCase):
         self.follow(*self.blocks("fastpath.soc="))
         calls = self.follow(*self.blocks("init.d/stunnel"))
         self.assertEqual(calls, ["stunnel restart", "reload_config "])
-        # Its init script uses the first section of this type only.
+        # stunnel's init script uses only the first section of this type.
         first = next(options for kind, _, options in self.sections("stunnel") if kind == "globals")
         [file] = first["alt_config_file"]
         page = " ".join(test_guide.GUIDE.read_text().split())

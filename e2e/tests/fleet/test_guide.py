@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/fleet.md: its commands run in their order, its inventory configures a gateway."""
+"""Runs the commands of docs/fleet.md in order; its inventory configures a gateway."""
 
 import os
 import pathlib
@@ -23,13 +23,13 @@ UNITS = list((series.TOP / "docs/fleet").glob("*/*.service"))
 
 
 def blocks(language):
-    """Fenced blocks of the page, by the text behind the fence."""
+    """Returns the page's fenced blocks with this text after the fence."""
     found = re.findall(r"^```([^\n]*)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     return [text for kind, text in found if kind == language]
 
 
 def namespaces():
-    """Whether this machine lets us mount files over its own."""
+    """Reports whether this machine can mount overlays on its own files."""
     with tempfile.TemporaryDirectory() as folder:
         script = pathlib.Path(folder) / "script"
         script.write_text("true\n")
@@ -40,7 +40,7 @@ def namespaces():
 
 class Machine(unittest.TestCase):
     def follow(self):
-        """The commands for the machine, all in one shell; how programs were called, and files."""
+        """Runs the machine's commands in one shell; returns files, calls and the schema."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         folder = pathlib.Path(folder.name)
@@ -75,7 +75,7 @@ class Machine(unittest.TestCase):
         return names, calls, (folder / "calls.schema").read_text()
 
     @unittest.skipUnless(os.geteuid() == 0, "only root has a mount namespace")
-    def test_its_commands_run_in_their_order(self):
+    def test_the_commands_of_the_guide_run_in_order(self):
         if not namespaces():
             self.skipTest("this machine mounts no overlay")
         names, calls, schema = self.follow()
@@ -108,7 +108,7 @@ class Machine(unittest.TestCase):
                     if path.name in line and "is not executable" not in line]
             self.assertEqual(said, [])
 
-    def test_services_find_files_where_they_are_installed(self):
+    def test_services_use_the_paths_of_installed_files(self):
         text = "\n".join(blocks("sh machine"))
         for path in ("prometheus.yml", "victoria.yml"):
             named = (series.TOP / "docs/fleet" / path).read_text()
@@ -127,17 +127,17 @@ class Page(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(len(blocks("sh machine")), 5)
 
-    def test_files_that_it_names_are_there(self):
+    def test_files_named_by_the_guide_exist(self):
         names = set(re.findall(r"\bdocs/fleet/[\w./*-]*[\w/]", GUIDE.read_text()))
         self.assertGreater(len(names), 10)
         for name in names:
             self.assertTrue(list(series.TOP.glob(name)), name)
 
-    def test_it_lists_each_alert(self):
+    def test_the_guide_lists_each_alert(self):
         listed = set(re.findall(r"`(Fastpath\w+)`", GUIDE.read_text()))
         self.assertEqual(listed, {rule["alert"] for rule in test_alerts.rules() if "alert" in rule})
 
-    def test_its_inventory_configures_a_gateway(self):
+    def test_the_inventory_of_the_guide_configures_a_gateway(self):
         with gateway.Gateway(gateway.factory()) as small, tempfile.TemporaryDirectory() as folder:
             inventory = pathlib.Path(folder) / "gateways.yml"
             inventory.write_text(blocks("yaml")[0])
@@ -158,7 +158,7 @@ class Page(unittest.TestCase):
                      if one["type"] == "zone"]
             self.assertEqual(zones, ["lan", "wan", "iot"])
 
-    def test_the_query_of_flow_records_answers(self):
+    def test_the_query_of_flow_records_has_an_answer(self):
         try:
             from chdb import session
         except ImportError:

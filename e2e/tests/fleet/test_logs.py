@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/fleet/logs: the files fit each other. e2e/tests/vm/logs.sh runs rsyslog, stunnel."""
+"""The files in docs/fleet/logs match each other; e2e/tests/vm/logs.sh runs rsyslog and stunnel."""
 
 import re
 import unittest
@@ -15,7 +15,7 @@ def text(name):
 
 
 class Files(unittest.TestCase):
-    def test_vector_connects_its_parts(self):
+    def test_every_part_of_vector_is_connected(self):
         for name in ("vector-loki.yaml", "vector-elastic.yaml"):
             vector = yaml.safe_load(text(name))
             parts = {*vector["sources"], *vector["transforms"]}
@@ -24,12 +24,12 @@ class Files(unittest.TestCase):
             self.assertEqual(inputs, parts, name)
             self.assertEqual(vector["sources"]["syslog"]["address"], "0.0.0.0:514")
 
-    def test_stunnel_connects_to_the_port_with_tls(self):
+    def test_stunnel_connects_to_the_tls_port(self):
         found = re.findall(r"^connect = 192\.0\.2\.10:(\d+)$", text("stunnel.conf"), re.MULTILINE)
         [port] = found
         self.assertIn(f'port="{port}" ruleset="fastpath"\n    streamDriver', text("rsyslog.conf"))
 
-    def test_a_relay_ends_before_events_count_as_sent(self):
+    def test_a_relay_times_out_before_events_count_as_sent(self):
         limits = re.findall(r"^TIMEOUT(?:connect|busy) = (\d+)$", text("stunnel.conf"),
                             re.MULTILINE)
         self.assertEqual(len(limits), 2)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Prometheus and VictoriaMetrics scrape a gateway as docs/fleet configures them.
 
-Every dashboard has data in both, and no alert fires.
-"""
+Every dashboard has data in both, and no alert fires."""
 
 import subprocess
 import tempfile
@@ -66,10 +65,10 @@ class Configurations(unittest.TestCase):
             status, said = promtool.run("check", "config", path)
         self.assertEqual(status, 0, said)
 
-    def test_both_scrape_the_same(self):
+    def test_both_stores_scrape_the_same_targets(self):
         scrapes = [parsed(name)["scrape_configs"] for name in ("prometheus.yml", "victoria.yml")]
         self.assertEqual(scrapes[0], scrapes[1])
-        # Alert rules select it.
+        # Alert rules select this job.
         self.assertEqual(scrapes[0][0]["job_name"], series.TARGET["job"])
 
     @unittest.skipUnless(stores.program("vmalert"), "this machine has no vmalert")

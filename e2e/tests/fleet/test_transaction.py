@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A change of a small gateway: confirmed, refused, rolled back."""
+"""Changes of a small gateway: confirmed, refused, rolled back."""
 
 import unittest
 import unittest.mock
@@ -44,7 +44,7 @@ class Transactions(unittest.TestCase):
             self.run_change(**options)
         return raised.exception.facts
 
-    def test_it_is_confirmed(self):
+    def test_a_change_is_confirmed(self):
         result = self.run_change()
         self.assertEqual((result["changed"], result["state"]), (True, "confirmed"))
         self.assertEqual(self.engine(), "ebpf")
@@ -57,7 +57,7 @@ class Transactions(unittest.TestCase):
         self.assertFalse(self.run_change()["changed"])
         self.assertNotIn("fastpath.change apply", self.state.calls)
 
-    def test_a_file_that_the_gateway_cannot_read_is_not_an_empty_one(self):
+    def test_an_unreadable_file_of_the_gateway_is_not_taken_for_empty(self):
         text = "/etc/config/fastpath cannot be read, line 2: a quote is never closed"
         self.state.broken = [{"config": "fastpath", "line": 2, "text": text}]
         gone = [{**ENGINE[0], "state": "absent"}]
@@ -65,13 +65,13 @@ class Transactions(unittest.TestCase):
             self.failed(text, sections=sections)
         self.assertNotIn("fastpath.change check", self.state.calls)
 
-    def test_a_check_changes_nothing(self):
+    def test_check_mode_changes_nothing(self):
         result = self.run_change(apply=False)
         self.assertTrue(result["changed"])
         self.assertEqual(self.engine(), "off")
         self.assertNotIn("fastpath.change apply", self.state.calls)
 
-    def test_a_secret_that_is_the_same_changes_nothing(self):
+    def test_an_equal_secret_changes_nothing(self):
         wan = [{"config": "network", "type": "interface", "section": "wan",
                 "values": {"password": "line"}}]
         self.assertTrue(self.run_change(wan)["changed"])
@@ -80,7 +80,7 @@ class Transactions(unittest.TestCase):
         wan[0]["values"]["password"] = "other"
         self.assertNotIn("other", str(self.run_change(wan)["diff"]))
 
-    def test_problems_are_reported_with_their_place(self):
+    def test_problems_are_reported_with_their_option(self):
         self.state.problems = [PROBLEM]
         facts = self.failed("fastpath.main.engine: not an engine")
         self.assertEqual(facts["problems"], [PROBLEM])
@@ -108,44 +108,44 @@ class Transactions(unittest.TestCase):
         self.assertEqual(facts["state"], "expired")
         self.assertEqual((self.engine(), self.state.last["state"]), ("off", "expired"))
 
-    def test_a_change_that_disconnects_the_controller_before_its_answer_is_rolled_back(self):
+    def test_a_change_that_disconnects_the_controller_before_the_answer_is_rolled_back(self):
         self.state.deaf_after_apply = True
         self.state.lose = {"apply"}
         facts = self.failed("could not be reached after the change.*expired", seconds=2)
         self.assertEqual(facts["state"], "expired")
 
-    def test_a_gateway_that_has_rolled_back_before_the_controller_gives_up(self):
+    def test_an_early_rollback_is_reported_as_expired(self):
         self.state.deaf_after_apply = True
         self.state.early = 1
         facts = self.failed("could not be reached after the change.*expired", seconds=4)
         self.assertEqual(facts["state"], "expired")
 
-    def test_a_change_whose_answer_is_lost_is_confirmed(self):
+    def test_a_change_with_a_lost_answer_is_confirmed(self):
         self.state.lose = {"apply"}
         self.assertEqual(self.run_change()["state"], "confirmed")
         self.assertEqual(self.engine(), "ebpf")
 
-    def test_a_confirmation_whose_answer_is_lost_counts(self):
+    def test_a_confirmation_with_a_lost_answer_counts(self):
         self.state.lose = {"confirm"}
         self.assertEqual(self.run_change()["state"], "confirmed")
         self.assertEqual((self.engine(), self.state.last["state"]), ("ebpf", "confirmed"))
 
-    def test_a_change_that_a_user_confirms_on_the_page_is_confirmed(self):
+    def test_a_change_that_is_confirmed_on_the_page_is_confirmed(self):
         self.state.in_force = False
         self.state.ended_by_user = "confirmed"
         self.assertEqual(self.run_change()["state"], "confirmed")
 
-    def test_a_change_that_a_user_confirms_just_before_is_confirmed(self):
+    def test_a_change_that_is_confirmed_on_the_page_just_before_is_confirmed(self):
         self.state.ended_before_confirm = "confirmed"
         self.assertEqual(self.run_change()["state"], "confirmed")
 
-    def test_a_change_that_is_confirmed_before_its_lost_answer_is_noticed(self):
+    def test_a_change_with_a_lost_answer_may_be_confirmed_on_the_page(self):
         self.state.lose = {"apply"}
         self.state.ended_by_user = "confirmed"
         result = self.run_change(note="from here")
         self.assertEqual((result["id"], result["state"]), (1, "confirmed"))
 
-    def test_another_change_of_the_same_user_is_not_taken_for_one_whose_answer_is_lost(self):
+    def test_another_change_of_the_same_user_is_not_mistaken_for_a_lost_one(self):
         self.state.lose = {"apply"}
         apply = gateway.Methods.apply
 
@@ -159,26 +159,25 @@ class Transactions(unittest.TestCase):
                 self.state.ended_by_user = ended
                 self.failed("has not applied the change", note="from here", seconds=2)
 
-    def test_a_note_is_sent_as_the_gateway_keeps_it(self):
+    def test_a_note_is_shortened_like_the_gateway_does(self):
         self.assertEqual(transaction.one_line("a\nb\t\x9fc"), "abc")
         self.assertEqual(transaction.one_line("x" * 199 + "é"), "x" * 199)
         self.state.lose = {"apply"}
         self.run_change(note="two\nlines " + "é" * 200)
         self.assertEqual(self.state.last["note"], "twolines " + "é" * 95)
 
-    def test_a_change_that_a_user_rolls_back_names_that(self):
+    def test_a_rollback_by_a_user_is_reported(self):
         self.state.ended_by_user = "reverted"
         facts = self.failed("a user rolled the change back")
         self.assertEqual((facts["state"], self.engine()), ("reverted", "off"))
 
-    def test_a_loss_of_power_is_named(self):
+    def test_a_power_cut_is_reported(self):
         self.state.ended_by_user = "power-cut"
         facts = self.failed("the gateway restarted before the change was confirmed")
         self.assertEqual((facts["state"], self.engine()), ("power-cut", "off"))
 
     def moved(self):
-        """The gateway answers at another port after the change, and there until it is rolled
-        back."""
+        """Makes the gateway move to another port with the change, and back when it rolls back."""
         other = gateway.Gateway({})
         other.server.state = self.state
         other.__enter__()
@@ -187,12 +186,12 @@ class Transactions(unittest.TestCase):
         later = ubus.Gateway(other.url, "root", gateway.PASSWORD, timeout=30)
         return transaction.Transaction(self.account(), later)
 
-    def test_a_lost_confirmation_counts_at_another_address(self):
+    def test_a_confirmation_with_a_lost_answer_counts_at_another_address(self):
         change = self.moved()
         self.state.lose = {"confirm"}
         self.assertEqual(change.run(ENGINE, seconds=60)["state"], "confirmed")
 
-    def test_a_rollback_is_noticed_at_the_address_before_the_change(self):
+    def test_a_rollback_is_detected_at_the_old_address(self):
         change = self.moved()
         self.state.lose = {"apply"}
         self.state.in_force = False
@@ -207,7 +206,7 @@ class Transactions(unittest.TestCase):
         self.assertEqual(facts["state"], "expired")
         self.assertEqual(self.engine(), "off")
 
-    def test_a_session_that_ends_is_renewed(self):
+    def test_an_expired_session_is_renewed(self):
         account = self.account()
         transaction.Transaction(account).run(ENGINE, apply=False)
         self.state.sessions.clear()
@@ -219,11 +218,11 @@ class Transactions(unittest.TestCase):
         with self.assertRaisesRegex(ubus.Refused, "another change is pending"):
             self.run_change()
 
-    def test_a_wrong_password(self):
+    def test_a_wrong_password_is_reported(self):
         with self.assertRaisesRegex(ubus.Refused, "wrong name or password"):
             self.run_change(password="wrong")
 
-    def test_another_server(self):
+    def test_an_unreachable_gateway_is_reported(self):
         account = ubus.Gateway("http://127.0.0.1:9", "root", "", timeout=1)
         with self.assertRaises(ubus.Unreachable):
             transaction.Transaction(account).run(ENGINE)
