@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where fastpathd's sources and crates come from, and LuCI's page: docs/design/packaging.md.
+# Sources of fastpathd, its crates and LuCI's page, see docs/design/packaging.md.
 
-# copied: the package's folder without generated files.
+# copied: Copies the package's folder without generated files.
 copied() {
     rm -rf "$WORK/copy"
     mkdir -p "$WORK/copy/fastpathd"
@@ -27,7 +27,7 @@ test_a_release_names_its_archive() {
     [ "$(field "$WORK/fields" fastpathd PKG_HASH)" = "$hash" ] || fail "no hash"
 }
 
-test_without_crates_it_says_what_to_do() {
+test_a_build_without_crates_prints_a_hint() {
     copied
     compiled
     ! in_copy lab-configure 2>"$WORK/said" || fail "it would compile without crates"
@@ -44,14 +44,14 @@ test_cargo_stays_offline() {
     ! grep -q 'RUST_PKG_LOCKED' "$TOP/feeds/fastpathd/Makefile" || fail "Cargo.lock may change"
 }
 
-# page_archive FOLDER: of a page that is the same each time, by a copy of the package's folder.
+# page_archive FOLDER: Archives a fixed page with a copy of the package's folder.
 page_archive() {
     rm -rf "$WORK/luci"
     cp -a "$TOP/luci-app-fastpath" "$WORK/luci"
     FASTPATH_PAGE="$WORK/page" "$WORK/luci/archive" "$1" https://releases.invalid >/dev/null
 }
 
-test_the_page_of_a_release_is_one_file() {
+test_the_page_of_a_release_is_a_reproducible_archive() {
     local name=luci-app-fastpath-page-0.1.0.tar.gz hash
     compiled
     mkdir -p "$WORK/page/assets" "$WORK/one" "$WORK/two"
@@ -66,12 +66,12 @@ test_the_page_of_a_release_is_one_file() {
         lab-fields >"$WORK/fields"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_HASH)" = "$hash" ] || fail "another hash"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_SOURCE)" = "$name" ] || fail "another name"
-    # Unpacked as OpenWrt does, next to the build folder, it is where the package expects it.
+    # OpenWrt unpacks beside the build folder, where the package expects the page.
     tar -xzf "$WORK/one/$name" -C "$WORK"
     [ -e "$WORK/luci-app-fastpath/htdocs/fastpath/assets/de.words" ] || fail "in another place"
 }
 
-test_without_a_page_it_says_what_to_do() {
+test_a_build_without_a_page_prints_a_hint() {
     compiled
     rm -rf "$WORK/page"
     ! in_folder luci-app-fastpath lab-install-luci-app-fastpath DESTDIR="$WORK/dest" \

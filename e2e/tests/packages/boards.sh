@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # First boots. boards/NAME has a board's description and the files that OpenWrt's config_generate
-# made of it, or that somebody has changed since; expected/ has our results, the whole files.
-# Without expected/ nothing may change. `said` has the lines for the kernel's log.
+# made for it, or an owner's later version; expected/ has our complete results. Without expected/,
+# the files must not change. `said` has the expected lines of the kernel's log.
 
 uci() { in_root /sbin/uci "$@"; }
 
@@ -24,10 +24,10 @@ factory() {
     [ ! -f "$board/firewall" ] || cp "$board/firewall" "$ROOT/etc/config/"
 }
 
-# unpack_again: an upgrade of the router installs the scripts again.
+# unpack_again: Reinstalls the scripts, like an upgrade of the router.
 unpack_again() { install_into_root feeds/fastpath-base; }
 
-# remove_package: as a package manager does.
+# remove_package: Runs the prerm script, like a package manager.
 remove_package() {
     in_folder feeds/fastpath-base lab-script PACKAGE=fastpath-base SCRIPT=prerm >"$ROOT/tmp/prerm"
     in_root /bin/sh /tmp/prerm
@@ -44,7 +44,7 @@ configured() {
     done
 }
 
-# original BOARD NAME
+# original BOARD NAME: Prints the path of the file before the first boot.
 original() {
     local file=$HERE/boards/$1/$2
     [ -f "$file" ] || file=$HERE/boards/$2
@@ -58,7 +58,7 @@ unconfigured() {
     done
 }
 
-# A boot, another one after an upgrade, removal.
+# board BOARD: Tests a boot, a boot after an upgrade, and removal.
 board() {
     set_up "$1"
     boot
@@ -77,16 +77,16 @@ board() {
     [ ! -e "$ROOT/etc/fastpath" ] || fail "the record is left behind"
 }
 
-test_dsa() { board dsa; }
-test_two_nics() { board two-nics; }
-test_one_port() { board one-port; }
-test_steered() { board steered; }
-test_release_before() { board release-before; }
-test_own_vlans() { board own-vlans; }
-test_own_address() { board own-address; }
-test_own_ports() { board own-ports; }
-test_swconfig() { board swconfig; }
-test_old_vlans() { board old-vlans; }
+test_dsa_board_is_set_up() { board dsa; }
+test_board_with_two_nics_is_set_up() { board two-nics; }
+test_board_with_one_port_is_set_up() { board one-port; }
+test_board_with_packet_steering_is_set_up() { board steered; }
+test_board_of_the_previous_release_is_set_up() { board release-before; }
+test_own_vlans_are_kept() { board own-vlans; }
+test_own_address_is_kept() { board own-address; }
+test_own_ports_are_kept() { board own-ports; }
+test_swconfig_board_is_left_alone() { board swconfig; }
+test_old_vlans_are_left_alone() { board old-vlans; }
 
 # changed CHANGE…: the first boot of a router with such changes, each a line of uci's batch.
 changed() {

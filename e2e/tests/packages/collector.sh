@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The collector of package fastpath-metrics prints the daemon's answer as Prometheus reads it.
+# The collector of package fastpath-metrics prints the daemon's answer for Prometheus.
 DOUBLES=$HERE/doubles
 COLLECTOR=$TOP/feeds/fastpath-metrics/files/fastpath.lua
 GOLDEN=$TOP/feeds/fastpathd/src/crates/fastpathd/src/metrics/golden.prom
@@ -9,20 +9,20 @@ PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 
 need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
 
-# collect JSON [GLOBAL]: the collector's text for this answer; GLOBAL: of the exporter.
+# collect JSON [GLOBAL]: Prints the collector's text for this answer and global of the exporter.
 collect() {
     jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua" "${2-out}"
 }
 
-# checked FILE: promtool has no complaint.
+# checked FILE: promtool accepts the file.
 checked() {
     local said
     said=$("$PROMTOOL" check metrics <"$1" 2>&1) || fail "promtool: $said"
     same <(printf '%s' "$said") /dev/null "promtool's answer"
 }
 
-# families FILE: the daemon's answer that its test has as text.
+# families FILE: Prints the daemon's answer that corresponds to this text.
 families() {
     jq -R -s '{families: (split("# HELP ")[1:] | map(split("\n") | map(select(. != "")) | {
         name: (.[0] | split(" ")[0]),
@@ -36,7 +36,7 @@ families() {
     }))}' "$1"
 }
 
-# in_order FILE: its lines with the labels of each in alphabetical order.
+# in_order FILE: Prints the file with each line's labels in alphabetical order.
 in_order() {
     lua5.1 -e 'for line in io.lines() do
         local name, labels, rest = line:match("^([a-z_]+){(.*)}( .*)$")
@@ -61,18 +61,18 @@ test_every_metric_is_printed_as_the_daemon_reports_it() {
     done
 }
 
-test_promtool_has_no_complaint() {
+test_promtool_accepts_the_metrics() {
     need_lua
     [ -x "$PROMTOOL" ] || skip "promtool is not installed"
     families "$GOLDEN" >"$WORK/answer"
     collect "$WORK/answer" >"$WORK/text"
     checked "$WORK/text"
-    # It would find a mistake.
+    # promtool detects a mistake.
     sed 's/_bytes_total/_bytes/' "$WORK/text" >"$WORK/wrong"
     ! "$PROMTOOL" check metrics <"$WORK/wrong" >/dev/null 2>&1 || fail "promtool finds nothing"
 }
 
-# hostile VALUE: an answer with a host of this name.
+# hostile VALUE: Prints an answer with this host name.
 hostile() {
     jq -n --arg name "$1" '{families: [{name: "fastpath_host_info", type: "gauge",
         help: "A \\ and a\nline.", samples: [{labels: {name: $name}, value: "1"}]}]}'
@@ -91,7 +91,7 @@ END
     [ ! -x "$PROMTOOL" ] || checked "$WORK/text"
 }
 
-test_no_digit_is_lost() {
+test_large_values_keep_every_digit() {
     need_lua
     jq -n '{families: [{name: "fastpath_x_total", type: "counter", help: "X.",
         samples: [{labels: {}, value: "18446744073709551615"}]}]}' >"$WORK/answer"

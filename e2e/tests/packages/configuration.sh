@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The files in /etc/config that packages bring, and the migration of older ones.
+# The packages' files in /etc/config, and the migration of older ones.
 
 daemon() {
     local program=$TOP/build/cargo/debug/fastpath
@@ -9,20 +9,20 @@ daemon() {
     ln -sf "$program" "$FASTPATHD"
 }
 
-test_uci_reads_them() {
+test_uci_reads_every_option() {
     local file
     make_root
     install_into_root feeds/fastpathd suricata-pkg
     for file in fastpath suricata; do
         in_root /sbin/uci show "$file" >"$WORK/shown"
         grep -q "^$file\.main=$file\$" "$WORK/shown" || fail "no section main: $(cat "$WORK/shown")"
-        # One line each, without comments.
+        # uci shows one line per option, without comments.
         [ "$(grep -cE '^(config|[[:space:]]+option) ' "$ROOT/etc/config/$file")" = \
             "$(wc -l <"$WORK/shown")" ] || fail "uci sees other options in $file"
     done
 }
 
-test_the_daemon_takes_its_own() {
+test_the_daemon_accepts_its_default_configuration() {
     daemon
     make_root
     install_into_root feeds/fastpathd
@@ -31,15 +31,15 @@ test_the_daemon_takes_its_own() {
     [ "$(cat "$WORK/said")" = "the configuration is good" ] || fail "$(cat "$WORK/said")"
 }
 
-test_its_examples_are_good_too() {
+test_the_daemon_accepts_the_commented_examples() {
     daemon
     local file=$ROOT/etc/config/fastpath
     make_root
     install_into_root feeds/fastpathd
-    # Lines that are commented out are sections and options, or text after a blank.
+    # Commented-out sections and options follow the # directly; text follows a blank.
     sed -i 's/^#\(config \|\toption \|\tlist \)/\1/' "$file"
     grep -q '^config exclude' "$file" || fail "no example found"
-    # The two device lists are for section main, and end up in another one here.
+    # The device lists belong to section main, but would end up in another section here.
     sed -i '/^\tlist \(ignore_\)\?device/d' "$file"
     "$FASTPATHD" --check "$file" >"$WORK/said" 2>&1 || fail "$(cat "$WORK/said")"
 }
@@ -68,7 +68,7 @@ test_an_older_file_is_converted() {
     diff -u "$WORK/expected" "$WORK/config" || fail "a second run changes it"
 }
 
-test_a_file_with_the_former_mark_still_takes_ebpf() {
+test_a_file_with_the_old_mark_still_selects_ebpf() {
     daemon
     printf '\nconfig %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" "engine 'ebpf'" \
         "mark_mask '0x60000000'" >"$WORK/config"
@@ -101,7 +101,7 @@ test_a_first_boot_closes_rpcd_s_own_login() {
     [ ! -e "$ROOT/etc/uci-defaults/81-fastpath-access" ] || fail "the script asks to be run again"
 }
 
-test_today_s_file_is_left_alone() {
+test_a_current_file_is_not_changed() {
     make_root
     install_into_root feeds/fastpathd
     cp "$ROOT/etc/config/fastpath" "$WORK/before"
@@ -110,7 +110,7 @@ test_today_s_file_is_left_alone() {
     [ ! -e "$ROOT/etc/uci-defaults/80-fastpathd" ] || fail "the script asks to be run again"
 }
 
-# upgrade_list VARIABLE=VALUE…: the files that sysupgrade would keep, with its hooks run as it does.
+# upgrade_list VARIABLE=VALUE…: Prints the files that sysupgrade keeps, after its hooks.
 upgrade_list() {
     # shellcheck disable=SC2016 # for the inner shell
     in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) /etc/config -type f >/tmp/conffiles
@@ -119,7 +119,7 @@ upgrade_list() {
         sort /tmp/conffiles'
 }
 
-test_a_change_that_waits_is_kept_by_an_upgrade_and_by_no_backup() {
+test_an_upgrade_keeps_a_pending_change_and_a_backup_does_not() {
     local changes=/etc/fastpath/changes all option
     make_root
     install_into_root feeds/fastpathd
@@ -134,7 +134,7 @@ test_a_change_that_waits_is_kept_by_an_upgrade_and_by_no_backup() {
     done
 }
 
-# The change that waited becomes the newest of the ended ones; the oldest goes.
+# The pending change becomes the newest of the ended changes, and the oldest is removed.
 test_an_upgrade_keeps_the_record_of_the_change_it_ended() {
     local changes=/etc/fastpath/changes kept
     make_root

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A feed of our packages, and a router that installs, upgrades and removes them. APK names an
-# apk-tools 3 with mkpkg, which Debian has not; OPENWRT_ROOT a folder with OpenWrt's userland.
+# apk-tools 3 with mkpkg, which Debian lacks; OPENWRT_ROOT a folder with OpenWrt's userland.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
 PACKAGES="fastpath fastpath-base fastpath-ips fastpath-metrics fastpathd fastpathd-ebpf
@@ -11,7 +11,7 @@ SERVER=http://127.0.0.1:8000
 # @runs ./build.sh feed DIR
 feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/build.sh" feed "$@"; }
 
-# refuses PART… -- ARGUMENT…: it ends with an error that has every part.
+# refuses PART… -- ARGUMENT…: The command fails with an error that contains every part.
 refuses() {
     local said part parts=()
     while [ "$1" != -- ]; do parts+=("$1") && shift; done
@@ -33,7 +33,7 @@ need_root() {
         skip "the apk database of OPENWRT_ROOT lacks the dependencies of our packages"
 }
 
-# pack RELEASE [FOLDER]: our packages, of sources in FOLDER, into build/packages of the test.
+# pack RELEASE [FOLDER]: Builds our packages from the sources in FOLDER into $WORK/packages.
 pack() {
     local folder from=${2-$TOP}
     rm -rf "$WORK/packages"
@@ -48,7 +48,7 @@ published() {
     feed "$WORK/served" --from "$WORK/packages" >"$WORK/said" || fail "$(cat "$WORK/said")"
 }
 
-# Private keys are kept out of the repository, where the rest of a test is.
+# Private keys must be outside the repository, unlike the other files of the test.
 fresh() {
     KEYS=$(mktemp -d)
     trap ended EXIT
@@ -62,7 +62,7 @@ ended() {
     [ -z "${ROUTER-}" ] || kill "$ROUTER"
 }
 
-test_without_packages_or_apk_it_says_what_to_do() {
+test_a_feed_without_packages_or_apk_prints_a_hint() {
     fresh
     refuses "which folder" -- --key "$WORK/key"
     refuses "there are no packages in" "./build.sh packages TARGET" -- "$WORK/served"
@@ -73,7 +73,7 @@ test_without_packages_or_apk_it_says_what_to_do() {
     [ -z "$(ls -A "$WORK/served")" ] || fail "written: $(ls "$WORK/served")"
 }
 
-test_keys_that_do_not_fit_are_refused() {
+test_invalid_keys_are_refused() {
     need_mkpkg
     fresh
     pack 1
@@ -81,7 +81,7 @@ test_keys_that_do_not_fit_are_refused() {
     refuses "no private EC key on curve prime256v1" -- "$WORK/served" --from "$WORK/packages" \
         --key "$KEYS/other.pem"
     refuses "cannot be read" -- "$WORK/served" --from "$WORK/packages" --key "$KEYS/nowhere.pem"
-    # As the lab's folder may be: in the work tree, if not in the commit.
+    # The lab's folder may be in the work tree without being in the commit.
     openssl ecparam -name prime256v1 -genkey -noout -out "$TOP/build/test-key.pem"
     refuses "is in the repository" -- "$WORK/served" --from "$WORK/packages" \
         --key "$TOP/build/test-key.pem"
@@ -89,7 +89,7 @@ test_keys_that_do_not_fit_are_refused() {
     [ -z "$(ls -A "$WORK/served")" ] || fail "written: $(ls "$WORK/served")"
 }
 
-# index_names: the packages that the served index has, by a router's own view of the key.
+# index_names: Prints the packages of the served index, verified with a router's key.
 index_names() {
     local into
     into=$WORK/served/packages/$(uname -m)/fastpath
@@ -101,7 +101,7 @@ index_names() {
         jq -r '.packages[] | "\(.name)-\(.version).apk"' | sort
 }
 
-test_a_feed_is_an_index_its_packages_and_a_key() {
+test_a_feed_has_an_index_its_packages_and_a_key() {
     need_mkpkg
     fresh
     pack 1
@@ -112,20 +112,20 @@ test_a_feed_is_an_index_its_packages_and_a_key() {
     first=$(cat "$WORK/served/fastpath.pem")
     same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     [ "$(index_names | wc -l)" = "$(wc -w <<<"$PACKAGES")" ] || fail "not all: $(index_names)"
-    # The next version, with the same key; packages that the index no longer names are removed.
+    # The next version has the same key, and removes packages that the index no longer names.
     pack 2
     published
     [ "$(cat "$WORK/served/fastpath.pem")" = "$first" ] || fail "another key the second time"
     same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     ! index_names | grep -v suricata | grep -v -- -r2.apk || fail "a package of before is left"
-    # A package in another architecture's folder, and one that is missing.
+    # Move the packages to another architecture's folder and delete one package.
     mv "$WORK/packages/$(uname -m)" "$WORK/packages/mips64_other"
     rm "$WORK"/packages/mips64_other/luci-app-*
     refuses "is for $(uname -m)" "there is no luci-app-fastpath" -- "$WORK/served" \
         --from "$WORK/packages"
 }
 
-# The programs that the lab installs, in place of empty files.
+# Replaces the empty files by the programs that the lab installs.
 with_programs() {
     fresh
     [ -e "$TOP/ui/dist/index.html" ] || skip "there is no page (./build.sh page)"
@@ -140,19 +140,19 @@ with_programs() {
     mv "$WORK/build/suricata/etc/threshold.config" "$WORK/build/suricata/" 2>/dev/null || true
 }
 
-# The commands of README.md, with this feed's address.
+# readme_commands: Prints the commands of README.md with this feed's address.
 readme_commands() {
     sed -n '/^## Install on OpenWrt/,/^## /p' "$TOP/README.md" | sed -n '/^```$/,/^```$/p' |
         grep -v '^```' | sed "s|https://[^/ ]*/feed|$SERVER|"
 }
 
-# A router with our packages in version 1, from a feed, as README.md has it.
+# Starts a router with version 1 of our packages, installed as README.md says.
 installed() {
     with_programs
     pack 1
     published
     router_up >"$WORK/boot.log" 2>&1 || fail "$(cat "$WORK/boot.log")"
-    # The root may hold a Suricata of its own, without our files.
+    # The root may contain a Suricata without our files.
     on_router 'apk del suricata; cp -a /etc/config /tmp/config' >/dev/null 2>&1 || true
     readme_commands >"$WORK/commands"
     grep -q 'apk add fastpath' "$WORK/commands" || fail "README.md has no commands"
@@ -161,7 +161,7 @@ installed() {
     [ -z "$(scripts_failed "$WORK/install.log")" ] || fail "$(cat "$WORK/install.log")"
 }
 
-# Error messages of packages' scripts: apk indents them.
+# scripts_failed LOG: Prints error messages of packages' scripts, which apk indents.
 scripts_failed() {
     grep -iE '^ERROR|^ +\* .*(not found|failed|no such|error)|exited with' "$1" || true
 }
@@ -178,7 +178,7 @@ answers() {
     router_says "the page's question" "$(asked "$session" fastpath status '{}')" '"engine"'
 }
 
-# asked SESSION OBJECT METHOD ARGUMENTS: a command that asks as the page does, by HTTP.
+# asked SESSION OBJECT METHOD ARGUMENTS: Prints a command for this call over HTTP, like the page's.
 asked() {
     printf 'uclient-fetch -q -O - --post-data="%s" http://127.0.0.1/ubus' "$(printf \
         '{"jsonrpc":"2.0","id":1,"method":"call","params":["%s","%s","%s",%s]}' "$@" |
@@ -187,7 +187,7 @@ asked() {
 
 login() {
     local nonce
-    # shellcheck disable=SC2016 # the router expands it
+    # shellcheck disable=SC2016 # expanded on the router
     nonce='$(ubus call fastpath.access begin | jsonfilter -e @.nonce)'
     asked 00000000000000000000000000000000 "$1" login \
         "{\"username\":\"root\",\"password\":\"secret\",\"nonce\":\"$nonce\"}"
@@ -210,7 +210,7 @@ test_a_router_installs_from_a_feed() {
     answers
 }
 
-test_an_index_of_a_stranger_is_refused() {
+test_an_index_with_an_unknown_key_is_refused() {
     need_root
     installed
     openssl ecparam -name prime256v1 -genkey -noout -out "$KEYS/stranger.pem"
@@ -219,7 +219,7 @@ test_an_index_of_a_stranger_is_refused() {
     grep -q UNTRUSTED "$WORK/said" || fail "why? $(cat "$WORK/said")"
 }
 
-# The next version: other release, other defaults in its configuration.
+# Makes a next version with another release and other defaults in its configuration.
 next_version() {
     local folder
     rm -rf "$WORK/next"
@@ -256,7 +256,7 @@ test_an_upgrade_keeps_settings_and_services() {
     ! on_router 'ls /etc/uci-defaults | grep fastpath' || fail "they would run again"
 }
 
-test_removal_takes_everything_along() {
+test_removal_leaves_no_file() {
     need_root
     installed
     on_router 'apk add fastpath-ips' >/dev/null
@@ -268,10 +268,10 @@ test_removal_takes_everything_along() {
     eventually '! ubus list | grep fastpath'
     ! on_router 'nft list table inet fastpath' 2>/dev/null || fail "its table is left"
     ! on_router 'ls /etc/rc.d | grep fastpath' || fail "its services are enabled"
-    # rpcd's own login is open to the web again.
+    # Removal opens rpcd's own login to the web again.
     eventually "$(login session) | grep -q ubus_rpc_session"
     on_router 'find /etc /usr /lib /www -name "*fastpath*" -o -name "*suricata*" | sort' \
         >"$WORK/left"
-    # The operator's own files, and apk's records of them.
+    # Only the operator's own files and apk's records of them may remain.
     same <(grep -v '^/etc/apk/' "$WORK/left") <(printf '') "the remaining files"
 }

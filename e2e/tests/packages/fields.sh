@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The packages' fields in the Makefiles: complete, and the same as elsewhere in the tree.
+# Fields of the packages in the Makefiles: complete, and consistent with the rest of the tree.
 
-# each FUNCTION: FUNCTION FOLDER PACKAGE, with the fields in $WORK/fields.
+# each FUNCTION: Calls FUNCTION FOLDER PACKAGE with the package's fields in $WORK/fields.
 each() {
     local folder package
     for folder in $FOLDERS; do
@@ -13,7 +13,7 @@ each() {
 
 value() { field "$WORK/fields" "$1" "$2"; }
 
-# matches PACKAGE FIELD REGEX
+# matches PACKAGE FIELD REGEX: The whole value matches.
 matches() {
     value "$1" "$2" | grep -qxE "$3" ||
         fail "$1: $2 is '$(value "$1" "$2")', which does not match $3"
@@ -28,7 +28,7 @@ complete() {
     matches "$2" USERID '|([a-z]+):\1( (\1-[a-z]+):\3)*'
     matches "$2" DEPENDS '.+'
 }
-test_nothing_is_missing() { each complete; }
+test_required_fields_are_present() { each complete; }
 
 archive() {
     [ -n "$(value "$2" PKG_SOURCE)" ] || return 0
@@ -42,11 +42,11 @@ test_archives_have_a_hash() { each archive; }
 cpe() {
     case $1 in
         suricata-pkg) matches "$2" PKG_CPE_ID 'cpe:/a:oisf:suricata' ;;
-        # Ours are registered nowhere; a made-up name would match somebody else's faults.
+        # Our packages have no registered CPE; an invented one could match another product's CVEs.
         *) [ -z "$(value "$2" PKG_CPE_ID)" ] || fail "$2 has a PKG_CPE_ID" ;;
     esac
 }
-test_who_has_a_cpe() { each cpe; }
+test_only_suricata_has_a_cpe() { each cpe; }
 
 one_version() {
     local version
@@ -56,9 +56,9 @@ one_version() {
     [ "$(value "$2" PKG_VERSION)" = "$version" ] || fail "$2 is not of the workspace's $version"
     [ "$version" = "$(jq -r .version "$TOP/ui/package.json")" ] || fail "the page is not $version"
 }
-test_versions_are_one() { each one_version; }
+test_versions_equal_the_workspace_s() { each one_version; }
 
-test_licences_are_one() {
+test_licences_equal_the_workspace_s() {
     local licence
     licence=$(sed -n '/^\[workspace.package\]/,/^\[/s/^license = "\(.*\)"/\1/p' \
         "$TOP/feeds/fastpathd/src/Cargo.toml")
@@ -70,7 +70,7 @@ test_licences_are_one() {
     cmp "$TOP/LICENSE" "$TOP/feeds/fastpathd/src/LICENSE" || fail "the licence's texts differ"
 }
 
-# The package manager gets the text unchanged: a blank in front would be part of the name.
+# The package manager uses the text verbatim, so a leading blank would be part of the name.
 conffile() {
     local file
     for file in $(value "$2" conffiles); do
@@ -81,19 +81,19 @@ conffile() {
         fi
     done
 }
-test_conffiles() {
+test_configuration_files_are_conffiles() {
     each conffile
     grep -qE ' /etc/config/' "$HERE"/golden/* || fail "no configuration found"
     local file
-    # shellcheck disable=SC2013 # no blanks in them
+    # shellcheck disable=SC2013 # names have no blanks
     for file in $(sed -n 's/^-.* \(\/etc\/config\/.*\)/\1/p' "$HERE"/golden/*); do
         grep -qxF "$file" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" \
             "$TOP/luci-app-fastpath/Makefile" || fail "$file is not a conffile"
     done
 }
 
-# OpenWrt's scan of feeds reads Makefiles with simple means.
-test_names_are_literal() {
+# OpenWrt's scan of feeds does not expand variables.
+test_package_names_are_literal() {
     local folder
     for folder in $FOLDERS; do
         ! grep -nE '^(define|\$\(eval).*\$\(PKG_NAME\)' "$TOP/$folder/Makefile" || fail "$folder"
@@ -104,15 +104,15 @@ test_names_are_literal() {
 test_files_named_by_init_scripts_are_installed() {
     local script file
     for script in "$TOP"/feeds/*/files/*.init "$TOP"/suricata-pkg/files/*.init; do
-        # shellcheck disable=SC2013 # no blanks in them
+        # shellcheck disable=SC2013 # names have no blanks
         for file in $(sed -n 's/^\(PROG\|CAPABILITIES\|LOADER\)=\(.*\)/\2/p' "$script"); do
             grep -qhE " $file( |\$)" "$HERE"/golden/* || fail "$script: no package installs $file"
         done
     done
 }
 
-# Ended more often than the third number says, procd leaves an instance ended; 0 is never.
-test_services_come_back_for_ever() {
+# The third number limits how often procd restarts an instance; 0 means no limit.
+test_procd_restarts_services_without_limit() {
     local script
     for script in "$TOP"/feeds/*/files/*.init "$TOP"/suricata-pkg/files/*.init; do
         grep -q procd_open_instance "$script" || continue
@@ -121,7 +121,7 @@ test_services_come_back_for_ever() {
     done
 }
 
-# They run under BusyBox's shell, and a failure leaves the package manager's work incomplete.
+# BusyBox's shell runs the scripts, and a failure makes the package manager stop halfway.
 scripts_of() {
     local script
     for script in postinst prerm postrm preinst; do
@@ -133,4 +133,4 @@ scripts_of() {
         grep -q IPKG_INSTROOT "$WORK/script" || fail "$2: $script runs when an image is made"
     done
 }
-test_scripts_of_packages() { each scripts_of; }
+test_scripts_of_packages_are_valid() { each scripts_of; }

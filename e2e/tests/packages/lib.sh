@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The common parts of the tests of packages. Needs HERE, TOP and WORK.
+# Common functions of the package tests. Needs HERE, TOP and WORK.
 SHIM=$TOP/e2e/lab/openwrt
-# Folders of our packages; for the subjects.
+# Folders of our packages.
 # shellcheck disable=SC2034
 FOLDERS="feeds/fastpathd feeds/fastpath-base feeds/fastpath feeds/fastpath-metrics suricata-pkg
     luci-app-fastpath"
@@ -18,7 +18,7 @@ skip() {
     exit "$SKIP"
 }
 
-# in_folder FOLDER GOAL [VARIABLE=VALUE…]: make with the shim in place of OpenWrt's build system.
+# in_folder FOLDER GOAL [VARIABLE=VALUE…]: Runs make with the shim of OpenWrt's build system.
 in_folder() {
     local folder=$1
     shift
@@ -26,7 +26,7 @@ in_folder() {
         PKG_INSTALL_DIR="$WORK/built" FASTPATH_PAGE="$WORK/page" "$@"
 }
 
-# compiled: the compilers' results for the recipes, as empty files; the page too.
+# compiled: Makes empty files in place of the compilers' results and the page.
 compiled() {
     rm -rf "$WORK/built" "$WORK/build" "$WORK/page"
     mkdir -p "$WORK"/built/{bin,usr/bin} "$WORK"/build/{fastpathd,suricata/etc} "$WORK/page"
@@ -35,13 +35,13 @@ compiled() {
         "$WORK/build/fastpathd/fastpath.o" "$WORK/page/index.html"
 }
 
-# same FILE EXPECTED WHAT: whole files; UPDATE_GOLDEN takes the new one.
+# same FILE EXPECTED WHAT: The files are equal; UPDATE_GOLDEN copies FILE to EXPECTED.
 same() {
     [ -z "${UPDATE_GOLDEN-}" ] || [ ! -f "$1" ] || cp "$1" "$2"
     diff -u "$2" "$1" || fail "$3 is not as expected in ${2#"$TOP"/}"
 }
 
-# provide PROGRAM FILE: a program of this machine into the root, with its libraries.
+# provide PROGRAM FILE: Copies a program of this machine and its libraries into the root.
 provide() {
     local library
     cp -L "$1" "$ROOT$2"
@@ -51,7 +51,7 @@ provide() {
     done
 }
 
-# make_root: BusyBox's shell and tools, as on OpenWrt, uci, jsonfilter, and no network.
+# make_root: Makes a root with BusyBox's shell and tools, uci and jsonfilter, without network.
 make_root() {
     rm -rf "$ROOT"
     mkdir -p "$ROOT"/{bin,sbin,dev,etc/config,lib,tmp,usr/bin,usr/sbin}
@@ -62,7 +62,7 @@ make_root() {
     cp "$HERE/doubles/ubus" "$ROOT/usr/bin/"
     if [ -n "${UCI-}" ]; then
         provide "$UCI" /sbin/uci.real
-        # A build for this machine may look elsewhere.
+        # A uci that was built for this machine may use other folders.
         printf '#!/bin/sh\nexec /sbin/uci.real -c /etc/config -t /tmp/.uci "$@"\n' >"$ROOT/sbin/uci"
         chmod +x "$ROOT/sbin/uci"
     else
@@ -94,7 +94,7 @@ install_into_root() {
     for folder; do in_folder "$folder" lab-install DESTDIR="$ROOT"; done
 }
 
-# boot: as OpenWrt's /etc/init.d/boot runs uci-defaults; a script that says yes is never run again.
+# boot: Runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes scripts that succeed.
 boot() {
     # shellcheck disable=SC2016 # for the inner shell
     in_root /bin/sh -c 'cd /etc/uci-defaults
@@ -103,10 +103,10 @@ boot() {
         rm -f $done'
 }
 
-# fields FOLDER: `PACKAGE FIELD: value`, a line each.
+# fields FOLDER: Prints `PACKAGE FIELD: value` per line.
 fields() { in_folder "$1" lab-fields; }
 
 packages_of() { fields "$1" | sed -n 's/ TITLE: .*//p'; }
 
-# field FILE PACKAGE FIELD
+# field FILE PACKAGE FIELD: Prints the value.
 field() { sed -n "s/^$2 $3: //p" "$1"; }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files of the install recipes: mode, owner, path; one golden file a package.
+# Files of the install recipes with mode, owner and path; one golden file per package.
 
-# recipe FOLDER PACKAGE: as root, or under fakeroot as in OpenWrt where we are not. The builder's
-# umask must not reach the package.
+# recipe FOLDER PACKAGE: Compares the installed files, as root or in a user namespace (OpenWrt uses
+# fakeroot). The builder's umask must not affect the package.
 recipe() {
     local dest=$WORK/dest isolate=()
     [ "$(id -u)" = 0 ] || isolate=(unshare --map-root-user)
@@ -11,7 +11,7 @@ recipe() {
     rm -rf "$dest"
     install -d -m 755 "$dest"
     (umask 077 && in_folder "$1" "lab-install-$2" DESTDIR="$dest")
-    # Where the shim notes users, not part of the package.
+    # The shim's record of users is not part of the package.
     rm -rf "$dest/usr/lib/lab"
     find "$dest/usr" -maxdepth 1 -name lib -empty -delete 2>/dev/null || true
     "${isolate[@]}" find "$dest" -mindepth 1 -printf '%M %U:%G /%P %l\n' |
@@ -20,7 +20,7 @@ recipe() {
     same "$WORK/list" "$HERE/golden/$2" "the files of $2"
 }
 
-# recipes FOLDER PACKAGE…: which have to be all that the Makefile makes.
+# recipes FOLDER PACKAGE…: The Makefile builds exactly these packages, with the expected files.
 recipes() {
     local folder=$1 package
     shift
@@ -28,15 +28,15 @@ recipes() {
     same <(packages_of "$folder" | sort) <(printf '%s\n' "$@" | sort) "the list of packages"
 }
 
-test_fastpathd() { recipes feeds/fastpathd fastpathd fastpathd-ebpf; }
-test_fastpath_base() { recipes feeds/fastpath-base fastpath-base; }
-test_fastpath() { recipes feeds/fastpath fastpath fastpath-ips; }
-test_fastpath_metrics() { recipes feeds/fastpath-metrics fastpath-metrics; }
-test_suricata() { recipes suricata-pkg suricata suricata-tools; }
-test_luci_app_fastpath() { recipes luci-app-fastpath luci-app-fastpath; }
+test_fastpathd_installs_expected_files() { recipes feeds/fastpathd fastpathd fastpathd-ebpf; }
+test_fastpath_base_installs_expected_files() { recipes feeds/fastpath-base fastpath-base; }
+test_fastpath_installs_expected_files() { recipes feeds/fastpath fastpath fastpath-ips; }
+test_fastpath_metrics_installs_expected_files() { recipes feeds/fastpath-metrics fastpath-metrics; }
+test_suricata_installs_expected_files() { recipes suricata-pkg suricata suricata-tools; }
+test_luci_app_fastpath_installs_expected_files() { recipes luci-app-fastpath luci-app-fastpath; }
 
-# Suricata only warns of one that is not there, and works by other rules.
-test_suricata_has_the_files_that_its_configuration_names() {
+# Suricata only warns about a missing file, and continues without its settings.
+test_suricata_installs_every_file_of_its_configuration() {
     local name
     grep -o '/etc/suricata/[a-z]*\.config' "$TOP/suricata-pkg/files/suricata.yaml" >"$WORK/named"
     while read -r name; do
@@ -54,8 +54,8 @@ test_no_file_is_in_two_packages() {
     [ -z "$twice" ] || fail "in two packages: $twice"
 }
 
-# The program has a link for each of its names; that of the eBPF loader is in another package.
-test_links_lead_to_what_is_installed() {
+# The program has a link per name; the eBPF loader's link is in another package.
+test_links_lead_to_installed_files() {
     local link target file
     grep -h '^l' "$HERE"/golden/* >"$WORK/links"
     while read -r _ _ link target; do

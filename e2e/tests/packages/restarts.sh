@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which services the scripts of packages restart: those that are enabled. What a removal takes
-# along.
+# The packages' scripts restart enabled services only, and removal deletes what the daemon left.
 
 # asked FOLDER PACKAGE SCRIPT STATE SERVICE…: runs a script of the package where the services are
 # enabled and running, disabled or absent, and prints the commands that it gives them. UPGRADE: in
@@ -32,7 +31,7 @@ END
     cat "$ROOT/tmp/asked"
 }
 
-# The exporter reads its list of collectors when it starts.
+# The exporter reads its list of collectors at start.
 test_the_exporter_is_restarted_if_it_is_enabled() {
     local script one=prometheus-node-exporter-lua
     for script in postinst postrm; do
@@ -89,12 +88,12 @@ test_the_programs_restart_the_daemon_if_it_is_enabled() {
     same <(asked "$@" disabled fastpathd) /dev/null "disabled"
 }
 
-test_a_removal_takes_along_what_the_daemon_left() {
+test_a_removal_deletes_what_the_daemon_left() {
     local program hook=usr/libexec/platform/packet-steering.sh
     make_root
     mkdir -p "$ROOT/${hook%/*}"
     for program in usr/sbin/nft usr/sbin/fastpathd usr/libexec/fastpath-rpcd; do
-        # shellcheck disable=SC2016 # the program expands it
+        # shellcheck disable=SC2016 # expanded by the program
         echo '#!/bin/sh
             echo "${0##*/} $*" >>/tmp/asked' >"$ROOT/$program"
         chmod +x "$ROOT/$program"

@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2016
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's own sysupgrade while a change waits for its confirmation, up to the write to the flash.
-# OPENWRT_ROOT is a folder with OpenWrt's userland, and `./build.sh programs` has run.
+# OpenWrt's own sysupgrade while a change is pending, up to the write to the flash. Needs
+# OPENWRT_ROOT, a folder with OpenWrt's userland, and the result of `./build.sh programs`.
 # shellcheck source=e2e/tests/packages/router.sh
 . "$HERE/router.sh"
 PROGRAM=$TOP/build/cargo/debug/fastpath
 
-# On the router: the countdown of change 8. Its record has the old text, uci was interrupted, and
-# change 7 was confirmed.
+# Commands for the router: change 8 is pending with the old text in its record, uci was interrupted,
+# and change 7 was confirmed.
 COUNTDOWN='
 set -e
 mkdir -p /etc/fastpath/changes
@@ -18,7 +18,7 @@ printf "config interface '\''new'\''\n\toption key '\''n3w-s3cret'\''\n" >/etc/c
 cp /etc/config/network /etc/config/.network.uci-Ab1xYz
 chmod 600 /etc/config/network * .pending.json.new'
 
-# The archive laid over a system without any of it, and its boot.
+# Unpacks the archive over a system without any of its files, and boots.
 UNPACKED='
 set -e
 rm -rf /etc/fastpath /etc/config/network /etc/config/.network.uci-Ab1xYz
@@ -26,7 +26,7 @@ tar -C / -xzf $ARCHIVE'
 NEW_SYSTEM="$UNPACKED"'
 [ ! -x /etc/init.d/fastpath-change ] || /etc/init.d/fastpath-change boot'
 
-# Any image is accepted, and the write to the flash is only requested from a stub.
+# Accepts any image; a stub receives the request to write the flash.
 UPGRADE='
 set -e
 mkdir -p /tmp/stub
@@ -41,7 +41,7 @@ grep -q "call system sysupgrade .*sysupgrade.tgz" /tmp/asked'
 STATE='cat /etc/config/network; ls -A /etc/fastpath/changes; ls -A /etc/config | grep "^\." || true'
 CHANGES=/etc/fastpath/changes
 
-# records: of both changes, as fastpath-rpcd writes them.
+# records: Writes the records of both changes like fastpath-rpcd.
 records() {
     local change='{at_ms: 0, user: "root", note: "", draft: {}}'
     local section='{section: .[0], anonymous: false, type: "interface", values: {key: .[1]}}'
@@ -54,7 +54,7 @@ records() {
         >"$WORK/served/pending.json"
 }
 
-# router_in_countdown: package fastpathd is installed, without fastpath-base.
+# router_in_countdown: Starts a router with fastpathd, without fastpath-base; a change is pending.
 router_in_countdown() {
     [ -e "${OPENWRT_ROOT-}/sbin/sysupgrade" ] ||
         skip "OPENWRT_ROOT names no folder with OpenWrt's userland"
@@ -72,7 +72,7 @@ router_in_countdown() {
     on_router "$COUNTDOWN"
 }
 
-test_a_backup_has_the_configuration_and_nothing_of_the_countdown() {
+test_a_backup_has_no_pending_change() {
     local listed
     router_in_countdown
     listed=$(on_router 'sysupgrade -l')
@@ -87,8 +87,8 @@ test_a_backup_has_the_configuration_and_nothing_of_the_countdown() {
     ! on_router "grep -r 0ld-s3cret /etc" || fail "the old text is back, see above"
 }
 
-# Without package fastpath-base, which is not installed here.
-test_an_upgrade_ends_the_countdown() {
+# Package fastpath-base is not installed here.
+test_an_upgrade_reverts_a_pending_change() {
     local listed
     router_in_countdown
     on_router "$UPGRADE"
@@ -97,7 +97,7 @@ test_an_upgrade_ends_the_countdown() {
     ! grep "pending\|uci-Ab1xYz" <<<"$listed" || fail "kept, see above"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     ended_at_boot
-    # An image without fastpath: it begins with the files before the change, too.
+    # An image without fastpath starts with the files before the change, too.
     on_router "rm -r $CHANGES; $COUNTDOWN"
     on_router "$UPGRADE"
     on_router "rm /etc/init.d/fastpath-change; ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
@@ -111,8 +111,8 @@ ended_at_boot() {
     router_says "how it ended" "cat $CHANGES/8.json" '"state":"power-cut"'
 }
 
-# Ending it fails, as on a full flash.
-test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_it() {
+# Ending the change fails, as on a full flash.
+test_a_boot_reverts_a_pending_change_that_an_upgrade_could_not_end() {
     local listed rpcd=/usr/libexec/fastpath-rpcd
     router_in_countdown
     on_router "mv $rpcd /tmp/rpcd; $UPGRADE; mv /tmp/rpcd $rpcd"
@@ -122,7 +122,7 @@ test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_i
     on_router "echo \"DISTRIB_TAINTS='another build'\" >>/etc/openwrt_release"
     on_router "ARCHIVE=/tmp/sysupgrade.tgz; $NEW_SYSTEM"
     ended_at_boot
-    # An image without fastpath: it is installed when files have been edited since.
+    # An image without fastpath, which is installed later, after files were edited.
     on_router "rm $CHANGES/8.json; ARCHIVE=/tmp/sysupgrade.tgz; $UNPACKED"
     on_router "printf '\tlist dns 10.0.0.1\n' >>/etc/config/network"
     on_router '/etc/init.d/fastpath-change boot'
@@ -130,8 +130,8 @@ test_an_upgrade_that_cannot_end_the_countdown_takes_it_along_and_its_boot_ends_i
     [[ $(on_router "$STATE") != *pending* ]] || fail "the record is still there"
 }
 
-# The record would revert files after a later installation.
-test_removing_the_package_ends_the_countdown() {
+# A remaining record would revert files after a later installation.
+test_removing_the_package_reverts_a_pending_change() {
     router_in_countdown
     on_router "rm $CHANGES/.pending.json.new"
     in_folder feeds/fastpathd lab-script PACKAGE=fastpathd SCRIPT=prerm >"$WORK/served/prerm"

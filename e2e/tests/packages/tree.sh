@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Makefiles read by a real OpenWrt, named by OPENWRT_DIR, which is not changed by that.
+# The Makefiles, read by a real OpenWrt tree in OPENWRT_DIR, which stays unmodified.
 
 tree() {
     [ -n "${OPENWRT_DIR-}" ] || skip "OPENWRT_DIR names no tree of OpenWrt"
@@ -9,13 +9,13 @@ tree() {
             "scripts/feeds update -a, scripts/feeds install -a, make defconfig"
 }
 
-# dump FOLDER: as the scan of feeds asks.
+# dump FOLDER: Prints the fields like OpenWrt's scan of feeds.
 dump() {
     make --no-print-directory -r -C "$TOP/$1" DUMP=1 TOPDIR="$OPENWRT_DIR" \
         INCLUDE_DIR="$OPENWRT_DIR/include" SUBDIR="feeds/fastpath/${1##*/}" 2>"$WORK/warnings"
 }
 
-test_the_scan_takes_them() {
+test_the_scan_of_feeds_finds_every_package() {
     tree
     local folder
     : >"$WORK/dump"
@@ -23,15 +23,15 @@ test_the_scan_takes_them() {
         dump "$folder" >>"$WORK/dump" || fail "$folder: $(cat "$WORK/warnings")"
         [ ! -s "$WORK/warnings" ] || fail "$folder: $(cat "$WORK/warnings")"
     done
-    # LuCI's Makefile makes a package of each translation.
+    # LuCI's Makefile makes a package per translation.
     same <(sed -n 's/^Package: //p' "$WORK/dump" | grep -v '^luci-i18n-' | sort) \
         <(cd "$HERE/golden" && printf '%s\n' * | sort) "the packages of the scan"
 }
 
-# provided FILE: names of packages, and the names that they provide.
+# provided FILE: Prints the names of packages and the names that they provide.
 provided() { sed -n 's/^\(Package\|Provides\): //p' "$1" | tr ' ' '\n' | sed 's/^@//' | sort -u; }
 
-test_dependencies_are_there() {
+test_every_dependency_exists() {
     tree
     local folder missing
     for folder in $FOLDERS; do dump "$folder"; done >"$WORK/dump"
@@ -42,7 +42,7 @@ test_dependencies_are_there() {
     [ -z "$missing" ] || fail "no such packages: $missing"
 }
 
-test_users_collide_with_nobody() {
+test_user_ids_are_not_fixed() {
     tree
     local folder
     for folder in $FOLDERS; do dump "$folder"; done >"$WORK/dump"
@@ -51,14 +51,14 @@ test_users_collide_with_nobody() {
     ! grep '=' "$WORK/users" || fail "a number of its own may be taken: $(cat "$WORK/users")"
 }
 
-# A root with OpenWrt's own functions for packages and for the first boot.
+# Makes a root with OpenWrt's own functions for packages and the first boot.
 with_functions() {
     local files=$OPENWRT_DIR/package/base-files/files
     # shellcheck source=e2e/tests/packages/boards.sh
     . "$HERE/boards.sh"
     set_up dsa
     mkdir -p "$ROOT/lib/apk/packages" "$ROOT/usr/share/libubox"
-    # Read by them, of another package, and not called here.
+    # The functions source this file of another package, but do not use it here.
     : >"$ROOT/usr/share/libubox/jshn.sh"
     cp -r "$files/lib/functions.sh" "$files/lib/functions" "$ROOT/lib/"
     grep '^-' "$HERE/golden/fastpath-base" | cut -d ' ' -f 3 \
@@ -68,12 +68,12 @@ with_functions() {
     echo uci_apply_defaults >>"$ROOT/tmp/boot"
 }
 
-# as_package FUNCTION: as the script that apk runs begins.
+# as_package FUNCTION: Runs the function after the same lines as in apk's scripts.
 as_package() {
     in_root /bin/sh -c "export root= pkgname=fastpath-base; . /lib/functions.sh; $1"
 }
 
-test_openwrt_s_first_boot() {
+test_openwrt_s_first_boot_sets_up_the_board() {
     tree
     with_functions
     in_root /bin/sh /tmp/boot
@@ -84,7 +84,7 @@ test_openwrt_s_first_boot() {
     unconfigured dsa
 }
 
-test_openwrt_s_installation_on_a_running_router() {
+test_an_installation_on_a_running_router_does_not_reconfigure_it() {
     tree
     with_functions
     echo network.interface >"$ROOT/tmp/ubus"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Options that fastpath-base changed are restored, those that were changed since are not.
+# Undo restores options that fastpath-base changed, unless they were changed again since.
 # shellcheck source=e2e/tests/packages/boards.sh
 . "$HERE/boards.sh"
 
@@ -22,7 +22,7 @@ test_an_option_changed_since_stays() {
     [ "$(uci get network.lan.device)" = br-lan ] || fail "the bridge is not restored"
 }
 
-test_a_bridge_with_more_vlans_stays() {
+test_undo_keeps_a_bridge_with_more_vlans() {
     booted
     uci set network.guest_vlan=bridge-vlan
     uci set network.guest_vlan.device=br-lan
@@ -58,7 +58,7 @@ test_an_interface_on_the_bridge_keeps_it() {
     [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "guest has lost its bridge"
 }
 
-test_a_manual_undo_is_kept() {
+test_an_upgrade_does_not_repeat_setup_after_a_manual_undo() {
     booted
     in_root /usr/sbin/fastpath-base undo
     unconfigured dsa
@@ -71,7 +71,7 @@ test_a_manual_undo_is_kept() {
     unconfigured dsa
 }
 
-# The second board has no VLAN that would show that it was set up before.
+# Board one-port has no VLAN as evidence of an earlier setup.
 test_an_option_reset_manually_is_not_set_again() {
     local board
     for board in dsa one-port; do
@@ -97,13 +97,13 @@ uncommitted() {
     rm -rf "$WORK/etc.before"
 }
 
-test_uncommitted_changes_are_nobody_s_but_their_owner_s() {
+test_uncommitted_changes_prevent_apply_and_undo() {
     uncommitted network.wan.proto=pppoe
     uncommitted firewall.@defaults[0].input=DROP
 }
 
-# Power fails between the files: the network is written, the firewall and the record are not.
-test_a_boot_cut_short_is_made_good() {
+# Power fails after writing the network file, before the firewall file and the record.
+test_a_boot_cut_short_is_completed_by_the_next() {
     booted
     cp "$(original dsa firewall)" "$ROOT/etc/config/firewall"
     mv "$ROOT/etc/fastpath/base" "$ROOT/etc/fastpath/base.new"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The report of a build, and the files made from it.
+# The report of a build, and the gathered files.
 
-test_warnings_of_our_packages_are_found() {
+test_warnings_about_our_packages_are_reported() {
     local found
     mkdir -p "$NOW"/work/own/{fastpathd,suricata}
     cat >"$NOW/log" <<'END'
@@ -17,7 +17,7 @@ END
     has "$found" "'kmod-x'" "No feed for package 'suricata'"
 }
 
-# build.log is from a build of the real tree; folders are some of those it would compile.
+# build.log is from a build of the real tree, build.folders a part of its folders.
 test_progress_counts_folders() {
     node "$SCRIPTS/progress.mjs" "$HERE/build.folders" <"$HERE/build.log" |
         sed -E 's/, [0-9]+ s:/, TIME:/' >"$NOW/progress"
@@ -26,7 +26,7 @@ test_progress_counts_folders() {
 
 image_check() { BUILD=$NOW/build "$SCRIPTS/image-check" "$@"; }
 
-# image FILE MIB: a sparse file.
+# image FILE MIB: Makes a sparse file.
 image() {
     mkdir -p "$(dirname "$NOW/build/images/$1")"
     truncate -s "$2M" "$NOW/build/images/$1"
@@ -43,10 +43,10 @@ test_image_sizes_are_checked() {
     ! said=$(image_check traverse-ten64 2>&1) || fail "73 MiB fit 72"
     has "$said" "✗ $ten-squashfs-sysupgrade.bin: 73 MiB, the limit of traverse-ten64 is 72 MiB" \
         "✓ $ten-squashfs-nand.ubi: 72 of 72 MiB"
-    # One byte more than fits.
+    # One byte exceeds the limit.
     truncate -s $((72 * 1048576 + 1)) "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi"
     ! image_check "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi" || fail "a byte more"
-    # A compressed image counts unpacked; OpenWrt's record behind it is harmless.
+    # Compressed images count unpacked; OpenWrt's metadata after the archive is ignored.
     image "x86-64/$pc-squashfs-combined-efi.img" 40
     gzip -1 "$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img"
     echo '{"metadata_version":"1.1"}' >>"$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img.gz"
@@ -61,7 +61,7 @@ test_image_sizes_are_checked() {
     has "$said" "there are no images of qnap-301w"
 }
 
-# The build's folder with OpenWrt's results; the bill has another date and number each time.
+# Makes the build's folder with OpenWrt's results; the bill gets a new date and number each time.
 built() {
     local from=$NOW/work/tree/bin/targets/x86/64 pc=openwrt-25.12.5-x86-64-generic
     mkdir -p "$from/packages" "$NOW/work/feeds"
@@ -84,7 +84,7 @@ built() {
 
 gather_images() { PROFILE=x86-64 "$HERE/stage" images_of; }
 
-test_images_arrive_whole() {
+test_only_complete_builds_replace_the_images() {
     local out=$NOW/build/images/x86-64 said first
     built
     gather_images
@@ -98,7 +98,7 @@ test_images_arrive_whole() {
     built
     gather_images
     [ "$(cat "$out/sha256sums")" = "$first" ] || fail "the same build has other sums"
-    # A build without a manifest does not count: the previous files stay.
+    # A build without a manifest fails and keeps the previous files.
     rm "$NOW"/work/tree/bin/targets/x86/64/*.manifest
     ! said=$(gather_images 2>&1) || fail "half a build was taken"
     has "$said" "the build left no images"

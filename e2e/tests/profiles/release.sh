@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's release: downloads are verified; packages by the SDK, images by the ImageBuilder.
-# Both are small ones of release/, which take the goals and variables that the real ones do.
+# OpenWrt's release: verified downloads, packages by the SDK, images by the ImageBuilder. release/
+# has small doubles of both with the real goals and variables.
 # shellcheck source=e2e/tests/profiles/source.sh
 . "$HERE/source.sh"
 PARTS=$HERE/release
@@ -9,7 +9,7 @@ SDK_NAME=openwrt-sdk-25.12.5-x86-64_gcc-14.3.0_musl.Linux-x86_64
 BUILDER_NAME=openwrt-imagebuilder-25.12.5-x86-64.Linux-x86_64
 RELEASE=$NOW/mirror/releases/25.12.5/targets/x86/64
 
-# archive NAME: NAME.tar.zst of $NOW/made/NAME, into the release.
+# archive NAME: Packs $NOW/made/NAME into the release as NAME.tar.zst.
 archive() {
     command -v zstd >/dev/null || skip "zstd is not installed"
     mkdir -p "$RELEASE"
@@ -36,7 +36,7 @@ imagebuilder() {
     archive "$BUILDER_NAME"
 }
 
-# signed_release: sums of the existing files, signed by a key of the pinned keyring.
+# signed_release: Writes sums of the existing files, signed by a key of the pinned keyring.
 signed_release() {
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     small_pins
@@ -48,19 +48,19 @@ signed_release() {
     cp -r "$TOP/profiles/rust" "$PROFILES/"
 }
 
-# server [CUT]: serves the mirror; SERVER is its address.
+# server [CUT]: Serves the mirror and sets SERVER to its address.
 server() {
     local port
     : >"$NOW/requests"
     node "$PARTS/server.mjs" "$NOW/mirror" "$@" >"$NOW/requests" &
-    # shellcheck disable=SC2064 # this process, whatever the name means by then
+    # shellcheck disable=SC2064 # expanded now
     trap "kill $!" EXIT
     # @sleep: between two looks for the server's port
     until port=$(head -n 1 "$NOW/requests") && [ -n "$port" ]; do sleep 0.1; done
     SERVER=http://127.0.0.1:$port
 }
 
-# release_of [FILE]: the SDK, from the server or as given.
+# release_of [FILE]: Gets the SDK from the server, or uses FILE.
 release_of() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt MIRROR=${SERVER-http://127.0.0.1:1} \
         "$HERE/stage" release_of --sdk 'openwrt-sdk-25.12.5-x86-64_*.Linux-x86_64.tar.zst' "$@"
@@ -82,19 +82,19 @@ test_a_file_of_the_release_is_fetched_once() {
     release_of >/dev/null 2>&1 || fail "it is fetched again"
 }
 
-test_a_transfer_that_was_cut_off_goes_on() {
+test_an_interrupted_download_is_resumed() {
     local said
     sdk
     head -c 60000 /dev/urandom >>"$RELEASE/$SDK_NAME.tar.zst"
     signed_release && server 20000
-    # curl asks three times, and the server cuts answers that begin at the start.
+    # curl tries three times, and the server cuts off answers that begin at the start.
     said=$(release_of 2>&1) || said=$(release_of 2>&1) || fail "$said"
     cmp "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" "$RELEASE/$SDK_NAME.tar.zst"
     grep -q "$SDK_NAME.*bytes=20000-" "$NOW/requests" ||
         fail "from the start: $(cat "$NOW/requests")"
 }
 
-test_what_was_changed_on_the_way_is_refused() {
+test_a_tampered_download_is_refused() {
     sdk && signed_release && server
     echo more >>"$RELEASE/$SDK_NAME.tar.zst"
     refused "has another hash than OpenWrt's"
@@ -109,14 +109,14 @@ test_what_was_changed_on_the_way_is_refused() {
     refused "is not a signature of usign"
 }
 
-test_without_a_server_it_says_what_can_be_done() {
+test_an_unreachable_server_prints_a_hint() {
     sdk && signed_release
     SERVER=http://127.0.0.1:1
     refused "http://127.0.0.1:1/releases/25.12.5/targets/x86/64/sha256sums did not come"
     refused "--sdk FILE" && refused "--download-mirror URL"
 }
 
-test_files_at_hand_need_no_server() {
+test_a_local_file_needs_no_server() {
     local said
     sdk && signed_release
     said=$(release_of "$RELEASE/$SDK_NAME.tar.zst" 2>&1) || fail "$said"
@@ -139,13 +139,13 @@ packages_by_sdk() {
         rev-parse HEAD) /" "$PROFILES/pins"
 }
 
-# run_sdk [RUST]
+# run_sdk [RUST]: Builds the packages with the SDK.
 run_sdk() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt \
         "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst" "$@"
 }
 
-test_packages_by_the_sdk() {
+test_the_sdk_builds_the_packages() {
     local said tree=$NOW/work/sdk/$SDK_NAME
     sdk && signed_release && packages_by_sdk
     said=$(run_sdk 2>&1) || fail "$said"
@@ -156,24 +156,24 @@ test_packages_by_the_sdk() {
     [ "$(readlink -f "$tree/package/feeds/fastpath/fastpathd")" = "$tree/fastpath/fastpathd" ] ||
         fail "its path is another: $(readlink -f "$tree/package/feeds/fastpath/fastpathd")"
     [ -e "$NOW/build/apk/x86_64/luci-i18n-fastpath-de-0.1.0-r1.apk" ] || fail "no German"
-    # The host's Rust replaces the one that takes hours, and none of our packages.
+    # The host's Rust replaces OpenWrt's, which takes hours to compile, and none of our packages.
     [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "our Rust is missing"
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
-    # The release has them chosen; each takes a second.
+    # The release selects these modules, each of which takes a second to build.
     ! grep 'CONFIG_PACKAGE_kmod-' "$tree/.config" || fail "modules of the kernel"
     grep -qx 'CONFIG_PACKAGE_dnsmasq=y' "$tree/.config" || fail "other packages are gone"
-    # OpenWrt's Rust is that of its own feed.
+    # With `openwrt`, Rust comes from OpenWrt's feed.
     said=$(run_sdk openwrt 2>&1) || fail "$said"
     [ ! -L "$tree/package/feeds/fastpath/rust" ] || fail "ours is still there"
-    # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
-    # A mirror is asked for the archives of our packages' dependencies, too.
+    # A package that cannot be selected is reported, except one that needs a compiler for BPF. The
+    # mirror also serves archives of our packages' dependencies.
     said=$(LOSE=fastpathd-ebpf MIRROR=http://127.0.0.1:1 WANT_MIRROR=http://127.0.0.1:1 \
         run_sdk 2>&1) || fail "$said"
     has "$said" "no compiler for BPF" "9 packages for x86_64"
     ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
     has "$said" "has lost: suricata"
-    # OpenWrt itself says why in a log of that package alone.
+    # OpenWrt logs the reason only in the package's own log.
     ! said=$(NO_ARCHIVE=suricata run_sdk 2>&1) || fail "it goes on without an archive"
     has "$said" "not every archive came" \
         "  suricata: curl: (6) Could not resolve host: sources.cdn.openwrt.org"
@@ -183,7 +183,7 @@ test_packages_by_the_sdk() {
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 9 ] || fail "they are gone"
 }
 
-# built_image [VARIABLE=VALUE…]: by the whole command. BUILD names its folder for results.
+# built_image [VARIABLE=VALUE…]: Runs the whole command; BUILD is the folder for results.
 built_image() {
     env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
         "$TOP/build.sh" firmware x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
@@ -200,13 +200,13 @@ ours() {
     done
 }
 
-# bill_of FOLDER: the packages of its bill of materials.
+# bill_of FOLDER: Prints the packages of its bill of materials.
 bill_of() {
     jq -r '.components[] | [.name, .version, .licenses[0].license.name, .cpe // ""] | @tsv' \
         "$1"/*.bom.cdx.json
 }
 
-test_an_image_by_the_imagebuilder() {
+test_the_imagebuilder_builds_an_image() {
     local said out=$NOW/build/images/x86-64
     imagebuilder && signed_release && ours 1
     said=$(built_image 2>&1) || fail "$said"
@@ -220,7 +220,7 @@ test_an_image_by_the_imagebuilder() {
     same <(bill_of "$out") bill
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
     [ "$(wc -l <"$out/packages.buildinfo")" = 9 ] || fail "$(cat "$out/packages.buildinfo")"
-    # The next version: no files of the previous one are left.
+    # The next version leaves no files of the previous one.
     ours 2
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r2"
@@ -228,8 +228,8 @@ test_an_image_by_the_imagebuilder() {
         fail "two versions"
 }
 
-# The release has newer packages an hour later, and apk would not ask for them.
-test_an_image_has_the_packages_of_now() {
+# The release got newer packages within apk's caching time of four hours.
+test_an_image_has_the_latest_packages() {
     local said out=$NOW/build/images/x86-64
     imagebuilder && signed_release && ours 1
     said=$(built_image 2>&1) || fail "$said"
@@ -239,7 +239,7 @@ test_an_image_has_the_packages_of_now() {
     has "$(cat "$out"/*.manifest)" "base-files - 2"
 }
 
-test_an_image_by_a_standalone_imagebuilder() {
+test_a_standalone_imagebuilder_builds_an_image() {
     local said out=$NOW/build/images/x86-64
     imagebuilder
     rm "$NOW/made/$BUILDER_NAME/repositories"
@@ -247,16 +247,16 @@ test_an_image_by_a_standalone_imagebuilder() {
     signed_release && ours 1
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r1"
-    # The next image is made of the same one.
+    # The next image uses the same ImageBuilder.
     said=$(built_image 2>&1) || fail "$said"
 }
 
-test_an_image_without_a_package_is_none() {
+test_an_image_without_one_of_our_packages_is_refused() {
     local said
     imagebuilder && signed_release && ours 1
     ! said=$(built_image LOSE=suricata 2>&1) || fail "it is lost in silence"
     has "$said" "has not every package of the profile" "  suricata"
-    # The release has one of the same name, in another version.
+    # The release has another version of our package.
     ! said=$(built_image STANDIN_MANIFEST='s/^suricata - .*/suricata - 9.9-r1/' 2>&1) ||
         fail "another one is taken"
     has "$said" "suricata is not ours: suricata - 9.9-r1"

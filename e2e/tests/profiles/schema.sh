@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Profiles: the schema, their pages, the configuration they become, the first boot.
+# Profiles: the schema, the documentation pages, the generated configuration, the first boot.
 
-test_profiles_fit_the_schema() {
+test_profiles_are_valid() {
     profile check
     [ "$(profile list | wc -l)" -ge 13 ] || fail "fewer than 13 profiles"
 }
 
-# broken MESSAGE SED [FILE]: a copy of a profile that SED makes invalid, and the expected message.
+# broken MESSAGE SED [FILE]: Makes an invalid copy of a profile with SED, and expects MESSAGE.
 broken() {
     local folder name=${3:-glinet-gl-mt6000}
     folder=$NOW/$((++BROKEN))
@@ -17,14 +17,14 @@ broken() {
     printf '%s: %s\n' "$folder/$name.yml" "$1" >>"$NOW/expected"
 }
 
-# Every copy is refused, with the right message.
+# Every copy is refused with its message.
 refused() {
     local said line
     ! said=$(profile check "$NOW"/*/*.yml 2>&1) || fail "all pass"
     while read -r line; do has "$said" "$line"; done <"$NOW/expected"
 }
 
-# shellcheck disable=SC2016 # the last line, to sed
+# shellcheck disable=SC2016 # the last line passes it to sed
 test_broken_profiles_are_refused() {
     local BROKEN=0
     broken "profile: must have required property 'device'" '/^device:/d'
@@ -48,7 +48,7 @@ test_broken_profiles_are_refused() {
     broken "packages.0: must match pattern" '0,/^  - fastpath$/s//  - "fast path"/' common
     broken "tiers.0: must have required property 'cores'" '0,/    cores:.*/s///' common
     refused
-    # Nothing is done with a profile while one part of it is unfit.
+    # One invalid part makes the whole profile unusable.
     mkdir "$NOW/profiles"
     cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$NOW/profiles"
     sed -i '/^device:/d' "$NOW/profiles/x86-64.yml"
@@ -56,7 +56,7 @@ test_broken_profiles_are_refused() {
     [ ! -s "$NOW/out" ] || fail "half a configuration: $(cat "$NOW/out")"
 }
 
-test_every_profile_has_its_page() {
+test_every_profile_has_a_documentation_page() {
     local name key value page heading
     for name in $(profile list | cut -f 1); do
         page=$TOP/docs/profiles/$name.md
@@ -77,15 +77,15 @@ test_every_profile_has_its_page() {
     done
 }
 
-# The hash in a package's dependency `kernel=…~HASH` is made from CONFIG_KERNEL_* and the modules
-# that are chosen (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). The modules of
-# downloads.openwrt.org install only where both are the release's: its build machines choose all
-# modules and leave CONFIG_KERNEL_* at the defaults. These symbols do not touch the kernel's.
+# The hash in `kernel=…~HASH` of package dependencies depends on CONFIG_KERNEL_* and the selected
+# modules (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). Modules of
+# downloads.openwrt.org install only if both equal the release's: all modules, and CONFIG_KERNEL_*
+# at defaults. The symbols below do not affect the kernel.
 KERNEL_NEUTRAL='BPF_TOOLCHAIN_HOST BUILD_LOG DEVEL GRUB_EFI_IMAGES GRUB_IMAGES JSON_CYCLONEDX_SBOM
     PKG_ASLR_PIE_ALL PKG_CC_STACKPROTECTOR_STRONG PKG_FORTIFY_SOURCE_2 PKG_RELRO_FULL
     SIGNATURE_CHECK SIGNED_PACKAGES SURICATA_HYPERSCAN VMDK_IMAGES'
 
-# kernel_symbols NAME: lines of a profile's configuration that may make another kernel of it.
+# kernel_symbols NAME: Prints the lines of a profile's configuration that may change the kernel.
 kernel_symbols() {
     local line symbol made
     made=$(profile config "$1") || fail "no configuration of $1"
@@ -96,14 +96,14 @@ kernel_symbols() {
         case $line in "# Profile "*) continue ;; esac
         case $symbol in PACKAGE_* | TARGET_*) continue ;; esac
         case $line in
-            # The defaults of v25.12.5; SECCOMP selects KERNEL_SECCOMP, there as here.
+            # Defaults of v25.12.5; SECCOMP selects KERNEL_SECCOMP in the release, too.
             CONFIG_USE_SECCOMP=y | CONFIG_ALL_KMODS=y) continue ;;
         esac
         [[ " ${KERNEL_NEUTRAL//[[:space:]]/ } " == *" $symbol "* ]] || echo "$line"
     done <<<"$made"
 }
 
-test_kernel_is_the_releases() {
+test_every_profile_keeps_the_kernel_of_the_release() {
     local name names symbols
     names=$(profile list | cut -f 1)
     [ "$(wc -l <<<"$names")" -ge 13 ] || fail "fewer than 13 profiles"
@@ -115,7 +115,7 @@ test_kernel_is_the_releases() {
     done
 }
 
-test_another_kernel_is_seen() {
+test_options_that_change_the_kernel_are_detected() {
     local option
     mkdir "$NOW/profiles"
     cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$NOW/profiles"
@@ -126,7 +126,7 @@ test_another_kernel_is_seen() {
     done
 }
 
-test_configuration_is_as_recorded() {
+test_configurations_equal_the_golden_files() {
     local name
     for name in x86-64 ubnt-edgerouter-4; do
         profile config "$name" >"$NOW/$name.config"
@@ -134,7 +134,7 @@ test_configuration_is_as_recorded() {
     done
 }
 
-# lost SED TEXT…: an edit of defconfig's recorded result, and the expected message.
+# lost SED TEXT…: Edits defconfig's recorded result, and expects the message.
 lost() {
     local said
     sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"
@@ -144,8 +144,8 @@ lost() {
     [ "$(printf '%s\n' "$said" | wc -l)" = 2 ] || fail "more than one line: $said"
 }
 
-# x86-64.defconfig is the real tree's result for the profile: the lines of it that count here.
-test_lost_symbols_are_named() {
+# x86-64.defconfig is the real tree's result for the profile, reduced to relevant lines.
+test_symbols_lost_by_defconfig_are_reported() {
     profile survived x86-64 "$GOLDEN/x86-64.defconfig"
     lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, the symbol does not exist"
     lost 's/^\(CONFIG_PACKAGE_suricata\)=y/\1=m/' PACKAGE_suricata "wanted y, is m: built, but not"
@@ -157,7 +157,7 @@ test_lost_symbols_are_named() {
         "wanted 512, is 104"
 }
 
-# A root of BusyBox with a memory and a number of cores; the first boot's script in it.
+# boot MIB CORES: Runs the first boot's script in a BusyBox root with this memory and these cores.
 boot() {
     local memory=$1 cores=$2
     printf 'MemTotal:       %s kB\n' $((memory * 1024)) >"$ROOT/proc/meminfo"
@@ -195,12 +195,12 @@ test_first_boot_sets_defaults_once() {
     done
     [ "$(option engine)" = flowtable ] || fail "engine $(option engine)"
     grep -qx 'kernel.kptr_restrict=1' "$ROOT/etc/sysctl.d/30-fastpath-profile.conf"
-    # An upgrade brings the owner's configuration back, and the mark: lib/upgrade/keep.d says so.
+    # lib/upgrade/keep.d makes upgrades keep the marker file, like the owner's configuration.
     grep -qx /etc/fastpath-profile "$ROOT/lib/upgrade/keep.d/fastpath-profile"
     sed -i "s/option memory '512'/option memory '99'/" "$ROOT/etc/config/fastpath"
     boot 15800 8
     [ "$(option memory)" = 99 ] || fail "an upgrade undid the owner's setting: $(option memory)"
-    # A fresh router gets them.
+    # Without the marker file the defaults are set again.
     rm "$ROOT/etc/fastpath-profile"
     boot 15800 8
     [ "$(option memory)" = 512 ] || fail "nothing was set the second time"

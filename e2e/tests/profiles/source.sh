@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where OpenWrt comes from: out of reach, pinned commits, patches.
+# Sources of OpenWrt: unreachable servers, pinned commits, patches.
 
 firmware() { FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build "$TOP/build.sh" firmware "$@"; }
 
-# A failure within ten seconds that says all of TEXT and has written nothing.
+# out_of_reach TEXT…: COMMAND fails within ten seconds with this text and writes nothing.
 out_of_reach() {
     local said started=$SECONDS
     ! said=$("${COMMAND[@]}" 2>&1) || fail "it passed"
@@ -16,7 +16,7 @@ out_of_reach() {
 }
 
 # @runs ./build.sh firmware x86-64
-test_unplugged_it_says_what_is_out_of_reach() {
+test_without_a_network_unreachable_sources_are_listed() {
     unshare --map-root-user --net true 2>/dev/null || skip "no network namespaces here"
     export FIRMWARE_DIR=$NOW/openwrt BUILD=$NOW/build
     COMMAND=(unshare --map-root-user --net "$TOP/build.sh" firmware x86-64)
@@ -25,16 +25,16 @@ test_unplugged_it_says_what_is_out_of_reach() {
         f0a60eee2fe0
 }
 
-# Nobody listens at port 1.
+# Nothing listens at port 1.
 # @runs ./build.sh firmware x86-64 --config-only
-test_a_refused_address_is_named() {
+test_a_refused_connection_is_reported() {
     COMMAND=(firmware x86-64 --config-only --openwrt http://127.0.0.1:1/openwrt.git
         --feeds-from http://127.0.0.1:1/feeds)
     out_of_reach "openwrt: http://127.0.0.1:1/openwrt.git" "luci: http://127.0.0.1:1/feeds/luci.git"
 }
 
-# A server that takes the connection and never answers.
-test_a_silent_server_is_given_up() {
+# The server accepts connections but never answers.
+test_a_silent_server_times_out() {
     local silent port
     mkfifo "$NOW/port"
     node -e 'require("net").createServer(() => {}).listen(0, "127.0.0.1", function () {
@@ -43,12 +43,12 @@ test_a_silent_server_is_given_up() {
     read -r port <"$NOW/port"
     COMMAND=(firmware x86-64 --config-only --openwrt "http://127.0.0.1:$port/openwrt.git"
         --feeds-from "http://127.0.0.1:$port/feeds")
-    # shellcheck disable=SC2064 # this process, whatever the name means by then
+    # shellcheck disable=SC2064 # expanded now
     trap "kill $silent" EXIT
     out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s"
 }
 
-# small NAME: a repository with one commit, whose id is printed.
+# small NAME: Makes a repository with one commit and prints its id.
 small() {
     git init -q "$NOW/from/$1"
     printf 'one\ntwo\nthree\n' >"$NOW/from/$1/file"
@@ -57,7 +57,7 @@ small() {
     git -C "$NOW/from/$1" rev-parse HEAD
 }
 
-# Small repositories and pins of them in place of OpenWrt and its feeds.
+# Makes small repositories and pins in place of OpenWrt and its feeds.
 small_pins() {
     local name kind
     PROFILES=$NOW/profiles
@@ -71,7 +71,7 @@ small_pins() {
     echo "release openwrt 25.12.5 http://127.0.0.1:1" >>"$PROFILES/pins"
 }
 
-# The sources by the small pins, from the places given or the small repositories.
+# sources_from [OPENWRT [FEEDS]]: Fetches the pinned sources from there or the small repositories.
 sources_from() {
     PROFILES=$PROFILES OPENWRT=${1-$NOW/from/openwrt} FEEDS=${2-} \
         "$HERE/stage" fetched_sources
@@ -79,7 +79,7 @@ sources_from() {
 
 mirror() { MIRROR=$1 "$HERE/stage" reach_mirror; }
 
-test_archives_need_a_mirror() {
+test_an_unreachable_mirror_is_reported() {
     local said
     ! said=$(mirror http://127.0.0.1:1/ 2>&1) || fail "a refused mirror is taken"
     has "$said" "archives: http://127.0.0.1:1/" "--download-mirror URL"
@@ -92,20 +92,20 @@ test_sources_are_the_pinned_commits() {
     local commit
     small_pins
     commit=$(git -C "$NOW/from/openwrt" rev-parse HEAD)
-    # The branch moves on; the pin is used.
+    # A newer commit on the branch is ignored.
     echo later >"$NOW/from/openwrt/file"
     git -C "$NOW/from/openwrt" -c user.name=t -c user.email=t@example.org commit -qam later
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$commit" ] || fail "not the pinned commit"
     [ "$(cat "$NOW/work/tree/file")" = $'one\ntwo\nthree' ] || fail "not the pinned file"
     [ "$(git -C "$NOW/work/feeds/luci" log -1 --format=%s)" = "of luci" ] || fail "no feed luci"
-    # Again, without any server or folder: nothing is fetched.
+    # A second run fetches nothing, and needs no server or folder.
     rm -rf "$NOW/from"
     said=$(sources_from http://127.0.0.1:1/openwrt.git http://127.0.0.1:1 2>&1) || fail "$said"
     [ -z "$said" ] || fail "a second time it said: $said"
 }
 
-test_a_commit_that_is_not_there_is_named() {
+test_a_missing_commit_is_reported() {
     local said
     small_pins
     sed -i '/ luci /s/ [0-9a-f]\{40\} / 0123456789012345678901234567890123456789 /' "$PROFILES/pins"
@@ -114,14 +114,14 @@ test_a_commit_that_is_not_there_is_named() {
         "--feeds-from"
     [ ! -e "$NOW/work/feeds/luci" ] || fail "half a feed is there"
     [ -d "$NOW/work/tree" ] || fail "a complete download was removed"
-    # Pinned to the present commit, the same command continues.
+    # With a valid pin, the same command continues.
     sed -i "/ luci /s/ 0123[0-9]* / $(git -C "$NOW/from/luci" rev-parse HEAD) /" "$PROFILES/pins"
     said=$(sources_from 2>&1) || fail "$said"
     [[ $said != *openwrt* ]] || fail "openwrt came twice: $said"
     [ -f "$NOW/work/feeds/luci/file" ] || fail "no feed luci"
 }
 
-# patch_of NAME FROM TO NUMBER: a patch of openwrt's file.
+# patch_of NAME FROM TO NUMBER: Adds a patch of openwrt's file.
 patch_of() {
     git -C "$NOW/from/openwrt" checkout -q -b "make-$1"
     sed -i "s/$2/$3/" "$NOW/from/openwrt/file"
@@ -131,7 +131,7 @@ patch_of() {
         -o "$PROFILES/patches/openwrt"
 }
 
-test_patches_make_the_same_commits() {
+test_patches_give_reproducible_commits() {
     local head
     small_pins
     patch_of second two zwei 1
@@ -144,16 +144,16 @@ test_patches_make_the_same_commits() {
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "applied twice"
     rm -rf "$NOW/work"
-    # By any user, at any time.
+    # User and time of the commit do not matter.
     GIT_COMMITTER_NAME=other GIT_COMMITTER_DATE='@1 +0000' sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "another commit"
-    # One less: from the pin again.
+    # With a patch removed, patching restarts from the pinned commit.
     rm "$PROFILES"/patches/openwrt/0002-*
     sources_from
     [ "$(cat "$NOW/work/tree/file")" = $'one\nzwei\nthree' ] || fail "a removed patch stays"
 }
 
-test_a_patch_that_does_not_fit_leaves_the_tree() {
+test_a_failing_patch_leaves_the_tree_unpatched() {
     local said
     small_pins
     patch_of second two zwei 1
@@ -167,7 +167,7 @@ test_a_patch_that_does_not_fit_leaves_the_tree() {
     [ "$(cat "$NOW/work/tree/file")" = $'one\nzwei\nthree' ] || fail "it does not continue"
 }
 
-test_hand_made_changes_stop_it() {
+test_local_changes_stop_the_command() {
     local said
     small_pins
     sources_from
@@ -177,8 +177,8 @@ test_hand_made_changes_stop_it() {
     grep -q mine "$NOW/work/tree/file" || fail "the change is gone"
 }
 
-# OpenWrt writes the folder of a Makefile into each package: within its tree it is the same one on
-# every machine.
+# OpenWrt writes the Makefile's folder into each package, so the folder must be inside the tree to
+# be the same on every machine.
 test_our_feed_is_within_the_tree() {
     small_pins
     sources_from
@@ -187,6 +187,6 @@ test_our_feed_is_within_the_tree() {
         fail "$(cat "$NOW/feeds.conf")"
     [ "$(readlink -f "$NOW/work/tree/fastpath/fastpathd/Makefile")" = \
         "$NOW/work/tree/fastpath/fastpathd/Makefile" ] || fail "its Makefiles are elsewhere"
-    # The tree still counts as unchanged.
+    # The feed does not make the tree count as modified.
     sources_from
 }

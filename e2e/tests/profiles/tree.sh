@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Against a real OpenWrt tree; results stay for the next run, in build/profiles-tree.
+# Tests against a real OpenWrt tree. Results stay in build/profiles-tree for the next run.
 
 need_tree() {
     [ -f "${OPENWRT_DIR-}/feeds.conf.default" ] ||
         skip "OPENWRT_DIR names no OpenWrt tree${1:+ ($1)}"
 }
 
-# The case of a board in a board.d file: the call that names its ports.
+# board_ports FILE BOARD: Prints the calls of a board.d file that name the board's ports.
 board_ports() {
     awk -v board="$2" '
         !found && index($0, board) && /[|)]/ { found = 1 }
@@ -15,7 +15,7 @@ board_ports() {
         found && seen && /;;/ { exit }' "$1"
 }
 
-test_ports_are_those_of_the_tree() {
+test_ports_of_profiles_equal_those_of_the_tree() {
     local name key value file board said=''
     need_tree "ports of the profiles"
     while IFS=$'\t' read -r name key value; do
@@ -49,11 +49,11 @@ test_every_profile_configures() {
     done
 }
 
-# Symbols that need missing archives are distinguished from defects.
+# Failures because of missing archives are not counted as defects.
 test_our_packages_prepare() {
     local name log tree=$TOP/build/profiles-tree/tree done=0
     need_tree "make package/feeds/fastpath/NAME/{clean,prepare}"
-    # luci-app-fastpath takes the built page.
+    # luci-app-fastpath needs the built page.
     "$TOP/build.sh" page
     configured x86-64
     for name in "$tree"/package/feeds/fastpath/*/; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The bill of materials: complete by the lock files, and of CycloneDX's shape. The lists are made
-// here from the lock files alone, not by the bill's own program.
+// The bill of materials is complete according to the lock files, and valid CycloneDX. Expected
+// lists are derived from the lock files independently of the bill's program.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const by = new Map(bill.components.map((part) => [part.purl, part]));
 const use = (part) => part.properties.find(({ name }) => name === 'fastpath:use').value;
 const HASHES = { 'SHA-256': 64, 'SHA-512': 128 };
 
-/** Cargo.lock's packages: the text between its headings, line by line. */
+/** Packages of Cargo.lock as objects. */
 const crates = lock
   .split('[[package]]\n')
   .slice(1)
@@ -22,7 +22,7 @@ const crates = lock
 
 const encoded = (text) => text.replaceAll('+', '%2B').replaceAll('@', '%40');
 
-test('every crate, with version, licence and hash', () => {
+test('lists every crate with version, licence and hash', () => {
   assert.ok(crates.length > 90);
   for (const { name, version, checksum } of crates) {
     const place = checksum ? 'cargo' : 'generic/fastpath';
@@ -34,7 +34,7 @@ test('every crate, with version, licence and hash', () => {
   }
 });
 
-test('linked crates are distinguished from the rest', () => {
+test('distinguishes linked crates from the rest', () => {
   const of = (word) => bill.components.filter((part) => use(part) === word);
   const linked = new Set(of('linked').map(({ name }) => name));
   for (const name of ['tokio', 'serde_json', 'aya', 'fastpathd', 'sha2', 'svelte']) {
@@ -57,10 +57,10 @@ test('linked crates are distinguished from the rest', () => {
   );
 });
 
-/** Packages that name no licence, by their file LICENSE. */
+/** Packages without a licence field, with the licence in their file LICENSE. */
 const BY_FILE = { 'svelte-toolbelt': 'MIT' };
 
-test('every npm package, with version, licence and hash', () => {
+test('lists every npm package with version, licence and hash', () => {
   for (const [path, { version, license, integrity }] of page) {
     if (path === '') continue;
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
@@ -73,7 +73,7 @@ test('every npm package, with version, licence and hash', () => {
   }
 });
 
-test('the npm packages that are in the page are there as archives', () => {
+test('includes the archives of npm packages in the page', () => {
   const inside = bill.components
     .filter((part) => part.purl?.startsWith('pkg:npm/') && ['linked', 'font'].includes(use(part)))
     .map(({ name, version }) => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
@@ -81,7 +81,7 @@ test('the npm packages that are in the page are there as archives', () => {
   assert.deepEqual(readdirSync(env.NPM).sort(), inside.sort());
 });
 
-test('the shape that CycloneDX 1.6 requires', () => {
+test('follows CycloneDX 1.6', () => {
   assert.equal(bill.bomFormat, 'CycloneDX');
   assert.equal(bill.specVersion, '1.6');
   assert.equal(bill.version, 1);

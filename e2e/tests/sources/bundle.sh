@@ -3,40 +3,40 @@
 # The bundle of sources, its bill of materials and the licences.
 
 # @runs ./build.sh sources x86-64 --own
-# The bundle of this commit, made once.
+# Makes the bundle of this commit once.
 first() {
     [ -f "$FIRST/sbom.cdx.json" ] || "$TOP/build.sh" sources "$PROFILE" --own --out "$FIRST"
 }
 
 archive() { find "$FIRST" -name "$1-[0-9]*.tar.?z"; }
 
-# Licences in a program under GPL-2.0, and the refusal of others by the check of a bundle.
-test_licences() {
+# Licences allowed in a program under GPL-2.0, and the check that refuses others.
+test_licences_are_compatible() {
     first
     SBOM=$FIRST/sbom.cdx.json LICENCES=$TOP/profiles/sources/licences.mjs \
         node --test "$HERE/licences.test.mjs"
 }
 
-test_bundle() {
+test_the_bundle_has_every_file_of_the_commit() {
     first
     (cd "$FIRST" && sha256sum --quiet -c SHA256SUMS)
     [ "$(cd "$FIRST" && find . -type f | wc -l)" = "$(($(wc -l <"$FIRST/SHA256SUMS") + 1))" ]
     [ "$(cat "$FIRST/commit")" = "$(git -C "$TOP" rev-parse HEAD)" ]
-    # Our own archive is the commit, no more and no less.
+    # Our own archive has exactly the files of the commit.
     rm -rf "$WORK/own"
     mkdir -p "$WORK/own"
     tar -xf "$(archive fastpath)" -C "$WORK/own" --strip-components=1
     diff <(git -C "$TOP" ls-tree -r --name-only HEAD | LC_ALL=C sort) \
         <(cd "$WORK/own" && find . ! -type d -printf '%P\n' | LC_ALL=C sort)
-    # The page is whole, and its source maps are not delivered.
+    # The page is complete, but without source maps.
     tar -tf "$(archive luci-app-fastpath-page)" >"$WORK/page"
     grep -q '/index.html$' "$WORK/page"
     not grep '\.map$' "$WORK/page"
 }
 
-# From another folder, in another locale and time zone, with another umask.
+# The second bundle uses another folder, locale, time zone and umask.
 # @long
-test_twice() {
+test_the_bundle_is_reproducible() {
     local clone="$WORK/a clone/of it"
     first
     rm -rf "$WORK/a clone" "$WORK/second"
@@ -53,7 +53,7 @@ test_twice() {
     rm -rf "$WORK/a clone" "$WORK/second"
 }
 
-test_bill() {
+test_the_bill_of_materials_is_complete() {
     first
     tar -xf "$(archive fastpathd)" -C "$WORK" --wildcards --no-wildcards-match-slash \
         --strip-components=1 'fastpathd-*/Cargo.lock'
@@ -61,9 +61,9 @@ test_bill() {
         PAGE=$TOP/ui/package-lock.json NPM=$FIRST/npm node --test "$HERE/bill.test.mjs"
 }
 
-# The daemon's crates come from the archive alone: an empty CARGO_HOME, and no network where this
-# user may take it away.
-test_archive_builds() {
+# The archive alone suffices for the daemon's crates: CARGO_HOME is empty, and there is no network
+# if this user may remove it.
+test_the_archive_builds_without_a_network() {
     local alone=() folder
     first
     rm -rf "$WORK/build"
@@ -80,9 +80,9 @@ test_archive_builds() {
 }
 
 # @runs ./build.sh sources --archives DIR
-# For the packages: the same archive, and the lines that name it.
+# Packages need the same archives and the lines that name them.
 # @long
-test_archives_for_packages() {
+test_archives_for_packages_equal_those_of_the_bundle() {
     local archive
     first
     rm -rf "$WORK/archives"
@@ -95,8 +95,8 @@ test_archives_for_packages() {
     grep -qx "PKG_SOURCE:=${archive##*/}" "$WORK/archives/source.mk"
 }
 
-# Without OpenWrt's sources: it reports missing parts with a hint, and writes nothing.
-test_plugged_out() {
+# Without OpenWrt's sources, missing parts are reported with a hint, and nothing is written.
+test_missing_sources_are_reported() {
     local status=0
     rm -rf "$WORK/nowhere" "$WORK/out"
     FIRMWARE_DIR=$WORK/nowhere "$TOP/build.sh" sources "$PROFILE" --out "$WORK/out" \
@@ -107,19 +107,19 @@ test_plugged_out() {
     grep -q "feed packages at " "$WORK/said"
     grep -q "archives, in $WORK/nowhere/dl" "$WORK/said"
     grep -q "build.sh firmware $PROFILE" "$WORK/said"
-    # Nor for an unknown profile.
+    # Unknown profiles are refused.
     not "$TOP/build.sh" sources nothing --own >"$WORK/said" 2>&1
     grep -q "unknown profile 'nothing'" "$WORK/said"
-    # A folder that is not a bundle stays.
+    # A folder that is not a bundle is kept.
     mkdir -p "$WORK/out"
     touch "$WORK/out/kept"
     not "$TOP/build.sh" sources "$PROFILE" --own --out "$WORK/out" >"$WORK/said" 2>&1
     [ -f "$WORK/out/kept" ]
 }
 
-# A commit without its history: the same bytes however the clone is packed, and the steps in
-# docs/sources.md restore the tree.
-test_one_commit_restored() {
+# The archive of a commit has no history and does not depend on how the clone is packed. The steps
+# in docs/sources.md restore the tree.
+test_a_commit_is_restored_from_its_archive() {
     local from=$WORK/from to=$WORK/to commit
     rm -rf "$from" "$from.clone" "$to"
     git init -q "$from"
@@ -141,5 +141,5 @@ test_one_commit_restored() {
     diff -r --exclude=.git "$from" "$to"
 }
 
-# `!` does not end a test.
+# `set -e` ignores a failing `!`.
 not() { if "$@"; then return 1; fi; }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { normal, parse, refusal } from '../../../profiles/sources/spdx.mjs';
 
-test('linked: licences compatible with GPL-2.0', () => {
+test('allows linking licences compatible with GPL-2.0', () => {
   for (const licence of [
     'MIT',
     'BSD-3-Clause',
@@ -27,7 +27,7 @@ test('linked: licences compatible with GPL-2.0', () => {
   }
 });
 
-test('linked: incompatible licences', () => {
+test('refuses linking incompatible licences', () => {
   for (const licence of [
     'Apache-2.0',
     'GPL-3.0-only',
@@ -50,7 +50,7 @@ test('linked: incompatible licences', () => {
   }
 });
 
-test('tools may be under any free licence, and under no other', () => {
+test('allows only free licences for tools', () => {
   for (const licence of ['Apache-2.0', 'GPL-3.0-or-later', 'BlueOak-1.0.0', 'MIT']) {
     assert.equal(refusal(licence, 'build'), undefined, licence);
   }
@@ -60,7 +60,7 @@ test('tools may be under any free licence, and under no other', () => {
   }
 });
 
-test('no licence, or none that can be read', () => {
+test('refuses missing and invalid licences', () => {
   for (const use of ['linked', 'build', 'test']) {
     assert.match(refusal('', use), /names no licence/);
     assert.match(refusal(undefined, use), /names no licence/);
@@ -70,12 +70,12 @@ test('no licence, or none that can be read', () => {
   }
 });
 
-test('AND binds closer than OR', () => {
+test('binds AND closer than OR', () => {
   assert.deepEqual(parse('MIT OR ISC AND Zlib'), { any: ['MIT', { all: ['ISC', 'Zlib'] }] });
   assert.equal(normal(' MIT/Apache-2.0'), 'MIT OR Apache-2.0');
 });
 
-/** The check on the real bill after CHANGE to it: its status and output. */
+/** Runs the check on the real bill after CHANGE; returns its status and output. */
 function checked(change) {
   const bill = JSON.parse(readFileSync(process.env.SBOM, 'utf8'));
   change(bill.components);
@@ -89,14 +89,14 @@ function checked(change) {
 
 const named = (components, name) => components.find((part) => part.name === name);
 
-test('the bundle as it is passes', () => {
+test('accepts the unmodified bundle', () => {
   assert.deepEqual(
     checked(() => undefined),
     { status: 0, stderr: '' },
   );
 });
 
-test('a linked crate and a package of the page may not change to an incompatible licence', () => {
+test('refuses incompatible licences of a linked crate or npm package', () => {
   for (const name of ['serde_json', 'svelte']) {
     for (const licence of ['CC-BY-NC-4.0', 'Apache-2.0', 'Proprietary']) {
       const { status, stderr } = checked((parts) => {
@@ -113,7 +113,7 @@ test('a linked crate and a package of the page may not change to an incompatible
   }
 });
 
-test('a tool may be under Apache-2.0 and not under a licence that is not free', () => {
+test('accepts Apache-2.0 and refuses non-free licences for a tool', () => {
   const licence = (id) => (parts) => {
     named(parts, 'vite').licenses = [{ license: { id } }];
   };

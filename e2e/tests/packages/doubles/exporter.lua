@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- exporter.lua COLLECTOR ANSWER [GLOBAL]: runs a collector with the globals that
--- prometheus-node-exporter-lua provides: `metric` and GLOBAL, which is `out`, a file, or in older
--- versions `output`, a function. Like that one it prints labels and values as they are, and an error
--- ends the collector alone. Its module `ubus` answers `fastpath metrics` with the Lua table in file
--- ANSWER; without the file the call fails.
+-- exporter.lua COLLECTOR ANSWER [GLOBAL]: runs a collector with the globals of
+-- prometheus-node-exporter-lua: `metric`, and either the file `out` or, in older versions, the
+-- function `output`. Prints labels and values verbatim, and an error only ends the collector, as in
+-- the original. The module `ubus` answers `fastpath metrics` with the Lua table in file ANSWER, or
+-- fails without it.
 
 local collector, answer = arg[1], arg[2]
 local connection = {}

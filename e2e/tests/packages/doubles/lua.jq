@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# JSON as a file of Lua that returns it.
+# Prints JSON as a Lua file that returns it.
 def lua:
     if type == "object" then
         "{" + (to_entries | map("[" + (.key | tojson) + "]=" + (.value | lua)) | join(",")) + "}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# uci's command line, for tests. Changes are staged as a whole file in /tmp/.uci until they are
-# committed. Files are written as uci writes them. A value is one line; unnamed sections are
-# called cfgNN, NN their place at that time.
+# uci's command line, for tests. Until a commit, changes are staged as a whole file in /tmp/.uci.
+# Files are written in uci's format. Values have one line; unnamed sections are called cfgNN by
+# their position when they were read.
 
 function fail(why) {
     if (!quiet) print "uci: " why > "/dev/stderr"
@@ -14,7 +14,7 @@ function exists(file,   line, is) {
     return is
 }
 
-# The first word of `rest`, unquoted; takes it off.
+# Removes the first word from `rest` and returns it unquoted.
 function word(   first, end) {
     sub(/^[ \t]+/, "", rest)
     first = substr(rest, 1, 1)
@@ -81,7 +81,7 @@ function load(p,   file, line, s, o, first) {
     return loaded[p]
 }
 
-# @TYPE[N] as a name; "" when there is none.
+# Returns the name of @TYPE[N], or "" if it does not exist.
 function resolve(p, s,   kind, n, i, found) {
     if (s !~ /^@/) return s
     kind = s
@@ -95,7 +95,7 @@ function resolve(p, s,   kind, n, i, found) {
     return n in found && n > 0 ? found[n] : ""
 }
 
-# Splits PACKAGE.SECTION.OPTION=VALUE; false when there is no such package.
+# Splits PACKAGE.SECTION.OPTION=VALUE; returns false for an unknown package.
 function parse(text,   parts, n, key) {
     key = text
     given = index(text, "=") > 0
@@ -129,7 +129,7 @@ function get() {
     print o == "" ? type[p, s] : list_of(p, s, o, "")
 }
 
-# The name of a section as `show` has it.
+# Returns the name of a section in `show`.
 function shown(s,   i, n) {
     if (cryptic || !((p, s) in unnamed)) return s
     for (i = 1; order[p, i] != s; i++)
@@ -151,7 +151,7 @@ function show(   i) {
     else for (i = 1; i <= count[p]; i++) show_section(order[p, i])
 }
 
-# An empty value is none.
+# Setting an empty value removes the option.
 function set() {
     if (!parse(arg)) return
     if (o == "" && !((p, s) in type)) new_section(p, s, v)
@@ -258,7 +258,7 @@ function carry_out(verb) {
     else fail("the tests' uci does not know: " verb)
 }
 
-# A word may have quotes within: set a.b.c='d e'.
+# Returns a word that may contain quotes: set a.b.c='d e'.
 function batch_word(   text, first, end) {
     sub(/^[ \t]+/, "", rest)
     while (rest != "" && rest !~ /^[ \t]/) {
@@ -283,7 +283,7 @@ BEGIN {
     }
     arg = ARGV[i + 1]
     arg2 = ARGV[i + 2]
-    # Only standard input is left to read.
+    # Leave only standard input to read.
     ARGC = 1
     if (ARGV[i] != "batch") {
         carry_out(ARGV[i])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// sign.mjs KEYRING FILE: a key of usign into KEYRING/usign, and FILE.sig by it.
+// sign.mjs KEYRING FILE: adds a usign key to KEYRING/usign and signs FILE as FILE.sig.
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
