@@ -286,8 +286,8 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# kind_tests KIND [COMMAND…]: runs a kind without tests tagged @timed; the short tier leaves out those
-# tagged @long, too.
+# kind_tests KIND [COMMAND…]: runs a kind without tests tagged @timed; the short tier leaves out
+# those tagged @long, too.
 kind_tests() {
     local kind=$1
     shift
@@ -372,8 +372,8 @@ test_cpu() {
     labs_end
 }
 
-# Runs core VM tests of what a C library does (names, time, passwords, processes), with programs that
-# are linked with musl, as in OpenWrt.
+# Runs core VM tests of what a C library does (names, time, passwords, processes), with programs
+# that are linked with musl, as in OpenWrt.
 test_musl() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
     npm_ready "$TOP/e2e"

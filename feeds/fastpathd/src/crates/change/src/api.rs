@@ -27,10 +27,10 @@ use ::uci::{Package, Packages, Setting};
 /// Default time to confirm, seconds.
 const SECONDS: u64 = 30;
 /// Limits of the time to confirm, seconds.
-const SHORTEST: u64 = 5;
-const LONGEST: u64 = 600;
+const MIN_SECONDS: u64 = 5;
+const MAX_SECONDS: u64 = 600;
 /// Maximum length of a note, characters.
-const LONGEST_NOTE: usize = 200;
+const MAX_NOTE_LEN: usize = 200;
 /// Files that are validated together, because a change of one may contradict another.
 const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
@@ -102,7 +102,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
 /// # Errors
 /// See `schema/change/apply.json`.
 pub async fn apply(call: &Call) -> Result<Map, Refusal> {
-    let seconds = call.number_in("seconds", SHORTEST..=LONGEST)?.unwrap_or(SECONDS);
+    let seconds = call.number_in("seconds", MIN_SECONDS..=MAX_SECONDS)?.unwrap_or(SECONDS);
     let note = note(call.text("note")?.unwrap_or_default())?;
     let cut_ok = call.flag("cut_ok")?;
     let end_connections = call.flag("end_connections")?;
@@ -362,7 +362,7 @@ fn invalid(argument: &'static str, value: &Value) -> Refusal {
 
 /// Checks the length, and removes control characters so that a note is one line.
 fn note(text: &str) -> Result<String, Refusal> {
-    if text.chars().count() > LONGEST_NOTE {
+    if text.chars().count() > MAX_NOTE_LEN {
         return Err(invalid("note", &json!(text)));
     }
     Ok(text.chars().filter(|c| !c.is_control()).collect())

@@ -13,13 +13,13 @@ use ::uci::{Options, Package, Setting};
 pub const CONFIGS: &[&str] =
     &["dhcp", "fastpath", "firewall", "network", "rpcd", "sqm", "suricata", "system", "wireless"];
 /// Maximum number of edits, more than any form makes in one change.
-pub(crate) const MOST_EDITS: usize = 512;
+pub(crate) const MAX_EDITS: usize = 512;
 /// Maximum number of options in an edit, entries in a list, and sections in an order.
-const MOST_ENTRIES: usize = 1024;
+const MAX_ENTRIES: usize = 1024;
 /// Maximum length of a value, bytes.
-const LONGEST_VALUE: usize = 4096;
+const MAX_VALUE_LEN: usize = 4096;
 /// Maximum length of a name, bytes. uci has no limit, but people read its files.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Members of each operation besides `config` and `op`.
 const MEMBERS: &[(&str, &[&str])] = &[
@@ -90,8 +90,8 @@ impl EditError {
 /// # Errors
 /// The first value that is not an edit.
 pub fn read_edits(list: &[Value]) -> Result<Vec<Edit>, EditError> {
-    if list.len() > MOST_EDITS {
-        let what = format!("a change has at most {MOST_EDITS} edits, this has {}", list.len());
+    if list.len() > MAX_EDITS {
+        let what = format!("a change has at most {MAX_EDITS} edits, this has {}", list.len());
         return Err(EditError { number: 0, field: String::new(), what });
     }
     list.iter()
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
             .map(str::to_owned)
             .collect();
         let different = names.iter().collect::<std::collections::BTreeSet<_>>().len();
-        if different != list.len() || different > MOST_ENTRIES {
+        if different != list.len() || different > MAX_ENTRIES {
             return Err(self.wrong("sections", "is not a list of different section names"));
         }
         Ok(names)
@@ -194,7 +194,7 @@ impl<'a> Fields<'a> {
         let empty = Map::new();
         let values = match self.value.get("values") {
             None | Some(Value::Null) => &empty,
-            Some(Value::Object(values)) if values.len() <= MOST_ENTRIES => values,
+            Some(Value::Object(values)) if values.len() <= MAX_ENTRIES => values,
             Some(_) => return Err(self.wrong("values", "is not an object of options")),
         };
         let mut read = Values::new();
@@ -221,8 +221,8 @@ impl<'a> Fields<'a> {
             _ => Err(self.wrong(option, "is neither a string nor a list of strings")),
         };
         let checked = |text: String| {
-            if text.len() > LONGEST_VALUE {
-                return Err(self.wrong(option, format!("is longer than {LONGEST_VALUE} bytes")));
+            if text.len() > MAX_VALUE_LEN {
+                return Err(self.wrong(option, format!("is longer than {MAX_VALUE_LEN} bytes")));
             }
             // A URL or an entry of a list, sent back as it was shown.
             if has_mask(&text) && (value.is_array() || Undone::read(&text).is_none()) {
@@ -237,8 +237,8 @@ impl<'a> Fields<'a> {
         };
         let setting = match value {
             Value::Null => return Ok(None),
-            Value::Array(list) if list.len() > MOST_ENTRIES => {
-                return Err(self.wrong(option, format!("has more than {MOST_ENTRIES} entries")));
+            Value::Array(list) if list.len() > MAX_ENTRIES => {
+                return Err(self.wrong(option, format!("has more than {MAX_ENTRIES} entries")));
             }
             Value::Array(list) => {
                 let texts: Result<Vec<String>, EditError> =
@@ -254,7 +254,7 @@ impl<'a> Fields<'a> {
 
 /// Reports whether uci accepts a text as a name.
 pub(crate) fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len())
+    (1..=MAX_NAME_LEN).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 

@@ -35,7 +35,7 @@ fn reads_each_kind_of_edit() {
 
 #[test]
 fn an_invalid_edit_is_reported_with_its_number() {
-    let long = "x".repeat(LONGEST_VALUE + 1);
+    let long = "x".repeat(MAX_VALUE_LEN + 1);
     for (edit, field) in [
         (json!(7), ""),
         (json!({"config": "shadow", "op": "delete", "section": "a"}), "config"),
@@ -61,7 +61,7 @@ fn an_invalid_edit_is_reported_with_its_number() {
         let error = read(edit.clone()).unwrap_err();
         assert_eq!((error.number, error.field.as_str()), (1, field), "{edit}");
     }
-    let many = vec![json!({"config": "network", "op": "delete", "section": "a"}); MOST_EDITS + 1];
+    let many = vec![json!({"config": "network", "op": "delete", "section": "a"}); MAX_EDITS + 1];
     assert_eq!(read_edits(&many).unwrap_err().number, 0);
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::disk::Kernel;
 
 /// Maximum wait for another call to end.
-const LOCK_PATIENCE: Duration = Duration::from_secs(8);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// A held lock, which is released when dropped, or when the process ends.
@@ -43,7 +43,7 @@ impl Host for Router {
     fn lock(&self, path: &Path) -> io::Result<Option<Held>> {
         let file =
             OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-        let until = Instant::now() + LOCK_PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Box::new(file))),

@@ -15,9 +15,9 @@ use crate::draft::Draft;
 use crate::record::Head;
 
 /// Maximum number of logged lines of a change.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 /// Maximum length of such a line, characters.
-const LONGEST: usize = 500;
+const MAX_LEN: usize = 500;
 
 /// Logs that a change was `what` (`applied`, `confirmed`, …), with the lines of a new one.
 pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
@@ -29,13 +29,13 @@ fn text(head: &Head, what: &str, draft: Option<&Draft>) -> String {
     let user = user.escape_debug();
     let mut text = format!("change {id} of {user}: {what}\n");
     let lines = draft.map(|draft| diff::text(&diff::lines(draft))).unwrap_or_default();
-    for line in lines.iter().take(MOST_LINES) {
+    for line in lines.iter().take(MAX_LINES) {
         // Labels and names of options come from the edits, so they may have control characters.
-        let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+        let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_LEN).collect();
         let _ = writeln!(text, "change {id} of {user}: {line}");
     }
-    if lines.len() > MOST_LINES {
-        let _ = writeln!(text, "change {id} of {user}: and {} more", lines.len() - MOST_LINES);
+    if lines.len() > MAX_LINES {
+        let _ = writeln!(text, "change {id} of {user}: and {} more", lines.len() - MAX_LINES);
     }
     text
 }
@@ -127,10 +127,10 @@ mod tests {
                 "values": values},
         ]));
         let all = text(&head("ann"), "applied", Some(&draft));
-        assert_eq!(all.lines().count(), 1 + MOST_LINES + 1, "{all}");
+        assert_eq!(all.lines().count(), 1 + MAX_LINES + 1, "{all}");
         assert!(all.ends_with("change 7 of ann: and 11 more\n"), "{all}");
         let longest = all.lines().map(|line| line.chars().count()).max();
-        assert_eq!(longest, Some("change 7 of ann: ".len() + LONGEST));
+        assert_eq!(longest, Some("change 7 of ann: ".len() + MAX_LEN));
     }
 
     #[test]

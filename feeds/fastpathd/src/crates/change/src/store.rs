@@ -15,8 +15,8 @@ use crate::log;
 use crate::record::{FileText, Pending, Record, Running};
 
 /// Maximum number of records, and of their bytes.
-pub(crate) const MOST_RECORDS: usize = 10;
-const MOST_BYTES: usize = 1 << 20;
+pub(crate) const MAX_RECORDS: usize = 10;
+const MAX_BYTES: usize = 1 << 20;
 /// Mode of files that only root may read.
 const PRIVATE: Option<u32> = Some(0o600);
 
@@ -306,7 +306,7 @@ impl Store {
             number += 1;
             bytes += self.read(&path)?.map_or(0, |text| text.len());
             // The newest change can be undone, however long its record is.
-            if number > 1 && (number > MOST_RECORDS || bytes > MOST_BYTES) {
+            if number > 1 && (number > MAX_RECORDS || bytes > MAX_BYTES) {
                 self.host.remove(&path).map_err(failed("removing", &path))?;
             }
         }

@@ -17,7 +17,7 @@ const AFTER: Duration = Duration::from_millis(500);
 /// Number of attempts with a short pause, for two minutes at least. Later pauses are long, because
 /// a disk may be full for days.
 const ATTEMPTS: u32 = 120;
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(30);
 
 /// `fastpath-rpcd settle`: waits for the end of the pending change.
@@ -45,7 +45,7 @@ pub fn settle(_: &[String]) -> ExitCode {
         if ended.is_ok() {
             return ExitCode::SUCCESS;
         }
-        std::thread::sleep(if attempt < ATTEMPTS { PAUSE } else { LATER });
+        std::thread::sleep(if attempt < ATTEMPTS { RETRY_INTERVAL } else { LATER });
     }
     ExitCode::FAILURE
 }

@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn back_key_is_the_key_of_the_other_direction((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
+    fn back_key_is_the_key_of_the_reply((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
         let encapsulation = Encapsulation { outer: tag(vid), inner: None, session: Some(id) };
         let (a, b) = (side(1, Encapsulation::default()), side(2, encapsulation));
         let [(out, there), (back, here)] = connect(&orig, &reply, &a, &b).unwrap();

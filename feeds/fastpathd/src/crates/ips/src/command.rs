@@ -3,7 +3,7 @@
 //!
 //! Messages are JSON objects, one per line; the client first sends the protocol version. One thread
 //! of Suricata serves all clients with blocking reads, so each message is sent in one write.
-//! Commands have a time limit, and answers are limited to [`LONGEST`] bytes.
+//! Commands have a time limit, and answers are limited to [`MAX_ANSWER_LEN`] bytes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ mod answer;
 pub use answer::{FailedRule, read_answer, read_failed_rules, read_rules};
 
 /// Maximum length of an answer, bytes. `dump-counters` with every protocol takes about 60 KiB.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_ANSWER_LEN: usize = 1 << 20;
 
 /// Protocol version in which messages end with a newline.
 const VERSION: &str = "0.2";
@@ -36,7 +36,7 @@ pub enum CommandError {
     Broken { command: &'static str, source: std::io::Error },
     #[error("Suricata did not answer '{command}' within {} ms", .limit.as_millis())]
     TimedOut { command: &'static str, limit: Duration },
-    #[error("Suricata's answer to '{command}' is longer than {LONGEST} bytes")]
+    #[error("Suricata's answer to '{command}' is longer than {MAX_ANSWER_LEN} bytes")]
     TooLong { command: &'static str },
     /// The answer is malformed or does not fit the command.
     #[error("Suricata's answer to '{command}' {what}")]
@@ -185,7 +185,7 @@ async fn send(
     }
 }
 
-/// Returns `None` if the line is longer than [`LONGEST`].
+/// Returns `None` if the line is longer than [`MAX_ANSWER_LEN`].
 async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     loop {
@@ -195,7 +195,7 @@ async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<
         }
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let taken = end.unwrap_or(bytes.len());
-        if line.len() + taken > LONGEST {
+        if line.len() + taken > MAX_ANSWER_LEN {
             return Ok(None);
         }
         line.extend_from_slice(&bytes[..taken]);

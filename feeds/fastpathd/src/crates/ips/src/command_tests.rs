@@ -174,7 +174,7 @@ async fn reconnects_after_a_truncated_answer() {
 /// Deeply nested brackets would overflow the stack of a recursive parser.
 #[test]
 fn a_megabyte_of_brackets_is_refused() {
-    let line = "[".repeat(LONGEST);
+    let line = "[".repeat(MAX_ANSWER_LEN);
     let error = read_answer("uptime", line.as_bytes()).expect_err("no end").to_string();
     assert_eq!(error, "Suricata's answer to 'uptime' is not a JSON object");
 }

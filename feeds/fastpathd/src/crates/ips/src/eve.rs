@@ -33,7 +33,7 @@ pub use events::{Events, Offender};
 pub use listener::{EventListener, ListenError};
 pub use rate::Rate;
 pub use reader::{Batch, Counts, Rates, Reader};
-pub use saved::MOST as MOST_SAVED;
+pub use saved::MAX_FILE_LEN as MAX_SAVED_LEN;
 pub use severities::Severities;
 pub use visible::{Visibility, Visible, Volume};
 pub use wanted::WantedKinds;

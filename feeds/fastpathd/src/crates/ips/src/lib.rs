@@ -22,12 +22,12 @@ mod threads;
 
 pub use blocks::{Block, Blocked, Blocks, Spared};
 pub use command::{
-    CommandError, Commands, FailedRule, LONGEST, read_answer, read_failed_rules, read_rules,
+    CommandError, Commands, FailedRule, MAX_ANSWER_LEN, read_answer, read_failed_rules, read_rules,
 };
 pub use counters::SuricataCounters;
 pub use eve::{
     Alert, AlertContext, AlertFilter, AlertRates, Alerts, Batch, Counts, Direction, Event,
-    EventKind, EventLine, EventListener, Events, FlowEnd, ListenError, MOST_SAVED, Offence,
+    EventKind, EventLine, EventListener, Events, FlowEnd, ListenError, MAX_SAVED_LEN, Offence,
     Offender, Page, Rate, Rates, Reader, Row, Severities, Visibility, Visible, Volume, WantedKinds,
     read_event,
 };

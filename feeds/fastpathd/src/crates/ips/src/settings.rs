@@ -130,8 +130,8 @@ impl Settings {
             InspectionMode::Ids if self.devices.is_empty() => {
                 section.error("device", &given, Fault::IdsPorts);
             }
-            InspectionMode::Ids if self.devices.len() > MOST_DEVICES => {
-                section.error("device", &given, Fault::TooManyPorts { most: MOST_DEVICES });
+            InspectionMode::Ids if self.devices.len() > MAX_DEVICES => {
+                section.error("device", &given, Fault::TooManyPorts { most: MAX_DEVICES });
             }
             _ => {}
         }
@@ -139,7 +139,7 @@ impl Settings {
 }
 
 /// More taps than a router has ports would only waste memory for packet rings.
-const MOST_DEVICES: usize = 16;
+const MAX_DEVICES: usize = 16;
 
 fn take<T>(into: &mut T, value: Option<T>) {
     if let Some(value) = value {

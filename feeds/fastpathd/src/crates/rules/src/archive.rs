@@ -196,10 +196,10 @@ fn small(
     entry: &mut Entry<'_, impl Read>,
     limits: &ArchiveLimits,
 ) -> Result<Vec<u8>, ArchiveError> {
-    const MOST: u64 = 8192;
+    const MAX: u64 = 8192;
     let name = shown(&entry.path_bytes());
-    if entry.size() > MOST {
-        return Err(ArchiveError::Entry { name, fault: SourceFault::LongHeader { limit: MOST } });
+    if entry.size() > MAX {
+        return Err(ArchiveError::Entry { name, fault: SourceFault::LongHeader { limit: MAX } });
     }
     let mut contents = Vec::new();
     entry.read_to_end(&mut contents).map_err(|error| damage(error, &name, limits))?;

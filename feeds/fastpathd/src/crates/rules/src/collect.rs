@@ -8,15 +8,15 @@ use config::Cause;
 
 use crate::archive::{self, ArchiveError, ArchiveLimits, Refusal};
 use crate::fault::SourceFault;
-use crate::lines::{LONGEST_RULE, Line, LineError, Lines};
+use crate::lines::{Line, LineError, Lines, MAX_RULE_LEN};
 use crate::reason::SourceReason;
 use crate::rule::{Rule, Unusable, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
 /// Maximum number of notes for each source.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 /// Maximum number of rules of a source; Suricata holds far fewer on a gateway.
-const MOST_RULES: usize = 500_000;
+const MAX_RULES: usize = 500_000;
 
 /// A selected rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Collected {
     }
 
     fn note(&mut self, note: impl Into<Cause>) {
-        if self.notes.len() < MOST_NOTES {
+        if self.notes.len() < MAX_NOTES {
             self.notes.push(note.into());
         }
     }
@@ -108,7 +108,7 @@ pub fn collect(
     if let Some(note) = collected.passing() {
         // The note comes first, because only a limited number is kept.
         collected.notes.insert(0, note.cause());
-        collected.notes.truncate(MOST_NOTES);
+        collected.notes.truncate(MAX_NOTES);
     }
     for note in choice.unused() {
         collected.note(note);
@@ -194,14 +194,14 @@ fn take_rule(
         });
         return Ok(());
     }
-    if text.len() >= LONGEST_RULE {
+    if text.len() >= MAX_RULE_LEN {
         collected.left_out += 1;
         let (file, line, sid) = (at.path.to_owned(), at.line, rule.sid);
         collected.note(SourceFault::LongRule { file, line, sid });
         return Ok(());
     }
-    if collected.rules.len() >= MOST_RULES {
-        return Err(SourceFault::ManyRules { limit: MOST_RULES });
+    if collected.rules.len() >= MAX_RULES {
+        return Err(SourceFault::ManyRules { limit: MAX_RULES });
     }
     let dropping =
         choice.drops(&rule, at.category).and_then(|by| as_drop(collected, at, &rule, &by));
@@ -251,11 +251,11 @@ mod tests {
         let alert = "alert ip any any -> any any (sid:1;)\n";
         let pass = "pass ip any any -> any any (sid:7;)\npass ip any any -> any any (sid:8;)\n";
         assert!(collected(alert).notes.is_empty());
-        let long = "alert ip any any -> any any (filemd5:x; sid:1;)\n".repeat(2 * MOST_NOTES);
+        let long = "alert ip any any -> any any (filemd5:x; sid:1;)\n".repeat(2 * MAX_NOTES);
         for text in [[alert, pass].concat(), [long, pass.to_owned()].concat()] {
             let notes = collected(&text).notes;
             let start = "rules with the action pass: 2, the first has sid 7.";
-            assert!(notes[0].text.starts_with(start) && notes.len() <= MOST_NOTES, "{notes:?}");
+            assert!(notes[0].text.starts_with(start) && notes.len() <= MAX_NOTES, "{notes:?}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::io::{self, BufRead};
 use thiserror::Error;
 
 /// Maximum length of a rule, bytes. Suricata truncates longer rules.
-pub(crate) const LONGEST_RULE: usize = 8192;
+pub(crate) const MAX_RULE_LEN: usize = 8192;
 /// Maximum length of a comment or of joined lines, bytes.
-const LONGEST_LINE: usize = 64 * 1024;
+const MAX_LINE_LEN: usize = 64 * 1024;
 /// Editors of Windows write this mark at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -103,9 +103,9 @@ impl<R: BufRead> Lines<R> {
             }
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(chunk.len());
-            if self.buffer.len() + taken > LONGEST_LINE {
+            if self.buffer.len() + taken > MAX_LINE_LEN {
                 let number = if first == 0 { self.number } else { first };
-                return Err(LineError::TooLong { number, limit: LONGEST_LINE });
+                return Err(LineError::TooLong { number, limit: MAX_LINE_LEN });
             }
             self.buffer.extend_from_slice(&chunk[..taken]);
             self.reader.consume(taken + usize::from(end.is_some()));

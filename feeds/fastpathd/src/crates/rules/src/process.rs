@@ -7,7 +7,7 @@ use std::time::Duration;
 use launch::{Piece, Stopped, supervise};
 
 /// Maximum size of the stored part of a program's standard error, bytes.
-const MOST_WORDS: usize = 256 * 1024;
+const MAX_WORDS: usize = 256 * 1024;
 
 /// How a program ended.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) fn run<E>(
     let status = supervise(command, input, time, |piece| match piece {
         Piece::Output(bytes) => take(&bytes),
         Piece::Stderr(bytes) => {
-            let room = MOST_WORDS.saturating_sub(stderr.len());
+            let room = MAX_WORDS.saturating_sub(stderr.len());
             stderr.extend_from_slice(&bytes[..bytes.len().min(room)]);
             Ok(())
         }

@@ -22,7 +22,7 @@ STORE begins with.";
 
 const STORE: &str = "/var/lib/fastpath/rules";
 /// Maximum size of a request, bytes. Many sources with long lists need far less.
-const MOST_REQUEST: u64 = 4 * 1024 * 1024;
+const MAX_REQUEST: u64 = 4 * 1024 * 1024;
 
 /// Runs the program. The first of `args` is the program's name.
 #[must_use]
@@ -57,7 +57,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn update() -> Result<ExitCode, UpdateReason> {
     let refused = |error: &dyn Error| UpdateReason::Request { said: error.to_string() };
     let mut text = String::new();
-    let read = io::stdin().take(MOST_REQUEST).read_to_string(&mut text);
+    let read = io::stdin().take(MAX_REQUEST).read_to_string(&mut text);
     read.map_err(|error| refused(&error))?;
     let request = Request::parse(&text).map_err(|error| refused(&error))?;
     let store = match take(&request.store) {

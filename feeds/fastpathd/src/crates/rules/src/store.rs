@@ -232,13 +232,13 @@ pub(crate) fn version(path: &Path) -> Option<String> {
 }
 
 /// Maximum number of bytes read from `state.json`. The daemon reads the file, too.
-const MOST_STATE: u64 = 4 << 20;
+const MAX_STATE: u64 = 4 << 20;
 
 /// Returns the stored state, with the versions that the rule files themselves name. An unreadable
 /// state counts as empty, because no decision depends on it.
 #[must_use]
 pub fn state(root: &Path) -> State {
-    let text = launch::foreign::read(&root.join("state.json"), MOST_STATE).unwrap_or_default();
+    let text = launch::foreign::read(&root.join("state.json"), MAX_STATE).unwrap_or_default();
     let value = serde_json::from_slice(&text).unwrap_or(Value::Null);
     let mut state = State::read(value).unwrap_or_default();
     state.version = version(&current(root)).unwrap_or_default();

@@ -16,8 +16,8 @@ use crate::process;
 use crate::reason::UpdateReason;
 
 /// Maximum number of faults in the result.
-const MOST_FAULTS: usize = 100;
-const MOST_OUTPUT: usize = 256 * 1024;
+const MAX_FAULTS: usize = 100;
+const MAX_OUTPUT: usize = 256 * 1024;
 
 /// A rule that Suricata does not load.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn trial(
     command.args(arguments);
     let mut output = Vec::new();
     let take = |bytes: &[u8]| -> Result<(), Infallible> {
-        let room = MOST_OUTPUT.saturating_sub(output.len());
+        let room = MAX_OUTPUT.saturating_sub(output.len());
         output.extend_from_slice(&bytes[..bytes.len().min(room)]);
         Ok(())
     };
@@ -98,7 +98,7 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
         let why = std::mem::take(&mut cause);
         let why = if why.is_empty() { readable(message(line)) } else { why };
         let Some(source) = merged.source(at) else { continue };
-        if seen.insert(at) && found.len() < MOST_FAULTS {
+        if seen.insert(at) && found.len() < MAX_FAULTS {
             let file = source.file.to_string();
             found.push(Fault { part: source.part, file, line: source.line, said: why });
         }

@@ -26,7 +26,7 @@ use crate::store::{self, Store};
 use crate::trial::{Fault, trial};
 
 /// Maximum number of faults listed for each source.
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 
 /// The next step of an update.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl Work {
                 more => SourceReason::Rules { file, line, said, more },
             };
             let of = |Fault { part: _, file, line, said }| SourceReason::Rule { file, line, said };
-            let texts = faults.into_iter().take(MOST_FAULTS).map(|fault| of(fault).to_string());
+            let texts = faults.into_iter().take(MAX_FAULTS).map(|fault| of(fault).to_string());
             self.inputs[places[part]].fall_back(store, reason.cause(), texts.collect());
         }
     }

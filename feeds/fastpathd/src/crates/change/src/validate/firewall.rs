@@ -22,7 +22,7 @@ const PROTOCOLS: &[&str] = &[
     "mpls-in-ip", "manet", "hip", "shim6", "wesp", "rohc",
 ];
 /// Maximum length of a zone's name. fw4 makes names of chains and log prefixes from it.
-const LONGEST_ZONE: usize = 11;
+const MAX_ZONE_LEN: usize = 11;
 /// Maximum length of a section's name, bytes. fw4 puts `!fw4: ` before it into nft's comment of at
 /// most 128 bytes, and ` (reflection)` behind the name of a reflected redirect.
 const MAX_NAME: usize = 122;
@@ -90,7 +90,7 @@ fn zones_themselves<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
     let there = report.others("network", "interface");
     for section in zones {
         let name = section.text("name").unwrap_or_default();
-        if name.len() > LONGEST_ZONE || !fw4::is_identifier(name) {
+        if name.len() > MAX_ZONE_LEN || !fw4::is_identifier(name) {
             let expected =
                 "a name of at most 11 letters, digits, _ and -, with a letter or _ first";
             report.wrong(section, "name", name, expected);

@@ -37,8 +37,8 @@ const FOLDER: &str = "fastpath.fw4.";
 const AFTER: Limits = Limits::short(14);
 const BEFORE: Limits = Limits::short(10);
 /// Maximum number of logged errors, and of characters of each.
-const MOST_ERRORS: usize = 3;
-const LONGEST_ERROR: usize = 160;
+const MAX_ERRORS: usize = 3;
+const MAX_ERROR_LEN: usize = 160;
 config::coded! {
     /// Why fw4 does not accept a change. `label` is the name or place of the section.
     enum FirewallFault {
@@ -165,8 +165,8 @@ fn verdict(program: &Path, packages: &Packages, limits: Limits) -> Verdict {
 /// Returns the lines with errors, without lines that quote the input.
 fn errors(words: &str) -> String {
     let mut errors = Vec::new();
-    for line in words.lines().filter(|line| line.contains(" Error: ")).take(MOST_ERRORS) {
-        let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST_ERROR).collect();
+    for line in words.lines().filter(|line| line.contains(" Error: ")).take(MAX_ERRORS) {
+        let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_ERROR_LEN).collect();
         errors.push(line.trim().to_owned());
     }
     if errors.is_empty() { "it printed no error".to_owned() } else { errors.join("; ") }

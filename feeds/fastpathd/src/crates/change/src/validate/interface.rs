@@ -11,9 +11,9 @@ use super::common::{is_address, netmask, v4, v6, vlan};
 use ::uci::Section;
 
 /// pppd's `MAXNAMELEN` and `MAXSECRETLEN` are 256, including the NUL.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;
 /// `IFNAMSIZ` is 16, including the NUL, and netifd names the device `pppoe-NAME`.
-const LONGEST_PPPOE: usize = 9;
+const MAX_PPPOE_LEN: usize = 9;
 /// Bytes that PPPoE adds to a frame.
 const PPPOE_HEAD: u32 = 8;
 
@@ -190,15 +190,15 @@ fn collisions(report: &mut Report<'_>, interfaces: &[&Section]) {
 }
 
 fn pppoe(report: &mut Report<'_>, interface: &Section) {
-    if interface.name.len() > LONGEST_PPPOE {
-        let text = format!("the name of a PPPoE interface has at most {LONGEST_PPPOE} characters");
+    if interface.name.len() > MAX_PPPOE_LEN {
+        let text = format!("the name of a PPPoE interface has at most {MAX_PPPOE_LEN} characters");
         report.note(interface, "", "name-length", &[], &text);
     }
     for option in ["username", "password", "service", "ac"] {
-        let long = interface.text(option).is_some_and(|text| text.len() > LONGEST_NAME);
+        let long = interface.text(option).is_some_and(|text| text.len() > MAX_NAME_LEN);
         if long {
-            let text = format!("is longer than {LONGEST_NAME} bytes, which is all that pppd takes");
-            let longest = LONGEST_NAME.to_string();
+            let text = format!("is longer than {MAX_NAME_LEN} bytes, which is all that pppd takes");
+            let longest = MAX_NAME_LEN.to_string();
             report.note(interface, option, "too-long", &[("longest", &longest)], &text);
         }
     }

@@ -16,7 +16,7 @@ const ENCRYPTIONS: &[&str] = &[
     "wpa3-192", "8021x",
 ];
 /// Maximum length of an SSID in 802.11, bytes.
-const LONGEST_SSID: usize = 32;
+const MAX_SSID_LEN: usize = 32;
 
 pub(super) fn judge(report: &mut Report<'_>) {
     let radios = report.of("wifi-device");
@@ -79,7 +79,7 @@ fn networks(report: &mut Report<'_>, point: &Section) {
 fn ssid(report: &mut Report<'_>, point: &Section) {
     match point.text("ssid") {
         Some(_) => report.text(point, "ssid", "a name of 1 to 32 bytes", |text| {
-            (1..=LONGEST_SSID).contains(&text.len())
+            (1..=MAX_SSID_LEN).contains(&text.len())
         }),
         None => report.note(point, "ssid", "missing", &[], "has no name"),
     }

@@ -146,7 +146,7 @@ fn a_recording_with_any_byte_changed_is_read_without_panic() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_decoded_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn decodes_any_bytes_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         read_all(&bytes);
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
 
 /// Returns the alerts of the previous daemon; empty if the file is not ours or too long.
 pub(crate) fn saved_alerts(io: &Io) -> String {
-    file::read_own(&io.paths.alerts(), ips::MOST_SAVED).unwrap_or_default()
+    file::read_own(&io.paths.alerts(), ips::MAX_SAVED_LEN).unwrap_or_default()
 }
 
 /// Saves the alerts for the next daemon in `/var`, which is in memory.

@@ -56,12 +56,12 @@ pub fn read_rules(message: &Value) -> Option<RuleCounts> {
 /// Parses an answer to `ruleset-failed-rules`.
 #[must_use]
 pub fn read_failed_rules(message: &Value) -> Option<Vec<FailedRule>> {
-    const MOST: usize = 32;
+    const MAX: usize = 32;
     let text = |rule: &Value, name: &str| {
         let text = rule.get(name).and_then(Value::as_str).unwrap_or_default();
         bounded(text.to_owned(), 256)
     };
-    let rules = message.as_array()?.iter().take(MOST).map(|rule| FailedRule {
+    let rules = message.as_array()?.iter().take(MAX).map(|rule| FailedRule {
         file: text(rule, "filename"),
         line: rule.get("line").and_then(Value::as_u64).unwrap_or_default(),
         rule: text(rule, "rule"),

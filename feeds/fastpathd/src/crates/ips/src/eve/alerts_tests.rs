@@ -124,7 +124,7 @@ fn restored_alerts_are_bounded_like_events() {
             ..alert(sid)
         });
     }
-    assert!(many.save().len() <= saved::MOST);
+    assert!(many.save().len() <= saved::MAX_FILE_LEN);
     let mut after = Alerts::default();
     after.restore(&many.save());
     assert_eq!(after.last(), 1000, "the newest");

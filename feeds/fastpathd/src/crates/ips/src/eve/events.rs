@@ -14,7 +14,7 @@ use super::visible::Visible;
 use crate::counters::SuricataCounters;
 
 /// Maximum number of offenders until the next call of [`Events::offenders`].
-const MOST_OFFENDERS: usize = 256;
+const MAX_OFFENDERS: usize = 256;
 
 /// An address to block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Events {
         if self.offenders.iter().any(|offender| offender.address == address) {
             return;
         }
-        if self.offenders.len() >= MOST_OFFENDERS {
+        if self.offenders.len() >= MAX_OFFENDERS {
             self.not_offenders += 1;
             return;
         }

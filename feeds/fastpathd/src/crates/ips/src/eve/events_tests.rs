@@ -70,7 +70,7 @@ fn offenders_that_nobody_fetches_are_bounded() {
         let event = Event::Alert(Box::new(Alert { offence, ..(*alert).clone() }));
         events.take(Duration::ZERO, Batch { events: vec![event], ..Batch::default() });
     }
-    assert_eq!(events.offenders().len(), MOST_OFFENDERS);
+    assert_eq!(events.offenders().len(), MAX_OFFENDERS);
     assert_eq!(events.not_offenders, 1000 - 256);
 }
 

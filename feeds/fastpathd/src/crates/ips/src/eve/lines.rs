@@ -2,7 +2,7 @@
 //! Splits the EVE stream into lines. Lines longer than 64 KiB are skipped and counted.
 
 /// Maximum length of a line. Without payloads an event takes one to four kilobytes.
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub(crate) const MAX_LEN: usize = 64 * 1024;
 
 /// Splits a stream into lines; buffers at most one line.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Lines {
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            if self.begun.is_empty() && !self.skipping && line.len() <= LONGEST {
+            if self.begun.is_empty() && !self.skipping && line.len() <= MAX_LEN {
                 take(line);
             } else if self.fits(line) {
                 self.begun.extend_from_slice(line);
@@ -47,7 +47,7 @@ impl Lines {
     /// Reports whether the current line may grow by `more`. Discards and counts a line that exceeds
     /// the limit.
     fn fits(&mut self, more: &[u8]) -> bool {
-        if !self.skipping && self.begun.len() + more.len() > LONGEST {
+        if !self.skipping && self.begun.len() + more.len() > MAX_LEN {
             self.skipping = true;
             self.oversized += 1;
             self.begun = Vec::new();
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn a_long_line_is_skipped_and_counted_once() {
         let mut lines = Lines::default();
-        let long = vec![b'x'; LONGEST];
+        let long = vec![b'x'; MAX_LEN];
         for _ in 0..160 {
             assert!(cut(&mut lines, &long).is_empty());
-            assert!(lines.begun.capacity() <= 2 * LONGEST);
+            assert!(lines.begun.capacity() <= 2 * MAX_LEN);
         }
         assert_eq!(cut(&mut lines, b"x\nnext\n"), [b"next"]);
         assert_eq!(lines.oversized(), 1);
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn the_longest_line_passes_in_one_piece_and_in_two() {
         let mut lines = Lines::default();
-        let mut longest = vec![b'x'; LONGEST];
+        let mut longest = vec![b'x'; MAX_LEN];
         longest.push(b'\n');
-        assert_eq!(cut(&mut lines, &longest)[0].len(), LONGEST);
+        assert_eq!(cut(&mut lines, &longest)[0].len(), MAX_LEN);
         assert!(cut(&mut lines, &longest[..9]).is_empty());
-        assert_eq!(cut(&mut lines, &longest[9..])[0].len(), LONGEST);
+        assert_eq!(cut(&mut lines, &longest[9..])[0].len(), MAX_LEN);
         longest.insert(0, b'x');
         assert!(cut(&mut lines, &longest).is_empty());
         assert_eq!(lines.oversized(), 1);

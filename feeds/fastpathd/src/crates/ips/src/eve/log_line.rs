@@ -10,7 +10,7 @@ use super::alert::Alert;
 use super::rate::{Bucket, Rate};
 
 /// Maximum length of a text from the network or a rule, characters.
-const LONGEST: usize = 120;
+const MAX_LEN: usize = 120;
 
 #[derive(Debug)]
 pub(super) struct LogLimits {
@@ -66,7 +66,7 @@ fn end(address: Option<IpAddr>, port: u16) -> String {
 /// Escapes all but printable ASCII, and shortens long texts.
 fn escaped(text: &str) -> String {
     let mut chars = text.chars();
-    let mut escaped: String = chars.by_ref().take(LONGEST).flat_map(char::escape_default).collect();
+    let mut escaped: String = chars.by_ref().take(MAX_LEN).flat_map(char::escape_default).collect();
     if chars.next().is_some() {
         escaped.push_str("...");
     }

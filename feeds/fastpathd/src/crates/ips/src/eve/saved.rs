@@ -8,7 +8,7 @@ use super::alert::{Alert, Direction};
 use crate::text::bounded;
 
 /// Maximum length of the text, bytes.
-pub const MOST: usize = 1 << 20;
+pub const MAX_FILE_LEN: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -35,7 +35,7 @@ pub(super) fn write<'a>(newest_first: impl Iterator<Item = (u64, &'a Alert)>) ->
     let mut text = String::new();
     for (id, alert) in newest_first {
         let Ok(line) = serde_json::to_string(&save(id, alert)) else { continue };
-        if text.len() + line.len() + 1 > MOST {
+        if text.len() + line.len() + 1 > MAX_FILE_LEN {
             break;
         }
         text.push_str(&line);

@@ -66,7 +66,10 @@ proptest! {
     /// After any events there is a text (`step` checks it), the gate follows the policy, and
     /// without further events the state settles.
     #[test]
-    fn the_state_settles_after_any_events((mode, fail) in modes(), fates in prop::collection::vec(fate(), 0..60)) {
+    fn settles(
+        (mode, fail) in modes(),
+        fates in prop::collection::vec(fate(), 0..60),
+    ) {
         let mut watch = Watch::starting(mode, fail);
         for fate in fates {
             suffer(&mut watch, fate);
