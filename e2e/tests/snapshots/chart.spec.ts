@@ -12,7 +12,7 @@ const at_ms = status.result[1].now_ms;
 const COLS = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
 const HISTORY = 'fastpath history {"series":"rate","step_s":';
 
-/** Samples up to now, each with another rate. */
+/** Samples up to now, each with a different rate. */
 function history(step_s: number, number: number) {
   const rows = Array.from({ length: number }, (_, i) => {
     const at = at_ms - (number - 1 - i) * step_s * 1000;
@@ -40,7 +40,7 @@ async function open(page: Page, screen = 'overview'): Promise<void> {
   await expect(page.locator('figure[aria-busy=false]')).toBeVisible();
 }
 
-/** How many different colours are on the canvas: one that is empty has one. */
+/** Colours on the canvas; an empty canvas has one. */
 function coloursOf(image: Locator): Promise<string[]> {
   return image.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
     const pen = canvas.getContext('2d');
@@ -51,7 +51,7 @@ function coloursOf(image: Locator): Promise<string[]> {
   });
 }
 
-/** Selects a part of the chart by pointer, as shares of its width. */
+/** Selects a part of the chart with the pointer, given as fractions of its width. */
 async function drag(page: Page, from: number, to: number): Promise<void> {
   await areas(page).scrollIntoViewIfNeeded();
   const box = await chart(page).locator('.u-over').boundingBox();
@@ -92,7 +92,7 @@ test('the pointer shows the values of a moment', async ({ page }) => {
   await expect(clock(page)).toHaveText(newest ?? '');
 });
 
-test('arrow keys move the cursor, and its values are said', async ({ page }) => {
+test('arrow keys move the cursor, and its values are announced', async ({ page }) => {
   await open(page);
   await expect(keys(page)).toHaveAttribute('aria-valuetext', 'newest values');
   await keys(page).focus();
@@ -121,7 +121,7 @@ test('a drag that ends next to the areas zooms to their end', async ({ page }) =
   expect(from.slice(0, 5)).toBe(middle);
 });
 
-test('a drag zooms; button, double click and Escape show the whole span', async ({ page }) => {
+test('a drag zooms, and button, double click and Escape reset it', async ({ page }) => {
   await open(page);
   const ends: (() => Promise<void>)[] = [
     () => reset(page).click(),
@@ -145,14 +145,14 @@ test('a drag zooms; button, double click and Escape show the whole span', async 
   }
 });
 
-/** Size and place of the chart in its panel, which the zoom must not change. */
+/** Offset and size of the chart in its panel, which zooming must not change. */
 async function placeOf(page: Page): Promise<number[]> {
   const [inner, outer] = await Promise.all([areas(page).boundingBox(), chart(page).boundingBox()]);
   if (!inner || !outer) throw new Error('no chart');
   return [inner.x - outer.x, inner.y - outer.y, inner.width, inner.height];
 }
 
-test('keys zoom around the cursor and move the part', async ({ page }) => {
+test('keys zoom around the cursor and pan', async ({ page }) => {
   await open(page);
   await keys(page).focus();
   await page.keyboard.press('+');
@@ -182,7 +182,7 @@ test('the chart shows 5 minutes, an hour or a day', async ({ page }) => {
     await expect(keys(page)).toHaveAttribute('aria-valuemax', String(number - 1));
   }
   await keys(page).press('Home');
-  // Of another day, so with its date and its zone.
+  // The cursor is on another day, so the date and time zone are shown.
   await expect(clock(page)).toHaveText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
   await span('5 min').click();
   await expect(areas(page)).toHaveAccessibleName(/^Throughput of the last 5 minutes/);

@@ -7,10 +7,10 @@ import { expect, test, type Locator, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
-/** A router's answers to calls that write, by object and method. */
+/** The router's answers to writing calls, by object and method. */
 type Answers = Record<string, object>;
 
-/** Opens a screen; the requests of its controls, in order: object, method and arguments. */
+/** Opens a screen and returns the requests of its controls in order: object, method, arguments. */
 async function controls(page: Page, screen: string, answers: Answers): Promise<string[]> {
   const asked: string[] = [];
   await replay(page);
@@ -39,7 +39,7 @@ const dialog = (page: Page) => page.getByRole('dialog');
 
 test.use({ locale: 'en-GB' });
 
-test('the switch of a line that is up takes it down', async ({ page }) => {
+test('the switch disconnects a connected WAN', async ({ page }) => {
   const asked = await controls(page, 'wan', {
     'network.interface down': {},
     'network.interface up': {},
@@ -48,13 +48,13 @@ test('the switch of a line that is up takes it down', async ({ page }) => {
   await expect.poll(() => asked).toEqual(['network.interface down {"interface":"wan"}']);
 });
 
-test('an engine is asked for by its name', async ({ page }) => {
+test('an engine button requests that engine', async ({ page }) => {
   const asked = await controls(page, 'overview', { 'fastpath engine': { active: 'off' } });
   await page.getByRole('group', { name: 'Engine' }).getByRole('button', { name: 'Off' }).click();
   await expect.poll(() => asked).toEqual(['fastpath engine {"set":"off"}']);
 });
 
-test('the block that ends is that of its line, and after a yes', async ({ page }) => {
+test('Unblock ends the block of its row after a confirmation', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath block_release': {} });
   const address = '10.10.20.10';
   await page.getByRole('button', { name: `Unblock ${address}` }).click();
@@ -66,7 +66,7 @@ test('the block that ends is that of its line, and after a yes', async ({ page }
   await expect(page.locator(`[data-block="${address}"]`)).toHaveCount(0);
 });
 
-test('connections are inspected again after a yes', async ({ page }) => {
+test('connections are inspected again after a confirmation', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath reinspect': { flows: 2 } });
   await page.getByRole('button', { name: 'Inspect all connections again' }).click();
   expect(asked).toEqual([]);
@@ -93,7 +93,7 @@ test('a problem that the router reports is shown at its field', async ({ page })
   expect(asked.join()).toContain('"section":"ips","values":{"budget_bytes":"2097152"}');
 });
 
-test('a default is not written where nothing was', async ({ page }) => {
+test('a default value is not written to an unset option', async ({ page }) => {
   await controls(page, 'protection?part=policy', {});
   await expect(budget(page)).toHaveValue('1 MiB');
   await budget(page).fill('2 MiB');
@@ -104,7 +104,7 @@ test('a default is not written where nothing was', async ({ page }) => {
   await expect(budget(page)).toHaveValue('1 MiB');
 });
 
-test('the first value of a section makes it', async ({ page }) => {
+test('the first value of a section creates the section', async ({ page }) => {
   const asked = await controls(page, 'protection?part=rules', {
     'fastpath.change check': { problems: [], diff: [], cuts: [] },
   });
@@ -135,21 +135,21 @@ const names = (page: Page) =>
     .getByRole('row', { name: /^\d+\. / })
     .evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-label')));
 
-test('a policy is added, moved and removed by keys, and the focus goes along', async ({ page }) => {
+test('a policy is added, moved and removed by keys, and keeps the focus', async ({ page }) => {
   await controls(page, 'protection?part=policy', {});
   await page.getByRole('button', { name: 'Add policy' }).press('Enter');
   await page.keyboard.type('new one');
   expect(await names(page)).toEqual(['1. cameras', '2. new one']);
   await page.getByRole('button', { name: 'Move new one up' }).press('Enter');
   expect(await names(page)).toEqual(['1. new one', '2. cameras']);
-  // It is the first now and cannot go further up.
+  // The policy is first and cannot be moved up further.
   await expect(page.getByRole('button', { name: 'Move new one down' })).toBeFocused();
   await page.getByRole('button', { name: 'Remove new one' }).press('Enter');
   expect(await names(page)).toEqual(['1. cameras']);
   await expect(page.getByLabel('1. cameras: Name')).toBeFocused();
 });
 
-test('a zone and its VLAN are one choice, and any zone takes both away', async ({ page }) => {
+test('a zone and its VLAN are one choice, and “any” clears both', async ({ page }) => {
   const asked = await controls(page, 'protection?part=policy', {
     'fastpath.change check': { problems: [], diff: [], cuts: [] },
   });
@@ -165,7 +165,7 @@ test('a zone and its VLAN are one choice, and any zone takes both away', async (
   expect(asked.join()).toContain('"values":{"dest":null,"src":"lan","src_vlan":"10"}');
 });
 
-test('the refused VLAN of a policy is shown at its place', async ({ page }) => {
+test('a refused VLAN of a policy is shown at its field', async ({ page }) => {
   const where = { config: 'fastpath', section: 'cfg036ff5', option: 'src_vlan' };
   const problem = { ...where, code: 'too-large', params: { value: '4095' }, text: 'no' };
   await controls(page, 'protection?part=policy', {
@@ -178,7 +178,7 @@ test('the refused VLAN of a policy is shown at its place', async ({ page }) => {
   await expect(from).toBeFocused();
 });
 
-test('inspection is switched off on Status and on Policies alike', async ({ page }) => {
+test('the IPS switch has the same state on Status and Policies', async ({ page }) => {
   await controls(page, 'protection', {});
   const ips = page.getByLabel('Intrusion prevention (IPS)');
   await expect(ips).toBeChecked();
@@ -210,7 +210,7 @@ for (const keep of [true, false]) {
   });
 }
 
-test('an image that the router refuses is taken away and cannot be installed', async ({ page }) => {
+test('a refused image is deleted and cannot be installed', async ({ page }) => {
   const asked = await controls(page, 'system', {
     'rpc-sys upgrade_test': { code: 1, stderr: 'not for this board' },
     'rpc-sys upgrade_clean': {},
@@ -255,7 +255,7 @@ for (const code of [0, 1]) {
   });
 }
 
-test('only what cannot be undone looks like it', async ({ page }) => {
+test('only irreversible buttons look dangerous', async ({ page }) => {
   const colours = async (button: Locator) =>
     button.evaluate((each) => {
       const { color, backgroundColor } = getComputedStyle(each);
@@ -273,7 +273,7 @@ test('only what cannot be undone looks like it', async ({ page }) => {
   const other = page.getByRole('button', { name: 'Download backup' });
   expect(await colours(reboot)).not.toEqual(await colours(other));
   await reboot.click();
-  // Not by its colour alone.
+  // The dialog also has a sign, for users who do not see its colour.
   await expect(dialog(page).locator('h2 .sign')).toBeVisible();
   expect(await colours(dialog(page).getByRole('button', { name: 'Reboot' }))).not.toEqual(usual);
 });

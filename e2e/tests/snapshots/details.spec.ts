@@ -3,7 +3,7 @@ import { expect, test, type Page, type Request } from '@playwright/test';
 import { replay, type Recording } from './replay';
 import { entered, screens, shown } from './screens';
 
-/** Opens a screen of a router with other answers. */
+/** Opens a screen with changed answers of the router. */
 async function open(
   page: Page,
   screen: string,
@@ -40,7 +40,7 @@ test('the login names the router that this browser knows, and shows the password
 test.describe('2560 px', () => {
   test.use({ viewport: { width: 2560, height: 900 } });
 
-  test('every screen is as wide as the others', async ({ page }) => {
+  test('every screen has the same width', async ({ page }) => {
     test.slow();
     await open(page, 'overview');
     const right = () =>
@@ -59,7 +59,7 @@ test.describe('2560 px', () => {
   });
 });
 
-test('the evidence of a finding is code, and is copied', async ({ page, context }) => {
+test('the evidence of a finding is shown as code and can be copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, 'health');
   const finding = page.locator('details[data-finding=ips-rules]');
@@ -75,7 +75,7 @@ test('the evidence of a finding is code, and is copied', async ({ page, context 
   expect(copied.split('\n')).toContain('rules loaded: 63 (ubus call fastpath ips)');
 });
 
-test('the evidence is copied without TLS, too', async ({ page }) => {
+test('the evidence can be copied without TLS', async ({ page }) => {
   await page.addInitScript(() => {
     Object.defineProperty(window, 'isSecureContext', { value: false });
     const state = window as unknown as { copied: string };
@@ -111,7 +111,7 @@ for (const [screen, name] of [
     await expect(field).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(field).not.toBeFocused();
-    // On a screen without a filter the key is the browser's.
+    // On a screen without a filter the browser handles the key.
     await page.goto('#/health');
     await expect(field).toHaveCount(0);
     await page.evaluate(() => {
@@ -136,7 +136,7 @@ test('Escape in the filter of alerts does not close the open alert', async ({ pa
   await expect(details).toHaveCount(0);
 });
 
-test('an alert leads to edits of the configuration', async ({ page }) => {
+test('an alert offers edits of the configuration', async ({ page }) => {
   await open(page, 'protection');
   await page.locator('[data-alert] button').first().click();
   const details = page.getByRole('complementary', { name: 'Alert' });
@@ -151,7 +151,7 @@ test('an alert leads to edits of the configuration', async ({ page }) => {
   await expect(details.getByRole('link', { name: 'Flows of 203.0.113.1' })).toBeVisible();
 });
 
-test('alerts name the hosts that have a name, and blocks their consequence', async ({ page }) => {
+test('alerts show host names, and blocks show their effect', async ({ page }) => {
   await open(page, 'protection', (answers) => {
     const { result } = answers['fastpath alerts {"filter":{},"limit":100}'] as {
       result: [number, { alerts: { dst_name: string }[] }];
@@ -171,7 +171,7 @@ test('without a rule source, no update is announced', async ({ page }) => {
   await expect(panel).toContainText(/!\s*Built-in rules only/);
 });
 
-test('text that is selected in a flow does not open it', async ({ page }) => {
+test('selecting text in a flow does not open it', async ({ page }) => {
   await open(page, 'flows');
   const cell = page.locator('[data-index="0"] .c-dst');
   const box = await cell.boundingBox();
@@ -184,7 +184,7 @@ test('text that is selected in a flow does not open it', async ({ page }) => {
   const selected = () => page.evaluate(() => String(getSelection()));
   expect(await selected()).not.toBe('');
   await expect(page).not.toHaveURL(/flow=/);
-  // Text that is selected does not keep a key from the details.
+  // Selected text does not prevent opening the details by keyboard.
   await page.locator('[data-index="0"] button').focus();
   expect(await selected()).not.toBe('');
   await page.keyboard.press('Enter');
@@ -243,7 +243,7 @@ test('a change of the engine on Overview is announced as temporary', async ({ pa
 test.describe('in German', () => {
   test.use({ locale: 'de-DE' });
 
-  test('the table of queues has its last column in view', async ({ page }) => {
+  test('the table of queues fits its panel', async ({ page }) => {
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, 'protection');
     const table = page.getByRole('group', { name: 'Warteschlangen und CPUs' });
@@ -261,7 +261,7 @@ test.describe('in German', () => {
       buffer: Buffer.from('x'),
     });
     await expect(page.getByText('no[U+202E]gpj.tar.gz')).toBeVisible();
-    // The browser's own text is not to be seen.
+    // The browser's own text is hidden.
     expect((await file.boundingBox())?.width).toBeLessThan(2);
   });
 });

@@ -5,7 +5,7 @@ import { entered, shown } from './screens';
 
 test.use({ locale: 'en-GB' });
 
-/** Opens a screen; the calls of `rpc-sys`, in order. */
+/** Opens a screen and returns the calls of `rpc-sys` in order. */
 async function open(page: Page, screen: string): Promise<string[]> {
   const asked: string[] = [];
   await replay(page);
@@ -25,7 +25,7 @@ async function open(page: Page, screen: string): Promise<string[]> {
 const next = (page: Page) => page.getByRole('button', { name: 'Next' });
 const step = (page: Page, name: string) => page.getByRole('heading', { level: 2, name });
 
-/** The router of the recording has no password to keep. */
+/** The router of the recording has no password, so the setup requires one. */
 async function typePassword(page: Page): Promise<void> {
   await page.getByLabel('New password').fill('long enough');
   await page.getByLabel('Confirm password').fill('long enough');
@@ -53,7 +53,7 @@ test('the last step of the setup says nothing without earlier edits', async ({ p
   await expect(page.getByText('made before')).toHaveCount(0);
 });
 
-test('the setup does not drop a password that was typed', async ({ page }) => {
+test('the setup keeps a typed password until it is confirmed', async ({ page }) => {
   const asked = await open(page, 'wizard');
   await page.getByLabel('New password').fill('long enough');
   await next(page).click();

@@ -16,7 +16,7 @@ interface Section {
 
 const EXPORTS = 'fastpath exports {}';
 
-/** The sections of `/etc/config/fastpath` in the recording. */
+/** Returns the sections of `/etc/config/fastpath` in the recording. */
 function sectionsOf(answers: Recording['answers']): Section[] {
   return resultOf<{ configs: { fastpath: Section[] } }>(answers, CONFIGS).configs.fastpath;
 }
@@ -33,7 +33,7 @@ interface Opened {
   checked: unknown[];
 }
 
-/** Opens the screen; `problems` are those that a check of the draft finds. */
+/** Opens the screen; each check of a draft finds `problems`. */
 async function open(
   page: Page,
   edit: Parameters<typeof replay>[1] = undefined,
@@ -76,7 +76,7 @@ test('each collector has its state, its records and its last failure', async ({ 
   await expect(row(page, 'lab')).toContainText('[2001:db8:10::11]:4739');
 });
 
-test('a collector that stalls, and one that is not in force, are named so', async ({ page }) => {
+test('stalled and inactive collectors are shown as such', async ({ page }) => {
   await open(page, (answers) => {
     const { result } = answers[EXPORTS] as { result: [number, { exports: object[] }] };
     const [store] = result[1].exports;
@@ -85,12 +85,12 @@ test('a collector that stalls, and one that is not in force, are named so', asyn
   });
   const stalled = row(page, 'store').locator('[data-state=stalled]');
   await expect(stalled).toContainText('the collector does not read its messages');
-  // The time is that of the last connection, and not that of the failure.
+  // No time is shown, since the known time is that of the last connection.
   await expect(stalled).not.toContainText('since');
   await expect(row(page, 'archive').locator('[data-state=unknown]')).toContainText('Not in force');
 });
 
-test('without a collector the screen says what one is for, and adds one', async ({ page }) => {
+test('without a collector the screen explains them, and adds one', async ({ page }) => {
   const { checked } = await open(page, withoutCollectors);
   const panel = page.getByRole('region', { name: 'Collectors' });
   await expect(panel).toContainText('the history of all flows is kept outside this router');
@@ -110,7 +110,7 @@ test('without a collector the screen says what one is for, and adds one', async 
     .toEqual([[{ config: 'fastpath', op: 'add', type: 'export', id: 'new1', values }]]);
 });
 
-test('a further collector has a name of its own; removing it leaves nothing', async ({ page }) => {
+test('another collector gets a unique name and can be removed', async ({ page }) => {
   await open(page);
   const add = page.getByRole('button', { name: 'Add collector' });
   await add.click();
@@ -144,7 +144,7 @@ test('values out of range are refused at their fields', async ({ page }) => {
   }
 });
 
-test('templates are repeated over UDP alone', async ({ page }) => {
+test('only UDP collectors have a template interval', async ({ page }) => {
   await open(page);
   await page.getByRole('button', { name: 'Edit archive' }).click();
   const part = form(page, 'archive');
@@ -289,7 +289,7 @@ test('a viewer reads the settings of a collector', async ({ page }) => {
   await page.getByRole('button', { name: 'Details of archive' }).click();
   await expect(form(page, 'archive')).toContainText(/Transport\s*TCP/);
   await expect(form(page, 'archive').locator('input, select')).toHaveCount(0);
-  // A viewer has no fields: the heading gets the focus.
+  // A viewer has no fields, so the heading gets the focus.
   await expect(page.getByRole('heading', { name: 'Settings of archive' })).toBeFocused();
   const details = page.getByRole('button', { name: 'Details of archive' });
   await details.press('Enter');
@@ -300,7 +300,7 @@ test('a viewer reads the settings of a collector', async ({ page }) => {
   await expect(details).toBeFocused();
 });
 
-test('a refused question is shown above the last numbers', async ({ page }) => {
+test('a failed poll is reported above the last numbers', async ({ page }) => {
   let answers: Recording['answers'] = {};
   await open(page, (all) => (answers = all));
   await expect(row(page, 'store').locator('.sent')).toHaveText(/41/);

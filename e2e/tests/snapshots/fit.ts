@@ -2,7 +2,7 @@
 import { expect, type Page } from '@playwright/test';
 import { violations } from '../browser/axe';
 
-/** Expects a screen within the window, its tables within their panels, and no violation. */
+/** Expects the screen to fit the window, tables to fit their panels, and no violations. */
 export async function fits(page: Page, screen: string, width: number): Promise<void> {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   expect.soft(wide, `${screen} is too wide`).toBeLessThanOrEqual(width);

@@ -3,7 +3,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay, resultOf, type Recording } from './replay';
 import { entered, shown } from './screens';
 
-/** The answers, as far as these tests change them. */
+/** The parts of the answers that these tests change. */
 interface Finding {
   id: string;
   severity: string;
@@ -19,7 +19,7 @@ const report = (answers: Recording['answers']) =>
   resultOf<{ findings: Finding[] }>(answers, 'fastpath.doctor last {}');
 const status = (answers: Recording['answers']) => resultOf<Status>(answers, 'fastpath status {}');
 
-/** Opens a screen of a router with other answers. */
+/** Opens a screen with changed answers of the router. */
 async function open(
   page: Page,
   screen: string,
@@ -37,7 +37,7 @@ const badge = (page: Page) => page.locator('nav [data-badge]');
 
 test.use({ locale: 'en-GB' });
 
-test('nothing is called good before the report has been read', async ({ page }) => {
+test('no good state is shown before the report is loaded', async ({ page }) => {
   await replay(page, (answers) => {
     status(answers).health = [];
     report(answers).findings = report(answers).findings.filter(({ severity }) => severity === 'ok');
@@ -56,7 +56,7 @@ test('nothing is called good before the report has been read', async ({ page }) 
   await expect(tile(page).getByRole('listitem')).toHaveText([/No problems found\.$/]);
 });
 
-test('nothing is called good as long as there is no report', async ({ page }) => {
+test('no good state is shown without a report', async ({ page }) => {
   await open(page, 'overview', (answers) => {
     status(answers).health = [];
     status(answers).doctor.last = null;
@@ -86,7 +86,7 @@ test('tile, badge and title count conditions and findings together', async ({ pa
   await expect(page.locator('[data-group=now]')).toContainText('(wan) is down.');
 });
 
-test('the report is printed without the head and the navigation', async ({ page }) => {
+test('the report is printed without header and navigation', async ({ page }) => {
   await open(page, 'health');
   await page.emulateMedia({ media: 'print' });
   await expect(page.locator('[data-finding]').first()).toBeVisible();
@@ -114,7 +114,7 @@ test('an accepted finding is counted nowhere, and shown in a group of its own', 
   await expect(tile(page).locator('[data-severity=warning]')).toHaveCount(0);
 });
 
-/** The page has read the router's state three times. */
+/** Waits until the page has read the router's state three times. */
 async function polled(page: Page): Promise<void> {
   for (let answers = 0; answers < 3; answers += 1) {
     await page.waitForResponse((response) => {
@@ -124,7 +124,7 @@ async function polled(page: Page): Promise<void> {
   }
 }
 
-test('a finding stays as the reader left it while the page polls', async ({ page }) => {
+test('polls keep findings folded or unfolded', async ({ page }) => {
   await open(page, 'health');
   const details = page.locator('details[data-finding]');
   const folded = details.and(page.locator('[data-severity=info]')).first();
@@ -136,7 +136,7 @@ test('a finding stays as the reader left it while the page polls', async ({ page
   await expect(unfolded).not.toHaveAttribute('open');
 });
 
-test('a finding that was gone for a while is as the reader left it', async ({ page }) => {
+test('a finding that returns is folded or unfolded as the reader left it', async ({ page }) => {
   let answers: Recording['answers'] = {};
   await open(page, 'health', (all) => (answers = all));
   const note = page.locator('details[data-finding][data-severity=info]').first();
@@ -155,7 +155,7 @@ test('a finding that was gone for a while is as the reader left it', async ({ pa
   await expect(finding.getByRole('table')).toBeVisible();
 });
 
-test('a finding is accepted by a change that names it', async ({ page }) => {
+test('accepting a finding adds it to the configuration', async ({ page }) => {
   const asked: unknown[] = [];
   await open(page, 'health', (answers) => {
     const finding = report(answers).findings.find(({ id }) => id === 'ips-rules');
@@ -177,7 +177,7 @@ test('a finding is accepted by a change that names it', async ({ page }) => {
   await expect.poll(() => asked).toMatchObject([{ edits }]);
 });
 
-test('a viewer accepts nothing', async ({ page }) => {
+test('a viewer cannot accept findings', async ({ page }) => {
   await open(page, 'health', (answers) => {
     for (const key of Object.keys(answers).filter((each) => each.startsWith('session access '))) {
       answers[key] = { result: [0, { access: false }] };
@@ -187,7 +187,7 @@ test('a viewer accepts nothing', async ({ page }) => {
   await expect(page.locator('[data-accept]')).toHaveCount(0);
 });
 
-test('the last report is shown at once, and the checks run on demand', async ({ page }) => {
+test('the last report is shown at once, and checks run on demand', async ({ page }) => {
   const asked: string[] = [];
   page.on('request', (request) => {
     if (new URL(request.url()).pathname !== '/ubus') return;
@@ -201,7 +201,7 @@ test('the last report is shown at once, and the checks run on demand', async ({ 
   await expect.poll(() => asked).toContain('run');
 });
 
-test('before the first run the screen runs the checks, and the tile has the reason', async ({
+test('without a report the screen runs the checks, and the tile has the reason', async ({
   page,
 }) => {
   const none = { code: 'none', text: 'no report', cause: { code: 'no-report', params: {} } };

@@ -39,7 +39,7 @@ test('a term has its explanation as description and in a named note', async ({ p
   await expect(page.getByRole('note', { name: 'PVID' })).toHaveCount(0);
 });
 
-test('only what cannot be undone is asked for with the sign of danger', async ({ page }) => {
+test('only irreversible actions ask with a danger sign', async ({ page }) => {
   await replay(page);
   await entered(page);
   const yes = page.getByRole('dialog').locator('.buttons button').last();

@@ -4,14 +4,11 @@ import { fits } from './fit';
 import { replay } from './replay';
 import { entered, screens, shown } from './screens';
 
-/** The narrowest telephone, and a window where nothing has to be left out. */
+/** The narrowest phone, and a window that shows everything. */
 const NARROW = { width: 320, height: 640 };
 const WIDE = { width: 1280, height: 800 };
 
-/**
- * The content of each screen, by the headings of its panels; a list or table has its role before
- * it.
- */
+/** Headings of each screen's panels. */
 const content: Record<string, readonly (string | RegExp)[]> = {
   overview: [
     ...['Summary', 'Throughput by path', 'Flows by path', 'Protection', 'Top hosts'],
@@ -51,7 +48,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   wizard: ['Password'],
 };
 
-/** Panels left out on a telephone: the drawing, since the tables have the same facts. */
+/** Panels hidden on a phone. The drawing's facts are also in the tables. */
 const left_out: Record<string, readonly string[]> = {
   topology: ['Network map'],
 };
@@ -92,7 +89,7 @@ async function open(page: Page, screen: string): Promise<void> {
   await shown(page);
 }
 
-/** Expects a part to be visible and of a useful size; answers its edges. */
+/** Expects a part to be visible and of a useful size; returns its edges. */
 async function shownSize(part: Locator, what: string): Promise<{ left: number; right: number }> {
   await expect.soft(part, what).toBeVisible({ timeout: 1000 });
   const box = (await part.isVisible()) ? await part.boundingBox() : null;
@@ -102,33 +99,33 @@ async function shownSize(part: Locator, what: string): Promise<{ left: number; r
   return { left: x, right: x + width };
 }
 
-test('each screen has a list of its parts', () => {
+test('the list of contents covers each screen', () => {
   expect(Object.keys(content)).toEqual(Object.keys(screens));
 });
 
-/** The element to which a key has moved the focus, and its visible part. */
+/** The focused element after a key, and whether it is visible. */
 interface Stop {
   name: string;
   seen: boolean;
 }
 
-/** In the page: whether a point of the focused element is in the window and not covered. */
+/** In the page: returns whether any point of the focused element is in view and not covered. */
 function lookAtFocus(): Stop | null {
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   if (!focused || focused === document.body) return null;
   const words = focused.getAttribute('aria-label') ?? (focused.textContent || focused.id);
-  // The control of a file is hidden, and its label has the outline of the focus.
+  // A file input is hidden, and its label shows the focus outline.
   const label = focused.closest('label');
   const outlined = label && getComputedStyle(label).outlineStyle !== 'none' ? label : focused;
   const { left, top, width, height } = outlined.getBoundingClientRect();
   const shares = [0.1, 0.5, 0.9];
   const hit = (x: number, y: number) => {
     const there = document.elementFromPoint(left + width * x, top + height * y);
-    // Its label counts, too: a click there reaches it.
+    // A click on its label reaches the element, too.
     return there !== null && (focused.contains(there) || there.closest('label')?.contains(focused));
   };
-  // A point does not find what leaves the pointer to the part below it, as the chart's slider does.
+  // Hit tests skip elements that pass pointer events through, such as the chart's slider.
   const { style } = focused as HTMLElement;
   const { pointerEvents } = style;
   style.pointerEvents = 'auto';
@@ -137,7 +134,7 @@ function lookAtFocus(): Stop | null {
   return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
 }
 
-/** More than any screen has; lines of the log are not Tab stops. */
+/** Upper limit of Tab stops per screen; log lines are not Tab stops. */
 const MOST_STOPS = 400;
 
 async function eachStopIsSeen(page: Page): Promise<void> {
@@ -166,7 +163,7 @@ for (const [screen, panels] of Object.entries(content)) {
       expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
       expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
     }
-    // A table may be broader than its panel, which scrolls it.
+    // A table may be wider than its panel, which then scrolls.
     for (const [role, name] of within[screen] ?? []) {
       await shownSize(main.getByRole(role, { name }), `${role} ${name} on ${screen}`);
     }

@@ -6,7 +6,7 @@ import { entered, screens, shown } from './screens';
 
 const PHONE = { width: 360, height: 740 };
 
-/** The groups of the navigation with their screens, as they are named. */
+/** The navigation's groups and their screens, by visible name. */
 const groups = {
   Overview: ['Overview'],
   Traffic: ['Flows', 'Topology'],
@@ -18,7 +18,7 @@ const navigation = (page: Page) => page.getByRole('navigation', { name: 'Screens
 const link = (page: Page, name: string) =>
   navigation(page).getByRole('link', { name, exact: true });
 
-/** Opens a screen; violations of the page's policy fail the test. */
+/** Opens a screen and returns violations of the page's policy. */
 async function open(
   page: Page,
   screen = 'overview',
@@ -41,7 +41,7 @@ async function open(
   return refused;
 }
 
-/** Expects a target that a finger hits. */
+/** Expects a target that is large enough for a finger. */
 async function touchable(target: Locator): Promise<void> {
   const box = await target.boundingBox();
   expect(box?.width).toBeGreaterThanOrEqual(44);
@@ -64,7 +64,7 @@ for (const width of [1280, 1920]) {
   });
 }
 
-test('the rail is widened and stays so', async ({ page }) => {
+test('a widened rail stays wide', async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 800 });
   await open(page);
   const width = async () => (await navigation(page).boundingBox())?.width ?? 0;
@@ -113,9 +113,9 @@ test.describe('on a telephone', () => {
     await expect(page.getByRole('dialog')).toHaveCount(0);
   });
 
-  test('the last line of a screen is not below the bar', async ({ page }) => {
+  test('the bar does not cover the last line of a screen', async ({ page }) => {
     await open(page, 'system');
-    // The screen grows with the answers that come.
+    // Wait while arriving answers make the screen longer.
     const below = async () => {
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       const bar = await navigation(page).boundingBox();
@@ -146,7 +146,7 @@ for (const width of [320, 360, 768, 1280]) {
   });
 }
 
-test('the user menu is used by keyboard', async ({ page }) => {
+test('the user menu works by keyboard', async ({ page }) => {
   const refused = await open(page, 'flows');
   const button = page.getByRole('button', { name: 'User menu: root' });
   await button.focus();

@@ -5,7 +5,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, fontLoaded, long, screens, shown } from './screens';
 
-/** Half of each length: a moved line is still seen, and the pictures stay small. */
+/** Half of each length: moved lines are still detected, and the pictures stay small. */
 const SCALE = 0.5;
 const HEIGHT = 640;
 const DRAWN_MS = 300;
@@ -21,7 +21,7 @@ const looks = [
 const LINE = '<span style="font: 16px system-ui; background: white">Ångström 0123 → fjord</span>';
 const LETTERS = fileURLToPath(new URL('pictures/letters.png', import.meta.url));
 
-/** Another browser or font draws other letters: then no picture can be compared. */
+/** Another browser or font renders letters differently, which makes pictures incomparable. */
 async function lettersAreTheSame(page: Page): Promise<boolean> {
   await page.setContent(LINE);
   const drawn = await page.locator('span').screenshot();
@@ -32,12 +32,12 @@ async function lettersAreTheSame(page: Page): Promise<boolean> {
   return existsSync(LETTERS) && drawn.equals(readFileSync(LETTERS));
 }
 
-/** The height of the page once it has drawn its last answer, and nothing moves any more. */
+/** Waits until the page has drawn its last answer and stopped moving; returns its height. */
 async function settledHeight(page: Page): Promise<number> {
   let height = 0;
   const unchanged = async () => {
     const before = height;
-    // The page draws the last answer when there is nothing else to do.
+    // The page draws the last answer when idle.
     height = await page.evaluate(async (ms) => {
       await new Promise((done) => setTimeout(() => requestIdleCallback(done), ms));
       return document.body.scrollHeight;
@@ -49,8 +49,8 @@ async function settledHeight(page: Page): Promise<number> {
 }
 
 /**
- * Makes the window as high as the page, and loads it again. Chromium draws what is below the window
- * early or late, as it has time, and thin lines are then at another fraction of a pixel.
+ * Makes the window as high as the page, and reloads. Chromium renders areas below the window at any
+ * time, which shifts thin lines by fractions of a pixel.
  */
 async function wholeInView(page: Page, width: number): Promise<void> {
   const height = Math.max(HEIGHT, await settledHeight(page));
@@ -58,7 +58,7 @@ async function wholeInView(page: Page, width: number): Promise<void> {
   await page.reload();
 }
 
-/** Draws all again: a part that moved by a fraction of a pixel may keep its former dotted lines. */
+/** Forces a full repaint: a part moved by a fraction of a pixel may keep its old dotted lines. */
 async function drawnAgain(page: Page): Promise<void> {
   const frames = () =>
     page.evaluate(
@@ -70,7 +70,7 @@ async function drawnAgain(page: Page): Promise<void> {
   await frames();
 }
 
-/** The whole of a screen, however long. */
+/** Compares a whole screen of any length. */
 async function picture(page: Page, name: string): Promise<void> {
   const window = page.viewportSize()?.height ?? 0;
   expect(await settledHeight(page), 'the page is in the window').toBeLessThanOrEqual(window);
@@ -81,7 +81,7 @@ async function picture(page: Page, name: string): Promise<void> {
       scale: 'device',
       timeout: 15_000,
     });
-  // An answer that came while the page still looked for the router is asked for again.
+  // Answers that were lost while the page looked for the router are requested again.
   await expect(same).toPass({ timeout: 3 * ASKED_MS, intervals: [ASKED_MS] });
 }
 

@@ -7,10 +7,10 @@ import { CONFIGS, keyOf, LOG, RECORDING, resultOf, type Recording } from './repl
 import { rows } from './rows';
 import { screens, shown } from './screens';
 
-/** No new request for this long: the screen has all its data. */
+/** A screen is complete after this time without a new request. */
 const QUIET_MS = 5000;
 
-/** Everything the router answers this page from now on; the first answer to a question counts. */
+/** Records the router's answers from now on; the first answer to a call counts. */
 function listen(page: Page, answers: Recording['answers'], asked: Set<string>): () => boolean {
   const waiting = new Set<unknown>();
   let newest = Date.now();
@@ -23,7 +23,7 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
     waiting.add(request);
     newest = Date.now();
   });
-  // Navigating to the next screen cancels requests in flight.
+  // Navigation to the next screen cancels requests in flight.
   page.on('requestfailed', (request) => waiting.delete(request));
   page.on('response', (response) => {
     const { pathname } = new URL(response.url());
@@ -42,10 +42,10 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
   return () => waiting.size === 0 && Date.now() - newest > QUIET_MS;
 }
 
-/** The time in which the chart gets figures. */
+/** Duration of the traffic for the chart. */
 const BULK_MS = 40_000;
 
-/** The last of the past is the present: asking again then changes nothing. */
+/** Makes the history end with the current values, so that later polls change nothing. */
 function together(answers: Recording['answers']): void {
   const of = (start: string) =>
     resultOf(answers, Object.keys(answers).find((each) => each.startsWith(start)) ?? '');
@@ -58,7 +58,7 @@ function together(answers: Recording['answers']): void {
   history.rows = [...history.rows.filter(([at]) => (at ?? 0) < now_ms - 200), now];
 }
 
-/** All configurations once and the longest log, in place of the parts that calls named. */
+/** Keeps all configurations once and the longest log, instead of the parts that calls request. */
 function united(answers: Recording['answers']): Recording['answers'] {
   const configs = {};
   let log: unknown[] = [];
@@ -84,7 +84,7 @@ async function evening(lan: Lan): Promise<void> {
   await lan.begin('h10', 'ping', `exec ping -i 1 ${hosts.h20}`);
 }
 
-test('answers of every screen', async ({ page, lan, router }) => {
+test('records the answers for every screen', async ({ page, lan, router }) => {
   test.setTimeout(900_000);
   const answers: Recording['answers'] = {};
   await router.inLine(`	option block '1'
@@ -109,7 +109,7 @@ config export 'lab'
 	option host '2001:db8:10::11'`);
   await lan.begin('h10', 'collector', 'exec socat -u UDP-RECV:4739 CREATE:/dev/null');
   await evening(lan);
-  // The screens show the last report of the doctor.
+  // The screens show the doctor's last report.
   await router.run('fastpathctl doctor >/dev/null || true');
   const report = () => router.run('fastpathctl --json status');
   await expect.poll(report, { timeout: 60_000 }).toContain('"worst"');

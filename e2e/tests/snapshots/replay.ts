@@ -4,19 +4,19 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page, Route } from '@playwright/test';
 
-/** A gateway's answers, by object, method and arguments. */
+/** A gateway's answers by object, method and arguments. */
 export interface Recording {
-  /** The browser's clock while it was recorded. */
+  /** The browser's clock during the recording. */
   at_ms: number;
   answers: Record<string, unknown>;
-  /** The calls of each screen when it is opened. */
+  /** The calls that each screen makes when opened. */
   asked: Record<string, string[]>;
 }
 
 export const RECORDING = fileURLToPath(new URL('answers.json', import.meta.url));
-/** All configurations, of which a call names some. */
+/** Key of all configurations; a call requests some of them. */
 export const CONFIGS = 'fastpath.change get {}';
-/** The whole log, of which a call names a number of lines. */
+/** Key of the whole log; a call requests a number of lines. */
 export const LOG = 'log read {}';
 const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
 
@@ -28,13 +28,13 @@ const types: Record<string, string> = {
 };
 
 export interface Replay {
-  /** Questions without a recorded answer. */
+  /** Calls without a recorded answer. */
   unknown: string[];
-  /** The questions of a screen without an answer since the page was loaded. */
+  /** Returns the screen's calls that have not been answered since the page was loaded. */
   awaited: (screen: string) => string[];
 }
 
-/** The key of a login contains no password. */
+/** Returns the key of a call. Login arguments are left out, as they contain the password. */
 export function keyOf(object: string, method: string, args: object): string {
   return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
 }
@@ -43,7 +43,7 @@ export function resultOf<T>(answers: Recording['answers'], key: string): T {
   return (answers[key] as { result: [number, T] }).result[1];
 }
 
-/** The part of CONFIGS or LOG that a call names. */
+/** Returns the part of CONFIGS or LOG that a call requests. */
 function part(answers: Recording['answers'], call: string, args: object): unknown {
   const { configs, lines } = args as { configs?: string[]; lines?: number };
   if (call === CONFIGS && configs) {
@@ -59,7 +59,7 @@ function part(answers: Recording['answers'], call: string, args: object): unknow
 }
 
 /**
- * The page with its router: files from the last build, answers from the recording.
+ * Serves the page from the last build, with answers from the recording.
  *
  * @param edit changes the answers first, by the keys of `keyOf`
  */
@@ -81,7 +81,7 @@ export async function replay(
     const json = { jsonrpc: '2.0', id, ...(known ?? { result: [5] }) };
     return route.fulfill({ json });
   };
-  // A page that is loaded again asks again.
+  // A reloaded page repeats its calls.
   page.on('request', (request) => {
     if (request.isNavigationRequest()) answered.clear();
   });

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
 interface Seen {
-  /** As the picture is called in the repository, without its ending. */
+  /** Name of the picture in the repository, without extension. */
   name: string;
-  /** Which of `old`, `new`, `difference` there are. */
+  /** Which of `old`, `new` and `difference` exist. */
   parts: string[];
 }
 
 const kinds = { expected: 'old', actual: 'new', diff: 'difference' } as const;
 
-/** A page with the old picture, the new one and their difference next to each other. */
+/** Reporter of a page with the old and new pictures and their differences. */
 export default class Review implements Reporter {
   private readonly folder = join(process.env['REPORTS'] ?? '../build/reports', 'snapshots');
   private readonly seen: Seen[] = [];
@@ -35,7 +35,7 @@ export default class Review implements Reporter {
         copyFileSync(path, join(this.folder, 'review', `${name}.${part}.png`));
         parts.push(part);
       } catch {
-        // Of a picture that is new there is no old one.
+        // A new picture has no old version.
       }
     }
     if (parts.length > 0) this.seen.push({ name, parts });

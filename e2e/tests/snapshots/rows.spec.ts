@@ -4,7 +4,7 @@ import { expect, test } from '@playwright/test';
 import { RECORDING } from './replay';
 import { rows } from './rows';
 
-test('a short value is on one line, a long one is on a line for each element', () => {
+test('formats short values on one line, and long ones with a line per element', () => {
   expect(rows({ a: [1, 'two', null], b: {} })).toBe('{"a":[1,"two",null],"b":{}}');
   const long = 'x'.repeat(150);
   expect(rows({ a: [long, long], b: [] })).toBe(
@@ -12,7 +12,7 @@ test('a short value is on one line, a long one is on a line for each element', (
   );
 });
 
-test('the recorded answers have one row a line', () => {
+test('the recorded answers have one row per line', () => {
   const text = readFileSync(RECORDING, 'utf8');
   expect(text).toBe(`${rows(JSON.parse(text))}\n`);
 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** The longest value on one line, in characters. */
+/** Maximum length of a value on one line, in characters. */
 const WIDTH = 200;
 
 /**
- * JSON with one row a line: a value is on one line if it fits there, and on one line for each of
- * its elements otherwise. A changed answer then differs in the lines of its rows.
+ * Formats JSON with a value per line if it fits, or else with a line per element. A changed answer
+ * then differs only in the lines that changed.
  */
 export function rows(value: unknown, indent = ''): string {
   const line = JSON.stringify(value);

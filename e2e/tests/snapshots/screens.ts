@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, type Page } from '@playwright/test';
 
-/** Every screen and its parts, by the address in the page. */
+/** Every screen and its parts, with their address in the page. */
 export const screens: Record<string, string> = {
   overview: 'overview',
   flows: 'flows',
@@ -20,24 +20,24 @@ export const screens: Record<string, string> = {
   wizard: 'wizard',
 };
 
-/** Has more kinds of elements and more colours than any other screen: it shows a look alone. */
+/** The screen with the most kinds of elements; the short tier tests only this one per look. */
 export const REPRESENTATIVE = 'overview';
 
-/** Tag of a screen in a look that the short tier shows by the representative screen alone. */
+/** Tags a screen of a look that the short tier covers with the representative screen. */
 export const long = (whole: boolean, screen: string) => ({
   tag: whole || screen === REPRESENTATIVE ? [] : ['@long'],
 });
 
 const session = JSON.stringify({ session: '1'.repeat(32), user: 'root' });
 
-/** Somebody who has logged in already. */
+/** Stores a session, as after a login. */
 export async function entered(page: Page): Promise<void> {
   await page.addInitScript((stored) => {
     sessionStorage.setItem('fastpath.session', stored);
   }, session);
 }
 
-/** The answers that the screen asked for are there. */
+/** Waits until the screen has the answers to its calls. */
 export async function shown(page: Page): Promise<void> {
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });

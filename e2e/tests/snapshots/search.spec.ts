@@ -13,7 +13,7 @@ interface Opened {
   asked: string[];
 }
 
-/** Opens a screen; `answers` are those to calls that write. */
+/** Opens a screen; `answers` are for writing calls. */
 async function open(
   page: Page,
   screen: string,
@@ -52,17 +52,17 @@ const field = (page: Page) => dialog(page).getByRole('combobox', { name: LABEL }
 const options = (page: Page) => dialog(page).getByRole('option');
 const selected = (page: Page) => dialog(page).getByRole('option', { selected: true });
 
-/** Opens the search by its key, and types a text. */
+/** Opens the search with its key, and types a text. */
 async function search(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k');
   await expect(field(page)).toBeFocused();
   await page.keyboard.type(text);
 }
 
-/** The search shows an entry first, which Enter chooses. */
+/** Expects the search to select this entry first, and presses Enter. */
 async function choose(page: Page, text: string, name: RegExp): Promise<void> {
   await search(page, text);
-  // An answer that comes after the text changes no selection.
+  // Answers that arrive later do not change the selection, so type the text again.
   await expect(options(page).filter({ hasText: name }).first()).toBeVisible();
   await field(page).fill('');
   await field(page).fill(text);
@@ -91,7 +91,7 @@ test('screens are found and shown by keyboard alone', async ({ page }) => {
   expect(refused).toEqual([]);
 });
 
-test('the button opens it, and Escape returns the focus there', async ({ page }) => {
+test('the button opens the search, and Escape returns the focus to it', async ({ page }) => {
   await open(page, 'flows');
   const button = page.getByRole('button', { name: 'Search' });
   await button.click();
@@ -128,9 +128,9 @@ test('a panel is found by its heading, and is brought into view', async ({ page 
   }
 });
 
-test('a label is sought on its screen, and not on the one that is left', async ({ page }) => {
+test('a label is focused on its own screen, not on the previous one', async ({ page }) => {
   await open(page, 'system');
-  // The screen that is left has the same heading.
+  // Give the screen that is left the same heading.
   const left = page.getByRole('heading', { level: 2, name: 'Users' });
   await left.evaluate((each) => (each.textContent = 'Maintenance'));
   await choose(page, 'maintenance', /^Maintenance/);
@@ -139,10 +139,10 @@ test('a label is sought on its screen, and not on the one that is left', async (
   await expect(heading).toBeFocused();
 });
 
-test('a search that is opened right after Escape stays', async ({ page }) => {
+test('a search that is reopened right after Escape stays open', async ({ page }) => {
   await open(page, 'overview');
   await search(page, 'topo');
-  // In one task, before the event of the close.
+  // Close and reopen in one task, before the close event.
   await page.evaluate(() => {
     document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
     const init = { key: 'k', ctrlKey: true, bubbles: true, composed: true };
@@ -154,11 +154,11 @@ test('a search that is opened right after Escape stays', async ({ page }) => {
   await expect(field(page)).toBeVisible();
 });
 
-test('a host leads to its flows, and any other text to those with it', async ({ page }) => {
+test('a host leads to its flows, other text to flows that contain it', async ({ page }) => {
   await open(page, 'overview');
   const host = /^(?!Show flows with).*10\.10\.10\.10/;
   await search(page, '10.10.10.1');
-  // An answer of the router changes no selection, the next letter does.
+  // Answers do not change the selection, but the next letter does.
   await expect(options(page).filter({ hasText: host })).toBeVisible();
   await page.keyboard.type('0');
   await expect(selected(page)).toHaveText(host);
@@ -168,7 +168,7 @@ test('a host leads to its flows, and any other text to those with it', async ({ 
   await expect(page).toHaveURL(/#\/flows\?text=udp/);
 });
 
-test('findings of the last run lead to their place', async ({ page }) => {
+test('findings of the last run lead to their entry', async ({ page }) => {
   await open(page, 'health');
   const finding = page.locator('details[data-finding]').first();
   const title = (await finding.getByRole('heading').textContent()) ?? '';
@@ -202,7 +202,7 @@ test('the last change is undone after a review', async ({ page }) => {
   });
   await choose(page, 'undo', /^Undo the last change/);
   await expect(page.getByRole('button', { name: 'Review and apply' })).toBeVisible();
-  // A reload does not lose it.
+  // The edits survive a reload.
   await expect(page).toHaveURL(/#\/system\?undo=7$/);
   await page.reload();
   await shown(page);
@@ -220,7 +220,7 @@ test('theme, language and help are commands', async ({ page }) => {
   await expect(page.locator('.fastpath')).toHaveAttribute('data-scheme', 'dark');
   await choose(page, 'shortcuts', /^Shortcuts and glossary/);
   await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
-  // Another dialog keeps the keys.
+  // The key does nothing while another dialog is open.
   await page.keyboard.press('Control+k');
   await expect(dialog(page)).toHaveCount(0);
   await page.keyboard.press('Escape');
@@ -279,7 +279,7 @@ for (const { colorScheme, locale, width } of [
           }
         }
         await page.keyboard.press('Escape');
-        // The event of the close comes later than the key.
+        // The close event fires after the key event.
         await expect(page.locator('dialog [role=combobox]')).toHaveCount(0);
       }
       expect(refused).toEqual([]);

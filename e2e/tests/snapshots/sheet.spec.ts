@@ -13,7 +13,7 @@ async function open(page: Page, screen: string, width: number): Promise<void> {
   await shown(page);
 }
 
-/** In the page: the label of the focused element, through the shadow roots. */
+/** Returns the label of the focused element. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const { activeElement: at } = document;
@@ -33,7 +33,7 @@ for (const [screen, row] of Object.entries(rows)) {
     const dialog = page.getByRole('dialog');
     await expect(dialog).toBeVisible();
     await expect(dialog.getByRole('button', { name: 'Close' })).toBeFocused();
-    // The focus stays in it, and in the browser's own controls.
+    // Tab keeps the focus in the dialog or the browser's own controls.
     for (let n = 0; n < 12; n += 1) {
       await page.keyboard.press('Tab');
       const outside = await page.evaluate(
@@ -48,7 +48,7 @@ for (const [screen, row] of Object.entries(rows)) {
     await expect(button).toBeFocused();
     await button.click();
     await expect(dialog).toBeVisible();
-    // A tap on the visible part of the list.
+    // Tap on the visible part of the list.
     await page.mouse.click(195, 60);
     await expect(dialog).toHaveCount(0);
     await expect(page).not.toHaveURL(/flow=|alert=/);

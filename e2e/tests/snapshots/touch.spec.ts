@@ -3,7 +3,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, screens, shown } from './screens';
 
-/** The least width and height of what a finger has to hit, in CSS pixels. */
+/** Minimum width and height of a tap target, in CSS pixels. */
 const LEAST = 44;
 
 test.use({
@@ -24,9 +24,8 @@ async function open(page: Page, screen: string): Promise<void> {
 }
 
 /**
- * In the page: the controls that are smaller. The label of a control is a part of it. A link in a
- * sentence has the height of its line: more would push the lines apart (WCAG 2.5.8 has the same
- * exception).
+ * In the page: returns the controls that are smaller. A control's label counts as part of it. Links
+ * in a sentence are exempt (as in WCAG 2.5.8), since they would push the lines apart.
  */
 function small(least: number): string[] {
   const root = document.querySelector('.fastpath')?.getRootNode() as Document;
@@ -43,9 +42,9 @@ function small(least: number): string[] {
   };
   const size = (each: HTMLElement) => {
     const labels = each instanceof HTMLInputElement ? [...(each.labels ?? [])] : [];
-    // Only one around it: the text above a field is not the place where one taps.
+    // Only a surrounding label is a tap target; text above a field is not.
     const around = labels.filter((label) => label.contains(each));
-    // A row of flows reacts as a whole; the button in it is for keys and screen readers.
+    // The whole row of a flow is a tap target; its button is for keys and screen readers.
     const cell = each.closest('[role=cell]');
     const row = cell ? each.closest('[role=row]') : null;
     const parts = [each, ...around, ...(row ? [row] : [])];
@@ -57,14 +56,14 @@ function small(least: number): string[] {
     .filter((each) => seen(each) && !inSentence(each))
     .flatMap((each) => {
       const [width, height] = size(each);
-      // A hundredth for rounding of rem.
+      // Tolerate rounding of rem.
       if (width >= least - 0.01 && height >= least - 0.01) return [];
       const name = each.getAttribute('aria-label') ?? each.textContent?.trim().slice(0, 40);
       return [`${each.localName} “${name}” ${Math.round(width)}×${Math.round(height)}`];
     });
 }
 
-test('rows of flows are as high on a tablet', async ({ page }) => {
+test('rows of flows are tall enough on a tablet', async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 740 });
   await open(page, 'flows');
   expect(await page.evaluate(small, LEAST)).toEqual([]);

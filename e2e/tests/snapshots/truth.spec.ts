@@ -3,7 +3,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
-/** The answer of `fastpath status`, as far as these tests change it. */
+/** The parts of `fastpath status` that these tests change. */
 interface Status {
   now_ms: number;
   local_flows: number;
@@ -21,7 +21,7 @@ interface Status {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Opens a screen of a router whose status differs from the recorded one. */
+/** Opens a screen of a router whose status differs from the recording. */
 async function open(
   page: Page,
   screen: string,
@@ -40,7 +40,7 @@ test.use({ locale: 'en-GB' });
 
 const rows = (page: Page) => page.getByRole('table', { name: 'Flows' }).locator('[data-index]');
 
-test('local flows are hidden in Flows until they are asked for', async ({ page }) => {
+test('local flows are hidden in Flows until requested', async ({ page }) => {
   await open(page, 'flows');
   await expect(rows(page)).toHaveCount(1);
   await expect(page.getByText('1 flow', { exact: true })).toBeVisible();
@@ -52,20 +52,18 @@ test('local flows are hidden in Flows until they are asked for', async ({ page }
   await expect(rows(page)).toHaveCount(1);
 });
 
-test('local flows are a class of their own on Overview', async ({ page }) => {
+test('local flows have their own row on Overview', async ({ page }) => {
   await open(page, 'overview');
   const panel = page.getByRole('region', { name: 'Flows by path' });
   await expect(panel.getByRole('row', { name: /^Local 5 not forwarded/ })).toBeVisible();
-  // The bar is of forwarded flows alone, and all of them are on the flowtable.
+  // The bar has forwarded flows only, which are all on the flowtable.
   await expect(panel.locator('.meter span')).toHaveCount(1);
   await expect(panel.locator('.meter .path-flowtable')).toHaveCount(1);
   await panel.getByRole('link', { name: 'Local' }).click();
   await expect(page).toHaveURL(/flows\?local=1/);
 });
 
-test('ended flows are in no figure of a path, and shown when they are asked for', async ({
-  page,
-}) => {
+test('ended flows count for no path, and are shown on request', async ({ page }) => {
   const ended = (status: Status) => (status.ended_flows = 30);
   await open(page, 'overview', ended);
   const panel = page.getByRole('region', { name: 'Flows by path' });
@@ -141,7 +139,7 @@ test('an engine without a configuration is starting', async ({ page }) => {
   await expect(page.getByText('waiting for the configuration')).toHaveCount(0);
 });
 
-test('the engine in hardware says how many ports support it', async ({ page }) => {
+test('hardware offload shows how many ports support it', async ({ page }) => {
   await open(page, 'overview', ({ engine }) => {
     engine.active = engine.wanted = 'flowtable-hw';
     engine.hardware_ports = { able: ['lan1'], present: 3 };
@@ -152,7 +150,7 @@ test('the engine in hardware says how many ports support it', async ({ page }) =
   );
 });
 
-test('the title has new alerts and a change that waits', async ({ page }) => {
+test('the title shows new alerts and a pending change', async ({ page }) => {
   let answers: Record<string, unknown> = {};
   await replay(page, (all) => (answers = all));
   const { result } = answers['fastpath status {}'] as { result: [number, Status] };
@@ -177,7 +175,7 @@ test('the title has new alerts and a change that waits', async ({ page }) => {
 });
 
 test('areas of the chart differ without colour', async ({ page }) => {
-  // The tiles that areas are filled with, as those pixels that are of another colour than most.
+  // Record fill patterns as the set of pixels that differ from the most frequent colour.
   await page.addInitScript(() => {
     const tiles: string[] = [];
     Object.assign(globalThis, { tiles });

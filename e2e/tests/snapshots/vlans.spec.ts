@@ -25,12 +25,11 @@ const cell = (page: Page, port: string, vid: number) =>
 const choice = (page: Page, port: string, vid: number, member: string) =>
   page.getByRole('radio', { name: `${port}, VLAN ${vid}: ${member}`, exact: true });
 
-test('a cell has each membership, and names the VLAN that the port leaves', async ({ page }) => {
+test('a cell takes each membership, and names the VLAN that the port leaves', async ({ page }) => {
   await open(page);
   const lan3 = cell(page, 'lan3', 20);
   await expect(lan3).toHaveText('–');
-  // The membership in the other VLAN goes only when untagged frames change their VLAN, and comes
-  // back with them.
+  // The port leaves the other VLAN only while it is untagged in this one.
   for (const [words, other, left] of [
     ['tagged', 'u*', ''],
     ['untagged', '', 'leaves VLAN 10'],
@@ -46,7 +45,7 @@ test('a cell has each membership, and names the VLAN that the port leaves', asyn
   await expect(page.getByRole('status').filter({ hasText: 'lan3, VLAN 20: ' })).toBeAttached();
 });
 
-test('keys set a membership and lead through the table', async ({ page }) => {
+test('keys set memberships and move through the table', async ({ page }) => {
   await open(page);
   await cell(page, 'lan1', 10).focus();
   await page.keyboard.press('ArrowDown');
@@ -57,7 +56,7 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await expect(lan3).toBeFocused();
   await page.keyboard.press('ArrowLeft');
   await expect(lan3).toHaveAttribute('data-member', 'u*');
-  // Keys with Alt are the browser's own.
+  // Keys with Alt belong to the browser.
   for (const key of ['ArrowRight', 't', 'Delete']) {
     const left = await lan3.evaluate((cell, key) => {
       const down = { key, altKey: true, bubbles: true, cancelable: true };
@@ -71,7 +70,7 @@ test('keys set a membership and lead through the table', async ({ page }) => {
   await page.keyboard.press('t');
   await expect(lan3).toHaveAttribute('data-member', 't');
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', 'u*');
-  // Untagged frames of a port go into one VLAN.
+  // A port can be untagged in one VLAN only.
   await page.keyboard.press('u');
   await expect(lan3).toHaveAttribute('data-member', 'u*');
   await expect(cell(page, 'lan3', 10)).toHaveAttribute('data-member', '');
@@ -113,7 +112,7 @@ for (const [screen, opener, field] of [
   });
 }
 
-test('twelve ports fit into 1280 px, and into 320 px below one another', async ({ page }) => {
+test('twelve ports fit into 1280 px, and are stacked at 320 px', async ({ page }) => {
   const ports = Array.from({ length: 12 }, (_, i) => `lan${i + 1}`);
   await page.setViewportSize({ width: 1280, height: 800 });
   await open(page, (answers) => {
@@ -145,7 +144,7 @@ test('twelve ports fit into 1280 px, and into 320 px below one another', async (
   }
 });
 
-test('a port forward that is unfolded stays so while it is edited', async ({ page }) => {
+test('a port forward stays unfolded while it is edited', async ({ page }) => {
   await replay(page);
   await entered(page);
   await page.goto('#/firewall');

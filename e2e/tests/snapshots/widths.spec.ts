@@ -4,10 +4,10 @@ import { fits } from './fit';
 import { replay } from './replay';
 import { entered, long, screens, shown } from './screens';
 
-/** With LOOKS, a folder, every screen at every width is drawn there as well. */
+/** With LOOKS=FOLDER, every screen is also saved there as a picture at every width. */
 const drawn = process.env['LOOKS'];
 
-// narrow.spec.ts has 320 px in English, light.
+// narrow.spec.ts covers 320 px in English with the light theme.
 for (const width of [320, 768, 1280, 1920]) {
   for (const { look, locale, colorScheme } of [
     { look: 'light', locale: 'en-GB', colorScheme: 'light' },
