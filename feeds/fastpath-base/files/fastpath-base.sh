@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 
-# Fits a router's configuration to fastpath, and restores the old values. Only the configuration:
-# nothing is reloaded, so that nobody is disconnected.
+# Adapts a router's configuration to fastpath, and restores old values. Changes only files and
+# reloads nothing, so that no connection is lost.
 # shellcheck disable=SC3043 # ash has local
 
-# One changed option a line, OPTION|value or unset|old value|our value. During a change its lines
-# are in the second file; lines found there belong to an interrupted change.
+# One changed option per line: OPTION|value or unset|old value|our value. A change first writes its
+# lines to ATTEMPT; lines found there belong to an interrupted change.
 RECORD=/etc/fastpath/base
 ATTEMPT=/etc/fastpath/base.new
 BOARD=/etc/board.json
-# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is the default of switches.
+# VLAN of lan, untagged on all ports, so hosts see no difference. Switches use 1 by default.
 VLAN=1
 SECTION=lan_vlan
 
@@ -24,7 +24,7 @@ usage() {
 	END
 }
 
-# Before logd runs, /dev/log does not exist and logger's lines are lost; logd reads the kernel's.
+# logger loses lines until logd has created /dev/log, but logd reads the kernel's log.
 say() {
 	if [ -S /dev/log ]; then
 		logger -t fastpath-base "$1"
@@ -34,19 +34,19 @@ say() {
 	[ -n "$QUIET" ] || echo "$1"
 }
 
-# board EXPRESSION…: its values, one a line.
+# board EXPRESSION…: Prints the values, one per line.
 board() {
 	local expression
 	for expression; do jsonfilter -q -i "$BOARD" -e "$expression" 2> /dev/null; done
 }
 
-# The names of the options of a section.
+# options SECTION: Prints the names of the section's options.
 options() { uci -q show "network.$1" | sed -n "s/^network\.[^.=]*\.\([^.=]*\)=.*/\1/p" | sort; }
 
-# sections CONFIG TYPE
+# sections CONFIG TYPE: Prints the names of the sections.
 sections() { uci -q -X show "$1" | sed -n "s/^$1\.\([^.=]*\)=$2\$/\1/p"; }
 
-# The bridge's section: device sections have no names of their own.
+# Prints the section of br-lan; device sections are anonymous.
 bridge() {
 	local section
 	for section in $(sections network device); do
@@ -63,7 +63,7 @@ ports_of_board() {
 
 wan_of_board() { board '@.network.wan.ports[*]' '@.network.wan.device' | xargs; }
 
-# subset "WORD…" "WORD…": whether each word of the first is one of the second.
+# subset "WORD…" "WORD…": Each word of the first list is in the second.
 subset() {
 	local word
 	for word in $1; do
@@ -71,8 +71,8 @@ subset() {
 	done
 }
 
-# obstacle: why the bridge is not made VLAN-aware; silent where it can be. The configuration has
-# to be the output of config_generate for this board, of this release or the one before.
+# obstacle: Prints why br-lan cannot be made VLAN-aware, or nothing. The configuration must be
+# unmodified output of config_generate for this board, of this or the previous release.
 obstacle() {
 	local bridge ports wan
 	if [ -n "$(sections network switch)" ]; then
@@ -89,7 +89,7 @@ obstacle() {
 	fi
 }
 
-# changed_lan BRIDGE: prints the change of the bridge or of lan, or is false.
+# changed_lan BRIDGE: Prints how the bridge or lan was customized, or fails.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
 		echo "there is not exactly one bridge br-lan"
@@ -121,14 +121,14 @@ generated_lan() {
 	esac
 }
 
-# Other sections that use the bridge or a VLAN device on it: old configurations have them.
+# Prints other sections that use br-lan or a VLAN device on it, as in old configurations.
 others() {
 	uci -q show network |
 		grep -E "^network\.[^=]*\.(device|ifname)='br-lan(\.[0-9]*)?'$" |
 		grep -Ev "^network\.(lan|$SECTION)\.device=" | cut -d = -f 1 | xargs
 }
 
-# wrong_ports PORTS WAN
+# wrong_ports PORTS WAN: Prints what is wrong with the ports, or nothing.
 wrong_ports() {
 	local port count=0
 	for port in $1; do
@@ -151,18 +151,18 @@ wrong_ports() {
 	fi
 }
 
-# record OPTION VALUE: the old value of OPTION, and the new one. A recorded option is not changed
-# again: its owner may have changed it since.
+# record OPTION VALUE: Records the old and the new value of OPTION. Recorded options are not changed
+# again, since their owner may have changed them meanwhile.
 record() {
 	local was
 	was="$(uci -q get "$1")" && was="value|$was" || was="unset|"
 	echo "$1|$was|$2" >> "$ATTEMPT"
 }
 
-# recorded OPTION
+# recorded OPTION: The option was changed before.
 recorded() { cut -d '|' -f 1 "$RECORD" 2> /dev/null | grep -qxF "$1"; }
 
-# change OPTION VALUE
+# change OPTION VALUE: Records and sets the option unless it is already recorded.
 change() {
 	recorded "$1" && return
 	record "$1" "$2"
@@ -186,8 +186,8 @@ apply_bridge() {
 }
 
 apply_options() {
-	# fastpath's CPU plan steers packets. fw4's own flowtable would be before inspection, and
-	# a flow with a conntrack helper must stay on the slow path; zones name the helpers they need.
+	# fastpath's CPU plan steers packets. fw4's own flowtable would bypass inspection, and flows with a
+	# conntrack helper must stay slow; zones name the helpers they need.
 	[ -z "$(uci -q get network.globals)" ] || change network.globals.packet_steering 0
 	if [ -n "$(uci -q get firewall.@defaults[0])" ]; then
 		change firewall.@defaults[0].flow_offloading 0
@@ -204,7 +204,7 @@ commit() {
 	sync
 }
 
-# Somebody's half-done work must not come in force with ours.
+# Uncommitted changes by others must not be committed with ours.
 pending() { [ -n "$(uci -q changes network)$(uci -q changes firewall)" ]; }
 
 apply() {
@@ -229,18 +229,18 @@ begin() {
 	grep -vx undone "$RECORD" > "$ATTEMPT"
 }
 
-# An interrupted change is restored before anything else.
+# Undoes an interrupted change.
 recover() {
 	[ -s "$ATTEMPT" ] || return 0
 	touch "$RECORD"
-	# Not grep -f: BusyBox takes an empty file of patterns for one that matches all.
+	# BusyBox's grep -f matches every line if the pattern file is empty, so use awk.
 	awk 'FILENAME == ARGV[1] { old[$0]; next } !($0 in old)' "$RECORD" "$ATTEMPT" > "$ATTEMPT.rest"
 	put_back "$ATTEMPT.rest" > /dev/null
 	commit
 	rm -f "$ATTEMPT" "$ATTEMPT.rest"
 }
 
-# Whether our settings of the bridge are unchanged, and nothing was built on it.
+# bridge_untouched PORTS VLAN: Our bridge settings are unchanged, and nothing else uses them.
 bridge_untouched() {
 	[ "$(uci -q get "network.$SECTION.ports")" = "$1" ] || return 1
 	[ "$(sections network bridge-vlan)" = "$SECTION" ] || return 1
@@ -248,7 +248,7 @@ bridge_untouched() {
 	[ "$(uci -q get network.lan.device)" = "br-lan.$2" ] && [ -z "$(others)" ]
 }
 
-# undo_bridge PORTS VLAN: false where it stays.
+# undo_bridge PORTS VLAN: Removes our VLAN; fails if it must stay.
 undo_bridge() {
 	if bridge_untouched "$1" "$2"; then
 		uci -q delete "network.$SECTION"
@@ -269,7 +269,7 @@ undo_option() {
 	fi
 }
 
-# put_back FILE
+# put_back FILE: Restores the recorded values unless they were changed since.
 put_back() {
 	local option kind was now kept_bridge=''
 	while IFS='|' read -r option kind was now; do
@@ -286,7 +286,7 @@ undo() {
 	[ -s "$RECORD" ] || return 0
 	put_back "$RECORD"
 	commit
-	# Not again at the next first boot.
+	# Do not repeat the changes at the next first boot.
 	echo undone > "$RECORD"
 }
 
@@ -304,7 +304,7 @@ status() {
 		s/^\([^|]*\)|value|\([^|]*\)|\(.*\)/\1: was \2, changed to \3/p' "$RECORD"
 }
 
-# netifd comes up after uci-defaults; on a running router it is there.
+# netifd starts after uci-defaults, so ubus has its object only on a running router.
 router_runs() { ubus list network.interface > /dev/null 2>&1; }
 
 first_boot() {
@@ -315,9 +315,9 @@ first_boot() {
 		return
 	fi
 	recover
-	# Done manually, or at the first boot before an upgrade.
+	# The user or an earlier first boot has already decided.
 	grep -qx undone "$RECORD" 2> /dev/null || recorded network.lan.device && return
-	# A board with one port is as new as any: only its bridge is left.
+	# A board with one port is set up, too, except for its bridge.
 	why="$(obstacle)"
 	case "$why" in
 	"" | "the board has one port"*) apply ;;

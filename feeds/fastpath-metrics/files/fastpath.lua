@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`, and
--- knows none of the metrics. Values are text and are printed unchanged: as Lua's numbers they would
--- lose digits. The exporter provides the globals `metric` and `out`, older ones `output` for `out`.
+-- Collector of prometheus-node-exporter-lua: prints the answer of `ubus call fastpath metrics`
+-- without knowing single metrics. Values are strings, since Lua numbers would lose digits. The
+-- exporter provides the globals `metric` and `out` (in older versions `output`).
 
 local ubus = require "ubus"
 
--- The daemon answers within milliseconds. Prometheus gives up after ten seconds.
+-- The daemon answers within milliseconds. Prometheus times out after ten seconds.
 local TIMEOUT_S = 5
 
--- Text in label values and help texts; the exporter prints them as they are. Names of hosts are
--- chosen by the hosts.
+-- The exporter does not escape label values and help texts. Hosts choose their own names.
 local ESCAPES = { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }
 
 local function escaped(labels)
@@ -42,8 +41,8 @@ local function line(text)
   end
 end
 
--- An error ends this collector alone: the exporter logs it and reports
--- node_scrape_collector_success 0.
+-- An error ends only this collector: the exporter logs it and reports node_scrape_collector_success
+-- 0.
 local function scrape()
   for _, family in ipairs(answer().families) do
     line("# HELP " .. family.name .. " " .. family.help:gsub("[\\\n]", ESCAPES))

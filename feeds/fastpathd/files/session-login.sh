@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Closes rpcd's own `session login` for the web, since it does not limit attempts, where the page
-# logs in through fastpath.access. Other programs that need it can have it open:
+# Closes rpcd's own `session login` to the web, since it does not limit attempts and the page uses
+# fastpath.access. To keep it open for other programs:
 #	uci set rpcd.fastpath=access; uci set rpcd.fastpath.session_login=1; uci commit rpcd
-# Run at first boot, at each start of fastpathd (an upgrade of rpcd opens it), and after each change
-# of that file.
+# Runs at first boot, at each start of fastpathd (upgrades of rpcd reopen the login), and after each
+# change of that file.
 [ -e /usr/libexec/rpcd/fastpath.access ] || exit 0
 [ -e /usr/share/rpcd/acl.d/fastpath-access.json ] || exit 0
 

@@ -1,10 +1,10 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# sysupgrade reads this; its hooks get the file that lists the files to keep.
+# sysupgrade sources this file and passes the list of files to keep to its hooks.
 
-# An upgrade ends a change that nobody has confirmed yet: the new system begins with the old files,
-# also one without fastpath. A backup has the configuration in force, without what would revert it
-# when it is restored. Files that a change is writing are in neither.
+# An upgrade ends an unconfirmed change: the new system starts with the old files, even without
+# fastpath. A backup has the configuration in force, but not the record that would revert it after a
+# restore. Temporary files of a change are left out of both.
 fastpath_leave_out_pending() {
 	sed -i '\,^/etc/\(config\|fastpath/changes\)/\.[^/]*\.\(new\|uci-[^/.]*\)$,d' "$1"
 	if [ -n "$CONF_BACKUP" ] || [ "$CONF_BACKUP_LIST" = 1 ]; then
@@ -12,9 +12,9 @@ fastpath_leave_out_pending() {
 		return
 	fi
 	[ -e /etc/fastpath/changes/pending.json ] || return 0
-	# If that fails, the new system reverts the change.
+	# If this fails, the new system reverts the change.
 	/usr/libexec/fastpath-rpcd leave || return 0
-	# It is one of the ended changes now, of which the oldest may be gone.
+	# Ending the change may have removed the oldest record, so list the records again.
 	sed -i '\,^/etc/fastpath/changes/[^/]*\.json$,d' "$1"
 	find /etc/fastpath/changes -name '[!.]*.json' -type f >> "$1"
 }

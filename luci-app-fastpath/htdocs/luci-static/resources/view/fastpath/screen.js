@@ -2,11 +2,11 @@
 'use strict';
 'require view';
 
-/* The page as `npm run build` leaves it, which also stands alone. */
+/* Output of `npm run build`, which also works standalone. */
 const PAGE = '/fastpath';
 
-/* Themes mark dark mode by different means, some by none: the test is the colour
- * behind the view. Painted, since a theme may write it in any notation. */
+/* Themes mark dark mode in different ways or not at all, so test the background colour. Paint it,
+ * since themes use any notation of colours. */
 function isDark(node) {
 	const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 
@@ -24,8 +24,8 @@ function isDark(node) {
 	return false;
 }
 
-/* Themes mark the current menu entry, and LuCI sets the title, once when the page loads. For a screen
- * that is in no menu LuCI has no title: then it is the page's own. */
+/* Marks the menu entry and sets the title, which themes and LuCI do only at load. LuCI has no title
+ * for a screen outside the menu; the page's own title is used then. */
 function markMenu(screen, title) {
 	const base = L.url('admin/fastpath');
 	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];
@@ -52,7 +52,7 @@ return view.extend({
 	render() {
 		const host = E('div', { 'class': 'fastpath-app' });
 
-		/* Neither LuCI's rules of style nor ours reach through the border of a shadow root. */
+		/* A shadow root separates LuCI's styles from ours. */
 		const shadow = host.attachShadow({ mode: 'open' });
 
 		this.bring(host, shadow).catch(cause => host.replaceWith(E('p', {
