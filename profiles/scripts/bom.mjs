@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// bom.mjs SECONDS PARTS FILE…: OpenWrt's bills of materials with a date and a number that the next
-// build of the same sources gives, too: the sources' date, and a UUID made of the contents. PARTS
-// has packages that OpenWrt's bill does not know or has in another version, one a line: name,
-// version, licence, CPE; with tabs.
+// bom.mjs SECONDS PARTS FILE…: makes OpenWrt's bills of materials reproducible, with the sources'
+// date and a UUID of the contents. PARTS lists packages that the bill lacks or has in another
+// version, one per line: name, version, licence and CPE, separated by tabs.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Shared by the commands for packages and images. Needs HERE and COMMAND.
+# Functions shared by the commands for packages and images. Needs HERE and COMMAND.
 TOP=$(cd "$HERE/../.." && pwd)
 BUILD=${BUILD:-$TOP/build}
-# One tree for all profiles: OpenWrt separates its output by target, and the hours that the
-# toolchain takes are shared by profiles of one architecture.
+# One tree for all profiles: OpenWrt separates output by target, and profiles of an architecture
+# share the toolchain, which takes hours to build.
 WORK=${FIRMWARE_DIR:-$BUILD/openwrt}
 # shellcheck disable=SC2034 # configure.sh and compile.sh read it
 TREE=$WORK/tree
@@ -21,7 +21,7 @@ done
 
 profile() { node "$HERE/profile.mjs" "$@" || exit 1; }
 
-# Files are named from where build.sh was called.
+# named FILE: Prints the absolute path; relative names start where build.sh was called.
 named() { (cd "${CALLED_IN:-$PWD}" && realpath -m "$1"); }
 
 need_profiles() {
@@ -29,26 +29,26 @@ need_profiles() {
     npm_ready "$TOP/profiles"
 }
 
-# shellcheck disable=SC2153 # PROFILE is the command's
+# shellcheck disable=SC2153 # set by the command
 known_profile() {
     [[ $PROFILE != common && $PROFILE =~ ^[a-z0-9-]+$ && -f $PROFILES/$PROFILE.yml ]] ||
         die "$COMMAND: unknown profile '$PROFILE' (./build.sh firmware --list)"
 }
 
-# One at a time in the folder that all share.
+# Refuses a second run in the shared folder.
 locked() {
     mkdir -p "$WORK"
     exec 9>"$WORK/lock"
     flock -n 9 || die "$COMMAND: another one is under way in $WORK"
 }
 
-# RUST, and FASTPATH_RUST: the folder of its programs.
+# Sets RUST, and FASTPATH_RUST to the folder of the host's programs.
 host_rust() {
     local triple want
     triple=$(profile get "$PROFILE" arch)-unknown-linux-musl
     case $triple in
         x86_64-* | aarch64-*) want=host ;;
-        # Rust has no standard library ready for it.
+        # Rust has no prebuilt standard library for these targets.
         *) want=openwrt ;;
     esac
     RUST=${RUST:-$want}

@@ -1,33 +1,33 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Archives and programs: `make download`, then everything, with a line for where it is.
+# Runs `make download`, then compiles everything with progress lines.
 
-# The downloads depend on the configuration and on our own packages' versions alone.
+# Downloads depend only on the configuration and the versions of our own packages.
 download_state() { digest "$TREE/.config" "$WORK"/own/*/Makefile; }
 fetched() { [ "$(cat "$WORK/downloaded.$PROFILE" 2>/dev/null)" = "$(download_state)" ]; }
 
-# Our own archives are made of this commit; the Makefile of fastpathd learns of it by source.mk.
+# Makes our archives from this commit; fastpathd's Makefile finds them by source.mk.
 own_archives() {
     local want
     want=$(git -C "$TOP" rev-parse HEAD)
     [ "$(cat "$WORK/archives.commit" 2>/dev/null)" != "$want" ] ||
         ! cmp -s "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk" || return 0
-    # OpenWrt would take one of the same name for this one.
+    # OpenWrt would reuse an old archive of the same name.
     rm -f "$WORK/archives.commit" "$WORK"/dl/fastpathd-*.tar.xz
     "$TOP/build.sh" sources --archives "$WORK/archives"
     cp "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk"
     echo "$want" >"$WORK/archives.commit"
 }
 
-# OpenWrt asks one mirror after the other. A file that it got and threw away says more than the
-# mirrors that did not answer.
+# why_no_archive LOG: Prints the most specific reason. OpenWrt tries several mirrors, and a rejected
+# file says more than unreachable mirrors.
 why_no_archive() {
     awk '/^Hash of the/ { hash = $0 }
         !/^(make|time:|No more mirrors|Download failed)/ && NF { last = $0 }
         END { print hash ? hash : last ? last : "see its log" }' "$1" 2>/dev/null || echo "no log"
 }
 
-# archives WHAT GOAL…: make says which failed, and why only in a log for each.
+# archives WHAT GOAL…: Runs make and lists failed archives with the reasons from their logs.
 archives() {
     local what=$1 name said=''
     shift
@@ -47,7 +47,7 @@ download() {
     download_state >"$WORK/downloaded.$PROFILE"
 }
 
-# Folders that are compiled for this configuration: tools, toolchain, packages.
+# Prints the folders compiled for this configuration: tools, toolchain, packages.
 folders() {
     in_tree make -s -f "$HERE/folders.mk"
 }
@@ -55,7 +55,7 @@ folders() {
 compile() {
     local status=0 log
     download
-    # The page is part of an image.
+    # The image contains the page.
     "$TOP/build.sh" page
     folders >"$WORK/folders"
     rm -rf "$TREE/bin/targets/$PLACE"
@@ -66,7 +66,7 @@ compile() {
     [ "$status" = 0 ] || failed "$log"
 }
 
-# The package that failed first, and the end of its own log.
+# failed LOG: Prints the first failed package and the end of its own log.
 failed() {
     local what last
     what=$(sed -n 's/^ *ERROR: \(.*\) failed to build.*/\1/p' "$1" | head -n 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A profile as OpenWrt's configuration, and the lines of it missing from a .config. Without I/O.
+// Converts a profile to OpenWrt's configuration, and finds its lines missing in a .config. No I/O.
 
-// Symbols in the order they are written: symbol without CONFIG_, value as in .config.
+// Returns the symbols in output order: name without CONFIG_, and value as in .config.
 export function symbols(profile) {
   const { target, subtarget, device, packages, config, rootfs_mib } = profile;
   const board = `TARGET_${target}`;
@@ -52,8 +52,8 @@ function describe(symbol, wanted, value) {
   return `is ${value}`;
 }
 
-// Symbols that `make defconfig` dropped or changed. kconfig silently drops those that do not exist
-// or miss a dependency; the image would build without them.
+// Returns symbols that `make defconfig` dropped or changed. kconfig silently drops symbols that are
+// unknown or lack a dependency, and the image would be built without them.
 export function survivors(profile, text) {
   const found = parse(text);
   return symbols(profile)

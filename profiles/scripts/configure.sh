@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Feeds linked, configuration written, and every symbol of the profile still in it.
+# Links the feeds, writes the configuration and checks that it keeps every symbol of the profile.
 
-# TITLE, DEVICE, and PLACE: target and subtarget as a folder.
+# Sets TITLE, DEVICE and PLACE (target/subtarget).
 about() {
     local -a words
     words=$(profile get "$PROFILE" title device target subtarget) || exit 1
@@ -11,7 +11,7 @@ about() {
     : "$TITLE" "$DEVICE" "$PLACE"
 }
 
-# Our packages, and nothing else of this repository, as a feed.
+# Makes a feed with only our packages of this repository.
 own_feed() {
     local folder
     rm -rf "$WORK/own.new"
@@ -24,8 +24,8 @@ own_feed() {
     mv "$WORK/own.new" "$WORK/own"
 }
 
-# A copy of our feed in OpenWrt's tree or SDK: it writes the folder of a Makefile into the package,
-# with its whole path where it is outside.
+# Copies our feed into OpenWrt's tree or SDK. OpenWrt writes the folder of a Makefile into the
+# package, with its absolute path if it is outside the tree.
 own_copy() {
     mkdir -p "$TREE/fastpath"
     rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"
@@ -43,7 +43,7 @@ feeds_conf() {
 
 in_tree() { (cd "$TREE" && unset MAKEFLAGS MAKELEVEL TARGET && "$@"); }
 
-# The scan of thousands of Makefiles takes a minute: only when a feed is another one.
+# Scanning thousands of Makefiles takes a minute, so scan only if a feed has changed.
 update_feeds() {
     local want
     own_feed
@@ -56,7 +56,7 @@ update_feeds() {
         step "feeds: update" in_tree ./scripts/feeds update -a
         echo "$want" >"$WORK/feeds.stamp"
     fi
-    # Our own packages change while they are developed, and their dependencies with them.
+    # Dependencies of our packages may change during development.
     want=$(printf '%s\n' "$WORK"/own/* | digest - "$WORK"/own/*/Makefile "$PROFILES"/*.yml)
     [ "$(cat "$WORK/installed.$PROFILE" 2>/dev/null)" != "$want" ] || return 0
     step "feeds: our update" in_tree ./scripts/feeds update -i fastpath
@@ -64,16 +64,16 @@ update_feeds() {
     echo "$want" >"$WORK/installed.$PROFILE"
 }
 
-# Ours with all they need, then the packages of profiles; the rest of the feeds stays out.
+# Installs our packages and the profiles' packages with their dependencies only.
 install_feeds() {
     local names
     names=$(profile get "$PROFILE" packages)
     in_tree ./scripts/feeds install -a -p fastpath || return
-    # shellcheck disable=SC2086 # one package a word
+    # shellcheck disable=SC2086 # one package per word
     in_tree ./scripts/feeds install $names
 }
 
-# Lines of a log that name one of our packages.
+# our_warnings LOG…: Prints the lines that name one of our packages.
 our_warnings() {
     local names
     names=$(cd "$WORK/own" && printf '%s|' *)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An image by OpenWrt's ImageBuilder: the release's kernel and packages, and ours. Needs
+# Makes an image with OpenWrt's ImageBuilder from the release's kernel and packages, and ours. Needs
 # release.sh and images.sh.
 
-# Adds our packages to those that came with it; removes our packages of other images.
+# own_packages FOLDER: Replaces our packages in the ImageBuilder by those in APKS.
 own_packages() {
     local file
     if [ -f "$1/packages/.ours" ]; then
@@ -11,12 +11,12 @@ own_packages() {
     fi
     (cd "$APKS" && printf '%s\n' *.apk) >"$1/packages/.ours"
     cp "$APKS"/*.apk "$1/packages/"
-    # The ImageBuilder creates and signs it again with its own key.
+    # The ImageBuilder recreates the index and signs it with its own key.
     rm -f "$1/packages/packages.adb"
 }
 
-# The release's packages come from its server, or from a mirror of it. A standalone ImageBuilder has
-# all packages in itself and no such file.
+# repositories FOLDER: Selects the release's server or a mirror. A standalone ImageBuilder contains
+# all packages and has no such file.
 repositories() {
     [ -e "$1/repositories" ] || : >"$1/repositories"
     pristine "$1/repositories"
@@ -24,11 +24,11 @@ repositories() {
     mv "$1/repositories.new" "$1/repositories"
 }
 
-# apk takes its copy of an index for four hours without asking: an image would have the packages of
-# then, and nothing would say so.
+# without_indexes FOLDER: Deletes apk's cached indexes; for four hours, images would silently get
+# outdated packages.
 without_indexes() { rm -f "$1"/dl/APKINDEX.*; }
 
-# A profile's symbols that concern images; the rest is compiled into the release.
+# image_config FOLDER: Sets the profile's symbols for images; others are compiled into the release.
 image_config() {
     local line symbol
     pristine "$1/.config"
@@ -48,11 +48,11 @@ image_config() {
     mv "$1/.config.new" "$1/.config"
 }
 
-# A package that is not in the image, or in another version than ours.
+# manifest_lacks FILE: Prints packages that are missing or have another version than ours.
 manifest_lacks() {
     local name file
     for name in $(profile get "$PROFILE" packages); do
-        # Libraries have their ABI in their names; none is in a profile.
+        # Library names contain the ABI, but profiles name no libraries.
         grep -q "^$name - " "$1" || echo "  $name"
     done
     for file in "$APKS"/*.apk; do
@@ -64,7 +64,7 @@ manifest_lacks() {
     done
 }
 
-# our_field NAME FIELD: of the Makefile that makes the package; a translation is of LuCI's.
+# our_field NAME FIELD: Prints the field from the package's Makefile; LuCI makes translations.
 our_field() {
     local makefile
     makefile=$(grep -lF "BuildPackage,$1))" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" ||
@@ -72,7 +72,7 @@ our_field() {
     sed -n "s/^$2:=//p" "$makefile"
 }
 
-# our_parts MANIFEST: the ImageBuilder's bill of materials knows the release's packages alone.
+# our_parts MANIFEST: Prints our packages for the bill, which has only the release's packages.
 our_parts() {
     local file name version
     for file in "$APKS"/*.apk; do
@@ -85,7 +85,7 @@ our_parts() {
     done
 }
 
-# The release's files and our packages that the images are made of.
+# release_records FOLDER: Records the release's files and our packages used in the images.
 release_records() {
     printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
         "$(sha256sum <"$IMAGEBUILDER" | cut -d ' ' -f 1)" >"$1/release.buildinfo"
@@ -101,7 +101,7 @@ make_image() {
         FILES="$WORK/files/$PROFILE" BIN_DIR="$2" ${partition:+ROOTFS_PARTSIZE="$partition"}
 }
 
-# image_of_release: of PROFILE, with the packages in APKS.
+# image_of_release: Makes an image of PROFILE with the packages in APKS.
 image_of_release() {
     local builder into=$WORK/image/$PROFILE lost
     release_file --imagebuilder \

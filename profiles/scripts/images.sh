@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The results, into build/images/PROFILE: completely or not at all.
+# Puts the results into build/images/PROFILE, completely or not at all.
 
-# The function that records the sources of an image, the file with their time, and the one with
-# packages that its bill of materials lacks.
+# Inputs of images: the function that records the sources, the file with their time, and the list of
+# packages missing in the bill of materials.
 made_from=records
 made_at=$TREE/version.date
 made_parts=/dev/null
 
-# images FOLDER: from where OpenWrt has left them.
+# images FOLDER: Publishes the images from OpenWrt's output folder.
 images() {
     local out=$BUILD/images/$PROFILE from=$1
     step "images of $PROFILE" gather "$from" "$out.new" ||
@@ -22,7 +22,7 @@ images() {
     (cd "$out" && find . -maxdepth 1 -type f -printf '  %f\n' | sort)
 }
 
-# gather FROM INTO: images, their records, and the kernel modules that fit this kernel alone.
+# gather FROM INTO: Copies images, records and the modules that fit only this kernel.
 gather() {
     rm -rf "$2" && mkdir -p "$2" || return
     find "$1" -maxdepth 1 -type f ! -name 'sha256sums*' \
@@ -45,7 +45,7 @@ gather() {
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)
 }
 
-# Their inputs. OpenWrt's own record would name folders of this machine.
+# records FOLDER: Records the inputs; OpenWrt's own record would name local folders.
 records() {
     local name state
     for name in openwrt $FEED_NAMES; do
@@ -59,5 +59,5 @@ records() {
     clang --version 2>/dev/null | head -n 1 >"$1/clang.buildinfo" || true
 }
 
-# The pinned address of a feed, whatever the command line put in its place.
+# public NAME: Prints the feed's pinned address, even if the command line overrides it.
 public() { awk -v name="$1" '$2 == name { print $4 }' "$PROFILES/pins"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files of an image that come from no package: settings of the first boot, sysctl. Without I/O.
+// Returns the files of an image that belong to no package: first-boot settings, sysctl. No I/O.
 
 const MARK = '/etc/fastpath-profile';
 
@@ -14,8 +14,8 @@ function tier({ memory_mib, cores, defaults }, first) {
   return `${first ? 'if' : 'elif'} ${test}; then\n${setters(defaults, '\t')}`;
 }
 
-// An upgrade runs it again, after the old configuration came back: the mark is kept with it, and
-// settings of the owner stay.
+// An upgrade runs the script again after restoring the old configuration. The marker file, which is
+// restored too, keeps it from overwriting the owner's settings.
 function firstBoot(profile) {
   const tiers = profile.tiers.map((t, i) => tier(t, i === 0)).join('');
   return `#!/bin/sh

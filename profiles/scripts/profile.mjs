@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Profiles as the scripts in this folder and the tests use them:
+// Reads profiles for the scripts in this folder and for the tests:
 //   profile.mjs list                       name, title and target of each
 //   profile.mjs check [FILE…]              against the schema; without files all of them
 //   profile.mjs get NAME KEY…              values, a line each; of a list a line an item
@@ -7,8 +7,8 @@
 //   profile.mjs config NAME                the configuration that OpenWrt is given
 //   profile.mjs survived NAME FILE         its lines missing from FILE, a .config after defconfig
 //   profile.mjs overlay NAME FOLDER        the files that the image gets besides its packages
-// YAML is read by the package `yaml`, which keeps y and n as text (YAML 1.2); the schema is
-// checked by `ajv`, as in e2e/.
+// Package `yaml` implements YAML 1.2, which keeps y and n as text; `ajv` checks the schema, as in
+// e2e/.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,7 @@ function read(file) {
   return document.toJS() ?? {};
 }
 
-// The shared file has the same keys, and needs none of those that distinguish devices.
+// The shared file has the same keys, but requires none of them.
 let validate;
 function validators() {
   if (validate) return validate;
@@ -98,7 +98,7 @@ function check(files) {
   if (found.length > 0) throw new Refusal(found.join('\n'));
 }
 
-// A profile with the shared part merged under it; refused if it does not fit the schema.
+// Returns a profile merged with the shared part; throws if it does not match the schema.
 function load(name) {
   if (!names().includes(name)) {
     throw new Refusal(`unknown profile '${name}'; there are: ${names().join(' ')}`);

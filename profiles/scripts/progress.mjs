@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// progress.mjs FOLDERS: turns the output of OpenWrt's build on stdin into progress lines. FOLDERS
-// is a file with the folders it will compile, one a line. The build's own output stays in its log.
+// progress.mjs FOLDERS: converts the output of OpenWrt's build on stdin into progress lines.
+// FOLDERS is a file with the folders to compile, one per line. The build's output stays in its log.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-// ` make[3] -C package/libs/zlib compile`; host-compile, install and the like come with it.
+// Matches ` make[3] -C package/libs/zlib compile`, and host-compile, install and the like.
 const ENTER = /^\s*make\[\d+\] -C (\S+) (\S+)/;
 const PHASE = /^\s*make\[1\] (target\/install|package\/install|package\/index|checksum)/;
 const FAULT = /^\s*ERROR: (\S+).* failed to build/;
@@ -23,7 +23,7 @@ export function span(seconds) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// A folder counts once, when its compiling begins. With several at once it may not have ended.
+// Counts folders when their compilation starts; in parallel builds some may not have finished.
 export class Progress {
   #waiting;
   #begun = new Set();
@@ -34,7 +34,7 @@ export class Progress {
     this.#total = this.#waiting.size;
   }
 
-  // One line of the build, and how many seconds it has run; answers the text to show, or nothing.
+  // Takes a line of the build and the elapsed seconds; returns the text to show, or nothing.
   line(text, seconds) {
     const fault = FAULT.exec(text);
     if (fault) return `✗ ${fault[1]} failed`;
@@ -50,7 +50,7 @@ export class Progress {
     return this.#at(folder, seconds);
   }
 
-  // A linked feed's package goes by the path that the link leads to.
+  // Packages of a linked feed appear with the link's target path.
   #known(path) {
     if (!path.startsWith('/')) return path;
     const end = `/${path.split('/').pop()}`;

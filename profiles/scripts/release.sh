@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files of OpenWrt's release: fetched, checked by signature and hash, unpacked. Needs WORK, PLACE
-# (target and subtarget as a folder), MIRROR, and pins of source.sh.
+# Fetches files of OpenWrt's release, checks signature and hash, and unpacks them. Needs WORK, PLACE
+# (target/subtarget), MIRROR, and pins of source.sh.
 
 COMMAND=${COMMAND:-firmware}
 
-# A mirror has the release where downloads.openwrt.org has it.
+# Mirrors have the same paths as downloads.openwrt.org.
 release_at() { echo "${MIRROR:-$RELEASE_AT}/releases/$RELEASE/targets/$PLACE"; }
 
 offline() {
@@ -16,14 +16,13 @@ Nothing else was changed; downloads are kept. Remedies:
   $2 FILE  that file from another source; sha256sums and sha256sums.sig must be next to it"
 }
 
-# fetch URL FILE: resumes an interrupted download. Nothing counts as complete before it has come to
-# its end.
+# fetch URL FILE: Downloads or resumes; FILE appears only when complete.
 fetch() {
     local status=0 shown=(-sS)
     [ ! -t 2 ] || shown=(--progress-bar)
     curl -fL "${shown[@]}" --connect-timeout "$REACH" --speed-limit 1000 --speed-time 30 \
         --retry 2 -C - -o "$2.part" "$1" || status=$?
-    # 33, 36: the server does not go on, or has another file there by now.
+    # 33, 36: the server cannot resume, or the file has changed.
     if [ "$status" = 33 ] || [ "$status" = 36 ]; then
         status=0
         curl -fL "${shown[@]}" --connect-timeout "$REACH" -o "$2.part" "$1" || status=$?
@@ -32,7 +31,7 @@ fetch() {
     mv "$2.part" "$2"
 }
 
-# signer FILE…: the name of the keyring, where one of them is fetched or can be checked.
+# signer FILE…: Prints keyring if one of the files is fetched or has a signature to check.
 signer() {
     local file
     for file; do
@@ -43,7 +42,7 @@ signer() {
     done
 }
 
-# signed FOLDER: its sha256sums are OpenWrt's.
+# signed FOLDER: Its sha256sums are signed by OpenWrt.
 signed() {
     local said
     obtain keyring
@@ -52,7 +51,7 @@ signed() {
     say "  ✓ sha256sums, signed by $said"
 }
 
-# The list of the release's files for this target; small, so that it is always fetched completely.
+# Fetches the list of the release's files for this target; small, so never resumed.
 release_sums() {
     local into=$WORK/release/${PLACE/\//-} name
     mkdir -p "$into"
@@ -66,7 +65,7 @@ release_sums() {
     touch "$into/checked"
 }
 
-# check_sums FILE: the sums next to it must match as well.
+# check_sums FILE: The sums beside a local file must be signed and match.
 check_sums() {
     local folder
     folder=$(dirname "$1")
@@ -79,14 +78,14 @@ check_sums() {
     fi
 }
 
-# matches FILE SUMS: SUMS has it by its name, with its hash.
+# matches FILE SUMS: SUMS lists the file's name with its hash.
 matches() {
     local want
     want=$(awk -v name="${1##*/}" '$2 == name || $2 == "*" name { print $1 }' "$2")
     [ -n "$want" ] && [ "$(sha256sum <"$1" | cut -d ' ' -f 1)" = "$want" ]
 }
 
-# release_file OPTION PATTERN FILE: sets FOUND to the file, given or fetched.
+# release_file OPTION PATTERN FILE: Sets FOUND to FILE or the fetched file.
 release_file() {
     local name
     FOUND=$3
@@ -114,7 +113,7 @@ or the transfer was: run the same command again, or name another --download-mirr
     say "  ✓ $name, its hash is OpenWrt's"
 }
 
-# unpacked FILE INTO: sets FOUND to the one folder in it.
+# unpacked FILE INTO: Unpacks the archive and sets FOUND to its folder.
 unpacked() {
     local file=$1 into=$2 name=${1##*/} want
     name=${name%.tar.zst}
@@ -132,5 +131,5 @@ unpacked() {
     echo "$want" >"$FOUND.stamp"
 }
 
-# pristine FILE: keeps an original file of an SDK or ImageBuilder, before it is changed.
+# pristine FILE: Keeps the original of a file in an SDK or ImageBuilder before it is changed.
 pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }

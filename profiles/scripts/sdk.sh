@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Our packages by OpenWrt's SDK: its toolchain, our feed, the pinned feeds. Needs release.sh,
-# source.sh and configure.sh. TREE is the SDK from here on; OpenWrt's own tree is its feed `base`.
+# Builds our packages with OpenWrt's SDK, our feed and the pinned feeds. Needs release.sh, source.sh
+# and configure.sh. Here TREE is the SDK, and OpenWrt's own tree is its feed `base`.
 
-# Packages of our Makefiles, by name.
+# Prints the names of our Makefiles' packages.
 own_names() {
     local folder
     for folder in "$WORK"/own/*/; do
         case $folder in */rust/) continue ;; esac
-        # shellcheck disable=SC2016 # make expands it
+        # shellcheck disable=SC2016 # expanded by make
         sed -n 's/^$(eval $(call BuildPackage,\([^)]*\)))$/\1/p' "$folder/Makefile"
-        # LuCI's own Makefile does it, for each translation too.
+        # LuCI's Makefile makes the package, and one per translation.
         grep -q 'luci\.mk$' "$folder/Makefile" || continue
         folder=${folder%/}
         basename "$folder"
@@ -19,11 +19,11 @@ own_names() {
     done | sort
 }
 
-# This machine's Rust, where it compiles for the target: OpenWrt's feed builds Rust and LLVM from
-# source, which takes hours.
+# Uses this machine's Rust if it supports the target, since OpenWrt's feed builds Rust and LLVM from
+# source for hours.
 own_rust() {
     if [ "$(cat "$TREE/rust.kind" 2>/dev/null)" != "$RUST" ]; then
-        # The other one, and that it is installed.
+        # Forget the other Rust and its installation.
         rm -f "$TREE"/package/feeds/*/rust
         find "$TREE" -path "*/staging_dir/*/.rust_installed" -delete
         echo "$RUST" >"$TREE/rust.kind"
@@ -51,7 +51,7 @@ sdk_feeds() {
         echo "$want" >"$TREE/feeds.stamp"
     fi
     step "SDK feeds: our update" in_tree ./scripts/feeds update -i fastpath
-    # Before the packages it replaces are searched in the other feeds.
+    # First, so that the other feeds' Rust is not installed.
     [ "$RUST" != host ] || step "SDK feeds: Rust" in_tree ./scripts/feeds install -p fastpath rust
     step "SDK feeds: install" in_tree ./scripts/feeds install -a -p fastpath
     for name in fastpathd suricata luci-app-fastpath; do
@@ -60,9 +60,9 @@ $name: $(log_file "SDK feeds: install")"
     done
 }
 
-# An SDK has every kernel module selected, as in the release, in a place that no configuration
-# changes, and would make a package of each: a thousand. To make a few of them it refuses. Ours need
-# none of these packages: routers have them from the release.
+# An SDK selects all kernel modules in a file that no configuration overrides, would package all
+# thousand of them, and refuses to build only some. Our packages do not need them, since routers
+# install modules from the release.
 without_modules() {
     pristine "$TREE/Config-build.in"
     awk '/^config /{ module = $2 ~ /^PACKAGE_kmod-/ } !module' \
@@ -70,7 +70,7 @@ without_modules() {
     mv "$TREE/Config-build.in.new" "$TREE/Config-build.in"
 }
 
-# The release's configuration is fixed in an SDK; only packages and their options can be chosen.
+# An SDK's configuration is fixed, except for packages and their options.
 sdk_config() {
     local name lost=''
     {
@@ -78,7 +78,7 @@ sdk_config() {
         echo CONFIG_BUILD_LOG=y
         profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
         own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
-        # A translation is chosen by its language.
+        # Translations are selected by language.
         own_names | sed -n 's/^luci-i18n-.*-\([a-z]*\)$/CONFIG_LUCI_LANG_\1=y/p'
     } >"$TREE/.config.new"
     mv "$TREE/.config.new" "$TREE/.config"
@@ -104,14 +104,14 @@ sdk_compile() {
     (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
     say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
     rm -rf "$TREE"/bin/packages/*/fastpath
-    # Archives of their dependencies are fetched when these are compiled.
+    # Compiling also fetches the archives of dependencies.
     env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 |
         tee "$log" |
         node "$HERE/progress.mjs" "$WORK/folders" || status=$?
     [ "$status" = 0 ] || failed "$log"
 }
 
-# collect: into build/apk/ARCHITECTURE, whole or as it was.
+# collect: Publishes the packages in build/apk/ARCHITECTURE, completely or not at all.
 collect() {
     local from name into
     from=$(find "$TREE/bin/packages" -mindepth 2 -maxdepth 2 -name fastpath -type d)
@@ -131,13 +131,13 @@ collect() {
     say "$(find "$into" -name '*.apk' | wc -l) packages for $ARCH are in $into"
 }
 
-# The inputs of the packages, next to their folders: crates, and the page.
+# Makes the packages' inputs beside their folders: crates and the page.
 own_parts() {
     own_archives
     "$TOP/build.sh" page
 }
 
-# build_packages: sets ARCH. Everything that is written is under WORK and build/apk.
+# build_packages: Builds the packages and sets ARCH. Writes only below WORK and build/apk.
 build_packages() {
     local BASE=$TREE TREE
     release_file --sdk "openwrt-sdk-$RELEASE-${PLACE/\//-}_*.Linux-x86_64.tar.zst" "$SDK"

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt and its feeds at the commits of profiles/pins. Needs WORK, TREE, PROFILES, OPENWRT, FEEDS.
+# Fetches the commits of OpenWrt and its feeds in pins. Needs WORK, TREE, PROFILES, OPENWRT, FEEDS.
 
-# Seconds after which a server counts as out of reach; all are asked at once.
+# Seconds until a server counts as unreachable; all servers are tried at once.
 REACH=8
 export GIT_TERMINAL_PROMPT=0
 
 # shellcheck disable=SC2034 # release.sh reads them
-# KIND, COMMIT and ADDRESS by name; RELEASE and RELEASE_AT: its number, and the server with it.
+# Sets KIND, COMMIT and ADDRESS by name; RELEASE is its number and RELEASE_AT its server.
 pins() {
     local kind name commit address
     declare -gA KIND=() COMMIT=() ADDRESS=()
@@ -27,13 +27,13 @@ pins() {
 
 is_address() { [[ $1 == *://* ]]; }
 
-# A folder that is a repository of its own, and not a folder of another one.
+# is_repository FOLDER: The folder is the top of a repository.
 is_repository() {
     [ "$(git -C "$1" rev-parse --show-toplevel 2>/dev/null)" = "$(readlink -f "$1")" ] ||
         [ "$(git -C "$1" rev-parse --is-bare-repository 2>/dev/null)" = true ]
 }
 
-# The options of the command line in place of the pinned addresses.
+# Applies the command-line options that replace pinned addresses.
 places() {
     local name from=$FEEDS
     [ -z "$OPENWRT" ] || ADDRESS[openwrt]=$OPENWRT
@@ -57,7 +57,7 @@ places() {
     fi
 }
 
-# Where NAME is put, and the file that shows it exists.
+# folder NAME: Prints the folder of this source.
 folder() {
     case $1 in
         openwrt) echo "$WORK/tree" ;;
@@ -69,14 +69,13 @@ have() {
     [ -d "$(folder "$1")" ] && [ "$(cat "$(folder "$1").commit" 2>/dev/null)" = "${COMMIT[$1]}" ]
 }
 
-# reach NAME…: every server that one of them has yet to come from is asked, before anything is
-# written.
+# reach NAME…: Tries every server that is still needed, before anything is written.
 reach() {
     local name waiting=() lost=''
     command -v git >/dev/null || need_packages "OpenWrt's sources" git
     REPLIES=$(mktemp -d)
     trap 'rm -rf "$REPLIES"' EXIT
-    # shellcheck disable=SC2068 # FEED_NAMES is several
+    # shellcheck disable=SC2068 # several names
     for name in $@; do
         if ! is_address "${ADDRESS[$name]}" || have "$name"; then continue; fi
         timeout "$REACH" git ls-remote --quiet "${ADDRESS[$name]}" HEAD \
@@ -108,7 +107,7 @@ Nothing was written. Remedies:
   --download-mirror URL  a mirror of OpenWrt's archives"
 }
 
-# Archives come from the mirror first, or from OpenWrt's own.
+# Archives come from the mirror or OpenWrt's own server.
 reach_mirror() {
     local address=${MIRROR:-https://sources.openwrt.org/} said
     case $address in
@@ -118,13 +117,13 @@ reach_mirror() {
             return ;;
     esac
     command -v curl >/dev/null || need_packages "asking the mirror" curl
-    # Any answer of a server counts; not all show their folder.
+    # Any answer counts, as some servers do not list their folder.
     said=$(curl -sS -o /dev/null --max-time "$REACH" "$address" 2>&1) || unplugged "
   archives: $address
     ${said##*$'\n'}"
 }
 
-# obtain NAME: its folder is there whole at its commit, or as it was.
+# obtain NAME: The source's folder is complete at its commit, or unchanged on failure.
 obtain() {
     local name=$1 commit=${COMMIT[$1]} address=${ADDRESS[$1]} into
     into=$(folder "$name")
@@ -147,8 +146,8 @@ name a repository that has it (--openwrt, --feeds-from)"
     mv "$into.new.commit" "$into.commit"
 }
 
-# Without history: the versions of LuCI's packages come from the date of their last commit, and
-# would differ between a clone that has it and one that has not. OpenWrt's feeds script does it so.
+# clone ADDRESS COMMIT INTO: Clones without history, like OpenWrt's feeds script, since LuCI derives
+# versions from the date of a package's last commit.
 clone() {
     git init -q "$3"
     git -C "$3" fetch -q --depth 1 "$1" "$2" </dev/null || return
@@ -156,10 +155,10 @@ clone() {
     git -C "$3" checkout -q --detach "$2"
 }
 
-# Of files of which some need not be there.
+# digest FILE…: Prints a checksum of the existing files.
 digest() { { cat /dev/null "$@" 2>/dev/null || true; } | sha256sum; }
 
-# patched FOLDER COMMIT PATCHES: our patches on a branch of their own. The same commits for any user
+# patched FOLDER COMMIT PATCHES: Applies our patches on a branch. The commits do not depend on user
 # and time.
 patched() {
     local into=$1 commit=$2 folder=$3 patch want
@@ -188,14 +187,14 @@ unpatched() {
 The tree is without patches again."
 }
 
-# sources NAME…
+# sources NAME…: Fetches and patches the sources.
 sources() {
     local name
     for name; do
         obtain "$name"
         patched "$(folder "$name")" "${COMMIT[$name]}" "$PROFILES/patches/$name"
     done
-    # Archives outlive the tree.
+    # Archives are kept when the tree is replaced.
     mkdir -p "$WORK/dl"
     [ -e "$TREE/dl" ] || ln -s ../dl "$TREE/dl"
 }

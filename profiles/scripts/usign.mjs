@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usign.mjs MESSAGE SIGNATURE FOLDER: the signature is of that message, by a key in FOLDER/usign.
-// OpenWrt signs like signify: base64 of "Ed", eight bytes that number the key, and the signature
-// (Ed25519) or the key itself. A key's file is called by those eight bytes.
+// usign.mjs MESSAGE SIGNATURE FOLDER: verifies the signature with a key in FOLDER/usign. Format of
+// signify: base64 of "Ed", an eight-byte key number, and the Ed25519 signature or key. A key's file
+// is named after its number.
 import { createPublicKey, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The bytes in front of an Ed25519 key in its usual encoding (RFC 8410). */
+/** DER prefix of an Ed25519 public key (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
 function refuse(why) {
@@ -14,7 +14,7 @@ function refuse(why) {
   process.exit(1);
 }
 
-/** Comment, number and contents of FILE, which has SIZE bytes of contents. */
+/** Returns comment, key number and contents of FILE; SIZE is the length of the contents. */
 function read(file, size) {
   const [comment = '', line = ''] = readFileSync(file, 'utf8').split('\n');
   const bytes = Buffer.from(line, 'base64');

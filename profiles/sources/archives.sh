@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Our own archives. Needs TOP, HERE, STAGE, NEW, TREE, VERSION, EPOCH.
+# Makes our own archives. Needs TOP, HERE, STAGE, NEW, TREE, VERSION, EPOCH.
 
-# pack NAME: STAGE/NAME as NEW/NAME.tar.xz, the same bytes for any user and time. The size of
-# the blocks is fixed, or they would follow the number of threads; -3 takes a third of the time
-# of -6 and a megabyte more.
+# pack NAME: Packs STAGE/NAME into NEW/NAME.tar.xz, reproducibly for any user and time. A fixed
+# block size avoids a dependency on the number of threads; -3 takes a third of the time of -6 for a
+# megabyte more.
 pack() {
     tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
         --format=gnu -C "$STAGE" -cf "$STAGE/$1.tar" "$1"
@@ -12,32 +12,32 @@ pack() {
     rm "$STAGE/$1.tar"
 }
 
-# The commit's files, whatever lies about in the work tree.
+# Exports the commit's files, without those of the work tree.
 tree() {
     git -C "$TOP" archive --format=tar --prefix="fastpath-$VERSION/" HEAD | tar -x -C "$STAGE"
 }
 
-# The crates of the daemon and every other that they need, in the versions of Cargo.lock: one hash
-# covers all, and nothing is fetched when it is built.
+# Packs the daemon's crates with all dependencies of Cargo.lock: one hash covers everything, and the
+# build fetches nothing.
 daemon_archive() {
     local name=fastpathd-$VERSION
     cp -a "$TREE/feeds/fastpathd/src" "$STAGE/$name"
     rm -rf "$STAGE/$name/fuzz"
     sed -i 's|^members = .*|members = ["crates/*"]|' "$STAGE/$name/Cargo.toml"
-    # Versions come from the lock file alone, which then loses what only other members need.
+    # The lock file fixes versions, then loses entries that only other members need.
     cargo fetch --quiet --locked --manifest-path "$TREE/feeds/fastpathd/src/Cargo.toml"
     cargo metadata --quiet --offline --format-version 1 \
         --manifest-path "$STAGE/$name/Cargo.toml" >/dev/null
     [ -f "$STAGE/$name/LICENSE" ] || cp "$TREE/LICENSE" "$STAGE/$name/"
     mkdir -p "$STAGE/$name/.cargo"
-    # Its output is the configuration, with the folder relative to where it is read.
+    # cargo prints the configuration, with a path relative to its location.
     (cd "$STAGE/$name" && cargo vendor --locked --versioned-dirs vendor) \
         >"$STAGE/$name/.cargo/config.toml"
-    # For the bill of materials: Cargo there finds the crates, too.
+    # With the configuration, Cargo finds the crates for the bill of materials.
     pack "$name"
 }
 
-# The page, and which npm packages went into it: from the source maps, which are not delivered.
+# Builds the page, with source maps that name the npm packages in it and are not delivered.
 page() {
     mkdir -p "$STAGE/maps"
     ln -s "$TOP/ui/node_modules" "$TREE/ui/node_modules"
@@ -48,7 +48,7 @@ page() {
         find . -name "*.map" -delete)
 }
 
-# As its package uses it. The tree is packed later, without the archive's record.
+# Makes the page's archive for its package. The tree is packed later, without source.mk.
 page_archive() {
     FASTPATH_PAGE=$STAGE/page "$TREE/luci-app-fastpath/archive" "$NEW"
     rm "$TREE/luci-app-fastpath/source.mk"

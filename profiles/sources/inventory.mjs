@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts of our programs and of the page: crates by Cargo's own resolution, npm packages by the
-// lock file and by the bundler's source map.
+// Lists the parts of our programs and the page: crates as resolved by Cargo, npm packages by the
+// lock file and the bundler's source maps.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normal } from './spdx.mjs';
 
-/** The crate of the program that is installed on a router. */
+/** Crate of the program that is installed on a router. */
 const PROGRAM = 'fastpath';
-/** One target for each platform condition in the crates: pointer width, byte order, atomics. */
+/** Targets that cover each platform condition in the crates: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
   'armv7-unknown-linux-musleabihf',
@@ -30,7 +30,7 @@ function cargo(args, folder) {
   }
 }
 
-/** The `name version` of every crate that cargo tree reaches over EDGES. */
+/** Returns `name version` of every crate that cargo tree reaches over EDGES. */
 function reached(folder, edges) {
   const found = new Set();
   for (const target of TARGETS) {
@@ -44,7 +44,7 @@ function reached(folder, edges) {
   return found;
 }
 
-/** `name version` → sha256 of the archive, by Cargo.lock. */
+/** Returns the archives' sha256 in Cargo.lock by `name version`. */
 function checksums(folder) {
   const sums = new Map();
   const lock = readFileSync(join(folder, 'Cargo.lock'), 'utf8');
@@ -56,8 +56,8 @@ function checksums(folder) {
 }
 
 /**
- * Every crate of the Cargo.lock in FOLDER. Its use: `linked` into a program of the router,
- * `build` for code that runs during the build (macros, build scripts), `test` for the rest.
+ * Returns every crate of FOLDER's Cargo.lock. Its use is `linked` in the router's program, `build`
+ * for code that runs during the build (macros, build scripts), or `test`.
  */
 export function crates(folder) {
   const linked = reached(folder, 'normal,no-proc-macro');
@@ -86,8 +86,8 @@ export function crates(folder) {
 }
 
 /**
- * The folder `node_modules/…` of the package that SOURCE of a source map belongs to. Code
- * that the bundler adds itself has a name with a NUL, or one of its own.
+ * Returns the folder `node_modules/…` of a source map's SOURCE. Names with a NUL or below vite/ are
+ * the bundler's own code.
  */
 function packageOf(source) {
   const words = source.split('/');
@@ -99,7 +99,7 @@ function packageOf(source) {
   return words.slice(first, last + (words[last + 1].startsWith('@') ? 3 : 2)).join('/');
 }
 
-/** The folders `node_modules/…` that the source maps below FOLDER name. */
+/** Returns the folders `node_modules/…` named by the source maps below FOLDER. */
 export function bundled(folder) {
   const found = new Set();
   const maps = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.map'));
@@ -113,13 +113,13 @@ export function bundled(folder) {
   return [...found].sort();
 }
 
-/** Packages of fonts, of which the page has a file. */
+/** Packages of fonts with files in the page. */
 const FONTS = ['node_modules/@fontsource-variable/inter'];
 
-/** Packages that name no licence; by their file LICENSE. */
+/** Packages without a licence field, with the licence in their file LICENSE. */
 const BY_FILE = { 'svelte-toolbelt': 'MIT' };
 
-/** Every package of the package-lock.json in FOLDER; `linked` are those of BUNDLED. */
+/** Returns every package of FOLDER's package-lock.json; packages in BUNDLED are `linked`. */
 export function packages(folder, bundled) {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
   for (const path of bundled) {

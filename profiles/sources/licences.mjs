@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Refuses licences that may not be where they are: licences.mjs SBOM. spdx.mjs has the rule.
+// licences.mjs SBOM: refuses licences that do not fit the use of their part, see spdx.mjs.
 import { readFileSync } from 'node:fs';
 import { refusal } from './spdx.mjs';
 
@@ -10,7 +10,7 @@ const use = ({ properties = [] }) =>
   properties.find(({ name }) => name === 'fastpath:use')?.value ?? 'linked';
 
 const { components } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-// OpenWrt's packages are programs of their own, not linked with ours, under licences of their own.
+// OpenWrt's packages are separate programs that are not linked with ours.
 const ours = components.filter((part) => use(part) !== 'image');
 const refused = ours.flatMap((part) => {
   const licence = text(part);

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The archives of the npm packages that are in the page, as the lock file names them:
+// Collects the archives of npm packages in the page, as named by the lock file:
 //   npm.mjs UI MAPS CACHE OUT
-// CACHE keeps downloads; every archive is checked against the lock file's hash each time.
+// CACHE keeps downloads; every archive is verified with the lock file's hash each time.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The bill of materials as CycloneDX 1.6, a function of its inputs alone:
+// Writes the bill of materials as CycloneDX 1.6, determined by its inputs alone:
 //   sbom.mjs --crates DIR --page DIR --maps DIR --version V --epoch S --profile P \
 //            [--archive FILE]… [--openwrt FILE] --out FILE
-// DIR --crates has the Cargo.lock, --page the package-lock.json, --maps the built page's source
-// maps; --archive is a file of the bundle; --openwrt is the bill that OpenWrt made of its image.
+// --crates is the folder of Cargo.lock, --page that of package-lock.json, --maps that of the page's
+// source maps; --archive is a file of the bundle; --openwrt is OpenWrt's bill of its image.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 });
 const OWN_LICENCE = 'GPL-2.0-or-later';
 
-/** Names may hold @ and /; a purl's own separators are the rest. */
+/** Quotes a name for a purl; only / stays a separator. */
 const quoted = (name) => name.split('/').map(encodeURIComponent).join('/');
 
 function licences(text) {
@@ -73,7 +73,7 @@ function archive(file) {
   };
 }
 
-/** OpenWrt's bill of its packages, without the parts that differ in each of its runs. */
+/** Returns the components of OpenWrt's bill, without fields that change in each run. */
 function openwrt(file) {
   const { components = [] } = JSON.parse(readFileSync(file, 'utf8'));
   return components.map((part) => {
@@ -87,7 +87,7 @@ function openwrt(file) {
   });
 }
 
-/** One of each; a package may be in the lock file at several places. */
+/** Removes duplicates, since the lock file may have a package in several places. */
 function unique(components) {
   const by = new Map();
   for (const part of components) {
@@ -97,7 +97,7 @@ function unique(components) {
   return [...by.values()].sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
 }
 
-/** The same contents have the same number. */
+/** Returns a UUID derived from the contents. */
 function serial(bill) {
   const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const variant = ((parseInt(hex[16], 16) & 3) | 8).toString(16);

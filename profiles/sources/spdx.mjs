@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SPDX licence expressions, and which of them may go where.
 //
-// Our programs are GPL-2.0-or-later and the programs for the kernel are GPL-2.0: linked code
-// into either must leave GPL version 2 possible. So Apache-2.0 alone is refused, although GPL
-// version 3 would allow it: it would take version 2 away from all who pass the programs on.
+// Our programs are GPL-2.0-or-later and the eBPF programs are GPL-2.0, so linked code must be
+// compatible with GPL version 2. Apache-2.0 alone is refused: it is compatible only with version 3,
+// and recipients could no longer choose version 2.
 
-/** May be part of a program under GPL version 2. */
+/** Licences allowed in a program under GPL version 2. */
 const WITH_GPL2 = new Set([
   '0BSD',
   'BSD-1-Clause',
@@ -26,11 +26,11 @@ const WITH_GPL2 = new Set([
   'Unicode-DFS-2016',
   'Unlicense',
   'Zlib',
-  // The exception says that it holds together with GPL version 2.
+  // The exception makes it compatible with GPL version 2.
   'Apache-2.0 WITH LLVM-exception',
 ]);
 
-/** Free, and enough for a tool that runs at build time or in tests. */
+/** Free licences, sufficient for tools at build time or in tests. */
 const FREE = new Set([
   ...WITH_GPL2,
   'Apache-2.0',
@@ -43,10 +43,10 @@ const FREE = new Set([
   'Python-2.0',
 ]);
 
-/** A font is delivered next to the page and is part of no program. */
+/** Fonts are delivered beside the page and are part of no program. */
 const OF_FONTS = new Set([...FREE, 'OFL-1.1']);
 
-/** Crates of some age write "MIT/Apache-2.0" and mean either. */
+/** Normalizes spaces, and "MIT/Apache-2.0" of older crates, which means OR. */
 export function normal(text) {
   return text
     .trim()
@@ -54,7 +54,7 @@ export function normal(text) {
     .replace(/\s+/g, ' ');
 }
 
-/** A tree of {any: […]}, {all: […]} and names; throws where TEXT is not an expression. */
+/** Returns a tree of {any: […]}, {all: […]} and names; throws if TEXT is not an expression. */
 export function parse(text) {
   const words = normal(text).match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;
@@ -98,7 +98,7 @@ function holds(tree, set) {
   return set.has(tree) || (!tree.includes(' ') && set.has(tree.replace(/\+$/, '-or-later')));
 }
 
-/** Why something under LICENCE may not be used for USE, or undefined where it may. */
+/** Returns why LICENCE is not allowed for USE, or undefined if it is. */
 export function refusal(licence, use) {
   if (!licence) return 'it names no licence';
   let tree;
