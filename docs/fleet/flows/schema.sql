@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Flow records of gateways in ClickHouse: clickhouse-client --multiquery <schema.sql
--- Changing a time to live later: ALTER TABLE fastpath.flows MODIFY TTL toDateTime(ended) + INTERVAL 7 DAY.
--- The tables recognise the last 1000 files by their tokens, so that `load` may try one again.
+-- Change a TTL by ALTER TABLE fastpath.flows MODIFY TTL toDateTime(ended) + INTERVAL 7 DAY.
+-- Tables detect duplicates of the last 1000 files by their tokens, so `load` may retry a file.
 
 CREATE DATABASE IF NOT EXISTS fastpath;
 
--- As nfacctd prints records. It keeps nothing: the views below fill the other tables.
+-- Records as printed by nfacctd. The table stores nothing, but feeds the views below.
 CREATE TABLE IF NOT EXISTS fastpath.received
 (
     peer_ip_src String,
@@ -35,14 +35,13 @@ CREATE TABLE IF NOT EXISTS fastpath.received
     rev_packets UInt64,
     rev_bytes UInt64,
     offloaded_bytes UInt64,
-    -- Records that nfacctd has added up in this one. It adds bytes and packets, but takes the
-    -- elements of `primitives` as part of the key.
+    -- Number of records that nfacctd aggregated into this one. It sums bytes and packets, while the
+    -- elements of `primitives` are part of the key.
     flows UInt64
 )
 ENGINE = Null;
 
--- A row for each printed record, for a month. Addresses are of IPv6; those of IPv4 begin with
--- ::ffff:.
+-- A row per printed record, kept for a month. IPv4 addresses are mapped to ::ffff:.
 CREATE TABLE IF NOT EXISTS fastpath.flows
 (
     gateway LowCardinality(String),
@@ -67,7 +66,7 @@ CREATE TABLE IF NOT EXISTS fastpath.flows
     reason LowCardinality(String),
     inspection LowCardinality(String),
     end_reason UInt8,
-    -- Records of the gateway that nfacctd has added up in this row, usually one.
+    -- Number of the gateway's records that nfacctd aggregated into this row, usually 1.
     records UInt32,
     up_packets UInt64,
     up_bytes UInt64,
@@ -113,7 +112,7 @@ SELECT
     offloaded_bytes * flows AS offloaded_bytes
 FROM fastpath.received;
 
--- Traffic by zones, path and reason, by the minute, for three months.
+-- Traffic by zones, path and reason per minute, kept for three months.
 CREATE TABLE IF NOT EXISTS fastpath.paths
 (
     gateway LowCardinality(String),
@@ -150,7 +149,7 @@ SELECT
 FROM fastpath.flows
 GROUP BY gateway, minute, ingress_zone, egress_zone, path, reason, inspection;
 
--- Traffic of each initiator, by the hour, for a year.
+-- Traffic of each initiator per hour, kept for a year.
 CREATE TABLE IF NOT EXISTS fastpath.hosts
 (
     gateway LowCardinality(String),

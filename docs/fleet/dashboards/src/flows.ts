@@ -4,14 +4,14 @@
 import { OFFLOADED, bits, of, rate, sumBy } from './metrics.js';
 import { board, chart, list, units } from './panels.js';
 
-/** Of single hosts; `other` is the sum of all further ones. */
+/** Bytes of single hosts, without `other`, the sum of all further hosts. */
 const hostBytes = (direction = ''): string =>
   of('fastpath_host_bytes_total', `host!="other"${direction && `,direction="${direction}"`}`);
 const ofDay = (direction = ''): string =>
   sumBy('instance, host', `increase(${hostBytes(direction)}[1d])`);
 const hostRate = rate('fastpath_host_bytes_total', 'host!="other"');
 const hostBits = `8 * ${sumBy('instance, host', hostRate)}`;
-/** Those with most bytes of a day, in both directions. */
+/** Limits an expression to the hosts with most bytes of a day in both directions. */
 const busiest = (expression: string): string =>
   `${expression} and on (instance, host) topk(50, ${ofDay()})`;
 const hostInfo = sumBy('instance, host, name', of('fastpath_host_info'));

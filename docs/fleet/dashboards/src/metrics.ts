@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Expressions that several panels share. The variable `gateway` selects gateways by `instance`. */
+/** Expressions shared by several panels. The variable `gateway` selects gateways by `instance`. */
 
 /** Series of a metric for the selected gateways, with further matchers. */
 export const of = (name: string, matchers = ''): string =>
   `${name}{instance=~"$gateway"${matchers === '' ? '' : `,${matchers}`}}`;
 
-/** Growth of a counter in a second. */
+/** Growth of a counter per second. */
 export const rate = (name: string, matchers = ''): string =>
   `rate(${of(name, matchers)}[$__rate_interval])`;
 
 export const sumBy = (labels: string, expression: string): string =>
   `sum by (${labels}) (${expression})`;
 
-/** Paths on which an engine forwards. */
+/** Paths of offloaded traffic. */
 export const OFFLOADED = 'path=~"flowtable|hardware|ebpf"';
 
-/** Bits of a second, forwarded, by LABELS. */
+/** Forwarded bits per second by LABELS. */
 export const bits = (labels: string, matchers = ''): string =>
   `8 * ${sumBy(labels, rate('fastpath_forwarded_bytes_total', matchers))}`;
 
-/** Share of the forwarded bytes that an engine forwarded, 0 to 1; nothing without traffic. */
+/** Offloaded share of the forwarded bytes, 0 to 1; no value without traffic. */
 export const offloadRatio = (labels: string): string => {
   const all = sumBy(labels, rate('fastpath_forwarded_bytes_total'));
   return `${sumBy(labels, rate('fastpath_forwarded_bytes_total', OFFLOADED))} / (${all} > 0)`;
 };
 
-/** Share of conntrack's places that are in use. */
+/** Share of conntrack's entries in use. */
 export const CONNTRACK_USE =
   `${of('fastpath_conntrack_entries')} / ` + `(${of('fastpath_conntrack_entries_limit')} > 0)`;
 
-/** Share of the eBPF engine's places that are in use, of IPv4 and IPv6 together. */
+/** Share of the eBPF engine's entries in use, IPv4 and IPv6 together. */
 export const EBPF_USE =
   `${of('fastpath_ebpf_flows')} / ` + `(2 * ${of('fastpath_ebpf_flows_limit')} > 0)`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/** Panels and dashboards with the settings that all of them have. */
+/** Panels and dashboards with common settings. */
 
 import * as cog from '@grafana/grafana-foundation-sdk/cog';
 import * as common from '@grafana/grafana-foundation-sdk/common';
@@ -10,12 +10,12 @@ import * as statetimeline from '@grafana/grafana-foundation-sdk/statetimeline';
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 
-/** Chosen at the top of each dashboard: Prometheus or VictoriaMetrics. */
+/** Data source selected at the top of each dashboard: Prometheus or VictoriaMetrics. */
 const SOURCE: common.DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
 /** Columns of the grid. */
 const WIDTH = 24;
 
-/** A query, and the text of its legend. */
+/** A query and its legend. */
 export type Query = readonly [expression: string, legend: string];
 
 export interface Look {
@@ -24,12 +24,12 @@ export interface Look {
   span?: number;
   height?: number;
   description?: string;
-  /** From 0 to this value. */
+  /** Upper end of the range, which starts at 0. */
   max?: number;
   stacked?: boolean;
-  /** Values from which a figure is yellow, and red. */
+  /** Values from which a figure is yellow or red. */
   limits?: readonly [warning: number, error: number];
-  /** The legend instead of the value. */
+  /** Shows the legend instead of the value. */
   named?: boolean;
 }
 
@@ -47,7 +47,7 @@ function steps(limits: Look['limits']): dashboard.ThresholdsConfigBuilder {
 
 const refOf = (at: number): string => String.fromCharCode(65 + at);
 
-/** The column of a query's values, as Grafana names it. */
+/** Grafana's name for the column of a query's values. */
 const valueOf = (at: number): string => `Value #${refOf(at)}`;
 
 const target = ([expression, legend]: Query, at: number): prometheus.DataqueryBuilder =>
@@ -57,7 +57,7 @@ const target = ([expression, legend]: Query, at: number): prometheus.DataqueryBu
     .legendFormat(legend)
     .refId(refOf(at));
 
-/** Values over time. */
+/** A panel with values over time. */
 export function chart(title: string, queries: readonly Query[], look: Look = {}) {
   const stacking = look.stacked ? common.StackingMode.Normal : common.StackingMode.None;
   const panel = new timeseries.PanelBuilder()
@@ -82,7 +82,7 @@ export function chart(title: string, queries: readonly Query[], look: Look = {})
   return panel;
 }
 
-/** The present value. */
+/** A panel with the current value. */
 export function figure(title: string, query: Query, look: Look = {}) {
   const panel = new stat.PanelBuilder()
     .title(title)
@@ -100,7 +100,7 @@ export function figure(title: string, query: Query, look: Look = {}) {
   return panel;
 }
 
-/** States over time: series that are 1 for the current state. */
+/** A panel with states over time, from series that are 1 for the current state. */
 export function states(title: string, queries: readonly Query[], look: Look = {}) {
   const panel = new statetimeline.PanelBuilder()
     .title(title)
@@ -113,12 +113,12 @@ export function states(title: string, queries: readonly Query[], look: Look = {}
   return panel;
 }
 
-/** Titles of the columns that labels make. */
+/** Column titles of labels. */
 const LABELS = { instance: 'Gateway', host: 'Host', name: 'Name', version: 'Version' };
 
 /**
- * A row for each set of labels, a column for each query. A query without a legend adds its labels
- * only, such as those of an info metric. SORTED: the column that sorts the rows, largest first.
+ * A table with a row per set of labels and a column per query. A query with an empty legend only
+ * adds labels, like an info metric. SORTED is the column that sorts the rows, largest first.
  */
 export function list(title: string, queries: readonly Query[], sorted = '') {
   const columns = queries.map(([, column], at) => [valueOf(at), column] as const);
@@ -152,7 +152,7 @@ export function list(title: string, queries: readonly Query[], sorted = '') {
   return panel;
 }
 
-/** Columns of a list with a unit. */
+/** Sets units of columns in a list. */
 export function units(panel: table.PanelBuilder, columns: Record<string, string>) {
   for (const [name, unit] of Object.entries(columns)) {
     panel.overrideByName(name, [{ id: 'unit', value: unit }]);
@@ -167,7 +167,7 @@ export interface Section {
   panels: readonly Panel[];
 }
 
-/** A dashboard; `one` gateway is chosen, or any number of them. */
+/** A dashboard for `one` selected gateway, or for any number. */
 export function board(uid: string, title: string, one: boolean, sections: readonly Section[]) {
   const gateways = new dashboard.QueryVariableBuilder('gateway')
     .label('Gateway')
@@ -200,7 +200,7 @@ export function board(uid: string, title: string, one: boolean, sections: readon
     for (const panel of section.panels) builder.withPanel(panel);
   }
   const built = builder.build();
-  // Links to a panel name its number.
+  // Links to a panel contain its number, so keep the numbers stable.
   built.panels?.forEach((panel, at) => (panel.id = at + 1));
   return built;
 }

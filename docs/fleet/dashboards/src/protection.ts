@@ -68,7 +68,7 @@ const alerts = {
   ],
 };
 
-/** Nothing updates rules where inspection is off. */
+/** Excludes gateways without inspection, which do not update rules. */
 const whereOn = (expression: string): string =>
   `${expression} unless on (instance) ${of('fastpath_ips_state', 'state="off"')} == 1`;
 

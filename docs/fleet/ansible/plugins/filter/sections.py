@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Filter `sections`: the role's variables as sections of UCI, for the module `change`."""
+"""Filter `sections`: converts the role's variables to UCI sections for the module `change`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ VLAN = {"vlan", "ports", "interface", "proto", "ipaddr", "ip6addr", "ip6assign",
 WAN = {"interface", "port", "vlan", "proto", "username", "password", "mtu", "ipv6", "values"}
 ZONE = {"name", "network", "input", "output", "forward", "masq", "mtu_fix", "forward_to"}
 POLICY = {"name", "enabled", "src", "dest", "src_vlan", "dest_vlan", "action"}
-# Of all kinds of exports.
+# Options of all kinds of exports.
 EXPORT = {
     "kind", "enabled", "name", "host", "port", "interface",
     "protocol", "active_timeout", "idle_timeout", "template_refresh", "domain", "enterprise",
     "event",
 }
-# Options of kind `redis`, which fastpathd has no more: a section of that name loses them.
+# Options of kind `redis`, which fastpathd no longer has; removed from exports of the same name.
 REDIS = ("password", "redis_key", "redis_type", "username")
 
 
 def known(what, entry, names, required):
-    """Refuses a misspelt or a missing variable, which would otherwise have no effect."""
+    """Raises an error for misspelt and missing variables, which would have no effect."""
     for name in required:
         if entry.get(name) in (None, ""):
-            # Other values may be secrets.
+            # Show only the name, as other values may be secrets.
             which = f" of {entry['name']}" if entry.get("name") else ""
             raise AnsibleFilterError(f"{what}{which}: {name} is missing")
     unknown = set(entry) - names
@@ -46,7 +46,7 @@ def section(config, kind, name=None, match=None, values=None):
 
 
 def vlans(entries, bridge):
-    """A VLAN-aware bridge, an interface for each VLAN that has one, and its pool of leases."""
+    """Yields a VLAN-aware bridge, and per VLAN its interface and DHCP pool."""
     ports = []
     for entry in entries:
         known("fastpath_vlans", entry, VLAN, ["vlan", "ports"])
@@ -97,7 +97,7 @@ def policies(entries):
     for entry in entries:
         known("fastpath_policies", entry, POLICY, ["name", "action"])
         values = {name: value for name, value in entry.items() if name != "name"}
-        # Conditions that a policy no longer has.
+        # Remove other conditions.
         for name in sorted(POLICY - {"name"}):
             values.setdefault(name, None)
         yield section("fastpath", "policy", None, {"name": entry["name"]}, values)
@@ -105,13 +105,13 @@ def policies(entries):
 
 def exports(entries):
     for name, values in entries.items():
-        # As for policies. An option of another kind would be refused.
+        # Remove other options; the daemon would refuse options of another kind.
         values = {**dict.fromkeys([*sorted(EXPORT), *REDIS]), **values}
         yield section("fastpath", "export", name, None, values)
 
 
 def sections(wanted):
-    """`{sections, only}` for the module, from the role's variables; those not given stay."""
+    """Returns `{sections, only}` for the module; parts without a variable stay unchanged."""
     found, only = [], []
     if wanted.get("vlans"):
         bridge = wanted.get("bridge") or "br-lan"

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The edits that lead from the present sections of a gateway to the wanted ones.
+"""Computes the edits from the current sections of a gateway to the wanted ones.
 
-A wanted section is found by its name, or among those of its type by the options in `match`. The
-values of options that it does not mention stay. Whether a secret differs is decided by the
-gateway, which shows it as MASK: an edit for it is always made, and the gateway's `check` reports
-no difference if the value is the same.
-"""
+A wanted section is found by name, or by type and the options in `match`. Options that it does not
+mention stay. The gateway shows secrets as MASK, so an edit for a secret is always made, and the
+gateway's `check` reports no difference if the value is equal."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ MAC = re.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
 
 
 class Ambiguous(Exception):
-    """Several sections fit one that is wanted."""
+    """Several sections match a wanted section."""
 
 
 def setting(value):
-    """A value as UCI has it: a text, a list of texts, or None for no option."""
+    """Returns a value as in UCI: a string, a list of strings, or None for no option."""
     if value is None or value == "" or value == []:
         return None
     if isinstance(value, bool):
@@ -35,7 +33,7 @@ def settings(values):
 
 
 def meaning(option, value):
-    """A value without differences of form: case and separators of MACs, the order of ports."""
+    """Returns a value without irrelevant differences: notation of MACs, order of ports."""
     if option == "ports" and value is not None:
         return sorted(value.split() if isinstance(value, str) else value)
     if isinstance(value, list):
@@ -46,8 +44,8 @@ def meaning(option, value):
 
 
 def same(option, have, want):
-    """Whether an option has a value. As OpenWrt's programs read them, a list of one is a text, and a
-    text the list of its words."""
+    """Reports whether an option has a value. OpenWrt's programs treat a list of one as a string,
+    and a string as the list of its words."""
     have, want = meaning(option, have), meaning(option, want)
     if have == want or isinstance(have, str) == isinstance(want, str) or None in (have, want):
         return have == want
@@ -60,7 +58,7 @@ def fits(section, match):
 
 
 class Plan:
-    """Edits, made one wanted section after the other."""
+    """Collects edits for one wanted section after another."""
 
     def __init__(self, present):
         self.present = {config: list(sections) for config, sections in present.items()}
@@ -110,7 +108,7 @@ class Plan:
             )
 
     def only(self, config, kind, where=None, ordered=False):
-        """No further sections of a type, of those that fit `where`: options and their values."""
+        """Deletes other sections of a type that match `where`, which maps options to values."""
         kept = self.kept.get((config, kind), [])
         for section in list(self.present.get(config, [])):
             if section["type"] != kind or section["section"] in kept:
@@ -129,7 +127,7 @@ class Plan:
             for section in self.present.get(config, [])
             if section["type"] == kind and section["section"] in kept
         ]
-        # New sections are at the end.
+        # New sections are appended.
         return [*old, *(name for name in kept if name not in old)] == kept
 
     def _add(self, wanted, values):
@@ -157,7 +155,7 @@ def _listed(values):
 
 
 def plan(present, sections, only=()):
-    """Edits that make the sections present or absent, and remove others that `only` names."""
+    """Returns edits that make sections present or absent, and delete others as `only` says."""
     edits = Plan(present)
     for wanted in sections:
         edits.want(wanted)
@@ -171,7 +169,7 @@ def configs(sections, only=()):
 
 
 def lines(diff):
-    """The gateway's diff as two texts, which Ansible compares."""
+    """Returns the gateway's diff as two texts for Ansible."""
     before, after = [], []
     for line in diff:
         place = f"{line['config']}.{line['label'] or ''}".rstrip(".")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Values of UCI that no output shows: those of options that the gateway would not show either."""
+"""Finds UCI values that are hidden in all output, according to the gateway's own list."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 
 from ansible_collections.fastpath.gateway.plugins.module_utils.shown import SHOWN
 
-# Scheme, host and port alone.
+# Scheme, host and port only.
 BARE_URL = re.compile(
     r"[A-Za-z0-9.+-]+://(?:[A-Za-z0-9.+-]+|\[[0-9A-Fa-f:.]*\])(?::[0-9]*)?/?", re.ASCII
 )
-# Hiding a short number would hide it in every other value.
+# Hiding a short number would hide it in all other values, too.
 SHORT = re.compile(r"[0-9]{1,3}")
 
 
@@ -21,7 +21,7 @@ def is_shown(kind, option):
 
 
 def scalars(value):
-    """The texts and numbers of a value. A switch is not a secret, whatever its option."""
+    """Yields the strings and numbers of a value. Booleans are never secret."""
     if isinstance(value, (list, tuple)):
         for each in value:
             yield from scalars(each)
@@ -38,7 +38,7 @@ def is_secret(kind, option, text):
 
 
 def secrets(kind, values):
-    """Those of some options and their values in a section of a type."""
+    """Yields the secret values of options in a section of this type."""
     for option, value in (values or {}).items():
         for text in scalars(value):
             if is_secret(kind, option, text):

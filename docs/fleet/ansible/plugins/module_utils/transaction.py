@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A change through `fastpath.change`: check, apply, confirm once it is in force.
+"""Makes a change through `fastpath.change`: check, apply, confirm once it is in force.
 
-The change is confirmed only if the gateway answers a new connection after it has been applied. If
-it does not, the change is not confirmed, and the gateway restores the old configuration by itself.
-"""
+A change is confirmed only if the gateway answers a new connection after it was applied. Otherwise
+the gateway restores the old configuration by itself."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from .edits import configs, lines, plan
 from .ubus import Denied, Refused, Unreachable
 
 OBJECT = "fastpath.change"
-# Seconds between two questions whether the change is in force.
+# Seconds between polls of a pending change.
 PAUSE = 1.0
-# Seconds after the end of the time to confirm within which the gateway has rolled back and answers.
+# Seconds after the time to confirm, for the gateway to roll back and answer.
 GRACE = 60.0
-# As the page: a change that is not said to be in force is confirmed after so many seconds.
+# Seconds until a change without a report on its effect is confirmed, same as in the page.
 SETTLED = 12.0
-# Bytes of a note.
+# Maximum length of a note in bytes.
 LONGEST_NOTE = 200
 LATE = "the change did not come into force in time"
 UNREACHABLE = "the gateway could not be reached after the change"
@@ -28,7 +27,7 @@ SILENT = (
     "It was not confirmed, and the gateway has not answered since: "
     "it restores the old configuration by itself"
 )
-# Why a change was rolled back, by its state; one that has expired names the reason itself.
+# Causes of a rollback by state; for an expired change the caller knows the cause.
 CAUSES = {
     "reverted": "a user rolled the change back",
     "power-cut": "the gateway restarted before the change was confirmed",
@@ -36,7 +35,7 @@ CAUSES = {
 
 
 class Failed(Exception):
-    """A change that did not come into force; `facts` are for the caller."""
+    """A change that did not come into force; `facts` are returned to Ansible."""
 
     def __init__(self, text, **facts):
         self.facts = facts
@@ -57,13 +56,13 @@ def places(problems):
 
 
 def one_line(note):
-    """A note as the gateway keeps it."""
+    """Returns a note as the gateway stores it."""
     note = "".join(each for each in note if unicodedata.category(each) != "Cc")
     return note.encode()[:LONGEST_NOTE].decode(errors="ignore")
 
 
 class Transaction:
-    """One change of one gateway. `later` is where the gateway answers after it, if elsewhere."""
+    """One change of a gateway, which may answer at `later` afterwards."""
 
     def __init__(self, gateway, later=None, clock=time.monotonic, sleep=time.sleep):
         self.gateway = gateway
@@ -72,10 +71,10 @@ class Transaction:
         self.sleep = sleep
 
     def run(self, sections, only=(), apply=True, **options):
-        """The result for Ansible. Options: seconds, note, cut_ok, accept_exposure, confirm."""
+        """Returns Ansible's result. Options: seconds, note, cut_ok, accept_exposure, confirm."""
         wanted = configs(sections, only)
         answer = self.gateway.call(OBJECT, "get", {"configs": wanted})
-        # An older gateway refuses instead.
+        # An older gateway refuses the call instead.
         broken = answer.get("broken", [])
         if broken:
             raise Failed(texts(broken), broken=broken)
@@ -133,16 +132,16 @@ class Transaction:
         try:
             change = self.gateway.call(OBJECT, "apply", arguments)["id"]
         except Unreachable:
-            # The change may have ended the connection before the answer.
+            # The change may have broken the connection before the answer.
             newer = before["id"] if before else 0
             change = self._lost(newer, arguments["note"], begun + seconds)
-        # A session from before may be lost with the services that restart.
+        # Restarted services may have lost the old session.
         self.later.session = None
         state = self._confirm(change, begun, seconds, options.get("confirm", "in_force"))
         return {"id": change, "state": state}
 
     def _lost(self, before, note, until):
-        """The number of the change whose answer was lost: it is pending or has ended."""
+        """Returns the number of the change with the lost answer, pending or ended."""
         while self.clock() < until + GRACE:
             answer = self._anywhere()
             pending = answer and answer["pending"]
@@ -153,7 +152,7 @@ class Transaction:
                 if last["state"] == "confirmed":
                     return last["id"]
                 raise self._rolled_back(UNREACHABLE, last)
-            # The call may still be at work.
+            # The call may still be running.
             if answer and self.clock() >= until:
                 raise Failed("the gateway did not answer the call, and has not applied the change")
             self.sleep(PAUSE)
@@ -163,7 +162,7 @@ class Transaction:
         return (last["user"], last["note"]) == (self.gateway.username, note)
 
     def _anywhere(self):
-        """`pending` where the gateway answers: it may have rolled back to the old address."""
+        """Returns the `pending` answer; after a rollback the gateway has its old address."""
         return self._pending(self.later, self.gateway)
 
     def _pending(self, *gateways):
@@ -178,11 +177,11 @@ class Transaction:
     def _confirm(self, change, begun, seconds, confirm):
         until = begun + seconds
         reachable = True
-        # At least once, however slow the controller is.
+        # Poll at least once, even if the controller is slow.
         while True:
             answer = self._pending(self.later)
             pending = answer and answer["pending"]
-            # It has ended. After a rollback the gateway answers again, whatever the change did.
+            # The change has ended; after a rollback the gateway is reachable again.
             if answer and (pending is None or pending["id"] != change):
                 break
             reachable = answer is not None
@@ -213,7 +212,7 @@ class Transaction:
         try:
             return self.later.call(OBJECT, "confirm", {"id": change})["state"] == "confirmed"
         except Refused as refused:
-            # The daemon reads the file a moment later, or a user has just ended the change.
+            # The daemon has not read the file yet, or a user has just ended the change.
             if refused.code in ("not-in-force", "gone"):
                 return False
             raise Failed(str(refused), id=change) from refused
@@ -224,11 +223,11 @@ class Transaction:
         try:
             self.later.call(OBJECT, "revert", {"id": change})
         except (Unreachable, Denied, Refused):
-            # It expires.
+            # The change expires.
             pass
 
     def _ended(self, change, until, reachable):
-        """`confirmed`, as by a call whose answer was lost; else why the change failed."""
+        """Returns `confirmed` if a lost answer confirmed the change; else raises the cause."""
         why = LATE if reachable else UNREACHABLE
         self.gateway.session = None
         while self.clock() < until + GRACE:

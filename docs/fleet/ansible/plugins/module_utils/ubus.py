@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JSON-RPC to a gateway's /ubus, with the standard library alone.
+"""JSON-RPC client for a gateway's /ubus, based on the standard library.
 
-Each call has a connection of its own: an answer after a change shows that the gateway can be
-reached now, not that an old connection goes on.
-"""
+Uses a connection per call, so an answer after a change proves that the gateway is reachable."""
 
 from __future__ import annotations
 
@@ -16,22 +14,22 @@ import urllib.request
 NOBODY = "0" * 32
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LONGEST_ANSWER = 16 * 1024 * 1024
-# Codes of JSON-RPC for a session that has ended, or without the right.
+# JSON-RPC code of an expired session or a missing right.
 DENIED = -32002
-# ubus: the method or the object does not exist.
+# ubus codes of an unknown method or object.
 ABSENT = {-32000, 3, 4}
 
 
 class Unreachable(Exception):
-    """No answer, or one that is not JSON-RPC."""
+    """No answer, or an answer other than JSON-RPC."""
 
 
 class Denied(Exception):
-    """The session has ended, or the account has no right to the method."""
+    """The session has expired, or the account has no right to the method."""
 
 
 class Refused(Exception):
-    """The gateway refuses a call; `error` is its reason, with a code and a text."""
+    """The gateway refuses a call; `error` has a code and a text."""
 
     def __init__(self, method, error):
         self.error = error if isinstance(error, dict) else {"code": "failed", "text": str(error)}
@@ -43,14 +41,14 @@ class Refused(Exception):
 
 
 class Gateway:
-    """An account at a gateway; logs in when it has to."""
+    """An account at a gateway; logs in on demand."""
 
     def __init__(self, url, username, password, timeout=10.0, context=None):
         self.url = url.rstrip("/") + ("" if url.rstrip("/").endswith("/ubus") else "/ubus")
         self.username = username
         self.password = password
         self.timeout = timeout
-        # A proxy would see the password of a URL without TLS.
+        # Without TLS, a proxy would see the password.
         proxies = None if self.url.startswith("https:") else {}
         self.opener = urllib.request.build_opener(
             urllib.request.HTTPSHandler(context=context), urllib.request.ProxyHandler(proxies)
@@ -59,7 +57,7 @@ class Gateway:
 
     @property
     def in_clear(self):
-        """Whether the password crosses a network without encryption."""
+        """Reports whether the password crosses a network unencrypted."""
         return self.url.startswith("http:") and self.host not in LOOPBACK
 
     @property
@@ -67,7 +65,7 @@ class Gateway:
         return urllib.parse.urlsplit(self.url).hostname
 
     def call(self, name, method, arguments=None):
-        """The answer of a method; logs in first, and again after the session has ended."""
+        """Returns the answer of a method; logs in first, and again if the session has expired."""
         fresh = self.session is None
         if fresh:
             self.login()
@@ -125,15 +123,15 @@ class Gateway:
             if len(body) > LONGEST_ANSWER:
                 raise ValueError(f"the answer is longer than {LONGEST_ANSWER} bytes")
             return json.loads(body)
-        # A connection that breaks while the answer is read, or another server's answer.
+        # The connection breaks while the answer is read, or another server answers.
         except (OSError, ValueError, EOFError) as error:
             raise Unreachable(f"{self.url}: {getattr(error, 'reason', error)}") from error
-        except Exception as error:  # http.client has exceptions of its own
+        except Exception as error:  # http.client has its own exceptions
             raise Unreachable(f"{self.url}: {type(error).__name__}: {error}") from error
 
 
 def tls(validate, ca_path=None):
-    """How a certificate is verified; None for the default."""
+    """Returns the context for verifying a certificate, or None for the default."""
     if validate:
         return ssl.create_default_context(cafile=ca_path) if ca_path else None
     context = ssl.create_default_context()

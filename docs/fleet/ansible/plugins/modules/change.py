@@ -222,7 +222,7 @@ ARGUMENTS = {
 
 
 class QuietModule(AnsibleModule):
-    """Writes no arguments to the controller's log: sections have passwords."""
+    """Keeps arguments out of the controller's log, since sections contain passwords."""
 
     def _log_invocation(self):
         pass
