@@ -44,7 +44,7 @@ fetch_emulator() {
     apt_in "$dir" apt-get update || return
     (cd "$dir" && apt_in "$dir" apt-get download qemu-system-x86 qemu-system-data) || return
     for package in "$dir"/*.deb; do dpkg-deb -x "$package" "$dir/root" || return; done
-    # shellcheck disable=SC2016 # the wrapper expands it
+    # shellcheck disable=SC2016 # expanded by the wrapper
     printf '#!/bin/sh\nroot=${0%%/*}/root/usr\nexec "$root/bin/qemu-system-x86_64" %s "$@"\n' \
         '-L "$root/share/qemu" -L /usr/share/seabios' >"$dir/qemu"
     chmod 755 "$dir/qemu"

@@ -73,7 +73,7 @@ image_ready() {
 
 # tool_files TOOL…: prints the paths of the programs in the machines' root, and of their libraries.
 tool_files() {
-    # shellcheck disable=SC2153 # of paths.sh
+    # shellcheck disable=SC2153 # set by paths.sh
     local loader=$ROOT/usr/lib64/ld-linux-x86-64.so.2 tool path
     for tool; do
         for path in "$ROOT/usr/sbin/$tool" "$ROOT/usr/bin/$tool"; do
@@ -102,7 +102,7 @@ build_medium() {
         echo "root:$(password fastpath)"
         echo "viewer:$(password look)"
     } >"$lab/passwords"
-    # shellcheck disable=SC2086 # one tool a word
+    # shellcheck disable=SC2086 # one tool per word
     tool_files $TOOLS | while read -r file; do
         case $file in
             */ld-linux*) cp -L "$file" "$lab/tools/loader" ;;

@@ -34,7 +34,7 @@ hash_of() {
 
 # Prints the archive that apt uses on this machine, whichever release it runs.
 debian_mirror() {
-    # shellcheck disable=SC2016 # the variable is apt-get's own
+    # shellcheck disable=SC2016 # expanded by apt-get
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
         sed '/-security\/*$/d' | head -n 1
 }
@@ -137,7 +137,7 @@ add_users() {
     awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
         "$etc/shadow" >"$root/etc/shadow"
     # Entries are NAME:GROUP, several on a line if a package declares more than one.
-    # shellcheck disable=SC2013 # split at spaces, too
+    # shellcheck disable=SC2013 # split at spaces
     for user in $(cat "$root"/usr/lib/lab/userid/* 2>/dev/null); do
         name=${user%%:*} group=${user#*:}
         id=$((id + 1))

@@ -3,7 +3,7 @@
 # Runs a router on the bench as the lab's gateway: two Ethernet ports of this machine lead to it,
 # and the peers' machine uses them. Needs the other parts, see lab.
 #
-# shellcheck disable=SC2034 # machines.sh has CABLE and WHY
+# shellcheck disable=SC2034 # machines.sh uses CABLE and WHY
 #
 # LAB_ROUTER is the ssh destination before the set-up. LAB_LAN and LAB_WAN are ports: HERE, or
 # HERE:THERE if the router's own names are not lan1 and wan. All hosts of the LAN share one cable:

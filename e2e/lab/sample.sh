@@ -61,7 +61,7 @@ build_sample() {
     local disk=$1 core=$IMAGES/core.img head=$IMAGES/sector.0 start=2048 file parts
     sample_layer
     sample_boot
-    # shellcheck disable=SC2086 # one module a word
+    # shellcheck disable=SC2086 # one module per word
     grub-mkimage -O i386-pc -d "$GRUB" -p '(hd0,msdos1)/boot/grub' -o "$core" $GRUB_MODULES
     parts=("$IMAGES/boot.ext2" "$IMAGES/base.erofs" "$IMAGES/sample.erofs")
     head -c 446 "$GRUB/boot.img" >"$head"

@@ -26,7 +26,7 @@ uml_sources() {
     mirror=$(debian_mirror)
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources"; return 1; }
     for suite in trixie trixie-updates; do echo "deb $mirror $suite main"; done
-    # shellcheck disable=SC2016 # the variable is apt-get's own
+    # shellcheck disable=SC2016 # expanded by apt-get
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian-Security' |
         sed -n '1s/.*/deb & trixie-security main/p'
 }
@@ -59,7 +59,7 @@ build_uml() {
     local work=$1.new release package source make
     rm -rf "$work"
     mkdir -p "$work/built"
-    # shellcheck disable=SC2046 # one package a word
+    # shellcheck disable=SC2046 # one package per word
     (cd "$work" && uml_apt apt-get download $(cat "$IMAGES/uml.packages"))
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
@@ -80,7 +80,7 @@ build_uml() {
     "${make[@]}" olddefconfig
     uml_lacks "$work/built/.config"
     "${make[@]}" modules_prepare
-    # shellcheck disable=SC2046 # one module a word
+    # shellcheck disable=SC2046 # one module per word
     "${make[@]}" $(built | sed 's/$/.ko/')
     uml_modules "$work" "$release"
     mkdir "$work/done/lib"
@@ -98,7 +98,7 @@ uml_modules() {
     # A subfolder, unlike OpenWrt's flat folder, in which the daemon would search for modules.
     mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
-    # shellcheck disable=SC2046 # one module a word
+    # shellcheck disable=SC2046 # one module per word
     modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
         awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to/kernel"
     ours=$(built | sed 's|.*/||')

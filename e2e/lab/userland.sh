@@ -28,7 +28,7 @@ userland_ready() {
 add_modules() {
     local release from to
     release=$(cat "$IMAGES/kernel.release")
-    # shellcheck disable=SC2153 # of paths.sh
+    # shellcheck disable=SC2153 # set by paths.sh
     from=$ROOT/usr/lib/modules/$release/kernel
     to=$1/lib/modules/$release
     mkdir -p "$to" "$1/etc/modules.d" "$1/etc/modules-boot.d"

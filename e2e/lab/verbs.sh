@@ -105,7 +105,7 @@ restart_broker() { instance term broker; }
 
 # keeps_what_is_written: succeeds if the gateway has a disk; else reports the test as skipped.
 keeps_what_is_written() {
-    # shellcheck disable=SC2153 # lab's own variable
+    # shellcheck disable=SC2153 # set by lab
     [ ! -f "$RUN/gateway.disk" ] || return 0
     echo "skipped: this gateway has no disk of the lab's, so it forgets all when its power is cut"
     return 77

@@ -34,7 +34,7 @@ with_bpffs() {
     if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
         export TOP BUILD
         export -f cargo_tests with_clippy
-        # shellcheck disable=SC2016 # the inner shell expands it
+        # shellcheck disable=SC2016 # expanded by the inner shell
         set -- unshare --mount bash -c 'mount -t bpf bpf /sys/fs/bpf && "$@"' bash "$@"
     fi
     "$@"
@@ -61,7 +61,7 @@ lint() {
     local what=$1 folders=$2 seen hash
     shift 2
     seen=$BUILD/passed/${what// /-}
-    # shellcheck disable=SC2086 # one folder a word
+    # shellcheck disable=SC2086 # one folder per word
     hash=$(project_files $folders | cat - <(printf '%s\n' "$@") | sha256sum)
     if [ -z "${AGAIN-}" ] && [ "$(cat "$seen" 2>/dev/null)" = "$hash" ]; then
         say "  ✓ $what (as before: nothing has changed)"

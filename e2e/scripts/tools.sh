@@ -108,7 +108,7 @@ fetch_promtool() {
 need_lab_tools() {
     local packages
     packages=$(grep -v '^#' "$TOP/e2e/lab/packages")
-    # shellcheck disable=SC2086 # one package a word
+    # shellcheck disable=SC2086 # one package per word
     need_packages "the lab's machines" $packages
 }
 

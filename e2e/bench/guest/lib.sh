@@ -55,7 +55,7 @@ load_programs() {
 
 # entry WORD=VALUE…: writes map entries, see entries.c; sets PUT to the nanoseconds it took.
 entry() {
-    # shellcheck disable=SC2034 # of put_entries()
+    # shellcheck disable=SC2034 # read by pktgen.sh
     PUT=$(programs/entries "$@") || say_failed "entry $*"
 }
 
@@ -178,7 +178,7 @@ row() {
 
 # forwarded [MAP]: prints the packets that our programs have forwarded. The map has an element for
 # each port, with a value for each CPU.
-# shellcheck disable=SC2016,SC2120 # awk's own; the lab's tests name a map
+# shellcheck disable=SC2016,SC2120 # expanded by awk; the lab's tests name a map
 forwarded() {
     bpftool map dump -j pinned "${1:-$PINS/m/exits}" |
         grep -o '"out":\[[0-9]*' | awk -F'[' '{ sum += $2 } END { printf "%.0f\n", sum }'

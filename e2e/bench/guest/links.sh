@@ -168,7 +168,7 @@ measure() {
         if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
             check "$name" "$POURED"
         else
-            # shellcheck disable=SC2034 # of check()
+            # shellcheck disable=SC2034 # read by check
             CHECKED=$(forwarded)
         fi
         no_engine "$name"

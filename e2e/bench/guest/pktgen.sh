@@ -8,7 +8,7 @@
 generate() {
     local count=$1 namespace=$2 device=$3
     shift 3
-    # shellcheck disable=SC2016 # the inner shell expands it
+    # shellcheck disable=SC2016 # expanded by the inner shell
     TRACE=${TRACE-} ip netns exec "$namespace" bash -c '
         count=$1 device=$2
         shift 2

@@ -29,7 +29,7 @@ session_up() {
     gw ip addr add fd00:50::2/64 dev ppp0 nodad
     gw ip route add default dev ppp0
     gw ip -6 route add default dev ppp0
-    # shellcheck disable=SC2016 # awk's own
+    # shellcheck disable=SC2016 # expanded by awk
     SESSION=$(gw awk '/wan.35/ { print substr($1, 7, 2) substr($1, 5, 2) }' /proc/net/pppoe)
     SESSION=$((16#$SESSION))
     internet

@@ -48,7 +48,7 @@ test_a_kind_runs_in_shuffled_order() {
 
 # Unsteady rows of virtio-net are marked, belong to no goal and decide nothing; unsteady rows of the
 # product on virtual Ethernet decide.
-# shellcheck disable=SC2016 # jq expands it
+# shellcheck disable=SC2016 # expanded by jq
 test_unsteady_rows_of_a_bench_are_not_compared() {
     local row='{bench: $bench, machine: $machine, engine: $engine, ip: 4, nat: 1, size: 60,
         flows: 1, link: "plain", sum: "full", proto: "udp"}' report

@@ -141,7 +141,7 @@ test_an_upgrade_keeps_the_record_of_the_change_it_ended() {
     install_into_root feeds/fastpathd
     mkdir -p "$ROOT$changes"
     touch "$ROOT$changes/7.json" "$ROOT$changes/8.json" "$ROOT$changes/pending.json"
-    # shellcheck disable=SC2016 # for that script
+    # shellcheck disable=SC2016 # expanded by that script
     printf '#!/bin/sh\n[ "$1" = leave ] && cd %s && mv pending.json 9.json && rm 7.json\n' \
         "$changes" >"$ROOT/usr/libexec/fastpath-rpcd"
     chmod +x "$ROOT/usr/libexec/fastpath-rpcd"

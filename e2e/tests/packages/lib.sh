@@ -96,7 +96,7 @@ install_into_root() {
 
 # boot: Runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes scripts that succeed.
 boot() {
-    # shellcheck disable=SC2016 # for the inner shell
+    # shellcheck disable=SC2016 # expanded by the inner shell
     in_root /bin/sh -c 'cd /etc/uci-defaults
         for file in *; do ( . "./$file" ) && done="$done $file"; done
         uci commit

@@ -4,7 +4,7 @@
 # The folder stays unmodified: changes are in memory, until the router ends.
 
 # Process 1 of the router: mounts, then enters the router's root.
-# shellcheck disable=SC2016 # for the inner shell
+# shellcheck disable=SC2016 # expanded by the inner shell
 ROUTER_INIT='
 set -eu
 mount -t tmpfs memory "$2"

@@ -11,7 +11,7 @@ TRIES=/tmp/e2e-access
 # tries ARGUMENTS…: runs access/files.sh on the gateway, as a user if AS is set.
 tries() { gw "${AS-} sh $TRIES $*"; }
 to_gateway() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw "cat >$TRIES && chmod 755 $TRIES" <"$VM/access/files.sh"
     at_the_end "gw rm -f $TRIES"
 }
@@ -69,7 +69,7 @@ test_access_to_files() {
 # the daemon in its jail, but keeps running as root.
 processes() {
     printf 'init=1 fastpathd=%s ' "$(daemon_pid)"
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for name in fastpath-rules Suricata-Main ubusd rpcd uhttpd netifd; do
         for comm in $(grep -lxs "$name" /proc/[0-9]*/comm | head -n 1); do
             pid=${comm#/proc/}
@@ -78,7 +78,7 @@ processes() {
     done' | xargs
 }
 on_processes() {
-    # shellcheck disable=SC2086 # a word each
+    # shellcheck disable=SC2086 # one argument per word
     AS=$(as_user "$1") tries processes $PROCESSES
 }
 
@@ -96,7 +96,7 @@ on_sockets() {
     gw "$(as_user "$1") sh -c $(printf '%q' "$ON_SOCKETS")" <"$RUN/access.list" |
         named | by_folder
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ON_SOCKETS='
 while read -r path; do
     said=$(socat -u /dev/null "UNIX-CONNECT:$path" 2>&1 </dev/null)

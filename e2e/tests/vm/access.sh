@@ -8,21 +8,21 @@
 # @core
 test_access_over_http_to_objects() {
     with_luci_viewer
-    # shellcheck disable=SC2046 # a word each
+    # shellcheck disable=SC2046 # one argument per word
     node "$VM/access/http.mjs" "$(ubus_url)" methods $(sessions) >"$RUN/access.seen"
     as_documented http 'fastpath'
 }
 
 test_access_over_http_to_configurations_and_files() {
     with_luci_viewer
-    # shellcheck disable=SC2046 # a word each
+    # shellcheck disable=SC2046 # one argument per word
     {
         gw 'ls /etc/config' |
             node "$VM/access/http.mjs" "$(ubus_url)" packages $(sessions)
         # Configurations that exist on both kinds of gateway.
         printf '%s\n' dhcp fastpath firewall network rpcd suricata |
             node "$VM/access/http.mjs" "$(ubus_url)" masked $(sessions)
-        # shellcheck disable=SC2016 # the gateway expands it
+        # shellcheck disable=SC2016 # expanded on the gateway
         gw 'for path in /etc/shadow /etc/passwd /etc/config/network /etc/config/rpcd \
             /etc/fastpath /etc/fastpath/access.key /etc/dropbear/*_host_key \
             /etc/dropbear/authorized_keys /etc/rc.local /etc/crontabs/root /etc/firewall.user \
@@ -30,7 +30,7 @@ test_access_over_http_to_configurations_and_files() {
             /tmp/backup.tar.gz; do
             [ ! -e "$path" ] && [ "${path#/tmp/}" = "$path" ] || echo "$path"
         done' | node "$VM/access/http.mjs" "$(ubus_url)" paths $(sessions)
-        # shellcheck disable=SC2016 # the gateway expands it
+        # shellcheck disable=SC2016 # expanded on the gateway
         gw 'for program in /bin/sh /bin/ping /usr/sbin/nft /sbin/ifup /sbin/sysupgrade; do
             [ ! -x "$program" ] || echo "$program"
         done' | node "$VM/access/http.mjs" "$(ubus_url)" programs $(sessions)
@@ -115,7 +115,7 @@ methods() {
 on_ubus() {
     gw "$(as_user "$1") sh -c $(printf '%q' "$ON_UBUS")" <<<"$METHODS"
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ON_UBUS='
 visible=" $(ubus list | xargs) "
 last=
@@ -214,12 +214,12 @@ test_access_from_the_networks() {
     : >"$seen"
     for host in h10 h20 isp; do
         record_datagrams
-        # shellcheck disable=SC2046 # two addresses
+        # shellcheck disable=SC2046 # one address per word
         knock "$host" $(addresses_for "$host") <<<"$listening" | sed "s/^/$host /" >>"$seen"
         datagrams | sed "s/^/$host /" >>"$seen"
     done
     has "ports reached" "$(cat "$seen")" "h10 TCP4 80"
-    # shellcheck disable=SC2016 # awk expands it
+    # shellcheck disable=SC2016 # expanded by awk
     awk -v listening="${listening//$'\n'/;}" '
         function fact(kind, port, line, n) {
             line = substr(kind, 1, length(kind) - 1) " over IPv" substr(kind, length(kind))

@@ -15,7 +15,7 @@ test_a_known_browser_can_log_in_despite_guesses_of_others() {
     token=$(guess "" look | jq -r '.result[1].browser')
     same "length of its token" "${#token}" 66
     # State after twenty failed logins of others, which delays the next one by a minute.
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'read -r up _ </proc/uptime
         echo "{\"accounts\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
             >/var/run/fastpath-access.json'
@@ -128,7 +128,7 @@ test_a_hundred_parallel_clients_are_answered() {
     body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",
         \"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
     # curl exits with 28 on a timeout.
-    # shellcheck disable=SC2016 # the inner shell expands it
+    # shellcheck disable=SC2016 # expanded by the inner shell
     words=$(seq 100 | xargs -P 100 -I '{}' sh -c 'got=$(curl -s -o /dev/null -m "$3" \
         -w "%{http_code}" -H "Content-Type: application/json" -d "$1" "$2"); echo "$got $?"' \
         _ "$body" "$(ubus_url)" "$(patient 5)" | sort | uniq -c)

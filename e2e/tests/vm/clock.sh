@@ -11,12 +11,12 @@ YEAR=31536000
 # jump SECONDS: changes the gateway's clock, which is restored at the end.
 jump() {
     at_the_end right_clock
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'read -r up _ </proc/uptime; now=$(date +%s)
         [ -e /run/e2e/clock ] || echo $((now - ${up%.*})) >/run/e2e/clock
         busybox date -s @$((now + '"$1"')) >/dev/null'
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 right_clock() {
     gw '[ ! -e /run/e2e/clock ] || {
         read -r up _ </proc/uptime
@@ -57,7 +57,7 @@ test_a_clock_jump_does_not_reset_the_login_throttle() {
     at_the_end 'right_clock; gw rm -f /var/run/fastpath-access.json'
     gw rm -f /var/run/fastpath-access.json
     token=$(guess "" look | jq -r '.result[1].browser')
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'read -r up _ </proc/uptime
         echo "{\"accounts\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
             >/var/run/fastpath-access.json'
@@ -82,7 +82,7 @@ history() {
 }
 
 # sane: succeeds if no time is later than the router's clock and no rate or age is negative.
-# shellcheck disable=SC2016 # jq expands it
+# shellcheck disable=SC2016 # expanded by jq
 sane() {
     says '(.now_ms + 2000) as $now | .started_ms <= $now and .engine.applied_ms <= $now and
         ([.wan[].up_since_ms | values] | all(. >= 0 and . <= $now)) and

@@ -11,7 +11,7 @@ SMALL=$(edited lan '{"metric": "7"}')
 # fill_disk [KIB]: fills the disk except for KIB.
 fill_disk() {
     at_the_end free_disk
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw "head -c ${1:-0}k /dev/zero >/root/e2e.room; sync"'
         left=$(df -k / | awk "END { print \$4 }")
         ! command -v fallocate >/dev/null || fallocate -l "${left}k" /root/e2e.full || true
@@ -151,7 +151,7 @@ test_logins_work_on_a_full_disk() {
 test_the_daemon_starts_with_a_full_run_folder() {
     local pid
     at_the_end 'gw "busybox umount /var/run/fastpath; /etc/init.d/fastpathd restart"'
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'owner=uid=$(id -u fastpath),gid=$(id -g fastpath)
         busybox mount -t tmpfs -o size=4k,mode=755,$owner run /var/run/fastpath
         cat /dev/zero >/var/run/fastpath/full 2>/dev/null || true'

@@ -157,7 +157,7 @@ END
 test_a_wrong_clock_is_found() {
     local found
     # Set the clock to 2001 and check in one command, so that few other programs see it.
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     found=$(gw 'now=$(date +%s); busybox date -s @946684800 >/dev/null
         fastpathctl --json doctor --check system-clock
         busybox date -s @$((now + 2)) >/dev/null' | jq -c .findings)
@@ -169,11 +169,11 @@ test_a_wrong_clock_is_found() {
         printf '%s\\n' \"config timeserver 'ntp'\" >/run/e2e/clock/system
         bind /run/e2e/clock /etc/config; export UBUS_SOCKET=/nowhere")
     is "$found" system-clock warning timeserver
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'printf "#!/bin/sh\nsleep 60\n" >/run/e2e/ntpd; chmod +x /run/e2e/ntpd
         setsid /run/e2e/ntpd >/dev/null 2>&1 & echo $! >/run/e2e/ntpd.pid'
     found=$(gw fastpathctl --json doctor --check system-clock | jq -c .findings)
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -- "-$(cat /run/e2e/ntpd.pid)"'
     is "$found" system-clock ok
 }
@@ -187,7 +187,7 @@ test_simulated_faults_of_the_system_are_found() {
     local found checks="cpu-saturated cpu-isolated cpu-governor system-parts system-memory"
     checks+=" system-oom system-storage kernel-defects kernel-modules kernel-modversions"
     checks+=" kernel-pointers kernel-lockdown system-root"
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     found=$(view "$checks" '
 put /proc/meminfo "MemTotal: 360000 kB
 MemAvailable: 7000 kB"
@@ -284,7 +284,7 @@ END
 # A Suricata that is neither inline nor started by us, and captures copies of packets.
 # @finds:ips-watching
 test_a_manually_started_suricata_is_found() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'mkdir -p /run/e2e/byhand.log
         setsid suricata -c /etc/suricata/suricata.yaml -S /dev/null -l /run/e2e/byhand.log \
             --pcap=lan1 >/dev/null 2>&1 & echo $! >/run/e2e/byhand'
@@ -302,7 +302,7 @@ test_foreign_masks_and_steering_are_found() {
     # The plan's masks cannot be written, and another program writes different ones.
     gw 'chmod -x /etc/init.d/fastpath-cpu; echo 3 >/sys/class/net/lan1/queues/rx-0/rps_cpus'
     soon 40 finds cpu-masks warning lan1
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'chmod +x /etc/init.d/fastpath-cpu
         hook=/usr/libexec/platform/packet-steering.sh
         rm $hook; printf "#!/bin/sh\n" >$hook; chmod +x $hook

@@ -32,7 +32,7 @@ test_inline_inspection_has_no_findings() {
     local checks
     checks=$(ips_checks)
     has "the checks" "$checks" ips-away
-    # shellcheck disable=SC2086 # one a word
+    # shellcheck disable=SC2086 # one check per word
     soon 30 all_well $checks
     # Rules that another test has fetched are recent, unless they were removed with their source.
     case $(ips_value .rules.checked_ms) in
@@ -45,7 +45,7 @@ test_inline_inspection_has_no_findings() {
 test_simulated_faults_of_inspection_are_found() {
     local found queue
     queue=$(said '.queues[0].queue' ips)
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     found=$(view "ips-end-of-life ips-queue-unread ips-drops" '
 printf "#!/bin/sh\necho This is Suricata version 6.0.12 RELEASE\n" >/run/e2e/suricata6
 chmod +x /run/e2e/suricata6
@@ -85,7 +85,7 @@ test_tap_mode_is_found_and_switched_to_inline() {
 
 # pin NAME CPUS: pins a thread of Suricata against the plan.
 pin() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
         [ "$(cat $task/comm)" != '"'$1'"' ] || taskset -pc '"$2"' "${task##*/}"
     done'
@@ -127,7 +127,7 @@ END
 
 # in_days NUMBER: prints the doctor's finding on rules with the clock that many days ahead.
 in_days() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw ': >/run/e2e/clock-went-back
         now=$(date +%s); busybox date -s "@$((now + '"$1"' * 86400))" >/dev/null
         fastpathctl --json doctor --check ips-rules

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The doctor's network checks: each defect is caused, found and fixed, and the finding disappears.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 
 # Groups of checks in this file.
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
@@ -118,7 +118,7 @@ test_a_foreign_flowtable_is_found() {
 # @finds:hosts-roam
 test_a_host_that_keeps_roaming_is_found() {
     trap 'gw "bridge fdb del 02:00:00:00:77:77 dev lan3 master vlan 10" 2>/dev/null || true' EXIT
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     doctor '
         at() { bridge fdb replace 02:00:00:00:77:77 dev $1 master dynamic vlan 10; }
         at lan1
@@ -135,7 +135,7 @@ test_a_host_that_keeps_roaming_is_found() {
 # @finds:marks-shared
 test_mark_bits_shared_with_another_program_are_found() {
     trap 'gw "rm -f /etc/config/pbr /etc/rc.d/S94pbr"' EXIT
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     doctor '
         pbr() { printf "config pbr \"config\"\n\toption enabled \"1\"\n\toption fw_mask \"$1\"\n"; }
         silent marks-shared

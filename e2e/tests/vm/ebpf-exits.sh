@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the frames
+# shellcheck disable=SC2034 # frames.sh uses the names
 # Packets that no program may forward are counted once each, by reason.
 
 # Number of frames of each kind that are sent, for both families together.
@@ -54,7 +54,7 @@ odd_frames() {
 # unaccounted: prints received frames minus packets that the programs counted in their map. Uses
 # only readings without a frame in between, and the most frequent value of them, because a driver
 # may count a frame slightly later than the programs.
-# shellcheck disable=SC2016 # the gateway and jq expand it
+# shellcheck disable=SC2016 # expanded by the gateway and jq
 unaccounted() {
     gw 'rx=statistics/rx_packets; cd /sys/class/net
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do

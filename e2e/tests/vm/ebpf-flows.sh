@@ -156,7 +156,7 @@ test_connections_of_all_kinds_are_offloaded() {
 }
 
 # entries: prints the number of entries in both maps of the programs.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 entries() {
     gw 'for map in flows4 flows6; do bpftool -j map dump pinned /sys/fs/bpf/fastpath/$map; done' |
         jq -s 'map(length) | add'
@@ -236,7 +236,7 @@ hosts_mtu() {
             { ip -n h20 link set eth0 mtu $1 && ip -n h20 link set eth0.20 mtu $1; }"
 }
 
-# shellcheck disable=SC2016 # the peers expand it
+# shellcheck disable=SC2016 # expanded on the peers
 mtu_back() {
     mtu 1500 br-lan.20 br-lan.10 br-lan lan1 lan2
     hosts_mtu 1500

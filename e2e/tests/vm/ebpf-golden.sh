@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the frames
+# shellcheck disable=SC2034 # frames.sh uses the names
 # Golden pairs: the same frames leave the gateway as equal bytes, with the engine off and through
 # the programs. The test chooses every number in them, so that nothing differs by chance.
 

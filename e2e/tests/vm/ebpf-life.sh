@@ -255,7 +255,7 @@ goes_on_at() {
 # @each flowtable | gw
 test_a_forged_rst_does_not_end_a_connection() {
     local engine=$1 host=$2 port before number=0 batch
-    # shellcheck disable=SC2064 # of this host
+    # shellcheck disable=SC2064 # expanded now
     trap "$host nft delete table inet e2e_ends; peers rm -f /tmp/e2e/part" EXIT
     use "$engine"
     port=$(fresh_port)

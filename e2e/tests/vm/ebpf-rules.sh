@@ -18,7 +18,7 @@ forbid() {
     done | gw nft -f -
 }
 
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 allow() {
     gw 'nft -a list chain inet fw4 forward | sed -n "s/.*comment \"e2e\" # handle //p" |
         while read -r handle; do nft delete rule inet fw4 forward handle "$handle"; done'

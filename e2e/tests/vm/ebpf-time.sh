@@ -61,7 +61,7 @@ flushes() {
     shift 3
     watch
     "$@"
-    # shellcheck disable=SC2086 # one port a word
+    # shellcheck disable=SC2086 # one port per word
     soon 5 gone $gone
     events=$(watched)
     for port in $gone; do

@@ -259,6 +259,6 @@ test_a_flapping_host_does_not_affect_other_hosts() {
     between "renewals while it flaps on" "$(renewals)" 0 1
     on_path flowtable --proto udp --text "$port" || fail "another host is slow"
     steady_ends "$port"
-    # shellcheck disable=SC2153 # of steady_ends
+    # shellcheck disable=SC2153 # set by steady_ends
     same "datagrams of another host that were lost" "$((SENT - BACK))" 0
 }

@@ -29,12 +29,12 @@ test_bytes_over_tcp_are_exact() {
 }
 
 # ticks_begin: starts recording the daemon's ticks.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ticks_begin() {
     gw 'ubus subscribe fastpath >/tmp/export.ticks 2>/dev/null & echo $! >/tmp/export.pid'
     soon 10 gw grep -q '"tick"' /tmp/export.ticks
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ticks_end() { gw 'kill "$(cat /tmp/export.pid)" 2>/dev/null; cat /tmp/export.ticks'; }
 
 # ticks_go_on: checks the interval between ticks, as in api.sh.

@@ -10,7 +10,7 @@
 FLEET=$TOP/e2e/tests/fleet
 PYTHON=$TOP/build/fleet/venv/bin/python
 # Prints the collector's text, as in metrics.sh. Runs in a new shell at any time the store scrapes.
-# shellcheck disable=SC2016 # that shell expands it
+# shellcheck disable=SC2016 # expanded by that shell
 SCRAPE='set -eo pipefail
     unset RUN
     . "$0/e2e/lab/verbs.sh"

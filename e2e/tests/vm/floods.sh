@@ -45,7 +45,7 @@ flooded() {
 }
 
 end_connections() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for state in SYN_SENT SYN_RECV; do conntrack -D -p tcp --state $state; done
         conntrack -D -p udp -d 203.0.113.128/25' >/dev/null 2>&1 || true
 }
@@ -129,14 +129,14 @@ test_a_flood_of_ubus_clients() {
     # Forty clients subscribe and never read; the other 160 list objects and call small and large
     # methods. They have the lowest priority, because starting 160 programs at once would occupy the
     # CPU, which remote clients would not do.
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'rm -rf /tmp/clients; mkdir /tmp/clients
         for n in $(seq 40); do
             fastpathctl watch >/tmp/clients/watch.$n 2>&1 &
             echo $! >>/tmp/clients/deaf
         done'
     soon 10 forty_watch
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -STOP $(cat /tmp/clients/deaf)
         cat >/tmp/clients/start
         nice -n 19 sh /tmp/clients/start >/dev/null 2>&1 &' <<'END'
@@ -154,7 +154,7 @@ test_a_flood_of_ubus_clients() {
 END
     page_answers_until gw '[ -e /tmp/clients/ended ]'
     answered=$(gw 'wc -l </tmp/clients/answered; head -n 3 /tmp/clients/errors')
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -KILL $(cat /tmp/clients/deaf); rm -rf /tmp/clients'
     same "calls with an answer, and errors" "$answered" 160
     end_flood

@@ -75,7 +75,7 @@ test_links_and_pipes_of_an_attacker_are_harmless() {
     done
     has "the reason of the state" "$(ips_value .why)" "not running"
     # The init script and Suricata work despite the attacker's files.
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     as_suricata 'rm -rf refused command.sock
         mkfifo -m 666 refused; mkdir -p command.sock/full; cd /var/log/suricata; rm -rf eve.json
         for name in eve.json fast.log stats.log suricata.log; do mkfifo -m 666 $name; done'
@@ -113,13 +113,13 @@ test_malformed_answers_of_an_attacker_are_harmless() {
     unharmed "an answer of 3 MB"
     answers 'yes "{\"return\":\"OK\",\"message\":1}"'
     unharmed "more answers than questions"
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     answers 'while read -r line; do
         printf "{\"return\":\"OK\",\"message\":\"$(head -c 60000 /dev/zero | tr "\0" x)\"}\n"
     done'
     unharmed "long answers of another kind"
     # @sleep: an answer that comes in parts
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     answers 'for part in "{" "\"ret" "urn\":" "\"OK\"," "\"message\"" ":" "-1" "}"; do
         printf %s "$part"; sleep 0.2; done; echo; cat >/dev/null'
     unharmed "an answer in parts"

@@ -255,7 +255,7 @@ flooded() {
 test_a_flood_of_alerts_is_counted() {
     local before memory lines
     in_line
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     event 42 | gw 'read -r line; yes "$line" | head -n 50000 >/tmp/flood'
     memory=$(daemon_kib)
     lines=$(ips_value .events.lines)
@@ -317,7 +317,7 @@ has_alert() { says ".alerts[0].sid == $1" alerts --limit 1; }
 test_saved_alerts_stay_intact_on_a_full_disk() {
     local digest
     at_the_end 'gw busybox umount -l /var/run/fastpath; kill_daemon'
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'owner=uid=$(id -u fastpath),gid=$(id -g fastpath)
         busybox mount -t tmpfs -o size=64k,mode=755,$owner run /var/run/fastpath
         mkdir /var/run/fastpath/ips; chown fastpath:fastpath /var/run/fastpath/ips'

@@ -6,7 +6,7 @@
 #
 #   e2ea 192.168.77.1 ── e2e-a ╌╌ Suricata ╌╌ e2e-b ── e2eb 192.168.77.2
 two_hosts() {
-    # shellcheck disable=SC2016 # the machine expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for end in a b; do
         ip netns add e2e$end
         ip link add e2e-$end type veth peer name eth0 netns e2e$end

@@ -120,7 +120,7 @@ test_damaged_archives_are_refused() {
 # @fault:disk-full-rules
 test_an_update_on_a_full_disk_keeps_the_old_rules() {
     with_good_rules
-    # shellcheck disable=SC2016 # the machine expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'owner=uid=$(id -u fastpath-rules)
         busybox mount -t tmpfs -o size=32k,mode=755,$owner rules /var/lib/fastpath
         dd if=/dev/zero of=/var/lib/fastpath/full bs=1k count=64 2>/dev/null || true'
@@ -168,7 +168,7 @@ held_in_test() {
         >/dev/null 2>&1 </dev/null &'
     protect "$(source_of better)"
     same "started" "$(said .started update-rules)" true
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     soon 60 gw 'grep -q "^State:.T" "/proc/$(pgrep -o -f "[s]uricata -T .*/work/")/status"'
 }
 trial_goes_on() { gw 'pkill -CONT -f "[s]uricata -T .*/work/" || true'; }

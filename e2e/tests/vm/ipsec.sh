@@ -34,7 +34,7 @@ site_up() {
         nft insert rule inet fw4 input iifname wan accept comment \"e2e\"'
     soon 10 peers ip netns exec h10 ping -c 1 -W 1 $SITE_6
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 site_down() {
     both_ends 'xfrm policy flush' 'xfrm state flush'
     gw 'for chain in forward input; do

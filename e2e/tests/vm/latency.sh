@@ -8,7 +8,7 @@
 limits_nothing() {
     says '.latency | .active | not' status && ours_is_gone
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 ours_is_gone() {
     gw '! ip link show ifb-fastpath 2>/dev/null
         shown=$(tc qdisc show)

@@ -103,7 +103,7 @@ END'
     same "translated destination port" "$(field nat_dport "$flow")" 80
     same "incoming zone" "$(field in_zone "$flow")" wan
     same "outgoing zone" "$(field out_zone "$flow")" iot
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'nft delete rule inet fw4 forward_wan handle \
         $(nft -a list chain inet fw4 forward_wan | sed -n "/e2e/s/.*handle //p")'
 }

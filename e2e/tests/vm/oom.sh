@@ -8,7 +8,7 @@
 
 # without_memory PID: makes the OOM killer end the process at its next page allocation.
 without_memory() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'at=/sys/fs/cgroup
         grep -qs memory $at/cgroup.controllers || {
             at=/run/e2e/cgroup; mkdir -p $at
@@ -19,9 +19,9 @@ without_memory() {
         mkdir -p $at/e2e && echo '"$1"' >$at/e2e/cgroup.procs && echo 0 >$at/e2e/memory.max
         echo $at/e2e >/run/e2e/no-memory' || skip "the gateway's kernel has no memory controller"
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 oom_kills() { gw 'sed -n "s/^oom_kill //p" "$(cat /run/e2e/no-memory)/memory.events"'; }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 memory_back() {
     gw 'at=$(cat /run/e2e/no-memory) && {
             echo max >$at/memory.max; rmdir $at; rm /run/e2e/no-memory

@@ -231,11 +231,11 @@ test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
 }
 
 # upgraded: Boots a new system with the files that sysupgrade keeps.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 upgraded() {
     local kept archive
     kept=$(mktemp) archive=$(mktemp)
-    # shellcheck disable=SC2064 # now
+    # shellcheck disable=SC2064 # expanded now
     trap "rm -f $kept $archive" EXIT
     gw 'echo image >/tmp/image && sum=$(sha256sum </tmp/image | cut -d " " -f 1) &&
         echo "lab-image $sum" >>/tmp/image && mount --bind /bin/true /usr/sbin/reboot &&

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # Valid and invalid rule archives that the ISP serves as http://203.0.113.1/rules/NAME.
 
 RULES_URL=http://203.0.113.1/rules
@@ -37,7 +37,7 @@ serve_archives() {
         echo fastpath-mark-1 >/tmp/www/mark-1.txt; echo fastpath-mark-2 >/tmp/www/mark-2.txt'
     { mark_rule 1; echo '# a remark'; } | peers 'cat >/tmp/rules.e2e/one.rules'
     mark_rule 2 | peers 'cat >/tmp/rules.e2e/two.rules'
-    # shellcheck disable=SC2016 # the machine expands it
+    # shellcheck disable=SC2016 # expanded on the peers
     peers 'set -e
         cd /tmp/rules.e2e
         www=/tmp/www/rules

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # Sends the traffic of `rounds` and captures it at the other ends of the gateway's ports.
 
 # Device and zone by which the packets in each capture HOST.DEVICE left the gateway. `access` and

@@ -61,7 +61,7 @@ said_of() {
 # keep: saves the files that the tests change.
 keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
 # unchanged: succeeds if every file equals the copy that keep saved.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 unchanged() {
     gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'
 }

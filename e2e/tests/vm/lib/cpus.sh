@@ -20,7 +20,7 @@ mask_of() {
 
 # suricata_threads: prints NAME LIST for each thread.
 suricata_threads() {
-    # shellcheck disable=SC2016 # the machine expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
         sed -n "s/^Name:\t//p; s/^Cpus_allowed_list:\t/ /p" "$task/status" 2>/dev/null |
             tr -d "\n"
@@ -63,7 +63,7 @@ roles_are_apart() {
 }
 
 # kernel_obeys: succeeds if every interrupt and queue is assigned as planned.
-# shellcheck disable=SC2016 # jq expands it
+# shellcheck disable=SC2016 # expanded by jq
 kernel_obeys() {
     local kind one two wanted have
     while read -r kind one two wanted; do

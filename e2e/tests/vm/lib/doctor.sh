@@ -12,7 +12,7 @@
 # @unbroken:hw-tc-off: no emulated port has hw-tc-offload ([fixed])
 
 # Shell functions on the gateway: severity of a check, its fix, and expectations.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 DOCTOR='
 plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
 report() { plugin run "{\"checks\":[\"$1\"],\"sample_ms\":0}"; }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # The eBPF engine, and a trace of the gateway's kernel: events and all calls that change the
 # programs' maps, with the kernel's timestamps.
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # Flow records: a collector on h10, and the sums of its records.
 
 COLLECTOR=10.10.10.10

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Conditions that must hold during every flood, see begin_flood and end_flood.
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 
 # Limit of the daemon's memory in KiB.
 MEMORY_LIMIT=102400
@@ -45,7 +45,7 @@ web_call() {
 
 # own_call: prints the milliseconds of a call on the gateway, including the start of `ubus`.
 own_call() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'read -r start _ </proc/uptime && ubus call fastpath status >/dev/null &&
         read -r end _ </proc/uptime && echo "$start $end"' |
         awk '{ print int(($2 - $1) * 1000) } END { exit !NR }' || fail "no answer on the gateway"

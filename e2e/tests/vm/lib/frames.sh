@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # Builds frames as hexadecimal digits. Frames of a kernel contain numbers that it chooses, so no two
 # connections would be equal.
 

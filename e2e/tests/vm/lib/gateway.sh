@@ -129,7 +129,7 @@ is_good() {
 # nothing_reloads: succeeds once reloads by reload_config or an interface event have ended. procd
 # starts a reload a second after the event, later on a slow machine. The brackets prevent pgrep from
 # matching its own shell.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 nothing_reloads() {
     gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
         [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge '"$((3 * $(pace) / 100)) ]"
@@ -156,7 +156,7 @@ leaves_nothing() {
 }
 
 # prepare: runs once before the first test.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 prepare() {
     # Keep files of an earlier run, because its last test may have left Suricata inline.
     gw '[ -e /run/e2e/config ] || {
@@ -175,7 +175,7 @@ prepare() {
 # Shell function on the gateway: reload CONFIG… reloads the services of these configurations in
 # order, as procd does after a commit, and waits for them. `reload_config` accepts no names and does
 # not wait.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 RELOAD='
 reload() {
     concerned=
@@ -218,7 +218,7 @@ WEB_FORWARD="config redirect
 add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
 
 # Shell code that restores network, firewall and leases to the state before the first test.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 CONFIGURATION_BACK=$RELOAD'
 for file in /run/e2e/etc/*; do
     cmp -s "$file" "/etc/config/${file##*/}" && continue
@@ -240,7 +240,7 @@ configuration_back() { gw "$CONFIGURATION_BACK"; }
 
 # Unloads the FTP helper unless the router loads it at boot. A reload of the firewall attaches a
 # loaded helper to every zone, which keeps its module in use. OpenWrt's modprobe has no option -r.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 HELPERS_BACK='
 unload_ftp() {
     for module in nf_nat_ftp nf_conntrack_ftp; do
@@ -307,12 +307,12 @@ cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fast
 
 # daemon_log: prints the daemon's log since mark_log. Warnings are in logd's memory, the rest in
 # files.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 mark_log() {
     gw 'for file in /var/log/fastpathd.*; do wc -l <"$file" >"/run/e2e/${file##*/}"; done'
     LOG_MARK=$(logged | jq .id | sort -n | tail -1)
 }
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 daemon_log() {
     gw 'for file in /var/log/fastpathd.*; do
             mark=$(cat "/run/e2e/${file##*/}" 2>/dev/null)

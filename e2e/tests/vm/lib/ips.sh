@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Inspection: configuration, state, and traffic that rules match.
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 
 # Number of our own rule that id.txt triggers.
 BAD_SID=8100001
@@ -186,7 +186,7 @@ feed() { gw "socat -u - UNIX-CONNECT:$EVENTS"; }
 daemon_kib() { gw "sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(daemon_pid)/status"; }
 
 # Shell code that runs on the gateway after every test. Suricata or its supervisor may be stopped.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 IPS_BACK='
 pkill -x socat
 pkill -CONT -f suricata

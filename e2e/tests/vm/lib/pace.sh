@@ -4,7 +4,7 @@
 
 # Duration on an idle emulated gateway, on two cores of 2024, in milliseconds.
 REFERENCE_MS=1000
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 WORK='i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done'
 
 # measure_pace: runs once before all tests. Percent of the reference time, at least 100.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 # A second WAN behind h20, and servers with the same addresses behind both WANs.
 
 # Where packets are counted: h20 (second) or the ISP (first).

@@ -46,7 +46,7 @@ run_service() {
     gw "$* </dev/null >/run/e2e/$name.log 2>&1 & echo \$! >/run/e2e/$name.pid"
 }
 stop_service() {
-    # shellcheck disable=SC2016 # the gateway expands it
+    # shellcheck disable=SC2016 # expanded on the gateway
     gw 'file=/run/e2e/'"$1"'.pid; [ ! -e $file ] || { kill "$(cat $file)"; rm -f $file; }'
 }
 
@@ -63,7 +63,7 @@ settings_back() {
 
 # at_the_end COMMAND: runs when the test ends, even if it fails.
 at_the_end() {
-    # shellcheck disable=SC2064 # now
+    # shellcheck disable=SC2064 # expanded now
     trap "$1" EXIT
 }
 

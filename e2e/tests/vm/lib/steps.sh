@@ -42,7 +42,7 @@ copies_of() {
 
 # Recovers the configuration on the second disk, in which change $ID may be pending. Prints digests
 # of the configuration after one and after two boots, the state of the change, and unexpected files.
-# shellcheck disable=SC2016 # the gateway expands it
+# shellcheck disable=SC2016 # expanded on the gateway
 RECOVERY='
 recover() {
     FASTPATH_ROOT=$root /usr/libexec/fastpath-rpcd boot || echo "the recovery fails"

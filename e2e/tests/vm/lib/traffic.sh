@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Traffic between the peers, in the background under a name.
-# shellcheck disable=SC2034 # names are for the tests
+# shellcheck disable=SC2034 # the tests use the names
 
 # Addresses of the hosts by family.
 H10_4=10.10.10.10
@@ -36,7 +36,7 @@ ended() { peers "[ -f /tmp/e2e/$1.status ]"; }
 ended_well() { peers "[ \"\$(cat /tmp/e2e/$1.status)\" = 0 ] || { cat /tmp/e2e/$1.log; exit 1; }"; }
 end() { peers "kill -- -\$(cat /tmp/e2e/$1.pid); rm -f /tmp/e2e/$1.pid" 2>/dev/null || true; }
 
-# shellcheck disable=SC2016 # the peers expand it
+# shellcheck disable=SC2016 # expanded on the peers
 end_traffic() {
     peers 'for pid in /tmp/e2e/*.pid; do
         [ ! -f "$pid" ] || kill -- -"$(cat "$pid")" 2>/dev/null
