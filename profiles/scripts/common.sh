@@ -21,7 +21,7 @@ done
 
 profile() { node "$HERE/profile.mjs" "$@" || exit 1; }
 
-# named FILE: Prints the absolute path; relative names start where build.sh was called.
+# named FILE: prints the absolute path; relative names start where build.sh was called.
 named() { (cd "${CALLED_IN:-$PWD}" && realpath -m "$1"); }
 
 need_profiles() {

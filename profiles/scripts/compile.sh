@@ -19,7 +19,7 @@ own_archives() {
     echo "$want" >"$WORK/archives.commit"
 }
 
-# why_no_archive LOG: Prints the most specific reason. OpenWrt tries several mirrors, and a rejected
+# why_no_archive LOG: prints the most specific reason. OpenWrt tries several mirrors, and a rejected
 # file says more than unreachable mirrors.
 why_no_archive() {
     awk '/^Hash of the/ { hash = $0 }
@@ -27,7 +27,7 @@ why_no_archive() {
         END { print hash ? hash : last ? last : "see its log" }' "$1" 2>/dev/null || echo "no log"
 }
 
-# archives WHAT GOAL…: Runs make and lists failed archives with the reasons from their logs.
+# archives WHAT GOAL…: runs make and lists failed archives with the reasons from their logs.
 archives() {
     local what=$1 name said=''
     shift
@@ -66,7 +66,7 @@ compile() {
     [ "$status" = 0 ] || failed "$log"
 }
 
-# failed LOG: Prints the first failed package and the end of its own log.
+# failed LOG: prints the first failed package and the end of its own log.
 failed() {
     local what last
     what=$(sed -n 's/^ *ERROR: \(.*\) failed to build.*/\1/p' "$1" | head -n 1)

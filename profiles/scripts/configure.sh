@@ -73,7 +73,7 @@ install_feeds() {
     in_tree ./scripts/feeds install $names
 }
 
-# our_warnings LOG…: Prints the lines that name one of our packages.
+# our_warnings LOG…: prints the lines that name one of our packages.
 our_warnings() {
     local names
     names=$(cd "$WORK/own" && printf '%s|' *)

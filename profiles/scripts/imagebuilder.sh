@@ -3,7 +3,7 @@
 # Makes an image with OpenWrt's ImageBuilder from the release's kernel and packages, and ours. Needs
 # release.sh and images.sh.
 
-# own_packages FOLDER: Replaces our packages in the ImageBuilder by those in APKS.
+# own_packages FOLDER: replaces our packages in the ImageBuilder by those in APKS.
 own_packages() {
     local file
     if [ -f "$1/packages/.ours" ]; then
@@ -15,7 +15,7 @@ own_packages() {
     rm -f "$1/packages/packages.adb"
 }
 
-# repositories FOLDER: Selects the release's server or a mirror. A standalone ImageBuilder contains
+# repositories FOLDER: selects the release's server or a mirror. A standalone ImageBuilder contains
 # all packages and has no such file.
 repositories() {
     [ -e "$1/repositories" ] || : >"$1/repositories"
@@ -24,11 +24,11 @@ repositories() {
     mv "$1/repositories.new" "$1/repositories"
 }
 
-# without_indexes FOLDER: Deletes apk's cached indexes; for four hours, images would silently get
+# without_indexes FOLDER: deletes apk's cached indexes; for four hours, images would silently get
 # outdated packages.
 without_indexes() { rm -f "$1"/dl/APKINDEX.*; }
 
-# image_config FOLDER: Sets the profile's symbols for images; others are compiled into the release.
+# image_config FOLDER: sets the profile's symbols for images; others are compiled into the release.
 image_config() {
     local line symbol
     pristine "$1/.config"
@@ -48,7 +48,7 @@ image_config() {
     mv "$1/.config.new" "$1/.config"
 }
 
-# manifest_lacks FILE: Prints packages that are missing or have another version than ours.
+# manifest_lacks FILE: prints packages that are missing or have another version than ours.
 manifest_lacks() {
     local name file
     for name in $(profile get "$PROFILE" packages); do
@@ -64,7 +64,7 @@ manifest_lacks() {
     done
 }
 
-# our_field NAME FIELD: Prints the field from the package's Makefile; LuCI makes translations.
+# our_field NAME FIELD: prints the field from the package's Makefile; LuCI makes translations.
 our_field() {
     local makefile
     makefile=$(grep -lF "BuildPackage,$1))" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" ||
@@ -72,7 +72,7 @@ our_field() {
     sed -n "s/^$2:=//p" "$makefile"
 }
 
-# our_parts MANIFEST: Prints our packages for the bill, which has only the release's packages.
+# our_parts MANIFEST: prints our packages for the bill, which has only the release's packages.
 our_parts() {
     local file name version
     for file in "$APKS"/*.apk; do
@@ -85,7 +85,7 @@ our_parts() {
     done
 }
 
-# release_records FOLDER: Records the release's files and our packages used in the images.
+# release_records FOLDER: records the release's files and our packages used in the images.
 release_records() {
     printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
         "$(sha256sum <"$IMAGEBUILDER" | cut -d ' ' -f 1)" >"$1/release.buildinfo"
@@ -101,7 +101,7 @@ make_image() {
         FILES="$WORK/files/$PROFILE" BIN_DIR="$2" ${partition:+ROOTFS_PARTSIZE="$partition"}
 }
 
-# image_of_release: Makes an image of PROFILE with the packages in APKS.
+# image_of_release: makes an image of PROFILE with the packages in APKS.
 image_of_release() {
     local builder into=$WORK/image/$PROFILE lost
     release_file --imagebuilder \

@@ -8,7 +8,7 @@ made_from=records
 made_at=$TREE/version.date
 made_parts=/dev/null
 
-# images FOLDER: Publishes the images from OpenWrt's output folder.
+# images FOLDER: publishes the images from OpenWrt's output folder.
 images() {
     local out=$BUILD/images/$PROFILE from=$1
     step "images of $PROFILE" gather "$from" "$out.new" ||
@@ -22,7 +22,7 @@ images() {
     (cd "$out" && find . -maxdepth 1 -type f -printf '  %f\n' | sort)
 }
 
-# gather FROM INTO: Copies images, records and the modules that fit only this kernel.
+# gather FROM INTO: copies images, records and the modules that fit only this kernel.
 gather() {
     rm -rf "$2" && mkdir -p "$2" || return
     find "$1" -maxdepth 1 -type f ! -name 'sha256sums*' \
@@ -45,7 +45,7 @@ gather() {
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)
 }
 
-# records FOLDER: Records the inputs; OpenWrt's own record would name local folders.
+# records FOLDER: records the inputs; OpenWrt's own record would name local folders.
 records() {
     local name state
     for name in openwrt $FEED_NAMES; do
@@ -59,5 +59,5 @@ records() {
     clang --version 2>/dev/null | head -n 1 >"$1/clang.buildinfo" || true
 }
 
-# public NAME: Prints the feed's pinned address, even if the command line overrides it.
+# public NAME: prints the feed's pinned address, even if the command line overrides it.
 public() { awk -v name="$1" '$2 == name { print $4 }' "$PROFILES/pins"; }

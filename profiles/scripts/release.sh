@@ -16,7 +16,7 @@ Nothing else was changed; downloads are kept. Remedies:
   $2 FILE  that file from another source; sha256sums and sha256sums.sig must be next to it"
 }
 
-# fetch URL FILE: Downloads or resumes; FILE appears only when complete.
+# fetch URL FILE: downloads or resumes; FILE appears only when complete.
 fetch() {
     local status=0 shown=(-sS)
     [ ! -t 2 ] || shown=(--progress-bar)
@@ -31,7 +31,7 @@ fetch() {
     mv "$2.part" "$2"
 }
 
-# signer FILE…: Prints keyring if one of the files is fetched or has a signature to check.
+# signer FILE…: prints keyring if one of the files is fetched or has a signature to check.
 signer() {
     local file
     for file; do
@@ -42,7 +42,7 @@ signer() {
     done
 }
 
-# signed FOLDER: Its sha256sums are signed by OpenWrt.
+# signed FOLDER: its sha256sums are signed by OpenWrt.
 signed() {
     local said
     obtain keyring
@@ -65,7 +65,7 @@ release_sums() {
     touch "$into/checked"
 }
 
-# check_sums FILE: The sums beside a local file must be signed and match.
+# check_sums FILE: the sums beside a local file must be signed and match.
 check_sums() {
     local folder
     folder=$(dirname "$1")
@@ -85,7 +85,7 @@ matches() {
     [ -n "$want" ] && [ "$(sha256sum <"$1" | cut -d ' ' -f 1)" = "$want" ]
 }
 
-# release_file OPTION PATTERN FILE: Sets FOUND to FILE or the fetched file.
+# release_file OPTION PATTERN FILE: sets FOUND to FILE or the fetched file.
 release_file() {
     local name
     FOUND=$3
@@ -113,7 +113,7 @@ or the transfer was: run the same command again, or name another --download-mirr
     say "  ✓ $name, its hash is OpenWrt's"
 }
 
-# unpacked FILE INTO: Unpacks the archive and sets FOUND to its folder.
+# unpacked FILE INTO: unpacks the archive and sets FOUND to its folder.
 unpacked() {
     local file=$1 into=$2 name=${1##*/} want
     name=${name%.tar.zst}
@@ -131,5 +131,5 @@ unpacked() {
     echo "$want" >"$FOUND.stamp"
 }
 
-# pristine FILE: Keeps the original of a file in an SDK or ImageBuilder before it is changed.
+# pristine FILE: keeps the original of a file in an SDK or ImageBuilder before it is changed.
 pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }

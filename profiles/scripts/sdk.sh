@@ -111,7 +111,7 @@ sdk_compile() {
     [ "$status" = 0 ] || failed "$log"
 }
 
-# collect: Publishes the packages in build/apk/ARCHITECTURE, completely or not at all.
+# collect: publishes the packages in build/apk/ARCHITECTURE, completely or not at all.
 collect() {
     local from name into
     from=$(find "$TREE/bin/packages" -mindepth 2 -maxdepth 2 -name fastpath -type d)
@@ -137,7 +137,7 @@ own_parts() {
     "$TOP/build.sh" page
 }
 
-# build_packages: Builds the packages and sets ARCH. Writes only below WORK and build/apk.
+# build_packages: builds the packages and sets ARCH. Writes only below WORK and build/apk.
 build_packages() {
     local BASE=$TREE TREE
     release_file --sdk "openwrt-sdk-$RELEASE-${PLACE/\//-}_*.Linux-x86_64.tar.zst" "$SDK"

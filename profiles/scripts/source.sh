@@ -27,7 +27,7 @@ pins() {
 
 is_address() { [[ $1 == *://* ]]; }
 
-# is_repository FOLDER: The folder is the top of a repository.
+# is_repository FOLDER: the folder is the top of a repository.
 is_repository() {
     [ "$(git -C "$1" rev-parse --show-toplevel 2>/dev/null)" = "$(readlink -f "$1")" ] ||
         [ "$(git -C "$1" rev-parse --is-bare-repository 2>/dev/null)" = true ]
@@ -57,7 +57,7 @@ places() {
     fi
 }
 
-# folder NAME: Prints the folder of this source.
+# folder NAME: prints the folder of this source.
 folder() {
     case $1 in
         openwrt) echo "$WORK/tree" ;;
@@ -69,7 +69,7 @@ have() {
     [ -d "$(folder "$1")" ] && [ "$(cat "$(folder "$1").commit" 2>/dev/null)" = "${COMMIT[$1]}" ]
 }
 
-# reach NAME…: Tries every server that is still needed, before anything is written.
+# reach NAME…: tries every server that is still needed, before anything is written.
 reach() {
     local name waiting=() lost=''
     command -v git >/dev/null || need_packages "OpenWrt's sources" git
@@ -123,7 +123,7 @@ reach_mirror() {
     ${said##*$'\n'}"
 }
 
-# obtain NAME: The source's folder is complete at its commit, or unchanged on failure.
+# obtain NAME: the source's folder is complete at its commit, or unchanged on failure.
 obtain() {
     local name=$1 commit=${COMMIT[$1]} address=${ADDRESS[$1]} into
     into=$(folder "$name")
@@ -146,7 +146,7 @@ name a repository that has it (--openwrt, --feeds-from)"
     mv "$into.new.commit" "$into.commit"
 }
 
-# clone ADDRESS COMMIT INTO: Clones without history, like OpenWrt's feeds script, since LuCI derives
+# clone ADDRESS COMMIT INTO: clones without history, like OpenWrt's feeds script, since LuCI derives
 # versions from the date of a package's last commit.
 clone() {
     git init -q "$3"
@@ -155,10 +155,10 @@ clone() {
     git -C "$3" checkout -q --detach "$2"
 }
 
-# digest FILE…: Prints a checksum of the existing files.
+# digest FILE…: prints a checksum of the existing files.
 digest() { { cat /dev/null "$@" 2>/dev/null || true; } | sha256sum; }
 
-# patched FOLDER COMMIT PATCHES: Applies our patches on a branch. The commits do not depend on user
+# patched FOLDER COMMIT PATCHES: applies our patches on a branch. The commits do not depend on user
 # and time.
 patched() {
     local into=$1 commit=$2 folder=$3 patch want
@@ -187,7 +187,7 @@ unpatched() {
 The tree is without patches again."
 }
 
-# sources NAME…: Fetches and patches the sources.
+# sources NAME…: fetches and patches the sources.
 sources() {
     local name
     for name; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Makes our own archives. Needs TOP, HERE, STAGE, NEW, TREE, VERSION, EPOCH.
 
-# pack NAME: Packs STAGE/NAME into NEW/NAME.tar.xz, reproducibly for any user and time. A fixed
+# pack NAME: packs STAGE/NAME into NEW/NAME.tar.xz, reproducibly for any user and time. A fixed
 # block size avoids a dependency on the number of threads; -3 takes a third of the time of -6 for a
 # megabyte more.
 pack() {

@@ -9,7 +9,7 @@ pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'
 folder_of() { if [ "$1" = openwrt ]; then echo "$WORK/tree"; else echo "$WORK/feeds/$1"; fi; }
 
 has() { git -C "$(folder_of "$1")" cat-file -e "$2^{tree}" 2>/dev/null; }
-# unchecked NAME: The feed was given as a folder without git.
+# unchecked NAME: the feed was given as a folder without git.
 unchecked() { [ "$(cat "$(folder_of "$1").commit" 2>/dev/null)" = unchecked ]; }
 
 # Dies with the missing parts and the command that makes them, before anything is written.
@@ -35,7 +35,7 @@ archives() {
         find -L "$WORK/dl" -maxdepth 1 -type f ! -name '.*' ! -name '*.dl' ! -name '*.hash' -print0
 }
 
-# one_commit REPOSITORY COMMIT FILE: Writes a git bundle of the commit without history. Recomputes
+# one_commit REPOSITORY COMMIT FILE: writes a git bundle of the commit without history. Recomputes
 # deltas, so the result does not depend on how the clone is packed.
 one_commit() {
     local objects
@@ -95,7 +95,7 @@ openwrt_sources() {
     step "bill of materials" bom ${bill:+--openwrt "$bill"}
 }
 
-# unbundle FILE FOLDER: Makes a repository of that commit for ./build.sh firmware, marked as
+# unbundle FILE FOLDER: makes a repository of that commit for ./build.sh firmware, marked as
 # shallow.
 unbundle() {
     local commit

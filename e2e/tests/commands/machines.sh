@@ -3,7 +3,7 @@
 # Commands that boot machines and measure, with the fewest rounds.
 # @long
 
-# table TEXT: The table compares the engines, with a row per route.
+# table TEXT: the table compares the engines, with a row per route.
 table() {
     has "$1" "offload ratio" "inter-vlan  IPv4" "inter-vlan  IPv6" "pppoe       IPv4" \
         "pppoe       IPv6"

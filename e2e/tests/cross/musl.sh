@@ -3,7 +3,7 @@
 # The programs as on OpenWrt: linked with musl, with abort on panic. Rust's standard library is
 # compiled for musl.
 
-# with_musl ARCHITECTURE COMMAND ARGS…: Runs the cargo command for musl.
+# with_musl ARCHITECTURE COMMAND ARGS…: runs the cargo command for musl.
 with_musl() {
     local target=$1-unknown-linux-musl command=$2
     shift 2
@@ -14,7 +14,7 @@ with_musl() {
         -Zpanic-abort-tests --locked --target "$target" "$@"
 }
 
-# musl_tests ARCHITECTURE: Runs the unit tests.
+# musl_tests ARCHITECTURE: runs the unit tests.
 musl_tests() {
     # qemu-user cannot start a process per test, which abort-on-panic tests use by default. Do not
     # capture output, which an aborting test would lose.
@@ -33,7 +33,7 @@ test_unit_tests_pass_with_musl_on_aarch64() {
     musl_tests aarch64
 }
 
-# programs FOLDER [ARCHITECTURE]: Builds the installed program; the lab needs x86-64.
+# programs FOLDER [ARCHITECTURE]: builds the installed program; the lab needs x86-64.
 programs() {
     local to=$1 processor=${2:-x86_64}
     with_musl "$processor" build --release -p fastpath

@@ -9,7 +9,7 @@
 
 ROOT=$CROSS/root
 
-# make_root INTO: Makes the root in that folder.
+# make_root INTO: makes the root in that folder.
 make_root() {
     local mirror
     mirror=$(debian_mirror)

@@ -10,12 +10,12 @@ LEFT_OUT=(--skip ability::tests::reads_the_abilities_of_the_loopback_device
     --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads
     --skip process::tests::a_program_has_the_kernels_limits)
 
-# counted LOG: Prints how many tests cargo ran, and fails for 0.
+# counted LOG: prints how many tests cargo ran, and fails for 0.
 counted() {
     awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$1"
 }
 
-# unit_tests NAME ARGS…: Runs cargo test and logs it as NAME.
+# unit_tests NAME ARGS…: runs cargo test and logs it as NAME.
 unit_tests() {
     local log
     log=$CROSS/$1.log

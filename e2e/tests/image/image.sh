@@ -102,7 +102,7 @@ test_a_boot_timeout_names_the_machine() {
 # Same as in machines.sh.
 alive() { kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 
-# booted: Boots the image for the tests below unless it is up.
+# booted: boots the image for the tests below unless it is up.
 booted() {
     ! alive gateway 2>/dev/null || ! lab_port BOOT_MS >/dev/null 2>&1 || return 0
     [ -f "$IMAGE" ] || "$LAB/lab" sample "$IMAGE" || fail "there is no sample"

@@ -184,7 +184,7 @@ test_stopping_with_on_exit_remove_unloads_the_ebpf_programs() {
     noted "fastpath-bpf unload" || fail "$(cat /tmp/programs)"
 }
 
-# login_by OPTION: Prints the programs run after this change of rpcd's configuration.
+# login_by OPTION: prints the programs run after this change of rpcd's configuration.
 login_by() {
     : >/tmp/programs
     printf "config access 'fastpath'\n\toption session_login '%s'\n" "$1" >/etc/config/rpcd
@@ -222,7 +222,7 @@ test_a_start_installs_netifd_s_steering_hook() {
     [ -x "$HOOK" ] || fail "the hook leads nowhere"
 }
 
-# steered FLOWS: Prints how the hook calls OpenWrt's steering if uci has this number of flows.
+# steered FLOWS: prints how the hook calls OpenWrt's steering if uci has this number of flows.
 steered() {
     mkdir -p /usr/libexec/network
     printf '#!/bin/sh\n[ "$*" = "-q get network.@globals[0].steering_flows" ] && echo "%s"\n' \

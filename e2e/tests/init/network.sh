@@ -6,18 +6,18 @@
 CASES=/usr/share/network-cases
 LAB_LIB=/usr/libexec/lab
 
-# facts FOLDER: Prints the kernel state that the configuration requests.
+# facts FOLDER: prints the kernel state that the configuration requests.
 facts() {
     [ ! -e "$1/network" ] || UCI_CONFIG_DIR=$1 $LAB_LIB/wanted
 }
 
-# devices FACTS: Prints the devices that exist when these facts hold.
+# devices FACTS: prints the devices that exist when these facts hold.
 devices() {
     printf 'link %s\n' lan1 lan2 lan3 wan
     awk '$1 == "bridge" || $1 == "vdev" { print "link " $2 }' "$1"
 }
 
-# plan CASE: Prints the commands that lead from the previous to the wanted state.
+# plan CASE: prints the commands that lead from the previous to the wanted state.
 plan() {
     facts "$1/before" >/tmp/last
     facts "$1/config" >/tmp/want

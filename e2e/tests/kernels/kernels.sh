@@ -8,7 +8,7 @@ TESTS="verifier:: table:: clsact_forwards generic_xdp native_xdp_forwards tcx_fo
 TESTS+=" merged_packets_of_a_switch gso:: without_a_heartbeat every_hook virtual_devices"
 TESTS+=" the_next_engine_adopts"
 
-# kernel_of SUITE TESTS: All selected tests pass on this kernel, and at least one runs.
+# kernel_of SUITE TESTS: all selected tests pass on this kernel, and at least one runs.
 kernel_of() {
     local suite=$1 log=$OUT/$1.log passed failed
     [ -f "$OUT/$suite/release" ] || step "kernel of $suite" fetch_kernel "$suite"

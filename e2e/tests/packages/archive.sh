@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sources of fastpathd, its crates and LuCI's page, see docs/design/packaging.md.
 
-# copied: Copies the package's folder without generated files.
+# copied: copies the package's folder without generated files.
 copied() {
     rm -rf "$WORK/copy"
     mkdir -p "$WORK/copy/fastpathd"
@@ -44,7 +44,7 @@ test_cargo_stays_offline() {
     ! grep -q 'RUST_PKG_LOCKED' "$TOP/feeds/fastpathd/Makefile" || fail "Cargo.lock may change"
 }
 
-# page_archive FOLDER: Archives a fixed page with a copy of the package's folder.
+# page_archive FOLDER: archives a fixed page with a copy of the package's folder.
 page_archive() {
     rm -rf "$WORK/luci"
     cp -a "$TOP/luci-app-fastpath" "$WORK/luci"

@@ -24,10 +24,10 @@ factory() {
     [ ! -f "$board/firewall" ] || cp "$board/firewall" "$ROOT/etc/config/"
 }
 
-# unpack_again: Reinstalls the scripts, like an upgrade of the router.
+# unpack_again: reinstalls the scripts, like an upgrade of the router.
 unpack_again() { install_into_root feeds/fastpath-base; }
 
-# remove_package: Runs the prerm script, like a package manager.
+# remove_package: runs the prerm script, like a package manager.
 remove_package() {
     in_folder feeds/fastpath-base lab-script PACKAGE=fastpath-base SCRIPT=prerm >"$ROOT/tmp/prerm"
     in_root /bin/sh /tmp/prerm
@@ -44,7 +44,7 @@ configured() {
     done
 }
 
-# original BOARD NAME: Prints the path of the file before the first boot.
+# original BOARD NAME: prints the path of the file before the first boot.
 original() {
     local file=$HERE/boards/$1/$2
     [ -f "$file" ] || file=$HERE/boards/$2
@@ -58,7 +58,7 @@ unconfigured() {
     done
 }
 
-# board BOARD: Tests a boot, a boot after an upgrade, and removal.
+# board BOARD: tests a boot, a boot after an upgrade, and removal.
 board() {
     set_up "$1"
     boot

@@ -9,7 +9,7 @@ PROMTOOL=$(command -v promtool || echo "$TOP/build/promtool")
 
 need_lua() { command -v lua5.1 >/dev/null || skip "there is no lua5.1"; }
 
-# collect JSON [GLOBAL]: Prints the collector's text for this answer and global of the exporter.
+# collect JSON [GLOBAL]: prints the collector's text for this answer and global of the exporter.
 collect() {
     jq -r -f "$DOUBLES/lua.jq" "$1" >"$WORK/answer.lua"
     lua5.1 "$DOUBLES/exporter.lua" "$COLLECTOR" "$WORK/answer.lua" "${2-out}"
@@ -22,7 +22,7 @@ checked() {
     same <(printf '%s' "$said") /dev/null "promtool's answer"
 }
 
-# families FILE: Prints the daemon's answer that corresponds to this text.
+# families FILE: prints the daemon's answer that corresponds to this text.
 families() {
     jq -R -s '{families: (split("# HELP ")[1:] | map(split("\n") | map(select(. != "")) | {
         name: (.[0] | split(" ")[0]),
@@ -36,7 +36,7 @@ families() {
     }))}' "$1"
 }
 
-# in_order FILE: Prints the file with each line's labels in alphabetical order.
+# in_order FILE: prints the file with each line's labels in alphabetical order.
 in_order() {
     lua5.1 -e 'for line in io.lines() do
         local name, labels, rest = line:match("^([a-z_]+){(.*)}( .*)$")
@@ -72,7 +72,7 @@ test_promtool_accepts_the_metrics() {
     ! "$PROMTOOL" check metrics <"$WORK/wrong" >/dev/null 2>&1 || fail "promtool finds nothing"
 }
 
-# hostile VALUE: Prints an answer with this host name.
+# hostile VALUE: prints an answer with this host name.
 hostile() {
     jq -n --arg name "$1" '{families: [{name: "fastpath_host_info", type: "gauge",
         help: "A \\ and a\nline.", samples: [{labels: {name: $name}, value: "1"}]}]}'

@@ -110,7 +110,7 @@ test_a_current_file_is_not_changed() {
     [ ! -e "$ROOT/etc/uci-defaults/80-fastpathd" ] || fail "the script asks to be run again"
 }
 
-# upgrade_list VARIABLE=VALUE…: Prints the files that sysupgrade keeps, after its hooks.
+# upgrade_list VARIABLE=VALUE…: prints the files that sysupgrade keeps, after its hooks.
 upgrade_list() {
     # shellcheck disable=SC2016 # for the inner shell
     in_root "$@" /bin/sh -c 'find $(cat /lib/upgrade/keep.d/*) /etc/config -type f >/tmp/conffiles

@@ -11,7 +11,7 @@ SERVER=http://127.0.0.1:8000
 # @runs ./build.sh feed DIR
 feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/build.sh" feed "$@"; }
 
-# refuses PART… -- ARGUMENT…: The command fails with an error that contains every part.
+# refuses PART… -- ARGUMENT…: the command fails with an error that contains every part.
 refuses() {
     local said part parts=()
     while [ "$1" != -- ]; do parts+=("$1") && shift; done
@@ -33,7 +33,7 @@ need_root() {
         skip "the apk database of OPENWRT_ROOT lacks the dependencies of our packages"
 }
 
-# pack RELEASE [FOLDER]: Builds our packages from the sources in FOLDER into $WORK/packages.
+# pack RELEASE [FOLDER]: builds our packages from the sources in FOLDER into $WORK/packages.
 pack() {
     local folder from=${2-$TOP}
     rm -rf "$WORK/packages"
@@ -89,7 +89,7 @@ test_invalid_keys_are_refused() {
     [ -z "$(ls -A "$WORK/served")" ] || fail "written: $(ls "$WORK/served")"
 }
 
-# index_names: Prints the packages of the served index, verified with a router's key.
+# index_names: prints the packages of the served index, verified with a router's key.
 index_names() {
     local into
     into=$WORK/served/packages/$(uname -m)/fastpath
@@ -140,7 +140,7 @@ with_programs() {
     mv "$WORK/build/suricata/etc/threshold.config" "$WORK/build/suricata/" 2>/dev/null || true
 }
 
-# readme_commands: Prints the commands of README.md with this feed's address.
+# readme_commands: prints the commands of README.md with this feed's address.
 readme_commands() {
     sed -n '/^## Install on OpenWrt/,/^## /p' "$TOP/README.md" | sed -n '/^```$/,/^```$/p' |
         grep -v '^```' | sed "s|https://[^/ ]*/feed|$SERVER|"
@@ -161,7 +161,7 @@ installed() {
     [ -z "$(scripts_failed "$WORK/install.log")" ] || fail "$(cat "$WORK/install.log")"
 }
 
-# scripts_failed LOG: Prints error messages of packages' scripts, which apk indents.
+# scripts_failed LOG: prints error messages of packages' scripts, which apk indents.
 scripts_failed() {
     grep -iE '^ERROR|^ +\* .*(not found|failed|no such|error)|exited with' "$1" || true
 }
@@ -178,7 +178,7 @@ answers() {
     router_says "the page's question" "$(asked "$session" fastpath status '{}')" '"engine"'
 }
 
-# asked SESSION OBJECT METHOD ARGUMENTS: Prints a command for this call over HTTP, like the page's.
+# asked SESSION OBJECT METHOD ARGUMENTS: prints a command for this call over HTTP, like the page's.
 asked() {
     printf 'uclient-fetch -q -O - --post-data="%s" http://127.0.0.1/ubus' "$(printf \
         '{"jsonrpc":"2.0","id":1,"method":"call","params":["%s","%s","%s",%s]}' "$@" |

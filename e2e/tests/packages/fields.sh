@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fields of the packages in the Makefiles: complete, and consistent with the rest of the tree.
 
-# each FUNCTION: Calls FUNCTION FOLDER PACKAGE with the package's fields in $WORK/fields.
+# each FUNCTION: calls FUNCTION FOLDER PACKAGE with the package's fields in $WORK/fields.
 each() {
     local folder package
     for folder in $FOLDERS; do
@@ -13,7 +13,7 @@ each() {
 
 value() { field "$WORK/fields" "$1" "$2"; }
 
-# matches PACKAGE FIELD REGEX: The whole value matches.
+# matches PACKAGE FIELD REGEX: the whole value matches.
 matches() {
     value "$1" "$2" | grep -qxE "$3" ||
         fail "$1: $2 is '$(value "$1" "$2")', which does not match $3"

@@ -18,7 +18,7 @@ skip() {
     exit "$SKIP"
 }
 
-# in_folder FOLDER GOAL [VARIABLE=VALUE…]: Runs make with the shim of OpenWrt's build system.
+# in_folder FOLDER GOAL [VARIABLE=VALUE…]: runs make with the shim of OpenWrt's build system.
 in_folder() {
     local folder=$1
     shift
@@ -26,7 +26,7 @@ in_folder() {
         PKG_INSTALL_DIR="$WORK/built" FASTPATH_PAGE="$WORK/page" "$@"
 }
 
-# compiled: Makes empty files in place of the compilers' results and the page.
+# compiled: makes empty files in place of the compilers' results and the page.
 compiled() {
     rm -rf "$WORK/built" "$WORK/build" "$WORK/page"
     mkdir -p "$WORK"/built/{bin,usr/bin} "$WORK"/build/{fastpathd,suricata/etc} "$WORK/page"
@@ -35,13 +35,13 @@ compiled() {
         "$WORK/build/fastpathd/fastpath.o" "$WORK/page/index.html"
 }
 
-# same FILE EXPECTED WHAT: The files are equal; UPDATE_GOLDEN copies FILE to EXPECTED.
+# same FILE EXPECTED WHAT: the files are equal; UPDATE_GOLDEN copies FILE to EXPECTED.
 same() {
     [ -z "${UPDATE_GOLDEN-}" ] || [ ! -f "$1" ] || cp "$1" "$2"
     diff -u "$2" "$1" || fail "$3 is not as expected in ${2#"$TOP"/}"
 }
 
-# provide PROGRAM FILE: Copies a program of this machine and its libraries into the root.
+# provide PROGRAM FILE: copies a program of this machine and its libraries into the root.
 provide() {
     local library
     cp -L "$1" "$ROOT$2"
@@ -51,7 +51,7 @@ provide() {
     done
 }
 
-# make_root: Makes a root with BusyBox's shell and tools, uci and jsonfilter, without network.
+# make_root: makes a root with BusyBox's shell and tools, uci and jsonfilter, without network.
 make_root() {
     rm -rf "$ROOT"
     mkdir -p "$ROOT"/{bin,sbin,dev,etc/config,lib,tmp,usr/bin,usr/sbin}
@@ -94,7 +94,7 @@ install_into_root() {
     for folder; do in_folder "$folder" lab-install DESTDIR="$ROOT"; done
 }
 
-# boot: Runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes scripts that succeed.
+# boot: runs uci-defaults like OpenWrt's /etc/init.d/boot, which removes scripts that succeed.
 boot() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     in_root /bin/sh -c 'cd /etc/uci-defaults
@@ -103,10 +103,10 @@ boot() {
         rm -f $done'
 }
 
-# fields FOLDER: Prints `PACKAGE FIELD: value` per line.
+# fields FOLDER: prints `PACKAGE FIELD: value` per line.
 fields() { in_folder "$1" lab-fields; }
 
 packages_of() { fields "$1" | sed -n 's/ TITLE: .*//p'; }
 
-# field FILE PACKAGE FIELD: Prints the value.
+# field FILE PACKAGE FIELD: prints the value.
 field() { sed -n "s/^$2 $3: //p" "$1"; }

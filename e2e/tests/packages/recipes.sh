@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Files of the install recipes with mode, owner and path; one golden file per package.
 
-# recipe FOLDER PACKAGE: Compares the installed files, as root or in a user namespace (OpenWrt uses
+# recipe FOLDER PACKAGE: compares the installed files, as root or in a user namespace (OpenWrt uses
 # fakeroot). The builder's umask must not affect the package.
 recipe() {
     local dest=$WORK/dest isolate=()
@@ -20,7 +20,7 @@ recipe() {
     same "$WORK/list" "$HERE/golden/$2" "the files of $2"
 }
 
-# recipes FOLDER PACKAGE…: The Makefile builds exactly these packages, with the expected files.
+# recipes FOLDER PACKAGE…: the Makefile builds exactly these packages, with the expected files.
 recipes() {
     local folder=$1 package
     shift

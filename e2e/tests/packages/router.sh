@@ -28,7 +28,7 @@ mount -t tmpfs tmp tmp
 pivot_root . rom/outside
 exec chroot . /bin/sh -c "umount -l /rom/outside && exec /usr/bin/tail -f /dev/null"'
 
-# router_root: Starts ROUTER, a process to be killed later, with the root file system only.
+# router_root: starts ROUTER, a process to be killed later, with the root file system only.
 router_root() {
     local waited=0
     mkdir -p "$WORK/mount" "$WORK/served"
@@ -43,19 +43,19 @@ router_root() {
     done
 }
 
-# router_up: Boots the router until packages can be installed.
+# router_up: boots the router until packages can be installed.
 router_up() {
     router_root
     on_router "$(cat "$HERE/router-boot")"
 }
 
-# on_router COMMANDS: Runs them with the router's own shell.
+# on_router COMMANDS: runs them with the router's own shell.
 on_router() {
     nsenter --target "$ROUTER_INSIDE" --mount --pid --net --ipc --uts --root --wd \
         /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root /bin/sh -c "$1"
 }
 
-# router_says WHAT COMMANDS PART…: The commands succeed and print every part.
+# router_says WHAT COMMANDS PART…: the commands succeed and print every part.
 router_says() {
     local what=$1 said part
     said=$(on_router "$2" 2>&1) || fail "$what: it ended with $?: $said"
@@ -63,7 +63,7 @@ router_says() {
     for part; do [[ $said == *"$part"* ]] || fail "$what: '$part' is not in: $said"; done
 }
 
-# eventually COMMAND: Succeeds on the router within ten seconds.
+# eventually COMMAND: succeeds on the router within ten seconds.
 eventually() {
     local tries=0
     until on_router "$1" >"$WORK/said" 2>&1; do

@@ -41,7 +41,7 @@ grep -q "call system sysupgrade .*sysupgrade.tgz" /tmp/asked'
 STATE='cat /etc/config/network; ls -A /etc/fastpath/changes; ls -A /etc/config | grep "^\." || true'
 CHANGES=/etc/fastpath/changes
 
-# records: Writes the records of both changes like fastpath-rpcd.
+# records: writes the records of both changes like fastpath-rpcd.
 records() {
     local change='{at_ms: 0, user: "root", note: "", draft: {}}'
     local section='{section: .[0], anonymous: false, type: "interface", values: {key: .[1]}}'
@@ -54,7 +54,7 @@ records() {
         >"$WORK/served/pending.json"
 }
 
-# router_in_countdown: Starts a router with fastpathd, without fastpath-base; a change is pending.
+# router_in_countdown: starts a router with fastpathd, without fastpath-base; a change is pending.
 router_in_countdown() {
     [ -e "${OPENWRT_ROOT-}/sbin/sysupgrade" ] ||
         skip "OPENWRT_ROOT names no folder with OpenWrt's userland"

@@ -9,7 +9,7 @@ tree() {
             "scripts/feeds update -a, scripts/feeds install -a, make defconfig"
 }
 
-# dump FOLDER: Prints the fields like OpenWrt's scan of feeds.
+# dump FOLDER: prints the fields like OpenWrt's scan of feeds.
 dump() {
     make --no-print-directory -r -C "$TOP/$1" DUMP=1 TOPDIR="$OPENWRT_DIR" \
         INCLUDE_DIR="$OPENWRT_DIR/include" SUBDIR="feeds/fastpath/${1##*/}" 2>"$WORK/warnings"
@@ -28,7 +28,7 @@ test_the_scan_of_feeds_finds_every_package() {
         <(cd "$HERE/golden" && printf '%s\n' * | sort) "the packages of the scan"
 }
 
-# provided FILE: Prints the names of packages and the names that they provide.
+# provided FILE: prints the names of packages and the names that they provide.
 provided() { sed -n 's/^\(Package\|Provides\): //p' "$1" | tr ' ' '\n' | sed 's/^@//' | sort -u; }
 
 test_every_dependency_exists() {
@@ -68,7 +68,7 @@ with_functions() {
     echo uci_apply_defaults >>"$ROOT/tmp/boot"
 }
 
-# as_package FUNCTION: Runs the function after the same lines as in apk's scripts.
+# as_package FUNCTION: runs the function after the same lines as in apk's scripts.
 as_package() {
     in_root /bin/sh -c "export root= pkgname=fastpath-base; . /lib/functions.sh; $1"
 }

@@ -26,7 +26,7 @@ test_progress_counts_folders() {
 
 image_check() { BUILD=$NOW/build "$SCRIPTS/image-check" "$@"; }
 
-# image FILE MIB: Makes a sparse file.
+# image FILE MIB: makes a sparse file.
 image() {
     mkdir -p "$(dirname "$NOW/build/images/$1")"
     truncate -s "$2M" "$NOW/build/images/$1"

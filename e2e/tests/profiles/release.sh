@@ -9,7 +9,7 @@ SDK_NAME=openwrt-sdk-25.12.5-x86-64_gcc-14.3.0_musl.Linux-x86_64
 BUILDER_NAME=openwrt-imagebuilder-25.12.5-x86-64.Linux-x86_64
 RELEASE=$NOW/mirror/releases/25.12.5/targets/x86/64
 
-# archive NAME: Packs $NOW/made/NAME into the release as NAME.tar.zst.
+# archive NAME: packs $NOW/made/NAME into the release as NAME.tar.zst.
 archive() {
     command -v zstd >/dev/null || skip "zstd is not installed"
     mkdir -p "$RELEASE"
@@ -36,7 +36,7 @@ imagebuilder() {
     archive "$BUILDER_NAME"
 }
 
-# signed_release: Writes sums of the existing files, signed by a key of the pinned keyring.
+# signed_release: writes sums of the existing files, signed by a key of the pinned keyring.
 signed_release() {
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     small_pins
@@ -48,7 +48,7 @@ signed_release() {
     cp -r "$TOP/profiles/rust" "$PROFILES/"
 }
 
-# server [CUT]: Serves the mirror and sets SERVER to its address.
+# server [CUT]: serves the mirror and sets SERVER to its address.
 server() {
     local port
     : >"$NOW/requests"
@@ -60,7 +60,7 @@ server() {
     SERVER=http://127.0.0.1:$port
 }
 
-# release_of [FILE]: Gets the SDK from the server, or uses FILE.
+# release_of [FILE]: gets the SDK from the server, or uses FILE.
 release_of() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt MIRROR=${SERVER-http://127.0.0.1:1} \
         "$HERE/stage" release_of --sdk 'openwrt-sdk-25.12.5-x86-64_*.Linux-x86_64.tar.zst' "$@"
@@ -139,7 +139,7 @@ packages_by_sdk() {
         rev-parse HEAD) /" "$PROFILES/pins"
 }
 
-# run_sdk [RUST]: Builds the packages with the SDK.
+# run_sdk [RUST]: builds the packages with the SDK.
 run_sdk() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt \
         "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst" "$@"
@@ -183,7 +183,7 @@ test_the_sdk_builds_the_packages() {
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 9 ] || fail "they are gone"
 }
 
-# built_image [VARIABLE=VALUE…]: Runs the whole command; BUILD is the folder for results.
+# built_image [VARIABLE=VALUE…]: runs the whole command; BUILD is the folder for results.
 built_image() {
     env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
         "$TOP/build.sh" firmware x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
@@ -200,7 +200,7 @@ ours() {
     done
 }
 
-# bill_of FOLDER: Prints the packages of its bill of materials.
+# bill_of FOLDER: prints the packages of its bill of materials.
 bill_of() {
     jq -r '.components[] | [.name, .version, .licenses[0].license.name, .cpe // ""] | @tsv' \
         "$1"/*.bom.cdx.json

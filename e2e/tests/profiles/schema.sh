@@ -7,7 +7,7 @@ test_profiles_are_valid() {
     [ "$(profile list | wc -l)" -ge 13 ] || fail "fewer than 13 profiles"
 }
 
-# broken MESSAGE SED [FILE]: Makes an invalid copy of a profile with SED, and expects MESSAGE.
+# broken MESSAGE SED [FILE]: makes an invalid copy of a profile with SED, and expects MESSAGE.
 broken() {
     local folder name=${3:-glinet-gl-mt6000}
     folder=$NOW/$((++BROKEN))
@@ -85,7 +85,7 @@ KERNEL_NEUTRAL='BPF_TOOLCHAIN_HOST BUILD_LOG DEVEL GRUB_EFI_IMAGES GRUB_IMAGES J
     PKG_ASLR_PIE_ALL PKG_CC_STACKPROTECTOR_STRONG PKG_FORTIFY_SOURCE_2 PKG_RELRO_FULL
     SIGNATURE_CHECK SIGNED_PACKAGES SURICATA_HYPERSCAN VMDK_IMAGES'
 
-# kernel_symbols NAME: Prints the lines of a profile's configuration that may change the kernel.
+# kernel_symbols NAME: prints the lines of a profile's configuration that may change the kernel.
 kernel_symbols() {
     local line symbol made
     made=$(profile config "$1") || fail "no configuration of $1"
@@ -134,7 +134,7 @@ test_configurations_equal_the_golden_files() {
     done
 }
 
-# lost SED TEXT…: Edits defconfig's recorded result, and expects the message.
+# lost SED TEXT…: edits defconfig's recorded result, and expects the message.
 lost() {
     local said
     sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"
@@ -157,7 +157,7 @@ test_symbols_lost_by_defconfig_are_reported() {
         "wanted 512, is 104"
 }
 
-# boot MIB CORES: Runs the first boot's script in a BusyBox root with this memory and these cores.
+# boot MIB CORES: runs the first boot's script in a BusyBox root with this memory and these cores.
 boot() {
     local memory=$1 cores=$2
     printf 'MemTotal:       %s kB\n' $((memory * 1024)) >"$ROOT/proc/meminfo"

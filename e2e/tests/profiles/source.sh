@@ -48,7 +48,7 @@ test_a_silent_server_times_out() {
     out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s"
 }
 
-# small NAME: Makes a repository with one commit and prints its id.
+# small NAME: makes a repository with one commit and prints its id.
 small() {
     git init -q "$NOW/from/$1"
     printf 'one\ntwo\nthree\n' >"$NOW/from/$1/file"
@@ -71,7 +71,7 @@ small_pins() {
     echo "release openwrt 25.12.5 http://127.0.0.1:1" >>"$PROFILES/pins"
 }
 
-# sources_from [OPENWRT [FEEDS]]: Fetches the pinned sources from there or the small repositories.
+# sources_from [OPENWRT [FEEDS]]: fetches the pinned sources from there or the small repositories.
 sources_from() {
     PROFILES=$PROFILES OPENWRT=${1-$NOW/from/openwrt} FEEDS=${2-} \
         "$HERE/stage" fetched_sources
@@ -121,7 +121,7 @@ test_a_missing_commit_is_reported() {
     [ -f "$NOW/work/feeds/luci/file" ] || fail "no feed luci"
 }
 
-# patch_of NAME FROM TO NUMBER: Adds a patch of openwrt's file.
+# patch_of NAME FROM TO NUMBER: adds a patch of openwrt's file.
 patch_of() {
     git -C "$NOW/from/openwrt" checkout -q -b "make-$1"
     sed -i "s/$2/$3/" "$NOW/from/openwrt/file"

@@ -7,7 +7,7 @@ need_tree() {
         skip "OPENWRT_DIR names no OpenWrt tree${1:+ ($1)}"
 }
 
-# board_ports FILE BOARD: Prints the calls of a board.d file that name the board's ports.
+# board_ports FILE BOARD: prints the calls of a board.d file that name the board's ports.
 board_ports() {
     awk -v board="$2" '
         !found && index($0, board) && /[|)]/ { found = 1 }

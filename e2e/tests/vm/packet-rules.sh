@@ -3,15 +3,15 @@
 # Per-packet rules in foreign tables, with the flowtable and with eBPF at TC: a flow that matches
 # such a rule stays slow and names the rule; all other flows are offloaded.
 
-# rules: Replaces the tables e2e_rules with the tables on stdin.
+# rules: replaces the tables e2e_rules with the tables on stdin.
 rules() { gw 'nft destroy table inet e2e_rules; nft destroy table netdev e2e_rules; nft -f -'; }
 no_rules() { rules </dev/null; }
 
-# acted: Prints the packet counter of the first rule.
+# acted: prints the packet counter of the first rule.
 acted() { gw nft list table inet e2e_rules | sed -n 's/.*packets \([0-9]*\).*/\1/p' | head -n 1; }
 acts() { ! unchanged acted >/dev/null; }
 
-# slow_by RULE PORT: The flow of that port is slow, and `flow` names the rule.
+# slow_by RULE PORT: the flow of that port is slow, and `flow` names the rule.
 slow_by() {
     local id
     soon 15 on_path slow/rule-per-packet --text ":$2"
@@ -19,7 +19,7 @@ slow_by() {
     says ".rule | test(\"$1\")" flow "$id" || fail "the flow does not name $1"
 }
 
-# rules_act PATH: Tests the engine that uses this path.
+# rules_act PATH: tests the engine that uses this path.
 rules_act() {
     local limited other
     limited=$(fresh_port)
@@ -71,7 +71,7 @@ NFT
     says '.engine.packet_rules == []' status || fail "a rule that is not reached is named"
 }
 
-# a_quota_holds: No more than the quota and the packets in flight arrive.
+# a_quota_holds: no more than the quota and the packets in flight arrive.
 a_quota_holds() {
     local at
     at=$(fresh_port)

@@ -41,7 +41,7 @@ END
     servers_back
 }
 
-# tunnel_up: Starts the tunnel with all addresses allowed.
+# tunnel_up: starts the tunnel with all addresses allowed.
 tunnel_up() {
     local home site
     home=$(wireguard_key home)
@@ -52,7 +52,7 @@ tunnel_up() {
     soon 20 gw ping -c 1 -W 1 10.99.0.2
 }
 
-# echoing: Starts the echo servers.
+# echoing: starts the echo servers.
 echoing() {
     local host port
     peers "printf '%s\n' 'addr add 10.10.10.12/24 dev eth0' 'addr add 10.10.10.13/24 dev eth0' |
@@ -64,7 +64,7 @@ echoing() {
     done
 }
 
-# rules: Adds routing rules for the second WAN and the tunnel, and counters of packets that the
+# rules: adds routing rules for the second WAN and the tunnel, and counters of packets that the
 # stack forwards. Marked packets are masqueraded, as with mwan3.
 rules() {
     local id
@@ -98,13 +98,13 @@ END
 }
 tunnel_rule() { gw ip rule add pref 97 from "${HOSTS[TUNNEL]}" lookup 101; }
 
-# by_mgmt: Captures UDP packets that leave by the management port, until by_mgmt_end.
+# by_mgmt: captures UDP packets that leave by the management port, until by_mgmt_end.
 by_mgmt() {
     gw "tcpdump -i mgmt -Q out -s 96 -w /run/e2e/mgmt.pcap udp >/run/e2e/mgmt.log 2>&1 \
         </dev/null & echo \$! >/run/e2e/mgmt.pid"
     soon 5 gw grep -q listening /run/e2e/mgmt.log
 }
-# by_mgmt_end: Prints the number of captured packets.
+# by_mgmt_end: prints the number of captured packets.
 by_mgmt_end() {
     # shellcheck disable=SC2016 # expanded on the gateway
     gw 'kill -INT $(cat /run/e2e/mgmt.pid)'
@@ -113,21 +113,21 @@ by_mgmt_end() {
     gw 'tcpdump -r /run/e2e/mgmt.pcap -n 2>/dev/null' | wc -l
 }
 
-# stack ID: Prints the number of the flow's packets that the stack has forwarded.
+# stack ID: prints the number of the flow's packets that the stack has forwarded.
 stack() { gw nft list counter inet e2e "stack$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
-# on_its_path ID: The page shows the expected path.
+# on_its_path ID: the page shows the expected path.
 on_its_path() {
     on_path "${SLOW[$1]:-$CARRIED}" --proto udp --text ":$((FIRST_PORT + $1))"
 }
 
-# page ID: Prints the flow's path, device and zone.
+# page ID: prints the flow's path, device and zone.
 page() {
     newest --proto udp --text ":$((FIRST_PORT + $1))" |
         jq -r '[.path, .out_dev, .out_zone] | join(" ")'
 }
 
-# engine flowtable|tcx|auto|xdp-generic: Starts the engine; `auto` attaches programs at drivers.
+# engine flowtable|tcx|auto|xdp-generic: starts the engine; `auto` attaches programs at drivers.
 engine() {
     if [ "$1" = flowtable ]; then
         CARRIED=flowtable
@@ -140,7 +140,7 @@ engine() {
     fi
 }
 
-# in_its_place ID: Only the right capture has the flow, complete, and the page agrees.
+# in_its_place ID: only the right capture has the flow, complete, and the page agrees.
 in_its_place() {
     local sent back path=${SLOW[$1]:-$CARRIED} slow=$((STACK_AFTER[$1] - STACK_BEFORE[$1]))
     read -r sent back < <(sed -n "s/^$1 //p" <<<"$SENT")
@@ -161,7 +161,7 @@ in_its_place() {
         "$slow packets by the stack; the page: ${PAGE[$1]}"
 }
 
-# flows_begin ENGINE: Sets up everything but the tunnel's rule, and captures at all outer ports.
+# flows_begin ENGINE: sets up everything but the tunnel's rule, and captures at all outer ports.
 flows_begin() {
     ENGINE=$1
     trap captures_back EXIT
@@ -178,7 +178,7 @@ captures_begin() {
     by_mgmt
 }
 
-# send ID…: Runs these flows with captures until each has finished its rounds.
+# send ID…: runs these flows with captures until each has finished its rounds.
 send() {
     local id
     captures_begin
@@ -266,7 +266,7 @@ test_a_new_rule_moves_an_offloaded_flow_into_the_tunnel() {
     same "datagrams of the plain flow that came back" "$back" "$sent"
 }
 
-# vrf_up: Puts VLAN 30 of lan1, with an address of h10, and VLAN 40 of lan2, which leads to h20,
+# vrf_up: puts VLAN 30 of lan1, with an address of h10, and VLAN 40 of lan2, which leads to h20,
 # into a VRF. fw4 has no zone for the VRF.
 vrf_up() {
     gw 'ip link add e2e-vrf type vrf table 102' || skip "the kernel has no VRFs"

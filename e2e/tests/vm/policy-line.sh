@@ -33,7 +33,7 @@ line_back() {
 }
 first_wan_has_ipv6() { gw "ip -6 route show default dev pppoe-wan | grep -q ."; }
 
-# stale ENGINE FAMILY: Watches the offloaded flow with stale.pl.
+# stale ENGINE FAMILY: watches the offloaded flow with stale.pl.
 stale() {
     gw 'cat >/run/e2e/stale.pl' <"$VM/lib/stale.pl"
     gw "perl /run/e2e/stale.pl $1 $2 $PORT >/run/e2e/stale.log 2>&1 </dev/null &
@@ -44,7 +44,7 @@ news_at() { gw sed -n 2p /run/e2e/stale.log; }
 gone_ms() { gw sed -n 3p /run/e2e/stale.log; }
 is_gone() { [ -n "$(gone_ms)" ]; }
 
-# set_up ENGINE FAMILY: Offloads a flow by the first WAN to a server at both WANs, starts new flows.
+# set_up ENGINE FAMILY: offloads a flow by the first WAN to a server at both WANs, starts new flows.
 set_up() {
     local engine=$1 family=$2 address
     gw '[ -r /proc/net/nf_conntrack ]' || skip "the kernel does not list its connections in /proc"
@@ -67,7 +67,7 @@ set_up() {
     same "packets by the second WAN before" "$(counted "$SECOND")" 0
 }
 
-# entries_end: The entries are gone within the limit.
+# entries_end: the entries are gone within the limit.
 entries_end() {
     soon 5 is_gone
     note "entries gone after $(gone_ms) ms"
@@ -98,7 +98,7 @@ test_flows_move_to_the_second_wan_in_time() {
     [ "$family" = 4 ] || goes_on "$at"
 }
 
-# goes_on TIME: Without address translation the offloaded flow itself moves to the second WAN.
+# goes_on TIME: without address translation the offloaded flow itself moves to the second WAN.
 goes_on() {
     local moved_ms
     [ "$(first $CARRIED h20.eth0)" != 0.000000 ] || fail "the carried flow has not moved"

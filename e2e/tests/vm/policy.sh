@@ -14,7 +14,7 @@ policy_back() {
         ip link del e2e-vrf; ip link del e2e0" 2>/dev/null || true
 }
 
-# leaves PORT DEVICE ZONE LOWEST: The page shows that the connection leaves there.
+# leaves PORT DEVICE ZONE LOWEST: the page shows that the connection leaves there.
 leaves() {
     local flow
     flow=$(newest --proto tcp --text "$1") || return 1
@@ -22,10 +22,10 @@ leaves() {
     says ".ports[1] == \"$4\"" flow "$(field id "$flow")"
 }
 
-# stays_off first|second BEFORE: No packet has arrived by that WAN since.
+# stays_off first|second BEFORE: no packet has arrived by that WAN since.
 stays_off() { same "packets that arrived by the $1 WAN" "$(counted "$1")" "$2"; }
 
-# carried_by_second ENGINE PORT: The connection is offloaded, and only by the second WAN.
+# carried_by_second ENGINE PORT: the connection is offloaded, and only by the second WAN.
 carried_by_second() {
     local before other
     other=$(counted "$FIRST")
@@ -36,7 +36,7 @@ carried_by_second() {
     stays_off "$FIRST" "$other"
 }
 
-# carried_by_first ENGINE PORT: The connection is offloaded, and only by the first WAN.
+# carried_by_first ENGINE PORT: the connection is offloaded, and only by the first WAN.
 carried_by_first() {
     local before other
     soon 20 on_path "$1" --proto tcp --text "$2"

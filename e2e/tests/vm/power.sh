@@ -13,10 +13,10 @@ ORDER='[{"config": "network", "op": "set", "section": "iot", "values": {"metric"
     {"config": "firewall", "op": "add", "type": "zone", "id": "zone",
         "values": {"name": "guest", "input": "REJECT"}}]'
 
-# call METHOD [ARGUMENTS]: Calls the method as root, without a session.
+# call METHOD [ARGUMENTS]: calls the method as root, without a session.
 call() { gw "ubus call fastpath.change $1 '${2:-{\}}'"; }
 
-# apply SECONDS [EDITS]: Applies a change and prints its number.
+# apply SECONDS [EDITS]: applies a change and prints its number.
 apply() {
     local answer
     answer=$(call apply "{\"seconds\": $1, \"edits\": ${2:-$ORDER}}")
@@ -71,7 +71,7 @@ before_boot() {
     COMMAND='/usr/libexec/fastpath-rpcd boot'
 }
 
-# cut STEP NUMBER: Cuts the power after that operation of the step; SAID describes the operation.
+# cut STEP NUMBER: cuts the power after that operation of the step; SAID describes the operation.
 cut() {
     begin
     "before_$1"
@@ -85,7 +85,7 @@ cut() {
     judge "$1, $SAID"
 }
 
-# judge WHERE: Checks the configuration and the records after the boot.
+# judge WHERE: checks the configuration and the records after the boot.
 judge() {
     local state now
     soon 20 call list
@@ -105,7 +105,7 @@ judge() {
     soon 20 ask status
 }
 
-# cuts STEP: Cuts after the end of the step, and after the first operation of each kind.
+# cuts STEP: cuts after the end of the step, and after the first operation of each kind.
 cuts() {
     local count names number=0 name
     cut "$1" 9999
@@ -120,7 +120,7 @@ cuts() {
     done
 }
 
-# states STEP END: Boots copies of the disk after every operation of the step, unflushed and
+# states STEP END: boots copies of the disk after every operation of the step, unflushed and
 # flushed. After its end the step has flushed everything, and the boot reports END.
 states() {
     local flushed number ends
@@ -149,7 +149,7 @@ states() {
     done
 }
 
-# nothing_waits_any_more: Ends the change on the running gateway, too.
+# nothing_waits_any_more: ends the change on the running gateway, too.
 nothing_waits_any_more() {
     call revert "$INPUT" >/dev/null 2>&1 || true
     call revert '{"id": 1}' >/dev/null 2>&1 || true
@@ -173,7 +173,7 @@ ready_for_states() {
         gw "cp /run/e2e/kept/* /etc/config/; rm -rf /etc/e2e.kept /etc/fastpath/changes"'
 }
 
-# done_with: Cleans up and notes the cuts that were made.
+# done_with: cleans up and notes the cuts that were made.
 done_with() {
     begin
     gw 'rm -rf /etc/e2e.kept'
@@ -230,7 +230,7 @@ test_a_backup_of_an_unconfirmed_change_is_restored_unchanged() {
     gw 'rm -f /etc/uci-defaults/10_disable_services'
 }
 
-# upgraded: Boots a new system with the files that sysupgrade keeps.
+# upgraded: boots a new system with the files that sysupgrade keeps.
 # shellcheck disable=SC2016 # expanded on the gateway
 upgraded() {
     local kept archive

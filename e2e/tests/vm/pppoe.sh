@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The PPPoE session ends and is established again.
 
-# reported_until_up: Prints the WAN interfaces and the flowtable's devices per status call, until
+# reported_until_up: prints the WAN interfaces and the flowtable's devices per status call, until
 # WAN is up. Both stay listed while the session is down.
 reported_until_up() {
     local end=$((SECONDS + 30)) answer

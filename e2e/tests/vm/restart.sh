@@ -18,7 +18,7 @@ answers() { ask status; }
 no_answer() { ! answers; }
 new_process() { [ "$(daemon_pid)" != "$1" ] && answers; }
 
-# flowing PORT: The flow is offloaded and its bytes grow.
+# flowing PORT: the flow is offloaded and its bytes grow.
 flowing() {
     local bytes
     soon 5 offloaded "$1"
@@ -26,7 +26,7 @@ flowing() {
     soon 10 bytes_grow "$1" "$bytes"
 }
 
-# established: Starts a download and waits until it is offloaded; PORT is its port.
+# established: starts a download and waits until it is offloaded; PORT is its port.
 established() {
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4"

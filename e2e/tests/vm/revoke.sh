@@ -10,7 +10,7 @@
 # Datagrams per second from `numbers`: the most that may pass after a change.
 RATE=25
 
-# counters HOST RULE…: Adds rules that count packets which the host receives.
+# counters HOST RULE…: adds rules that count packets which the host receives.
 counters() {
     local host=$1
     shift
@@ -21,33 +21,33 @@ counted_by() {
     peers ip netns exec "$1" nft list table inet e2e |
         awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
 }
-# answers: Prints how many datagrams of the revoked flow have come back to h10.
+# answers: prints how many datagrams of the revoked flow have come back to h10.
 answers() { counted_by h10; }
 more_answers() { [ "$(answers)" -gt "$1" ]; }
 
-# timed COMMAND…: Records the time on the gateway, then runs the command there. The measured time
+# timed COMMAND…: records the time on the gateway, then runs the command there. The measured time
 # includes the start of the program.
 timed() { gw 'mkdir -p /run/e2e && date +%s%6N >/run/e2e/changed;' "$@"; }
-# last_after: Prints the milliseconds from the change to the last answer; 0 if it came before.
+# last_after: prints the milliseconds from the change to the last answer; 0 if it came before.
 last_after() {
     local changed last
     changed=$(gw cat /run/e2e/changed)
     last=$(peers cat "/tmp/e2e/numbers.$REVOKED")
     echo $((last > changed ? (last - changed) / 1000 : 0))
 }
-# one_clock: The gateway and the peers are one machine.
+# one_clock: the gateway and the peers are one machine.
 one_clock() {
     local id=/proc/sys/kernel/random/boot_id
     [ "$(gw cat $id)" = "$(peers cat $id)" ]
 }
 
-# slowly END: Prints how many packets of that flow the network stack has forwarded.
+# slowly END: prints how many packets of that flow the network stack has forwarded.
 slowly() {
     gw nft list counter inet e2e "$1" | sed -n 's/.*packets \([0-9]*\).*/\1/p'
 }
 more_slowly() { [ "$(slowly "$1")" -gt "$2" ]; }
 
-# rules_back: Restores the rules and routes.
+# rules_back: restores the rules and routes.
 # shellcheck disable=SC2016 # expanded on the gateway
 rules_back() {
     gw 'nft delete table inet e2e_rules; nft delete table netdev e2e_rules
@@ -62,7 +62,7 @@ clean_up() {
     gw 'ip link set br-lan.20 up; sysctl -qw net.ipv6.conf.br-lan/20.keep_addr_on_down=0'
 }
 
-# configured LINES: Configures the engine of this test with these additional lines.
+# configured LINES: configures the engine of this test with these additional lines.
 configured() {
     local engine=$ENGINE hook=
     case $ENGINE in
@@ -81,14 +81,14 @@ END
     [ "$ENGINE" != ebpf-auto ] || soon 15 says '.devices | all(.hook == "xdp")' ebpf
 }
 
-# on_the_fast_path PORT: The flow is offloaded.
+# on_the_fast_path PORT: the flow is offloaded.
 on_the_fast_path() { on_path "${ENGINE%%-*}" --proto udp --text ":$1"; }
 
 # Destinations of the flow that the change affects, and of the other flow.
 REVOKED_TO=$ISP_4
 OTHER_TO=$H20_4
 
-# carried ENGINE [LINES]: Offloads two flows of h10: from port REVOKED, which the change affects,
+# carried ENGINE [LINES]: offloads two flows of h10: from port REVOKED, which the change affects,
 # and from port OTHER.
 carried() {
     ENGINE=$1
@@ -123,10 +123,10 @@ END
     SLOW_OTHER=$(slowly other)
 }
 
-# in_a_second: Prints how many datagrams pass in a second on this machine.
+# in_a_second: prints how many datagrams pass in a second on this machine.
 in_a_second() { echo $((RATE * $(pace) / 100)); }
 
-# others_go_on: The other flow has lost no packet and is offloaded again.
+# others_go_on: the other flow has lost no packet and is offloaded again.
 others_go_on() {
     local slow
     soon 15 on_the_fast_path "$OTHER"
@@ -145,7 +145,7 @@ WITH=
 # Milliseconds from the change to the last answer, if known.
 LAST_AFTER=
 
-# ended_in_time: Answers have stopped, and at most those of one second came after the change.
+# ended_in_time: answers have stopped, and at most those of one second came after the change.
 ended_in_time() {
     PASSED=$(answers)
     until_still 1 answers
@@ -154,7 +154,7 @@ ended_in_time() {
     ! one_clock || LAST_AFTER=$(last_after)
 }
 
-# stops ENGINE UNDO COMMAND…: The change stops the flow until it is undone.
+# stops ENGINE UNDO COMMAND…: the change stops the flow until it is undone.
 stops() {
     local before undo=$2
     carried "$1" "$WITH"
@@ -169,7 +169,7 @@ stops() {
     others_go_on
 }
 
-# diverts PATH COMMAND…: The flow continues on that slow path.
+# diverts PATH COMMAND…: the flow continues on that slow path.
 diverts() {
     local answers slow path=$1
     shift
@@ -184,7 +184,7 @@ diverts() {
     others_go_on
 }
 
-# forbid END…: Makes fw4 drop packets from (saddr) or to (daddr) the server before its rule for
+# forbid END…: makes fw4 drop packets from (saddr) or to (daddr) the server before its rule for
 # established packets.
 forbid() {
     local end
@@ -198,7 +198,7 @@ test_a_drop_rule_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr 
 test_a_drop_rule_for_answers_stops_an_offloaded_flow() { stops "$1" rules_back forbid saddr; }
 test_a_drop_rule_for_requests_stops_an_offloaded_flow() { stops "$1" rules_back forbid daddr; }
 
-# at_ingress: Drops packets in the port's ingress hook, after the flowtable's hook.
+# at_ingress: drops packets in the port's ingress hook, after the flowtable's hook.
 at_ingress() {
     timed nft -f - <<END
 table netdev e2e_rules {
@@ -266,7 +266,7 @@ END
     others_go_on
 }
 
-# to_other_vlan: The change affects the flow to the other VLAN.
+# to_other_vlan: the change affects the flow to the other VLAN.
 to_other_vlan() { REVOKED_TO=$H20_4 OTHER_TO=$ISP_4; }
 
 blackhole() { timed ip route add blackhole "$H20_4"; }
@@ -320,7 +320,7 @@ test_a_new_exclusion_ends_the_offload() {
     diverts slow/excluded configured "$EXCLUSION"
 }
 
-# inspection ACTION [LINES]: Prints a policy that applies this action to Internet traffic only.
+# inspection ACTION [LINES]: prints a policy that applies this action to Internet traffic only.
 inspection() {
     echo "
 config ips 'ips'
@@ -334,7 +334,7 @@ config policy
 	option dest 'wan'
 	option action '$1'"
 }
-# always_inspected: Waits until the daemon has loaded the policy.
+# always_inspected: waits until the daemon has loaded the policy.
 always_inspected() {
     configured "$(inspection always)"
     soon 40 says '.policy.policies[0].action == "always"' ips
@@ -373,12 +373,12 @@ test_a_flow_survives_its_deleted_conntrack_entry() {
     others_go_on
 }
 
-# change METHOD ARGUMENTS: Prints the answer to root on the gateway.
+# change METHOD ARGUMENTS: prints the answer to root on the gateway.
 change() { timed "/usr/libexec/rpcd/fastpath.change call $1" <<<"$2"; }
-# changed METHOD ID: The call for this change succeeds.
+# changed METHOD ID: the call for this change succeeds.
 changed() { has "the answer of $1" "$(change "$1" "{\"id\": $2}")" "\"id\":$2"; }
 
-# denied NAME [MORE]: Applies the rule of `deny` under this name; CHANGE is the change's number.
+# denied NAME [MORE]: applies the rule of `deny` under this name; CHANGE is the change's number.
 denied() {
     local answer edits
     edits=$(jq -nc --arg name "$1" --arg to "$ISP_4" '[{config: "firewall", op: "add",

@@ -7,10 +7,10 @@ ONE=-all,+net_admin
 CONFINED="setpriv --reuid=fastpath --regid=fastpath --init-groups --no-new-privs"
 CONFINED="$CONFINED --bounding-set=$ONE --inh-caps=$ONE --ambient-caps=$ONE"
 
-# as_daemon COMMAND: Runs it with the privileges of a compromised daemon.
+# as_daemon COMMAND: runs it with the privileges of a compromised daemon.
 as_daemon() { gw "$CONFINED $1" 2>&1; }
 
-# attempts [SETPRIV]: Runs the script on stdin with the privileges of a compromised daemon, or with
+# attempts [SETPRIV]: runs the script on stdin with the privileges of a compromised daemon, or with
 # this setpriv command. Fails if a `got` in it succeeds.
 attempts() {
     local said by=${1:-$CONFINED}
@@ -21,7 +21,7 @@ attempts() {
 # shellcheck disable=SC2016 # expanded on the gateway
 ATTEMPT='got() { name=$1; shift; "$@" >/dev/null 2>&1 </dev/null && echo "got: $name"; true; }'
 
-# denied OBJECT METHOD ARGUMENTS: The call is refused although the object exists. ubusd hides an
+# denied OBJECT METHOD ARGUMENTS: the call is refused although the object exists. ubusd hides an
 # object from users who may call none of its methods.
 denied() {
     local said
@@ -232,7 +232,7 @@ echo end of attempts
 END
 }
 
-# no_capabilities STATUS NAME: All sets but the bounding one are empty in /proc/PID/status.
+# no_capabilities STATUS NAME: all sets but the bounding one are empty in /proc/PID/status.
 no_capabilities() {
     local name
     for name in CapInh CapPrm CapEff CapAmb; do

@@ -10,7 +10,7 @@ GAP=$((RATE / 2))
 # Most datagrams on the slow path until the flow is offloaded again: both directions for 2 s.
 SLOW=$((RATE * 2 * 2))
 
-# count_slow PORT: Counts the conversation's packets in the forward hook, in both directions.
+# count_slow PORT: counts the conversation's packets in the forward hook, in both directions.
 count_slow() {
     gw "nft -f - <<END
 table inet e2e {
@@ -27,7 +27,7 @@ slow_packets() {
         { read -r there back && echo $((there + back)); }
 }
 
-# prepare_moves: Writes a script for each direction of a move, which mutes the other port and
+# prepare_moves: writes a script for each direction of a move, which mutes the other port and
 # changes the routes at once.
 prepare_moves() {
     local to from
@@ -53,7 +53,7 @@ END
 }
 move_to() { peers sh "/tmp/e2e/to.$1"; }
 
-# renewals: Prints how often the table was loaded since mark_log.
+# renewals: prints how often the table was loaded since mark_log.
 renewals() { daemon_log | grep -c 'table inet fastpath: '; }
 
 # A host moves $2 times, every $3 seconds, under a download, an upload and a steady conversation.
@@ -121,7 +121,7 @@ test_a_moving_host_loses_at_most_half_a_second() {
 uploaded() { peers stat -c %s /tmp/e2e/up; }
 uploaded_more() { [ "$(uploaded)" -gt "$1" ]; }
 
-# moved PORT FILTER: The last move in the flow's history matches jq's FILTER.
+# moved PORT FILTER: the last move in the flow's history matches jq's FILTER.
 moved() {
     ask flow "$(newest --text "$1" | jq -r .id)" | jq -e ".moves | last | $2"
 }
@@ -161,7 +161,7 @@ test_a_neighbour_with_another_mac_is_in_the_history() {
         .to == "52:54:00:02:00:22"'
 }
 
-# flap NUMBER: Moves h10 between the ports this many times, as fast as possible.
+# flap NUMBER: moves h10 between the ports this many times, as fast as possible.
 flap() {
     peers "for number in \$(seq $1); do
         sh /tmp/e2e/to.eth1; ip netns exec h10 ping -c 1 -W 1 10.10.10.1
@@ -169,7 +169,7 @@ flap() {
     done" >/dev/null
 }
 
-# uptime_of_gw: Prints the seconds since the gateway booted, by its own clock.
+# uptime_of_gw: prints the seconds since the gateway booted, by its own clock.
 uptime_of_gw() { gw cut -d . -f 1 /proc/uptime; }
 
 # A flapping host causes at most fifteen renewals per minute, and other flows lose nothing.

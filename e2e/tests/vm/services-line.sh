@@ -3,7 +3,7 @@
 # WAN services with the flowtable: each service works, its own flows are offloaded or have a reason,
 # and all other flows are offloaded.
 
-# sqm_on DEVICE DOWN UP: Shapes the device to these kbit/s, by SQM or, without it, the same qdiscs.
+# sqm_on DEVICE DOWN UP: shapes the device to these kbit/s, by SQM or, without it, the same qdiscs.
 sqm_on() {
     is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"
@@ -38,12 +38,12 @@ sqm_off() {
     fi
 }
 
-# queued DEVICE: Prints the bytes that the device's cake has sent.
+# queued DEVICE: prints the bytes that the device's cake has sent.
 queued() {
     gw "tc -s qdisc show dev $1 root" | sed -n 's/^ *Sent \([0-9]*\) bytes.*/\1/p' | head -n 1
 }
 
-# shaper_sees DEVICE: All bytes of the download at PORT pass the device's shaper.
+# shaper_sees DEVICE: all bytes of the download at PORT pass the device's shaper.
 shaper_sees() {
     local queued had
     queued=$(queued "ifb4$1")
@@ -94,7 +94,7 @@ counted_as_slow() {
     says '.paths | .slow.bps > 1000000 and .slow.bps > .flowtable.bps' status
 }
 
-# igmp_on: The gateway fetches multicast groups for lan from WAN.
+# igmp_on: the gateway fetches multicast groups for lan from WAN.
 igmp_on() {
     is_openwrt && package igmpproxy /etc/init.d/igmpproxy
     at_the_end "igmp_off"
@@ -174,7 +174,7 @@ test_multicast_of_the_igmp_proxy_has_a_reason() {
     stays_offloaded
 }
 
-# provider_of_prefixes: The ISP delegates 2001:db8:a000::/56 to the gateway, identified by its DUID,
+# provider_of_prefixes: the ISP delegates 2001:db8:a000::/56 to the gateway, identified by its DUID,
 # and routes the prefix there.
 DUID=00:03:00:01:52:54:00:01:00:04
 provider_of_prefixes() {

@@ -5,10 +5,10 @@
 # shellcheck source=e2e/tests/vm/lib/wireguard.sh
 . "$VM/lib/wireguard.sh"
 
-# through_wireguard: Prints the bytes that the gateway has received through the tunnel.
+# through_wireguard: prints the bytes that the gateway has received through the tunnel.
 through_wireguard() { gw 'wg show wg0 transfer' | cut -f 2; }
 
-# seen_in_forward: Prints the number of tunnel packets in the forward chain.
+# seen_in_forward: prints the number of tunnel packets in the forward chain.
 seen_in_forward() { gw nft list counter inet e2e seen | sed -n 's/.*packets \([0-9]*\).*/\1/p'; }
 
 test_flows_through_wireguard_are_offloaded() {
@@ -150,10 +150,10 @@ mwan3_off() {
     peers "for address in $ONE $OTHER; do ip -n isp addr del \$address/32 dev lo; done"
 }
 
-# over_the_session: Prints the bytes that the ISP has sent over PPPoE.
+# over_the_session: prints the bytes that the ISP has sent over PPPoE.
 over_the_session() { isp cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
-# offloads_by SOURCE ADDRESS: A download from ADDRESS leaves with this source address and is
+# offloads_by SOURCE ADDRESS: a download from ADDRESS leaves with this source address and is
 # offloaded. mwan3 handles an event after reporting the WAN's state; until then connections are
 # refused or use the other WAN.
 offloads_by() {
@@ -200,7 +200,7 @@ test_flows_of_mwan3_are_offloaded_on_both_wans() {
     soon 40 wan_is_up
 }
 
-# end_others: Ends all downloads except that at PORT.
+# end_others: ends all downloads except that at PORT.
 end_others() {
     # shellcheck disable=SC2016 # expanded on the peers
     peers 'for file in /tmp/e2e/tcp*.pid; do

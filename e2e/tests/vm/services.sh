@@ -23,7 +23,7 @@ config host
 }
 comes_from() { [ "$(newest --proto tcp --text "$PORT" | jq -r .src_name)" = "$1" ]; }
 
-# from_outside ADDRESS PORT: The ISP downloads from there; sets PORT to its source port.
+# from_outside ADDRESS PORT: the ISP downloads from there; sets PORT to its source port.
 from_outside() {
     PORT=$(fresh_port)
     begin isp "tcp$PORT" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $PORT" \
@@ -31,7 +31,7 @@ from_outside() {
     in_flowtable
 }
 
-# goes_to ADDRESS PORT: The download is translated to this destination.
+# goes_to ADDRESS PORT: the download is translated to this destination.
 goes_to() {
     local flow
     flow=$(newest --proto tcp --text "$PORT")
@@ -53,7 +53,7 @@ $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
 }
 
-# upnp_on: Serves hosts of lan. The lab's WAN addresses are private, so miniupnpd reports another
+# upnp_on: serves hosts of lan. The lab's WAN addresses are private, so miniupnpd reports another
 # external address.
 upnp_on() {
     if is_openwrt; then
@@ -109,7 +109,7 @@ upnp_off() {
 }
 
 upnp() { h10 "upnpc -m eth0 $*"; }
-# mapped: Adds the mapping until its rule exists. Each WAN event reloads fw4, which removes the rule
+# mapped: adds the mapping until its rule exists. Each WAN event reloads fw4, which removes the rule
 # without miniupnpd noticing.
 mapped() {
     upnp -d 8081 tcp >/dev/null
@@ -129,13 +129,13 @@ test_flows_of_a_upnp_mapping_are_offloaded() {
     soon 5 nothing_at isp "$(wan_address)" 8081
 }
 
-# asked NAME: Prints the answer of the gateway's name server to h10.
+# asked NAME: prints the answer of the gateway's name server to h10.
 asked() { h10 "busybox nslookup -type=a $1 10.10.10.1"; }
 answered() { asked "$1" | sed '1,/^$/d' | grep -q 'Address.* 203\.0\.113\.1$'; }
 # A missing answer does not count as blocked.
 blocked() { [[ $(asked "$1" || true) == *NXDOMAIN* ]] || { asked "$1"; return 1; }; }
 
-# adblock_on: Blocks the names of the list that the ISP serves.
+# adblock_on: blocks the names of the list that the ISP serves.
 adblock_on() {
     if is_openwrt; then
         package adblock /etc/init.d/adblock
@@ -284,7 +284,7 @@ config service 'lab'
     offloads h10 "$ISP_4"
 }
 
-# excluded: Starts a download that the settings below exclude from offloading.
+# excluded: starts a download that the settings below exclude from offloading.
 excluded() {
     local port
     port=$(fresh_port)
@@ -293,7 +293,7 @@ excluded() {
     soon 10 on_path slow/excluded --proto tcp --text "$port"
 }
 
-# new_system: Resets all written files, like an upgrade, but restores the files of the tests.
+# new_system: resets all written files, like an upgrade, but restores the files of the tests.
 new_system() {
     local kept
     kept=$(mktemp)

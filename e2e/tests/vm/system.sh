@@ -7,13 +7,13 @@ root() { session root fastpath; }
 cgi() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/cgi-bin/$1"; }
 status_of() { jq -c '.result[0] // .error.code'; }
 
-# log_says SESSION TEXT: The newest messages contain TEXT.
+# log_says SESSION TEXT: the newest messages contain TEXT.
 log_says() {
     rpc "$1" log read '{"lines": 200, "stream": false}' |
         jq -e --arg text "$2" '[.result[1].log[].msg | select(contains($text))] | length > 0'
 }
 
-# line SESSION up|down: Prints the status of the call.
+# line SESSION up|down: prints the status of the call.
 line() { rpc "$1" network.interface "$2" '{"interface": "wan"}' | status_of; }
 
 port_is_down() { gw "ip -j link show dev $1" | jq -e '.[0].flags | index("UP") == null'; }
@@ -38,7 +38,7 @@ test_wan_is_switched_off_and_on_and_the_log_reports_it() {
     wan_is_up || fail "viewer took the line down"
 }
 
-# log_lines SESSION [SINCE]: Prints the daemon's log lines with their levels, from SINCE (ms of the
+# log_lines SESSION [SINCE]: prints the daemon's log lines with their levels, from SINCE (ms of the
 # gateway's clock), without the PID that logd adds to the name.
 log_lines() {
     rpc "$1" log read '{"lines": 500, "stream": false}' | jq -r --argjson since "${2-0}" '
@@ -67,7 +67,7 @@ test_only_faults_are_logged_as_errors() {
     soon 5 engine_is flowtable
 }
 
-# forged SESSION TEXT: Makes calls that the daemon refuses with TEXT in its message.
+# forged SESSION TEXT: makes calls that the daemon refuses with TEXT in its message.
 forged() {
     rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{sort: $t}')" >/dev/null
     rpc "$1" fastpath flows "$(jq -nc --arg t "$2" '{filter: {($t): 1}}')" >/dev/null
@@ -89,7 +89,7 @@ test_a_viewer_cannot_forge_log_lines() {
     between "characters of the longest line" "$(wc -L <<<"$lines")" 20 1020
 }
 
-# restored SESSION FILE: Uploads it, restores it with sysupgrade and prints the answer.
+# restored SESSION FILE: uploads it, restores it with sysupgrade and prints the answer.
 restored() {
     curl -sS -m "$(patient 2)" -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
         "$(cgi cgi-upload)" | jq -e .size >/dev/null || fail "not uploaded"

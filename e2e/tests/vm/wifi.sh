@@ -3,10 +3,10 @@
 # Wi-Fi: SSIDs as bridge ports, each in the VLAN of its network. The user-mode machine has veth
 # pairs as radios (gateway/usr/libexec/lab/wireless); the last test uses real 802.11.
 
-# change SESSION METHOD ARGUMENTS: Prints the answer or the error.
+# change SESSION METHOD ARGUMENTS: prints the answer or the error.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
 
-# radios OPTION…: Configures radio0, disabled, with the SSID that OpenWrt's first boot writes.
+# radios OPTION…: configures radio0, disabled, with the SSID that OpenWrt's first boot writes.
 radios() {
     gw '[ -x /usr/libexec/lab/wireless ]' ||
         skip "OpenWrt's own wireless handlers need its patched hostapd, which is not in this root"
@@ -21,7 +21,7 @@ radios() {
 
 KEY='welcome, guests'
 
-# guests [ENCRYPTION]: Prints edits that add a guest network and an SSID for it.
+# guests [ENCRYPTION]: prints edits that add a guest network and an SSID for it.
 guests() {
     jq -nc --arg key "$KEY" --arg encryption "${1:-sae-mixed}" '[
         {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
@@ -41,7 +41,7 @@ guests() {
             network: "guest", isolate: "1"}}]'
 }
 
-# applied SESSION EDITS: Applies the change, confirms it once it is in force, and prints its number.
+# applied SESSION EDITS: applies the change, confirms it once it is in force, and prints its number.
 applied() {
     local answer id
     answer=$(change "$1" apply "$(jq -nc --argjson e "$2" '{edits: $e, seconds: 120}')")
@@ -57,16 +57,16 @@ status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 # radio_is SESSION FILTER: jq's FILTER holds for the first radio.
 radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
 
-# in_vlan DEVICE VID: The port is an untagged member of this VLAN only.
+# in_vlan DEVICE VID: the port is an untagged member of this VLAN only.
 in_vlan() {
     gw "bridge -j vlan show dev $1" |
         jq -e --argjson vid "$2" '.[0].vlans == [{vlan: $vid, flags: ["PVID", "Egress Untagged"]}]'
 }
 
-# station COMMAND…: Runs it in the namespace of a wireless client on the gateway.
+# station COMMAND…: runs it in the namespace of a wireless client on the gateway.
 station() { gw "ip netns exec station $*"; }
 
-# associate KEY: Starts wpa_supplicant with this key.
+# associate KEY: starts wpa_supplicant with this key.
 associate() {
     no_station_daemon
     # shellcheck disable=SC2016 # expanded on the gateway
@@ -88,7 +88,7 @@ in_the_owners_network() {
     station ping -c 1 -W 1 10.10.10.10
 }
 
-# station_of DEVICE: Moves the device into that namespace and prepares its DHCP script.
+# station_of DEVICE: moves the device into that namespace and prepares its DHCP script.
 station_of() {
     gw "[ -e /run/netns/station ] || ip netns add station
         [ ! -e /sys/class/net/$1 ] || ip link set $1 netns station
@@ -101,7 +101,7 @@ station_of() {
 lease() { station "busybox udhcpc -f -q -n -t 8 -T 1 -i $1 -s /run/e2e/lease"; }
 no_station() { gw 'ip netns delete station 2>/dev/null; true'; }
 
-# guest_of DEVICE: The client gets a guest address and reaches the Internet, but no other network of
+# guest_of DEVICE: the client gets a guest address and reaches the Internet, but no other network of
 # the router.
 guest_of() {
     soon 10 lease "$1"
@@ -187,7 +187,7 @@ test_settings_that_hostapd_rejects_are_refused() {
     local root said
     radios "path 'lab/veth'"
     root=$(session root fastpath)
-    # wrong CODE FILTER: The guests' edits, changed by jq's FILTER, have this problem.
+    # wrong CODE FILTER: the guests' edits, changed by jq's FILTER, have this problem.
     wrong() {
         said=$(change "$root" check "$(guests | jq -c "{edits: ($2)}")")
         same "$2" "$(jq -r '[.problems[].code] | unique | join(" ")' <<<"$said")" "$1"

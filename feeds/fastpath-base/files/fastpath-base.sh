@@ -34,16 +34,16 @@ say() {
 	[ -n "$QUIET" ] || echo "$1"
 }
 
-# board EXPRESSION…: Prints the values, one per line.
+# board EXPRESSION…: prints the values, one per line.
 board() {
 	local expression
 	for expression; do jsonfilter -q -i "$BOARD" -e "$expression" 2> /dev/null; done
 }
 
-# options SECTION: Prints the names of the section's options.
+# options SECTION: prints the names of the section's options.
 options() { uci -q show "network.$1" | sed -n "s/^network\.[^.=]*\.\([^.=]*\)=.*/\1/p" | sort; }
 
-# sections CONFIG TYPE: Prints the names of the sections.
+# sections CONFIG TYPE: prints the names of the sections.
 sections() { uci -q -X show "$1" | sed -n "s/^$1\.\([^.=]*\)=$2\$/\1/p"; }
 
 # Prints the section of br-lan; device sections are anonymous.
@@ -63,7 +63,7 @@ ports_of_board() {
 
 wan_of_board() { board '@.network.wan.ports[*]' '@.network.wan.device' | xargs; }
 
-# subset "WORD…" "WORD…": Each word of the first list is in the second.
+# subset "WORD…" "WORD…": each word of the first list is in the second.
 subset() {
 	local word
 	for word in $1; do
@@ -71,7 +71,7 @@ subset() {
 	done
 }
 
-# obstacle: Prints why br-lan cannot be made VLAN-aware, or nothing. The configuration must be
+# obstacle: prints why br-lan cannot be made VLAN-aware, or nothing. The configuration must be
 # unmodified output of config_generate for this board, of this or the previous release.
 obstacle() {
 	local bridge ports wan
@@ -89,7 +89,7 @@ obstacle() {
 	fi
 }
 
-# changed_lan BRIDGE: Prints how the bridge or lan was customized, or fails.
+# changed_lan BRIDGE: prints how the bridge or lan was customized, or fails.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
 		echo "there is not exactly one bridge br-lan"
@@ -128,7 +128,7 @@ others() {
 		grep -Ev "^network\.(lan|$SECTION)\.device=" | cut -d = -f 1 | xargs
 }
 
-# wrong_ports PORTS WAN: Prints what is wrong with the ports, or nothing.
+# wrong_ports PORTS WAN: prints what is wrong with the ports, or nothing.
 wrong_ports() {
 	local port count=0
 	for port in $1; do
@@ -151,7 +151,7 @@ wrong_ports() {
 	fi
 }
 
-# record OPTION VALUE: Records the old and the new value of OPTION. Recorded options are not changed
+# record OPTION VALUE: records the old and the new value of OPTION. Recorded options are not changed
 # again, since their owner may have changed them meanwhile.
 record() {
 	local was
@@ -159,10 +159,10 @@ record() {
 	echo "$1|$was|$2" >> "$ATTEMPT"
 }
 
-# recorded OPTION: The option was changed before.
+# recorded OPTION: the option was changed before.
 recorded() { cut -d '|' -f 1 "$RECORD" 2> /dev/null | grep -qxF "$1"; }
 
-# change OPTION VALUE: Records and sets the option unless it is already recorded.
+# change OPTION VALUE: records and sets the option unless it is already recorded.
 change() {
 	recorded "$1" && return
 	record "$1" "$2"
@@ -240,7 +240,7 @@ recover() {
 	rm -f "$ATTEMPT" "$ATTEMPT.rest"
 }
 
-# bridge_untouched PORTS VLAN: Our bridge settings are unchanged, and nothing else uses them.
+# bridge_untouched PORTS VLAN: our bridge settings are unchanged, and nothing else uses them.
 bridge_untouched() {
 	[ "$(uci -q get "network.$SECTION.ports")" = "$1" ] || return 1
 	[ "$(sections network bridge-vlan)" = "$SECTION" ] || return 1
@@ -248,7 +248,7 @@ bridge_untouched() {
 	[ "$(uci -q get network.lan.device)" = "br-lan.$2" ] && [ -z "$(others)" ]
 }
 
-# undo_bridge PORTS VLAN: Removes our VLAN; fails if it must stay.
+# undo_bridge PORTS VLAN: removes our VLAN; fails if it must stay.
 undo_bridge() {
 	if bridge_untouched "$1" "$2"; then
 		uci -q delete "network.$SECTION"
@@ -269,7 +269,7 @@ undo_option() {
 	fi
 }
 
-# put_back FILE: Restores the recorded values unless they were changed since.
+# put_back FILE: restores the recorded values unless they were changed since.
 put_back() {
 	local option kind was now kept_bridge=''
 	while IFS='|' read -r option kind was now; do

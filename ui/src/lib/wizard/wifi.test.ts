@@ -67,10 +67,7 @@ it('puts guests into their own network only', () => {
   inviteGuests(draft);
   setWifi(draft, true);
   setPoints(draft, 'guest', { ssid: 'Guests', key: '' });
-  expect(ssids().slice(2)).toEqual([
-    'radio0 guest Guests none - 1',
-    'radio1 guest Guests owe - 1',
-  ]);
+  expect(ssids().slice(2)).toEqual(['radio0 guest Guests none - 1', 'radio1 guest Guests owe - 1']);
   setPoints(draft, 'guest', { ssid: 'Guests', key: 'welcome in' });
   expect(ssids()[2]).toBe('radio0 guest Guests sae-mixed welcome in 1');
   removePoints(draft, 'guest');

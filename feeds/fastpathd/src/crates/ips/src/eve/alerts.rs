@@ -115,7 +115,7 @@ impl Alerts {
         self.last = id;
     }
 
-    /// Returns the newest alerts that fit into [`saved::MAX_FILE_LEN`], as a text for [`Self::restore`].
+    /// Returns the newest alerts within [`saved::MAX_FILE_LEN`] as text for [`Self::restore`].
     #[must_use]
     pub fn save(&self) -> String {
         saved::write(self.newest_first())
