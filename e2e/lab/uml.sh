@@ -95,7 +95,7 @@ build_uml() {
 uml_modules() {
     local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
     local name ours
-    # A subfolder, unlike OpenWrt's flat folder, in which the daemon would search for modules.
+    # A subfolder, since in OpenWrt's flat folder the daemon would search for modules.
     mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
     # shellcheck disable=SC2046 # one module per word

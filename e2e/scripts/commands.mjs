@@ -2,7 +2,7 @@
 // Compares the commands in the usage of ./build.sh and in the documentation with the tests, which
 // name a command in a comment `@runs ./build.sh COMMAND OPTION…`.
 //   commands.mjs missing    prints commands and options without a test or that do not exist
-//   commands.mjs selects    prints the arguments of documented `e2e/tests/run` lines, one a line
+//   commands.mjs selects    prints the arguments of documented `e2e/tests/run` lines, one per line
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -181,7 +181,7 @@ test_sources() {
 }
 
 # Tests dashboards, alert rules, the Ansible collection and two gateways of the fleet bench.
-# EVERYTHING=1 (tier `all`) adds the schema of flow records, whose engine takes 900 MB.
+# EVERYTHING=1 (tier `all`) adds the schema of flow records, which needs an engine of 900 MB.
 test_fleet() {
     local python=$TOP/e2e/tests/fleet wanted crates=feeds/fastpathd/src/crates
     ! unneeded fleet docs/fleet docs/fleet.md docs/ipfix.csv e2e/bench/fleet \

@@ -2,11 +2,11 @@
 // Reads profiles for the scripts in this folder and for the tests:
 //   profile.mjs list                       name, title and target of each
 //   profile.mjs check [FILE…]              against the schema; without files all of them
-//   profile.mjs get NAME KEY…              values, a line each; of a list a line an item
-//   profile.mjs facts KEY…                 of every profile: name, key, value; a list item by item
-//   profile.mjs config NAME                the configuration that OpenWrt is given
-//   profile.mjs survived NAME FILE         its lines missing from FILE, a .config after defconfig
-//   profile.mjs overlay NAME FOLDER        the files that the image gets besides its packages
+//   profile.mjs get NAME KEY…              values, one per line, as are the items of a list
+//   profile.mjs facts KEY…                 name, key and value (or list item) of every profile
+//   profile.mjs config NAME                the profile as OpenWrt's configuration
+//   profile.mjs survived NAME FILE         lines missing in FILE, a .config after defconfig
+//   profile.mjs overlay NAME FOLDER        the image's files that belong to no package
 // Package `yaml` implements YAML 1.2, which keeps y and n as text; `ajv` checks the schema, as in
 // e2e/.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';

@@ -15,7 +15,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
 
 
 def program():
-    """Returns the program that FLEET_GATEWAYS names, or the one that ./build.sh has built."""
+    """Returns the program named by FLEET_GATEWAYS, or the program built by ./build.sh."""
     built = [BUILD / f"cargo/{kind}/examples/fleet" for kind in ("debug", "release")]
     named = os.environ.get("FLEET_GATEWAYS")
     return named or next((str(path) for path in built if os.access(path, os.X_OK)), None)

@@ -108,7 +108,7 @@ pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&search).map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-/// How a call is answered that a program of the router carries out.
+/// How a call is answered that runs a program of the router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Without running a program.

@@ -68,7 +68,7 @@ pub struct Objects {
     radios: PathBuf,
     log: Log,
     procd: Procd,
-    /// Interfaces whose objects are published.
+    /// Interfaces with published objects.
     published: BTreeSet<String>,
     start: Instant,
 }

@@ -133,7 +133,7 @@ export class Lan {
     await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
   }
 
-  /** h10 starts to request a page whose answer a rule drops. */
+  /** h10 starts to request a page with an answer that a rule drops. */
   async badPage(from: string = hosts.isp): Promise<void> {
     const ask = `curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CPU plans with at least four CPUs, two of which inspect (LAB_SMP=4).
+# CPU plans with at least four CPUs; two CPUs inspect (LAB_SMP=4).
 # @four
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh

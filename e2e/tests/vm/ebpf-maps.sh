@@ -27,7 +27,7 @@ at_card() {
 }
 
 # agree WHAT GOT WANTED AGAIN: compares four numbers within 0.1 %. The server has retransmitted
-# AGAIN packets, some of which the gateway may have forwarded without reaching the card.
+# AGAIN packets; some of the lost originals may have passed the gateway.
 agree() {
     local got wanted more at
     read -r -a got <<<"$2"

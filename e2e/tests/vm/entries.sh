@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Packets that the flowtable must pass to the stack although a flow has their tuple, and the
-# reported path of flows whose packets miss their entry.
+# reported path of flows with packets that miss their entry.
 
 # The address of another station, and addresses of groups.
 STRANGER=02005e005301

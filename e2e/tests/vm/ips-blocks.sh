@@ -111,7 +111,7 @@ $(source_of forgeries)"
     knows_macs
     soon 20 sends_until_alert udp 10.10.10.77 "$MARK_UDP"
     soon 20 sends_until_alert tcp 10.10.10.78 "$MARK_TCP"
-    # A genuine offender is blocked, by which time the forged ones would have been, too.
+    # Once a genuine offender is blocked, forged ones would have been blocked, too.
     dropped "$ISP_4"
     soon 3 blocked "$ISP_4"
     not_blocked 10.10.10.77

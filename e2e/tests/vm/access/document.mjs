@@ -3,11 +3,11 @@
 // FILE between `<!-- access TABLE -->` and `<!-- /access -->`, or rewrites the table.
 //
 // A fact is a line `subject TAB item TAB result…`. The table groups items of a subject with equal
-// results. It leaves out facts whose results are all `no`, unless the subject matches OURS or
-// SHOWN. With GATEWAY `openwrt` the facts must equal the table. With `lab`, whose programs grant
-// less and are partly missing, only subjects that match OURS must be equal; others may be missing
-// or grant less, but not more. `<!-- access TABLE openwrt -->` marks a table that was renewed on
-// OpenWrt; a table without that mark is always compared exactly.
+// results. It leaves out facts with only `no` results, unless the subject matches OURS or SHOWN.
+// With GATEWAY `openwrt` the facts must equal the table. With `lab`, only subjects that match OURS
+// must be equal; others may be missing or grant less, but not more, as the lab lacks programs.
+// `<!-- access TABLE openwrt -->` marks a table that was renewed on OpenWrt; a table without that
+// mark is always compared exactly.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

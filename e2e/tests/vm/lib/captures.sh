@@ -3,9 +3,9 @@
 # shellcheck disable=SC2034 # the tests use the names
 # Sends the traffic of `rounds` and captures it at the other ends of the gateway's ports.
 
-# Device and zone by which the packets in each capture HOST.DEVICE left the gateway. `access` and
-# eth0 of h20 and h11 are the other ends of its ports. wg0 is the inner end of the tunnel, because
-# outside the tunnel packets are encrypted.
+# Device and zone of the packets in each capture HOST.DEVICE when they left the gateway. `access`
+# and eth0 of h20 and h11 are the other ends of its ports. wg0 is the inner end of the tunnel,
+# because outside the tunnel packets are encrypted.
 declare -A LEFT_BY=(
     [isp.access]="pppoe-wan wan" [h20.eth0]="br-lan.20 iot" [isp.wg0]="wg0 vpn"
     [h11.eth0]="br-lan.10 lan"

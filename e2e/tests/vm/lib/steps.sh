@@ -40,8 +40,8 @@ copies_of() {
     disk_copied "$COPIES/${#OPERATIONS[@]}"
 }
 
-# Recovers the configuration on the second disk, in which change $ID may be pending. Prints digests
-# of the configuration after one and after two boots, the state of the change, and unexpected files.
+# Recovers the configuration on the second disk, where change $ID may be pending. Prints digests of
+# the configuration after one and after two boots, the state of the change, and unexpected files.
 # shellcheck disable=SC2016 # expanded on the gateway
 RECOVERY='
 recover() {

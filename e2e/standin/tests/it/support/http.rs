@@ -19,7 +19,7 @@ impl Answer {
         self.headers.iter().find(named).map(|(_, value)| value.as_str())
     }
 
-    /// Parses a recorded response, in which chunks are already joined.
+    /// Parses a recorded response with chunks already joined.
     pub(crate) fn recorded(text: &str) -> Answer {
         let text = text.replace("\r\n", "\n");
         let (head, body) = text.split_once("\n\n").unwrap();
