@@ -34,8 +34,8 @@ test_only_the_servers_own_padt_ends_a_session() {
     soon 10 bytes_grow "$port" "$bytes"
     on_path flowtable --proto tcp --text "$port" || fail "not offloaded any more"
     same "the session" "$(said '.pppoe[0].session' topology)" "$session"
-    # netifd has a resolution of one second.
-    says ".wan[0].up_since_ms - $since | fabs < 1000" status || fail "another session of the WAN"
+    # netifd has a resolution of one second, at either reading.
+    says ".wan[0].up_since_ms - $since | fabs < 2000" status || fail "another session of the WAN"
     # A frame of the real server ends the session.
     isp "/tmp/e2e/pppoe-peer padt $DEVICE - ${MAC[wan]} $session"
     soon 10 wan_is_down
