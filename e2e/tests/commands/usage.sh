@@ -36,14 +36,14 @@ test_an_unknown_command_shows_the_usage() {
     has "$said" "unknown kind 'nothing'"
 }
 
-# @runs ./build.sh programs
 # @runs ./build.sh page
 # @runs ./build.sh test --shuffle 7
-test_a_kind_runs_in_shuffled_order() {
-    build programs >/dev/null
+test_a_kind_runs_in_shuffled_order_and_leaves_only_its_build_folder() {
     build page >/dev/null
-    has "$(CHOSEN=@core ASIDE_OF=$$ build test --shuffle 7 sizes)" "seed 7" \
-        "1 passed, 0 failed, 0 skipped"
+    mkdir "$WORK/tmp"
+    has "$(export CHOSEN=@core BUILD=$WORK/build TMPDIR=$WORK/tmp && unset ASIDE_OF &&
+        build test --shuffle 7 sizes)" "seed 7" "1 passed, 0 failed, 0 skipped"
+    rmdir "$WORK/tmp" || fail "left: $(ls "$WORK/tmp")"
 }
 
 # Unsteady rows of virtio-net are marked, belong to no goal and decide nothing; unsteady rows of the
