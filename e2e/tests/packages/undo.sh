@@ -67,6 +67,7 @@ test_an_upgrade_does_not_repeat_setup_after_a_manual_undo() {
     unconfigured dsa
     in_root /usr/sbin/fastpath-base apply
     configured dsa
+    told "br-lan is VLAN-aware, lan is VLAN 1 on it"
     remove_package
     unconfigured dsa
 }

@@ -123,6 +123,17 @@ it('starts at the top for another query, even under the pointer', async () => {
   expect(keys()).toEqual(['f5', 'f6']);
 });
 
+it('drops held rows of an earlier query', async () => {
+  table.read(true);
+  table.refresh();
+  await settled();
+  daemon.ids = [5, 6];
+  table.ask({ sort: 'bytes' });
+  await settled();
+  table.read(false);
+  expect(keys()).toEqual(['f5', 'f6']);
+});
+
 it('keeps its rows and reports a refusal of the daemon', async () => {
   daemon.fault = new Fault('failed', 'fastpath flows: Invalid argument');
   table.refresh();

@@ -6,6 +6,17 @@ import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
 import { judgement } from './messages';
 
+/** Returns the renames that are not in `applied` yet, from the names there. */
+function renamedSince(
+  applied: readonly Section[],
+  was: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const names = new Set(applied.map(({ section }) => section));
+  const done = new Map([...was].filter(([to]) => names.has(to)).map(([to, from]) => [from, to]));
+  const open = [...was].filter(([to]) => !names.has(to));
+  return new Map(open.map(([to, from]) => [to, done.get(from) ?? from]));
+}
+
 export class Draft {
   private before = $state.raw<Files>({});
   /** The sections of each file that has been read, with the edits. */
@@ -73,7 +84,7 @@ export class Draft {
     const later = this.configs.filter((each) => this.files[each] !== applied[each]);
     for (const each of later) {
       this.before = { ...this.before, [each]: applied[each] ?? [] };
-      this.was = { ...this.was, [each]: new Map() };
+      this.was = { ...this.was, [each]: renamedSince(applied[each] ?? [], this.was[each]) };
     }
     const others = this.configs.filter((each) => !later.includes(each));
     if (others.length > 0) await this.load(others, signal);

@@ -197,6 +197,25 @@ describe('the draft of all screens', () => {
     first.leave();
   });
 
+  it('keeps only the renames made while a change waits for its confirmation', async () => {
+    const first = screen('firewall');
+    await ready(first.of);
+    const { draft } = first.of;
+    draft.rename('firewall', 'lan', 'home');
+    draft.rename('firewall', 'wan', 'line');
+    const applied = draft.files;
+    draft.set('firewall', 'home', { input: 'DROP' });
+    draft.rename('firewall', 'line', 'internet');
+    await draft.loadAfter(applied);
+    expect(draft.original('firewall', 'home')?.section).toBe('home');
+    expect(draft.original('firewall', 'internet')?.section).toBe('line');
+    expect(draft.edits.map(({ op, section }) => [op, section])).toEqual([
+      ['set', 'home'],
+      ['rename', 'line'],
+    ]);
+    first.leave();
+  });
+
   it('is empty in another session', async () => {
     const first = screen('firewall');
     await ready(first.of);

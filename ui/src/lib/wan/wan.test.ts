@@ -89,4 +89,11 @@ it('selects the log entries about the WAN', () => {
     'kernel: [   12.3] mtk_soc_eth wan: Link is Down',
   ].map((msg, i) => ({ msg, time: i }));
   expect(about('wan', log).map(({ time }) => time)).toEqual([8, 5, 2, 0]);
+  const long = Array.from({ length: 100 }, (_, time) => ({ msg: 'pppd[7]: hello', time }));
+  expect(about('wan', long).map(({ time }) => time)).toEqual(
+    long
+      .slice(60)
+      .reverse()
+      .map(({ time }) => time),
+  );
 });
