@@ -166,6 +166,12 @@ test_a_changed_configuration_sends_a_signal() {
     [ "$(daemon_pid)" = "$before" ] || fail "restarted"
     "$DAEMON" reload 2>/dev/null
     never signalled_again || fail "a signal for nothing"
+    for package in network firewall sqm; do
+        : >/tmp/programs
+        echo "# changed" >>"/etc/config/$package"
+        sh /usr/libexec/lab/config_change "$package"
+        soon 3 noted "fastpathd HUP" || fail "no signal for $package"
+    done
 }
 
 test_stopping_keeps_the_ebpf_programs() {
@@ -201,6 +207,7 @@ test_a_change_of_session_login_takes_effect() {
     : >/usr/share/rpcd/acl.d/fastpath-access.json
     said=$(login_by 1)
     [ "$said" = "fastpath-rpcd login open" ] || fail "with the option: $said"
+    [ "$(login_by yes)" = "fastpath-rpcd login open" ] || fail "another spelling"
     said=$(login_by 0)
     [ "$said" = "fastpath-rpcd login close" ] || fail "without: $said"
     rm -r /usr/share/rpcd

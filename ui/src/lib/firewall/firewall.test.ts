@@ -112,6 +112,33 @@ describe('a guest zone', () => {
     expect(draft.all('firewall', 'rule')).toHaveLength(4);
   });
 
+  it('gets a rule for each service that its rules do not allow as a whole', () => {
+    const added = (values: Options) => {
+      draft.discard();
+      draft.add('firewall', 'rule', { src: 'iot', target: 'ACCEPT', ...values });
+      isolate(draft, { zone: zoneOf('iot') });
+      const names = draft.all('firewall', 'rule').flatMap((each) => each.values['name'] ?? []);
+      return names.map((each) => String(each).split('-')[1]).join(' ');
+    };
+    const dns = { dest_port: '53' };
+    const icmp = { proto: 'icmp', icmp_type: ['router-solicitation'] };
+    expect(added({ proto: 'all' })).toBe('');
+    expect(added(dns)).toBe('DHCP DHCPv6 ICMPv6');
+    expect(added({ ...dns, proto: ['tcp', 'udp'], family: 'any' })).toBe('DHCP DHCPv6 ICMPv6');
+    expect(added({ proto: 'icmp' })).toBe('DHCP DHCPv6 DNS');
+    for (const less of [
+      { ...dns, proto: 'udp' },
+      { ...dns, family: 'ipv6' },
+      { ...dns, enabled: '0' },
+      { ...dns, src_ip: '10.0.0.7' },
+      { ...dns, start_time: '08:00:00' },
+      { ...icmp },
+      { proto: 'all', family: 'ipv4', src_mac: '02:00:00:00:00:01' },
+    ]) {
+      expect(added(less)).toBe('DHCP DHCPv6 DNS ICMPv6');
+    }
+  });
+
   it('has a unique name that fw4 accepts', () => {
     expect(zoneName('a-very-long-network', [])).toBe('a_very_long');
     expect(zoneName('5g', [])).toBe('_5g');

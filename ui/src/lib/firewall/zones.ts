@@ -95,6 +95,9 @@ export function zoneName(network: string, zones: readonly Zone[]): string {
   return tries.find((name) => !taken.has(name)) ?? base;
 }
 
+/** Protocols of a rule without `proto`. */
+const TCPUDP = ['tcp', 'udp'];
+
 /**
  * Services of the router for guests: addresses and names. IPv6 does not work without neighbour
  * discovery, and large packets are lost without ICMPv6 errors.
@@ -123,14 +126,26 @@ const services: { name: string; values: Options }[] = [
   },
 ];
 
-/** Reports whether a rule allows a service: same ports, or same ICMP types. */
+/** Options with which a rule allows no less than a service. */
+const lenient = ['name', 'src', 'target', 'enabled', 'limit', 'limit_burst', 'counter', 'log'];
+
+/** Reports whether a rule allows a service, without conditions that the service lacks. */
 function allows(rule: Section, values: Options): boolean {
-  const same = (option: string) => {
-    const there = list(rule, option);
-    const wanted = [values[option] ?? []].flat();
-    return wanted.length === 0 ? there.length === 0 : wanted.every((each) => there.includes(each));
-  };
-  return targetOf(rule) === 'accept' && same('dest_port') && same('icmp_type');
+  const compared = ['proto', 'family', 'dest_port', 'icmp_type'];
+  const others = Object.keys(rule.values).filter((each) => !lenient.includes(each));
+  if (targetOf(rule) !== 'accept' || !isOn(rule, 'enabled', '1')) return false;
+  if (others.some((each) => !compared.includes(each))) return false;
+  const protocols = list(rule, 'proto').flatMap((each) => (each === 'tcpudp' ? TCPUDP : [each]));
+  const covers = (option: string, there: readonly string[], ...any: string[]) =>
+    there.some((each) => any.includes(each)) ||
+    [values[option] ?? []].flat().every((each) => there.includes(each));
+  const unset = (option: string) => list(rule, option).length === 0;
+  return (
+    covers('proto', protocols.length > 0 ? protocols : TCPUDP, 'all', 'any', '*') &&
+    ['any', values['family'] ?? 'any'].includes(text(rule, 'family') || 'any') &&
+    (unset('dest_port') || covers('dest_port', list(rule, 'dest_port'))) &&
+    (unset('icmp_type') || covers('icmp_type', list(rule, 'icmp_type')))
+  );
 }
 
 /**

@@ -209,9 +209,9 @@ describe('the draft of all screens', () => {
     await draft.loadAfter(applied);
     expect(draft.original('firewall', 'home')?.section).toBe('home');
     expect(draft.original('firewall', 'internet')?.section).toBe('line');
-    expect(draft.edits.map(({ op, section }) => [op, section])).toEqual([
-      ['set', 'home'],
-      ['rename', 'line'],
+    expect(draft.edits).toMatchObject([
+      { op: 'set', section: 'home' },
+      { op: 'rename', section: 'line', name: 'internet' },
     ]);
     first.leave();
   });
