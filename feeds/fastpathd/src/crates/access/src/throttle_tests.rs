@@ -124,6 +124,24 @@ fn browsers_of_another_account_gain_no_guesses() {
     assert_eq!(throttle.browsers.len(), BROWSERS + 1);
 }
 
+/// Fresh names and tokens have one failure each, later than the failures that must stay.
+#[test]
+fn fresh_names_and_tokens_do_not_evict_one_with_more_failures() {
+    for guessed in [Client::Unknown("guessed"), FIRST] {
+        let mut throttle = LoginThrottle::default();
+        while throttle.admit(guessed, s(9)).is_ok() {}
+        for n in 0..100u64 {
+            let fresh = format!("fresh{n}");
+            let other = match guessed {
+                Client::Browser { name, .. } => Client::Browser { name, number: &fresh },
+                Client::Account(_) | Client::Unknown(_) => Client::Unknown(&fresh),
+            };
+            let _ = throttle.admit(other, s(10 + 2 * n));
+        }
+        assert!(throttle.admit(guessed, s(9)).is_err(), "{guessed:?}");
+    }
+}
+
 #[test]
 fn names_are_compared_up_to_their_maximum_length() {
     let mut throttle = LoginThrottle::default();

@@ -111,6 +111,41 @@ proptest! {
     }
 
     #[test]
+    fn lists_of_the_configuration_are_kept(
+        machine in machines(),
+        profile in profiles(),
+        roles in prop::collection::vec(0_u32..8, 160),
+        inspection: bool,
+    ) {
+        let list = |role: u32| {
+            let usable = machine.usable();
+            let list: CpuSet = usable.iter().filter(|cpu| roles[*cpu as usize] == role).collect();
+            (!list.is_empty()).then_some(list)
+        };
+        let settings = Settings {
+            enabled: true,
+            forwarding: list(0),
+            inspection: list(1),
+            control: list(2),
+            profile,
+            ..Settings::default()
+        };
+        prop_assume!(machine.usable().len() > 1);
+        prop_assume!(settings.check(&machine, inspection).is_empty());
+        let split = split(&machine, &settings, inspection);
+        if let Some(forwarding) = settings.forwarding {
+            prop_assert_eq!(split.forwarding, forwarding);
+        }
+        if let Some(control) = settings.control {
+            prop_assert!(split.control.difference(&control).is_empty(), "{}", split.control);
+        }
+        match settings.inspection {
+            Some(list) if inspection => prop_assert_eq!(split.inspection, list),
+            _ => prop_assert_eq!(split.inspection.is_empty(), !inspection),
+        }
+    }
+
+    #[test]
     fn without_inspection_all_forward(machine in machines(), profile in profiles()) {
         let settings = Settings { profile, ..Settings::default() };
         let split = split(&machine, &settings, false);

@@ -25,11 +25,7 @@ pub(crate) enum PersistError {
 
 /// Writes the engine and confirms it after fastpathd has it in force.
 pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistError> {
-    let values = json!({"enabled": "1", "engine": engine});
-    let edit = json!({"config": "fastpath", "op": "set", "section": "main", "values": values});
-    let note = "fastpathctl engine --persist";
-    let order = json!({"edits": [edit], "seconds": TRIAL_S, "note": note});
-    let applied = ask(bus, "apply", &order).await?;
+    let applied = ask(bus, "apply", &order(engine)).await?;
     let id = match &applied["error"] {
         Value::Null => applied["id"].clone(),
         error if error["code"] == "unchanged" => return Ok(()),
@@ -44,6 +40,13 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
             Err(refused)
         }
     }
+}
+
+/// Returns the arguments of `apply` that enable fastpath with this engine.
+fn order(engine: &str) -> Value {
+    let values = json!({"enabled": "1", "engine": engine});
+    let edit = json!({"config": "fastpath", "op": "set", "section": "main", "values": values});
+    json!({"edits": [edit], "seconds": TRIAL_S, "note": "fastpathctl engine --persist"})
 }
 
 /// Calls `confirm` until fastpathd has read the new configuration: on a slow router the init script
@@ -95,6 +98,12 @@ mod tests {
         assert_eq!(calls(answers).await, (kept, 3));
         let never = vec![late(&json!([])); 10];
         assert_eq!(calls(never).await, (late(&json!([])), 6));
+    }
+
+    #[test]
+    fn an_engine_that_persists_is_enabled() {
+        let values = &order("ebpf")["edits"][0]["values"];
+        assert_eq!(*values, json!({"enabled": "1", "engine": "ebpf"}));
     }
 
     #[tokio::test]
