@@ -115,12 +115,13 @@ proptest! {
         machine in machines(),
         profile in profiles(),
         roles in prop::collection::vec(0_u32..8, 160),
+        listed: [bool; 3],
         inspection: bool,
     ) {
         let list = |role: u32| {
             let usable = machine.usable();
             let list: CpuSet = usable.iter().filter(|cpu| roles[*cpu as usize] == role).collect();
-            (!list.is_empty()).then_some(list)
+            (listed[role as usize] && !list.is_empty()).then_some(list)
         };
         let settings = Settings {
             enabled: true,

@@ -61,6 +61,10 @@ fn a_busier_host_replaces_an_idle_one() {
     assert_eq!(hosts.others(), [0, 2_100_000]);
     let new = hosts.named().iter().find(|series| series.address == host(3)).unwrap();
     assert_eq!(new.bytes, [0; 2]);
+    let before = hosts.named().to_vec();
+    hosts.add(host(2), [0, 7]);
+    assert_eq!(hosts.named(), before);
+    assert_eq!(hosts.others(), [0, 2_100_007]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! Reads a dump datagram by datagram without blocking the thread. An interrupted pass is reported,
 //! not repeated.
 
-use crate::error::RequestError;
+use crate::error::{Refusal, RequestError};
 use crate::message::{Message, messages};
 use crate::reactor::AsyncSocket;
 use crate::socket::Protocol;
@@ -11,6 +11,11 @@ use crate::socket::Protocol;
 #[derive(Debug)]
 pub struct Dump {
     socket: AsyncSocket,
+    pass: Pass,
+}
+
+#[derive(Debug, Default)]
+struct Pass {
     seq: u32,
     running: bool,
     interrupted: bool,
@@ -23,7 +28,7 @@ impl Dump {
     /// Returns [`RequestError::Open`].
     pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
         let socket = AsyncSocket::open(protocol, &[]).map_err(RequestError::Open)?;
-        Ok(Self { socket, seq: 0, running: false, interrupted: false })
+        Ok(Self { socket, pass: Pass::default() })
     }
 
     /// Sends the dump request that `request` makes for a sequence number.
@@ -31,9 +36,9 @@ impl Dump {
     /// # Errors
     /// Returns [`RequestError::Send`].
     pub fn start(&mut self, request: impl FnOnce(u32) -> Vec<u8>) -> Result<(), RequestError> {
-        self.seq = self.seq.wrapping_add(1);
-        self.socket.send(&request(self.seq)).map_err(RequestError::Send)?;
-        self.running = true;
+        self.pass.seq = self.pass.seq.wrapping_add(1);
+        self.socket.send(&request(self.pass.seq)).map_err(RequestError::Send)?;
+        self.pass.running = true;
         Ok(())
     }
 
@@ -44,27 +49,64 @@ impl Dump {
     ///
     /// # Errors
     /// Returns a [`RequestError`]; the pass has ended then.
-    pub async fn next(&mut self, mut each: impl FnMut(Message<'_>)) -> Result<bool, RequestError> {
-        if !self.running {
+    pub async fn next(&mut self, each: impl FnMut(Message<'_>)) -> Result<bool, RequestError> {
+        if !self.pass.running {
             return Ok(false);
         }
         tokio::task::yield_now().await;
         let datagram = self.socket.recv().await.map_err(RequestError::Receive);
+        self.pass.running = false;
+        self.pass.read(datagram?, each).map_err(RequestError::Refused)
+    }
+
+    /// Reports whether the table changed during a pass, so that existing objects may be missing.
+    #[must_use]
+    pub const fn interrupted(&self) -> bool {
+        self.pass.interrupted
+    }
+}
+
+impl Pass {
+    /// Passes the messages of a datagram to `each`. Returns false at the end.
+    fn read(
+        &mut self,
+        datagram: &[u8],
+        mut each: impl FnMut(Message<'_>),
+    ) -> Result<bool, Refusal> {
         self.running = false;
-        for message in messages(datagram?).filter(|message| message.seq == self.seq) {
+        for message in messages(datagram).filter(|message| message.seq == self.seq) {
             self.interrupted |= message.is_interrupted();
             match message.end() {
-                Some(end) => return end.map(|()| false).map_err(RequestError::Refused),
+                Some(end) => return end.map(|()| false),
                 None => each(message),
             }
         }
         self.running = true;
         Ok(true)
     }
+}
 
-    /// Reports whether the table changed during a pass, so that existing objects may be missing.
-    #[must_use]
-    pub const fn interrupted(&self) -> bool {
-        self.interrupted
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::message;
+
+    #[test]
+    fn one_interrupted_message_interrupts_the_pass() {
+        const DUMP_INTR: u16 = 0x10;
+        let (content, done) = (16, 3);
+        for interrupted in 0..3 {
+            let flag = |at: usize| if at == interrupted { DUMP_INTR } else { 0 };
+            let mut pass = Pass { seq: 7, ..Pass::default() };
+            let mut datagram = message(content, flag(0), 7, &[]);
+            datagram.extend(message(content, flag(1), 7, &[]));
+            let mut seen = 0;
+            assert!(pass.read(&datagram, |_| seen += 1).unwrap() && pass.running);
+            let other = message(content, DUMP_INTR, 6, &[]);
+            assert!(pass.read(&other, |_| seen += 1).unwrap());
+            assert_eq!((seen, pass.interrupted), (2, interrupted < 2));
+            assert!(!pass.read(&message(done, flag(2), 7, &[0; 4]), |_| seen += 1).unwrap());
+            assert!(pass.interrupted && !pass.running);
+        }
     }
 }

@@ -98,6 +98,19 @@ fn a_rule_counts_for_the_devices_that_it_may_match() {
 }
 
 #[test]
+fn a_rule_for_a_device_may_match_a_packet_of_an_unknown_device() {
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let packet = Packet { from: address, to: address, iif: None };
+    for (name, may) in [(&b"eth7\0"[..], true), (b"lo\0", false)] {
+        let mut rule = [0; 12].to_vec();
+        rule[0] = u8::try_from(libc::AF_INET).unwrap();
+        netlink::push_attribute(&mut rule, 3, name);
+        let rule = RoutingRule::decode(&rule).expect("a rule");
+        assert_eq!(rule.may_match(&packet), may, "{rule:?}");
+    }
+}
+
+#[test]
 fn marks_and_unknown_conditions_may_match() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     for (kind, value) in [(10, &word(1)[..]), (16, &word(0xff)), (22, &[6]), (99, &[0])] {
