@@ -176,63 +176,76 @@ fn v6(address: IpAddr) -> std::net::Ipv6Addr {
 
 #[cfg(test)]
 mod tests {
-    use netlink_bindings::conntrack::ConntrackAttrs;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
     use netlink::{Message, messages};
 
     const ORIG: Tuple = Tuple {
-        src: IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)),
-        dst: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 80)),
-        proto: 6,
+        src: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
+        dst: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 80)),
+        proto: TCP,
         sport: 1234,
         dport: 80,
     };
+    /// Text of [`ORIG`].
+    const TUPLE: &str = "1{1{1=0a000002 2=c0000250} 2{1=06 2=04d2 3=0050}}";
     const BITS: MarkBits = MarkBits { value: 0x2000_0000, mask: 0x6000_0000 };
 
-    /// Returns the mark, its mask and the zone.
-    fn attributes(frame: &Message<'_>) -> (Option<u32>, Option<u32>, Option<u16>) {
-        let mut found = (None, None, None);
-        for attr in ConntrackAttrs::new(&frame.payload[4..]).flatten() {
-            match attr {
-                ConntrackAttrs::Mark(mark) => found.0 = Some(mark),
-                ConntrackAttrs::MarkMask(mask) => found.1 = Some(mask),
-                ConntrackAttrs::Zone(zone) => found.2 = Some(zone),
-                _ => {}
-            }
+    /// Returns the types of attributes with their values as digits, or with nested attributes.
+    fn text(mut bytes: &[u8]) -> String {
+        let mut found = Vec::new();
+        while let Some(&[l0, l1, k0, k1]) = bytes.first_chunk() {
+            let length = usize::from(u16::from_ne_bytes([l0, l1]));
+            let (kind, value) = (u16::from_ne_bytes([k0, k1]), &bytes[4..length]);
+            found.push(match kind.checked_sub(1 << 15) {
+                Some(nest) => format!("{nest}{{{}}}", text(value)),
+                None => {
+                    value.iter().fold(format!("{kind}="), |all, byte| format!("{all}{byte:02x}"))
+                }
+            });
+            bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
-        found
+        found.join(" ")
+    }
+
+    /// Returns family and attributes of a request.
+    fn content(request: &[u8]) -> (u8, String) {
+        let all: Vec<Message<'_>> = messages(request).collect();
+        let [message] = &all[..] else { panic!("{} messages", all.len()) };
+        assert_eq!(message.payload[1..4], [0; 3], "version and resource");
+        (message.payload[0], text(&message.payload[4..]))
+    }
+
+    #[test]
+    fn the_key_is_the_original_tuple_and_the_zone() {
+        assert_eq!(content(&get(1, 0, &ORIG)), (2, TUPLE.to_owned()));
+        assert_eq!(content(&get(1, 7, &ORIG)), (2, format!("{TUPLE} 18=0007")));
+        let ping = Tuple { proto: ICMP, sport: 0x1234, dport: 0x0803, ..ORIG };
+        let wanted = "1{1{1=0a000002 2=c0000250} 2{1=01 4=1234 5=08 6=03}}";
+        assert_eq!(content(&get(1, 0, &ping)), (2, wanted.to_owned()));
+        let [src, dst] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last).into());
+        let ping = Tuple { src, dst, proto: ICMPV6, dport: 0x8000, ..ping };
+        let [one, two] = [1, 2].map(|last| format!("fd00{}{last:02x}", "00".repeat(13)));
+        let wanted = format!("1{{1{{3={one} 4={two}}} 2{{1=3a 7=1234 8=80 9=00}}}}");
+        assert_eq!(content(&get(1, 0, &ping)), (10, wanted));
     }
 
     #[test]
     fn disables_window_tracking_only_for_tcp() {
-        for (proto, disable_window_tracking, established, wanted) in [
-            (6, true, false, true),
-            (6, false, true, true),
-            (6, false, false, false),
-            (17, true, true, false),
+        for (proto, disable_window_tracking, established, tcp) in [
+            (TCP, true, false, " 4{1{4=0828 5=0828}}"),
+            (TCP, false, true, " 4{1{1=03 4=0828 5=0828}}"),
+            (TCP, false, false, ""),
+            (17, true, true, ""),
         ] {
             let orig = Tuple { proto, ..ORIG };
-            let entry = EntryUpdate {
-                zone: 3,
-                orig,
-                timeout_s: Some(7440),
-                disable_window_tracking,
-                established,
-            };
-            let message = update(1, &entry, true);
-            let frame = messages(&message).next().unwrap();
-            let attrs = ConntrackAttrs::new(&frame.payload[4..]);
-            assert_eq!(attrs.get_timeout().unwrap(), 7440);
-            let tcp = attrs.get_protoinfo().and_then(|info| info.get_protoinfo_tcp());
-            assert_eq!(tcp.is_ok(), wanted);
-            if let Ok(tcp) = tcp {
-                assert_eq!(tcp.get_tcp_state().ok(), established.then_some(3));
-                for flags in [tcp.get_tcp_flags_original(), tcp.get_tcp_flags_reply()] {
-                    let flags = flags.unwrap();
-                    assert_eq!((flags.flags, flags.mask), (8, 0x28));
-                }
-            }
+            let timeout_s = Some(7440);
+            let entry =
+                EntryUpdate { zone: 3, orig, timeout_s, disable_window_tracking, established };
+            let tuple = TUPLE.replace("1=06", &format!("1={proto:02x}"));
+            let wanted = format!("{tuple} 18=0003 7=00001d10{tcp}");
+            assert_eq!(content(&update(1, &entry, true)), (2, wanted));
         }
     }
 
@@ -242,15 +255,23 @@ mod tests {
         datagram.extend(delete(8, 9, &ORIG, true));
         datagram.extend(zero(9, Some(BITS)));
         datagram.extend(zero(10, None));
-        let frames: Vec<Message<'_>> = messages(&datagram).collect();
-        let heads: Vec<_> = frames.iter().map(|f| (f.kind, f.flags, f.seq)).collect();
+        datagram.extend(dump(11));
+        let key = format!("{TUPLE} 18=0009");
+        let marked = format!("{key} 8=20000000 21=60000000");
         // REQUEST 1, NLM_F_ACK 4, DUMP 0x300; never NLM_F_CREATE 0x400.
-        let heads_wanted = [(0x100, 1, 7), (0x102, 5, 8), (0x103, 0x301, 9), (0x103, 0x301, 10)];
-        assert_eq!(heads, heads_wanted);
-        let bits = (Some(BITS.value), Some(BITS.mask));
-        assert_eq!(attributes(&frames[0]), (bits.0, bits.1, Some(9)));
-        assert_eq!(attributes(&frames[1]), (None, None, Some(9)));
-        assert_eq!(attributes(&frames[2]), (bits.0, bits.1, None));
-        assert_eq!(attributes(&frames[3]), (None, None, None));
+        let wanted = [
+            (0x100, 1, 7, &*marked),
+            (0x102, 5, 8, &key),
+            (0x103, 0x301, 9, "8=20000000 21=60000000"),
+            (0x103, 0x301, 10, ""),
+            (0x101, 0x301, 11, ""),
+        ];
+        let found = messages(&datagram).map(|m| (m.kind, m.flags, m.seq, text(&m.payload[4..])));
+        assert!(found.eq(wanted.map(|(kind, flags, seq, text)| (
+            kind,
+            flags,
+            seq,
+            text.to_owned()
+        ))));
     }
 }

@@ -97,14 +97,72 @@ fn decodes_recorded_links() {
     assert_eq!(links[2].master, Some(links[6].index));
 }
 
+/// Returns the link of a message with these attributes, in addition to its name.
+fn link_with(attrs: &[u8]) -> Link {
+    let payload = [&ifinfomsg(0, 3), &attr(libc::IFLA_IFNAME, b"wan\0"), attrs].concat();
+    match change(&message(libc::RTM_NEWLINK, &payload)) {
+        Change::Link(link) => link,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_kind_of_a_link_comes_from_its_driver() {
+    let info = |kind: &[u8], data: &[u8]| attr(18, &[attr(1, kind), data.to_vec()].concat());
+    let vlan = |proto: u16| {
+        attr(2, &[attr(1, &35_u16.to_ne_bytes()), attr(5, &proto.to_be_bytes())].concat())
+    };
+    let service = |service| LinkKind::Vlan { id: 35, service };
+    let bridge = |vlan_filtering| LinkKind::Bridge { vlan_filtering };
+    for (info, kind) in [
+        (info(b"vlan\0", &vlan(0x88a8)), service(true)),
+        (info(b"vlan\0", &vlan(0x8100)), service(false)),
+        (info(b"vlan\0", &[]), LinkKind::Other("vlan".into())),
+        (info(b"bridge\0", &attr(2, &attr(7, &[1]))), bridge(true)),
+        (info(b"bridge\0", &attr(2, &attr(7, &[0]))), bridge(false)),
+        (info(b"bridge\0", &[]), bridge(false)),
+        (info(b"ppp\0", &[]), LinkKind::Ppp),
+        (info(b"dummy\0", &vlan(0x8100)), LinkKind::Other("dummy".into())),
+        (info(b"unterminated", &[]), LinkKind::Ethernet),
+    ] {
+        assert_eq!(link_with(&info).kind, kind);
+    }
+}
+
+#[test]
+fn values_that_are_too_short_are_skipped() {
+    let cut = link_with(&[1, 4, 5, 10, 16, 33].map(|kind| attr(kind, &[])).concat());
+    assert_eq!(cut, link_with(&[]));
+    let state = link_with(&[attr(33, &[0]), attr(16, &[6]), attr(4, &[0; 3])].concat());
+    assert_eq!((state.carrier, state.operstate, state.mtu), (false, 6, 0));
+}
+
+#[test]
+fn the_peer_of_an_address_differs_from_it() {
+    let header = |family, prefix| [vec![family, prefix, 0, 0], 3_u32.to_ne_bytes().into()].concat();
+    let [near, far] = [[10, 0, 0, 1], [10, 0, 0, 2]];
+    let of = |header: Vec<u8>, attrs: &[Vec<u8>]| {
+        decoded(&message(libc::RTM_NEWADDR, &[header, attrs.concat()].concat()))
+    };
+    let address = |address: &[u8], prefix, peer| {
+        let address = ip(address).unwrap();
+        Decoded::Change(Change::Address(Address { index: 3, address, prefix, peer }))
+    };
+    let both = of(header(2, 32), &[attr(1, &far), attr(2, &near)]);
+    assert_eq!(both, address(&near, 32, ip(&far)));
+    assert_eq!(of(header(2, 24), &[attr(1, &near), attr(2, &near)]), address(&near, 24, None));
+    let v6 = Ipv6Addr::LOCALHOST.octets();
+    assert_eq!(of(header(10, 64), &[attr(1, &v6)]), address(&v6, 64, None));
+    assert_eq!(of(header(10, 64), &[attr(1, &v6[..9])]), Decoded::Nothing);
+    assert_eq!(of(vec![2, 24, 0, 0], &[]), Decoded::Nothing);
+}
+
 #[test]
 fn ipv6_has_an_mtu_of_its_own() {
     let settings: Vec<u8> = [1_u32, 64, 1300, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     let of_ipv6 = attr(26, &attr(10, &attr(2, &settings)));
     for (of_ipv6, expected) in [(of_ipv6, 1300), (Vec::new(), u32::MAX)] {
-        let payload = [ifinfomsg(0, 3), attr(libc::IFLA_IFNAME, b"wan\0"), of_ipv6].concat();
-        let Change::Link(link) = change(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
-        assert_eq!(link.mtu6, expected);
+        assert_eq!(link_with(&of_ipv6).mtu6, expected);
     }
 }
 
@@ -117,8 +175,7 @@ fn mapped(egress: &[(u32, u32)], ingress: &[(u32, u32)]) -> VlanPriorities {
     };
     let data = [attr(1, &35_u16.to_ne_bytes()), map(3, egress), map(4, ingress)].concat();
     let info = [attr(1, b"vlan\0"), attr(2, &data)].concat();
-    let payload = [ifinfomsg(0, 3), attr(libc::IFLA_IFNAME, b"wan.35\0"), attr(18, &info)].concat();
-    let Change::Link(link) = change(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    let link = link_with(&attr(18, &info));
     assert_eq!(link.kind, LinkKind::Vlan { id: 35, service: false });
     link.priorities
 }
@@ -196,19 +253,10 @@ fn leaving_a_bridge_does_not_delete_the_link() {
 
 #[test]
 fn ignores_a_lower_device_in_another_namespace() {
-    let link = |extra: &[u8]| {
-        let mut payload = ifinfomsg(0, 4);
-        payload.extend(attr(libc::IFLA_IFNAME, b"veth0\0"));
-        payload.extend(attr(libc::IFLA_LINK, &2_u32.to_ne_bytes()));
-        payload.extend(extra);
-        match change(&message(libc::RTM_NEWLINK, &payload)) {
-            Change::Link(link) => link,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!(link(&[]).lower, Some(2));
-    assert_eq!(link(&attr(libc::IFLA_LINK_NETNSID, &0_i32.to_ne_bytes())).lower, None);
-    assert_eq!(link(&attr(libc::IFLA_LINK, &4_u32.to_ne_bytes())).lower, None, "itself");
+    let link = |extra| link_with(&[attr(libc::IFLA_LINK, &2_u32.to_ne_bytes()), extra].concat());
+    assert_eq!(link(Vec::new()).lower, Some(2));
+    assert_eq!(link(attr(libc::IFLA_LINK_NETNSID, &0_i32.to_ne_bytes())).lower, None);
+    assert_eq!(link(attr(libc::IFLA_LINK, &3_u32.to_ne_bytes())).lower, None, "itself");
 }
 
 #[test]
