@@ -76,11 +76,13 @@ fn counters(expression: &[u8]) -> Option<Counters> {
 
 #[cfg(test)]
 mod tests {
+    use netlink::push_nested;
+
     use super::*;
 
     fn nested(kind: u16, parts: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        push_attribute(&mut bytes, kind | 0x8000, &parts.concat());
+        push_nested(&mut bytes, kind, |nest| nest.extend(parts.concat()));
         bytes
     }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Decodes netlink messages of conntrack into [`Entry`] values. Does not panic on any input.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
-use netlink::messages;
-use netlink_bindings::conntrack::{
-    ConntrackAttrs, CounterAttrs, IterableCounterAttrs, IterableProtoinfoAttrs, IterableTupleAttrs,
-    IterableTupleIpAttrs, IterableTupleProtoAttrs, ProtoinfoAttrs, ProtoinfoTcpAttrs, TupleAttrs,
-    TupleIpAttrs, TupleProtoAttrs,
-};
-use netlink_bindings::utils::{find_attr, parse_be_u64};
+use netlink::{attribute, attributes, messages, number};
 
+use crate::cta;
 use crate::entry::{Counters, Entry, Status, TcpState, Tuple};
 
 /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW`.
@@ -24,9 +19,6 @@ pub(crate) const CT_GET_ZERO: u16 = 1 << 8 | 3;
 /// Size of `struct nfgenmsg`, the header after the netlink header.
 const NFGEN_HEADER: usize = 4;
 
-const CTA_TIMESTAMP: u16 = 20;
-const CTA_TIMESTAMP_START: u16 = 1;
-
 /// Appends the entries of a recorded or received dump to `out`, and skips other messages.
 pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
     let new = messages(bytes).filter(|message| message.kind == CT_NEW);
@@ -37,15 +29,10 @@ pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
 /// malformed attributes are skipped, because a newer kernel may send them.
 #[must_use]
 pub fn entry(payload: &[u8]) -> Option<Entry> {
-    let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);
     let mut found = Found::default();
-    for attr in attrs.flatten() {
-        found.take(&attr);
+    for (kind, value) in attributes(payload.get(NFGEN_HEADER..)?) {
+        let _ = found.take(kind, value);
     }
-    // The specification calls CTA_TIMESTAMP a number, but the kernel sends nested attributes.
-    found.start_ns = find_attr(attrs.get_buf(), CTA_TIMESTAMP)
-        .and_then(|nest| find_attr(nest, CTA_TIMESTAMP_START))
-        .and_then(parse_be_u64);
     found.entry()
 }
 
@@ -67,24 +54,28 @@ struct Found {
 }
 
 impl Found {
-    fn take(&mut self, attr: &ConntrackAttrs<'_>) {
-        match *attr {
-            ConntrackAttrs::Id(id) => self.id = Some(id),
-            ConntrackAttrs::TupleOrig(attrs) => self.orig = tuple(attrs),
-            ConntrackAttrs::TupleReply(attrs) => self.reply = tuple(attrs),
-            ConntrackAttrs::Zone(zone) => self.zone = zone,
-            ConntrackAttrs::Status(bits) => self.status = Status(bits),
-            ConntrackAttrs::Timeout(seconds) => self.timeout_s = Some(seconds),
-            ConntrackAttrs::Mark(mark) => self.mark = mark,
-            ConntrackAttrs::Protoinfo(attrs) => self.tcp_state = tcp_state(attrs),
-            ConntrackAttrs::Help(_) => self.helper = true,
-            ConntrackAttrs::SeqAdjOrig(_) | ConntrackAttrs::SeqAdjReply(_) => {
-                self.seq_adjust = true;
+    /// Reads an attribute. `None` if its value is too short.
+    fn take(&mut self, kind: u16, value: &[u8]) -> Option<()> {
+        let word = || number(value, u32::from_be_bytes);
+        match kind {
+            cta::ID => self.id = Some(word()?),
+            cta::TUPLE_ORIG => self.orig = tuple(value),
+            cta::TUPLE_REPLY => self.reply = tuple(value),
+            cta::ZONE => self.zone = number(value, u16::from_be_bytes)?,
+            cta::STATUS => self.status = Status(word()?),
+            cta::TIMEOUT => self.timeout_s = Some(word()?),
+            cta::MARK => self.mark = word()?,
+            cta::PROTOINFO => self.tcp_state = tcp_state(value),
+            cta::HELP => self.helper = true,
+            cta::SEQ_ADJ_ORIG | cta::SEQ_ADJ_REPLY => self.seq_adjust = true,
+            cta::COUNTERS_ORIG => self.orig_counters = counters(value),
+            cta::COUNTERS_REPLY => self.reply_counters = counters(value),
+            cta::TIMESTAMP => {
+                self.start_ns = number(attribute(value, cta::TIMESTAMP_START)?, u64::from_be_bytes);
             }
-            ConntrackAttrs::CountersOrig(attrs) => self.orig_counters = counters(attrs),
-            ConntrackAttrs::CountersReply(attrs) => self.reply_counters = counters(attrs),
             _ => {}
         }
+        Some(())
     }
 
     fn entry(self) -> Option<Entry> {
@@ -106,76 +97,40 @@ impl Found {
     }
 }
 
-fn tuple(attrs: IterableTupleAttrs<'_>) -> Option<Tuple> {
-    let mut ends = None;
-    let mut layer4 = None;
-    for attr in attrs.flatten() {
-        match attr {
-            TupleAttrs::TupleIp(attrs) => ends = addresses(attrs),
-            TupleAttrs::TupleProto(attrs) => layer4 = Some(protocol(attrs)),
-            TupleAttrs::TupleZone(_) => {}
-        }
-    }
-    let (src, dst) = ends?;
-    let (proto, sport, dport) = layer4?;
+fn tuple(attrs: &[u8]) -> Option<Tuple> {
+    let (src, dst) = addresses(attribute(attrs, cta::TUPLE_IP)?)?;
+    let (proto, sport, dport) = protocol(attribute(attrs, cta::TUPLE_PROTO)?);
     Some(Tuple { src, dst, proto, sport, dport })
 }
 
-fn addresses(attrs: IterableTupleIpAttrs<'_>) -> Option<(IpAddr, IpAddr)> {
-    let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    let (mut src, mut dst) = (unset, unset);
-    let mut seen = 0;
-    for attr in attrs.flatten() {
-        seen += 1;
-        match attr {
-            TupleIpAttrs::IpV4Src(address) => src = IpAddr::V4(address),
-            TupleIpAttrs::IpV4Dst(address) => dst = IpAddr::V4(address),
-            TupleIpAttrs::IpV6Src(address) => src = IpAddr::V6(address),
-            TupleIpAttrs::IpV6Dst(address) => dst = IpAddr::V6(address),
-        }
-    }
-    (seen == 2 && src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
+fn addresses(attrs: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let v4 = |kind| number::<4, IpAddr>(attribute(attrs, kind)?, IpAddr::from);
+    let v6 = |kind| number::<16, IpAddr>(attribute(attrs, kind)?, IpAddr::from);
+    let src = v4(cta::IP_V4_SRC).or_else(|| v6(cta::IP_V6_SRC))?;
+    let dst = v4(cta::IP_V4_DST).or_else(|| v6(cta::IP_V6_DST))?;
+    (src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
 }
 
 /// Returns the protocol number and the two port fields (see [`Tuple`] for ICMP).
-fn protocol(attrs: IterableTupleProtoAttrs<'_>) -> (u8, u16, u16) {
-    let (mut proto, mut sport, mut dport) = (0, 0, 0);
-    for attr in attrs.flatten() {
-        match attr {
-            TupleProtoAttrs::ProtoNum(number) => proto = number,
-            TupleProtoAttrs::ProtoSrcPort(id)
-            | TupleProtoAttrs::ProtoIcmpId(id)
-            | TupleProtoAttrs::ProtoIcmpv6Id(id) => sport = id,
-            TupleProtoAttrs::ProtoDstPort(port) => dport = port,
-            TupleProtoAttrs::ProtoIcmpType(kind) | TupleProtoAttrs::ProtoIcmpv6Type(kind) => {
-                dport = dport & 0x00ff | u16::from(kind) << 8;
-            }
-            TupleProtoAttrs::ProtoIcmpCode(code) | TupleProtoAttrs::ProtoIcmpv6Code(code) => {
-                dport = dport & 0xff00 | u16::from(code);
-            }
-        }
-    }
-    (proto, sport, dport)
+fn protocol(attrs: &[u8]) -> (u8, u16, u16) {
+    let byte = |kind| attribute(attrs, kind)?.first().copied();
+    let word = |kind| number(attribute(attrs, kind)?, u16::from_be_bytes);
+    let icmp = |kind, code| Some(u16::from_be_bytes([byte(kind)?, byte(code)?]));
+    let sport = word(cta::PROTO_SRC_PORT)
+        .or_else(|| word(cta::PROTO_ICMP_ID))
+        .or_else(|| word(cta::PROTO_ICMPV6_ID));
+    let dport = word(cta::PROTO_DST_PORT)
+        .or_else(|| icmp(cta::PROTO_ICMP_TYPE, cta::PROTO_ICMP_CODE))
+        .or_else(|| icmp(cta::PROTO_ICMPV6_TYPE, cta::PROTO_ICMPV6_CODE));
+    (byte(cta::PROTO_NUM).unwrap_or(0), sport.unwrap_or(0), dport.unwrap_or(0))
 }
 
-fn tcp_state(attrs: IterableProtoinfoAttrs<'_>) -> Option<TcpState> {
-    attrs.flatten().find_map(|attr| {
-        let ProtoinfoAttrs::ProtoinfoTcp(tcp) = attr else { return None };
-        tcp.flatten().find_map(|attr| match attr {
-            ProtoinfoTcpAttrs::TcpState(state) => TcpState::from_kernel(state),
-            _ => None,
-        })
-    })
+fn tcp_state(attrs: &[u8]) -> Option<TcpState> {
+    let state = attribute(attribute(attrs, cta::PROTOINFO_TCP)?, cta::PROTOINFO_TCP_STATE)?;
+    TcpState::from_kernel(*state.first()?)
 }
 
-fn counters(attrs: IterableCounterAttrs<'_>) -> Option<Counters> {
-    let (mut packets, mut bytes) = (None, None);
-    for attr in attrs.flatten() {
-        match attr {
-            CounterAttrs::Packets(count) => packets = Some(count),
-            CounterAttrs::Bytes(count) => bytes = Some(count),
-            _ => {}
-        }
-    }
-    Some(Counters { packets: packets?, bytes: bytes? })
+fn counters(attrs: &[u8]) -> Option<Counters> {
+    let count = |kind| number(attribute(attrs, kind)?, u64::from_be_bytes);
+    Some(Counters { packets: count(cta::COUNTERS_PACKETS)?, bytes: count(cta::COUNTERS_BYTES)? })
 }

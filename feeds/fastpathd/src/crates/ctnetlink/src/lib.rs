@@ -4,11 +4,11 @@
 //! The crate keeps no state. [`Dump`] reads the whole table, [`Lookup`] one entry, and
 //! [`EventSocket`] changes. [`Reinspection`] resets connections for inspection; [`set_mark`],
 //! [`update`] and [`delete`] change single ones. [`RevisionSocket`] reports changes of nftables
-//! rules. `netlink-bindings` decodes attributes with tables generated from the kernel's
-//! specification.
+//! rules.
 
 mod change;
 mod counted;
+mod cta;
 mod decode;
 mod dump;
 mod entry;

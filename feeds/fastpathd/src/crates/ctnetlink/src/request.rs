@@ -4,13 +4,9 @@
 
 use std::net::IpAddr;
 
-use netlink_bindings::conntrack::{
-    NfCtTcpFlagsMask, Nfgenmsg, OpGetDo, OpGetDump, PushConntrackAttrs, PushTupleAttrs,
-};
-use netlink_bindings::utils::Pusher;
+use netlink::{ACK, DUMP, REQUEST, begin, finish, push_attribute, push_nested};
 
-use netlink::{ACK, DUMP, REQUEST, begin, finish};
-
+use crate::cta;
 use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW};
 use crate::entry::{TcpState, Tuple};
 
@@ -54,117 +50,115 @@ pub struct EntryUpdate {
 
 /// Requests all entries of both families.
 pub(crate) fn dump(seq: u32) -> Vec<u8> {
-    let mut message = begin();
-    drop(OpGetDump::encode_request(&mut message, &family(0)));
-    finish(message, CT_GET, REQUEST | DUMP, seq)
+    finish(family(0), CT_GET, REQUEST | DUMP, seq)
 }
 
 /// Requests all entries, or entries with a mark that matches `only`, and resets their counters as
 /// they are dumped. The kernel can only compare `mark & mask == value`.
 pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
-    let mut message = begin();
-    let attrs = OpGetDo::encode_request(&mut message, &family(0));
-    drop(match only {
-        Some(bits) => push_mark(attrs, bits),
-        None => attrs,
-    });
+    let mut message = family(0);
+    if let Some(bits) = only {
+        push_mark(&mut message, bits);
+    }
     finish(message, CT_GET_ZERO, REQUEST | DUMP, seq)
 }
 
 /// Requests the entry with original direction `orig` in `zone`.
 pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
-    let mut message = begin();
-    drop(push_key(&mut message, zone, orig));
-    finish(message, CT_GET, REQUEST, seq)
+    finish(key(zone, orig), CT_GET, REQUEST, seq)
 }
 
 /// Changes mark bits of one entry. Without `NLM_F_CREATE`, a missing entry is not created. `ack`
 /// requests an answer to success, too; failures are always answered.
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
-    let mut message = begin();
-    drop(push_mark(push_key(&mut message, zone, orig), bits));
+    let mut message = key(zone, orig);
+    push_mark(&mut message, bits);
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
 /// Sets timeout and TCP state of one entry, and disables TCP window tracking.
 pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
-    let mut message = begin();
-    let mut attrs = push_key(&mut message, update.zone, &update.orig);
+    /// `struct nf_ct_tcp_flags`: flags, mask.
+    const LIBERAL: [u8; 2] = [BE_LIBERAL, BE_LIBERAL | MAXACK_SET];
+    let mut message = key(update.zone, &update.orig);
     if let Some(seconds) = update.timeout_s {
-        attrs = attrs.push_timeout(seconds);
+        push_attribute(&mut message, cta::TIMEOUT, &seconds.to_be_bytes());
     }
     if (update.disable_window_tracking || update.established) && update.orig.proto == TCP {
-        let liberal = || {
-            let mut flags = NfCtTcpFlagsMask::new();
-            (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL | MAXACK_SET);
-            flags
-        };
-        let mut tcp = attrs.nested_protoinfo().nested_protoinfo_tcp();
-        if update.established {
-            tcp = tcp.push_tcp_state(ESTABLISHED);
-        }
-        attrs = tcp
-            .push_tcp_flags_original(liberal())
-            .push_tcp_flags_reply(liberal())
-            .end_nested()
-            .end_nested();
+        push_nested(&mut message, cta::PROTOINFO, |info| {
+            push_nested(info, cta::PROTOINFO_TCP, |tcp| {
+                if update.established {
+                    push_attribute(tcp, cta::PROTOINFO_TCP_STATE, &[ESTABLISHED]);
+                }
+                push_attribute(tcp, cta::PROTOINFO_TCP_FLAGS_ORIGINAL, &LIBERAL);
+                push_attribute(tcp, cta::PROTOINFO_TCP_FLAGS_REPLY, &LIBERAL);
+            });
+        });
     }
-    drop(attrs);
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
 pub(crate) fn delete(seq: u32, zone: u16, orig: &Tuple, ack: bool) -> Vec<u8> {
-    let mut message = begin();
-    drop(push_key(&mut message, zone, orig));
-    finish(message, CT_DELETE, acknowledged(ack), seq)
+    finish(key(zone, orig), CT_DELETE, acknowledged(ack), seq)
 }
 
 fn acknowledged(ack: bool) -> u16 {
     if ack { REQUEST | ACK } else { REQUEST }
 }
 
-fn family(af: u8) -> Nfgenmsg {
-    let mut message = Nfgenmsg::new();
-    message.nfgen_family = af;
+/// Starts a message with `struct nfgenmsg`.
+fn family(af: u8) -> Vec<u8> {
+    let mut message = begin();
+    message.extend([af, 0, 0, 0]);
     message
 }
 
-fn push_key<'m>(
-    message: &'m mut Vec<u8>,
-    zone: u16,
-    orig: &Tuple,
-) -> PushConntrackAttrs<&'m mut Vec<u8>> {
-    let af = if orig.src.is_ipv4() { AF_INET } else { AF_INET6 };
-    let attrs = OpGetDo::encode_request(message, &family(af));
-    let attrs = push_tuple(attrs.nested_tuple_orig(), orig).end_nested();
-    if zone == 0 { attrs } else { attrs.push_zone(zone) }
+/// Starts a message about one entry.
+fn key(zone: u16, orig: &Tuple) -> Vec<u8> {
+    let mut message = family(if orig.src.is_ipv4() { AF_INET } else { AF_INET6 });
+    push_nested(&mut message, cta::TUPLE_ORIG, |attrs| push_tuple(attrs, orig));
+    if zone != 0 {
+        push_attribute(&mut message, cta::ZONE, &zone.to_be_bytes());
+    }
+    message
 }
 
-fn push_mark<P: Pusher>(push: PushConntrackAttrs<P>, bits: MarkBits) -> PushConntrackAttrs<P> {
-    push.push_mark(bits.value & bits.mask).push_mark_mask(bits.mask)
+fn push_mark(message: &mut Vec<u8>, bits: MarkBits) {
+    push_attribute(message, cta::MARK, &(bits.value & bits.mask).to_be_bytes());
+    push_attribute(message, cta::MARK_MASK, &bits.mask.to_be_bytes());
 }
 
-fn push_tuple<P: Pusher>(push: PushTupleAttrs<P>, tuple: &Tuple) -> PushTupleAttrs<P> {
-    let ip = push.nested_tuple_ip();
-    let push = match (tuple.src, tuple.dst) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => ip.push_ip_v4_src(src).push_ip_v4_dst(dst),
-        (src, dst) => ip.push_ip_v6_src(v6(src)).push_ip_v6_dst(v6(dst)),
-    }
-    .end_nested();
-    let proto = push.nested_tuple_proto().push_proto_num(tuple.proto);
-    let [kind, code] = tuple.dport.to_be_bytes();
-    match tuple.proto {
-        ICMP => proto
-            .push_proto_icmp_id(tuple.sport)
-            .push_proto_icmp_type(kind)
-            .push_proto_icmp_code(code),
-        ICMPV6 => proto
-            .push_proto_icmpv6_id(tuple.sport)
-            .push_proto_icmpv6_type(kind)
-            .push_proto_icmpv6_code(code),
-        _ => proto.push_proto_src_port(tuple.sport).push_proto_dst_port(tuple.dport),
-    }
-    .end_nested()
+fn push_tuple(attrs: &mut Vec<u8>, tuple: &Tuple) {
+    push_nested(attrs, cta::TUPLE_IP, |ip| match (tuple.src, tuple.dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            push_attribute(ip, cta::IP_V4_SRC, &src.octets());
+            push_attribute(ip, cta::IP_V4_DST, &dst.octets());
+        }
+        (src, dst) => {
+            push_attribute(ip, cta::IP_V6_SRC, &v6(src).octets());
+            push_attribute(ip, cta::IP_V6_DST, &v6(dst).octets());
+        }
+    });
+    push_nested(attrs, cta::TUPLE_PROTO, |proto| {
+        let (sport, dport) = (tuple.sport.to_be_bytes(), tuple.dport.to_be_bytes());
+        push_attribute(proto, cta::PROTO_NUM, &[tuple.proto]);
+        match tuple.proto {
+            ICMP => {
+                push_attribute(proto, cta::PROTO_ICMP_ID, &sport);
+                push_attribute(proto, cta::PROTO_ICMP_TYPE, &dport[..1]);
+                push_attribute(proto, cta::PROTO_ICMP_CODE, &dport[1..]);
+            }
+            ICMPV6 => {
+                push_attribute(proto, cta::PROTO_ICMPV6_ID, &sport);
+                push_attribute(proto, cta::PROTO_ICMPV6_TYPE, &dport[..1]);
+                push_attribute(proto, cta::PROTO_ICMPV6_CODE, &dport[1..]);
+            }
+            _ => {
+                push_attribute(proto, cta::PROTO_SRC_PORT, &sport);
+                push_attribute(proto, cta::PROTO_DST_PORT, &dport);
+            }
+        }
+    });
 }
 
 fn v6(address: IpAddr) -> std::net::Ipv6Addr {

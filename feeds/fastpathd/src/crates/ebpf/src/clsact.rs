@@ -4,7 +4,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use netlink::{CREATE, Client, EXCL, Protocol, RequestError, attribute, messages, push_attribute};
+use netlink::{
+    CREATE, Client, EXCL, Protocol, RequestError, attribute, messages, push_attribute, push_nested,
+};
 
 use crate::role::ProgramRole;
 use crate::sys;
@@ -117,16 +119,15 @@ fn clsact(ifindex: u32) -> Vec<u8> {
 fn filter(program: BorrowedFd<'_>, ifindex: u32) -> Vec<u8> {
     const ALL: u16 = 3;
     const DIRECT_ACTION: u32 = 1;
-    const NESTED: u16 = 1 << 15;
     let name = [ProgramRole::Tc.name().as_bytes(), b"\0"].concat();
-    let mut options = Vec::new();
-    push_attribute(&mut options, BPF_FD, &sys::number(program).to_ne_bytes());
-    push_attribute(&mut options, BPF_NAME, &name);
-    push_attribute(&mut options, BPF_FLAGS, &DIRECT_ACTION.to_ne_bytes());
     // The kernel chooses handle and priority.
     let mut payload = message(ifindex, 0, INGRESS, ALL.to_be().into());
     push_attribute(&mut payload, KIND, b"bpf\0");
-    push_attribute(&mut payload, OPTIONS | NESTED, &options);
+    push_nested(&mut payload, OPTIONS, |options| {
+        push_attribute(options, BPF_FD, &sys::number(program).to_ne_bytes());
+        push_attribute(options, BPF_NAME, &name);
+        push_attribute(options, BPF_FLAGS, &DIRECT_ACTION.to_ne_bytes());
+    });
     payload
 }
 

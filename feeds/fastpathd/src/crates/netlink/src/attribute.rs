@@ -5,6 +5,8 @@
 const HEADER: usize = 4;
 /// Mask for a type without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
 const TYPE: u16 = 0x3fff;
+/// `NLA_F_NESTED`.
+const NESTED: u16 = 1 << 15;
 
 /// Iterates over types and values of attributes. Stops at the first one that does not fit.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
@@ -23,6 +25,11 @@ pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(found, value)| (found == kind).then_some(value))
 }
 
+/// Converts a value, such as with `u32::from_be_bytes`. `None` if it is too short.
+pub fn number<const N: usize, T>(value: &[u8], convert: fn([u8; N]) -> T) -> Option<T> {
+    value.first_chunk().copied().map(convert)
+}
+
 /// Appends an attribute, padded to four bytes.
 pub fn push_attribute(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let length = u16::try_from(HEADER + value.len()).unwrap_or(u16::MAX);
@@ -30,6 +37,15 @@ pub fn push_attribute(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(value);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+/// Appends an attribute with the attributes that `fill` appends.
+pub fn push_nested(bytes: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut Vec<u8>)) {
+    let start = bytes.len();
+    push_attribute(bytes, kind | NESTED, &[]);
+    fill(bytes);
+    let length = u16::try_from(bytes.len() - start).unwrap_or(u16::MAX);
+    bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
 }
 
 #[cfg(test)]
@@ -49,6 +65,22 @@ mod tests {
         assert_eq!(attribute(&both, 2), None);
         assert_eq!(attribute(&both[..14], 3), None, "cut short");
         assert_eq!(attribute(&[0, 0, 1, 0], 1), None, "shorter than its header");
+    }
+
+    #[test]
+    fn a_nest_has_the_padded_length_of_its_attributes() {
+        let mut bytes = Vec::new();
+        push_nested(&mut bytes, 1, |nest| push_attribute(nest, 2, &[7]));
+        push_nested(&mut bytes, 3, |_| ());
+        let headers = [12, 0x8001, 5, 2, u16::from_ne_bytes([7, 0]), 0, 4, 0x8003];
+        assert_eq!(bytes, headers.map(u16::to_ne_bytes).concat());
+        assert_eq!(attribute(&bytes, 1).and_then(|nest| attribute(nest, 2)), Some(&[7][..]));
+    }
+
+    #[test]
+    fn a_number_ignores_further_bytes() {
+        assert_eq!(number(&[1, 2, 3], u16::from_be_bytes), Some(0x102));
+        assert_eq!(number(&[1], u16::from_be_bytes), None);
     }
 
     proptest! {

@@ -15,7 +15,7 @@ mod message;
 mod reactor;
 mod socket;
 
-pub use attribute::{attribute, attributes, push_attribute};
+pub use attribute::{attribute, attributes, number, push_attribute, push_nested};
 pub use burst::BURST;
 pub use client::{Client, request};
 pub use dump::Dump;

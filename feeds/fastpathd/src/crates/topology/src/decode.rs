@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Decodes rtnetlink messages into changes; `rules.rs` decodes routing rules.
-//!
-//! `netlink-bindings`, generated from the kernel's specifications, decodes most attributes. The
-//! specifications lack VLANs of bridge ports, `RTA_VIA` and `RTA_MULTIPATH`.
 
+use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Network;
-use netlink::{Message, attribute, attributes};
-use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
-use netlink_bindings::rt_link::{
-    Ifinfomsg, IterableLinkAttrs, IterableLinkinfoVlanAttrs, LinkAttrs, LinkinfoDataMsg,
-};
-use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
-use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
+use netlink::{Message, attribute, attributes, number};
 
 use crate::change::Change;
 use crate::prefix::ip;
@@ -27,8 +19,9 @@ const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
-/// From `include/uapi/linux/rtnetlink.h`; libc has it only for glibc, and `OpenWrt` has musl.
+// From `include/uapi/linux`; libc has them only for glibc, and `OpenWrt` has musl.
 const RTA_VIA: u16 = 18;
+const NDA_MASTER: u16 = 9;
 /// Attribute within `RTA_METRICS`.
 const RTAX_MTU: u16 = 2;
 
@@ -70,15 +63,24 @@ fn mac(bytes: &[u8]) -> Option<Mac> {
     bytes.try_into().ok().map(Mac)
 }
 
+fn text(value: &[u8]) -> Option<&str> {
+    CStr::from_bytes_with_nul(value).ok()?.to_str().ok()
+}
+
+fn word(value: &[u8]) -> Option<u32> {
+    number(value, u32::from_ne_bytes)
+}
+
 fn positive(index: i32) -> Option<u32> {
     u32::try_from(index).ok().filter(|index| *index != 0)
 }
 
 fn link_message(message: &Message<'_>) -> Option<Decoded> {
-    let (header, attrs) = message.payload.split_at_checked(Ifinfomsg::len())?;
-    let header = Ifinfomsg::new_from_slice(header)?;
-    let index = positive(header.ifi_index)?;
-    if header.ifi_family == BRIDGE {
+    // `struct ifinfomsg`.
+    let (header, attrs) = message.payload.split_first_chunk::<16>()?;
+    let [family, _, h0, h1, i0, i1, i2, i3, f0, f1, f2, f3, ..] = *header;
+    let index = positive(i32::from_ne_bytes([i0, i1, i2, i3]))?;
+    if family == BRIDGE {
         // RTM_DELLINK of this family means that the port left its bridge; the link remains.
         let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
         return Some(Decoded::Vlans(vlans));
@@ -86,87 +88,87 @@ fn link_message(message: &Message<'_>) -> Option<Decoded> {
     if message.kind == libc::RTM_DELLINK {
         return Some(Decoded::Change(Change::LinkGone(index)));
     }
-    let link = link(&header, index, LinkAttrs::new(attrs))?;
-    let mtu6 = mtu6(attrs).unwrap_or(link.mtu6);
-    Some(Decoded::Change(Change::Link(Link { mtu6, ..link })))
+    let (hardware, flags) = (u16::from_ne_bytes([h0, h1]), u32::from_ne_bytes([f0, f1, f2, f3]));
+    Some(Decoded::Change(Change::Link(link(index, hardware, flags, attrs)?)))
 }
 
 /// Returns the IPv6 MTU from `IFLA_INET6_CONF`, an array of settings of 32 bits each.
 fn mtu6(attrs: &[u8]) -> Option<u32> {
-    const AF_SPEC: u16 = 26;
     const AF_INET6: u16 = 10;
     const CONF: u16 = 2;
     const MTU6: usize = 2;
-    let of_ipv6 = attribute(attribute(attrs, AF_SPEC)?, AF_INET6)?;
-    let value = attribute(of_ipv6, CONF)?.get(4 * MTU6..)?.first_chunk()?;
-    Some(u32::from_ne_bytes(*value)).filter(|mtu| *mtu != 0)
+    let of_ipv6 = attribute(attribute(attrs, libc::IFLA_AF_SPEC)?, AF_INET6)?;
+    word(attribute(of_ipv6, CONF)?.get(4 * MTU6..)?).filter(|mtu| *mtu != 0)
 }
 
-fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<Link> {
+fn link(index: u32, hardware: u16, flags: u32, attrs: &[u8]) -> Option<Link> {
     const IFF_UP: u32 = 1;
     const IFF_POINTOPOINT: u32 = 1 << 4;
     const IFF_RUNNING: u32 = 1 << 6;
     const IFF_NOARP: u32 = 1 << 7;
-    let mut name = None;
-    let mut foreign = false;
-    let mut info = None;
+    let info = attribute(attrs, libc::IFLA_LINKINFO).unwrap_or_default();
+    let driver = attribute(info, libc::IFLA_INFO_KIND).and_then(text);
+    let data = attribute(info, libc::IFLA_INFO_DATA);
     let mut link = Link {
         index,
         name: Name::from(""),
-        kind: LinkKind::Ethernet,
+        kind: kind(hardware, driver, data),
         mac: None,
         mtu: 0,
-        mtu6: u32::MAX,
-        up: header.ifi_flags & IFF_UP != 0,
-        carrier: header.ifi_flags & IFF_RUNNING != 0,
+        mtu6: mtu6(attrs).unwrap_or(u32::MAX),
+        up: flags & IFF_UP != 0,
+        carrier: flags & IFF_RUNNING != 0,
         operstate: 0,
         master: None,
         lower: None,
-        hardware: header.ifi_type,
-        point_to_point: header.ifi_flags & (IFF_POINTOPOINT | IFF_NOARP) != 0,
-        priorities: VlanPriorities::default(),
+        hardware,
+        point_to_point: flags & (IFF_POINTOPOINT | IFF_NOARP) != 0,
+        priorities: data
+            .filter(|_| driver == Some("vlan"))
+            .map_or_else(Default::default, priorities),
     };
-    for attr in attrs.flatten() {
-        match attr {
-            LinkAttrs::Ifname(text) => name = text.to_str().ok(),
-            LinkAttrs::Address(bytes) => link.mac = mac(bytes),
-            LinkAttrs::Mtu(mtu) => link.mtu = mtu,
-            LinkAttrs::Carrier(carrier) => link.carrier = carrier != 0,
-            LinkAttrs::Operstate(state) => link.operstate = state,
-            LinkAttrs::Master(master) => link.master = Some(master).filter(|index| *index != 0),
-            LinkAttrs::Link(lower) => link.lower = Some(lower).filter(|lower| *lower != 0),
-            // The index of the lower device belongs to another namespace.
-            LinkAttrs::LinkNetnsid(_) => foreign = true,
-            LinkAttrs::Linkinfo(attrs) => info = Some(attrs),
-            _ => {}
-        }
+    for (kind, value) in attributes(attrs) {
+        let _ = take_link(&mut link, kind, value);
     }
-    link.name = name.filter(|name| !name.is_empty())?.into();
-    let text = info.as_ref().and_then(|info| info.get_kind().ok()?.to_str().ok());
-    let data = || info.as_ref().and_then(|info| info.get_data().ok());
-    link.kind = kind(header.ifi_type, text, data());
-    if let Some(LinkinfoDataMsg::Vlan(attrs)) = data() {
-        link.priorities = priorities(&attrs);
-    }
-    if foreign || link.lower == Some(index) {
-        link.lower = None;
-    }
-    Some(link)
+    // The index of the lower device may belong to another namespace.
+    let foreign = attribute(attrs, libc::IFLA_LINK_NETNSID).is_some();
+    link.lower = link.lower.filter(|lower| !foreign && *lower != index);
+    (!link.name.is_empty()).then_some(link)
 }
 
-fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) -> LinkKind {
-    match (text, data) {
-        (Some("bridge"), Some(LinkinfoDataMsg::Bridge(attrs))) => LinkKind::Bridge {
-            vlan_filtering: attrs.get_vlan_filtering().is_ok_and(|filtering| filtering != 0),
+/// Reads an attribute of a link. `None` if its value is too short.
+fn take_link(link: &mut Link, kind: u16, value: &[u8]) -> Option<()> {
+    match kind {
+        libc::IFLA_IFNAME => link.name = text(value)?.into(),
+        libc::IFLA_ADDRESS => link.mac = mac(value),
+        libc::IFLA_MTU => link.mtu = word(value)?,
+        libc::IFLA_CARRIER => link.carrier = *value.first()? != 0,
+        libc::IFLA_OPERSTATE => link.operstate = *value.first()?,
+        libc::IFLA_MASTER => link.master = Some(word(value)?).filter(|index| *index != 0),
+        libc::IFLA_LINK => link.lower = Some(word(value)?).filter(|index| *index != 0),
+        _ => {}
+    }
+    Some(())
+}
+
+fn kind(hardware: u16, driver: Option<&str>, data: Option<&[u8]>) -> LinkKind {
+    const BR_VLAN_FILTERING: u16 = 7;
+    const VLAN_ID: u16 = 1;
+    const VLAN_PROTOCOL: u16 = 5;
+    let half = |kind, convert| number(attribute(data?, kind)?, convert);
+    match driver {
+        Some("bridge") => LinkKind::Bridge {
+            vlan_filtering: data
+                .and_then(|data| attribute(data, BR_VLAN_FILTERING)?.first())
+                .is_some_and(|filtering| *filtering != 0),
         },
-        (Some("bridge"), _) => LinkKind::Bridge { vlan_filtering: false },
-        (Some("vlan"), Some(LinkinfoDataMsg::Vlan(attrs))) => LinkKind::Vlan {
-            id: attrs.get_id().unwrap_or_default(),
-            service: attrs.get_protocol().is_ok_and(|protocol| protocol == ETH_P_8021AD),
+        Some("vlan") if data.is_some() => LinkKind::Vlan {
+            id: half(VLAN_ID, u16::from_ne_bytes).unwrap_or_default(),
+            service: half(VLAN_PROTOCOL, u16::from_be_bytes) == Some(ETH_P_8021AD),
         },
-        (Some("ppp"), _) => LinkKind::Ppp,
-        (Some(other), _) => LinkKind::Other(other.into()),
-        (None, _) => match hardware {
+        Some("ppp") => LinkKind::Ppp,
+        Some(other) => LinkKind::Other(other.into()),
+        None => match hardware {
             libc::ARPHRD_LOOPBACK => LinkKind::Loopback,
             libc::ARPHRD_PPP => LinkKind::Ppp,
             libc::ARPHRD_ETHER => LinkKind::Ethernet,
@@ -176,20 +178,26 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
     }
 }
 
-fn priorities(vlan: &IterableLinkinfoVlanAttrs<'_>) -> VlanPriorities {
+/// Decodes `IFLA_VLAN_EGRESS_QOS` and `IFLA_VLAN_INGRESS_QOS`.
+fn priorities(vlan: &[u8]) -> VlanPriorities {
+    const EGRESS: u16 = 3;
+    const INGRESS: u16 = 4;
     /// `rt_tos2priority` of the service bits 0x00, 0x08, 0x10 and 0x18: best effort, bulk,
     /// interactive, interactive bulk.
     const PRIORITIES: [u32; 4] = [0, 2, 6, 4];
     let mut found = VlanPriorities::default();
-    for mapping in vlan.get_egress_qos().into_iter().flat_map(|map| map.get_mapping()) {
+    let map = |kind| {
+        let pairs = attributes(attribute(vlan, kind).unwrap_or_default());
+        pairs.filter_map(|(_, pair)| Some((word(pair)?, word(pair.get(4..)?)?)))
+    };
+    for (from, to) in map(EGRESS) {
         for (priority, egress) in PRIORITIES.into_iter().zip(&mut found.egress) {
-            if mapping.from == priority {
-                *egress = u8::try_from(mapping.to & 7).unwrap_or(0);
+            if from == priority {
+                *egress = u8::try_from(to & 7).unwrap_or(0);
             }
         }
     }
-    let mut ingress = vlan.get_ingress_qos().into_iter().flat_map(|map| map.get_mapping());
-    found.ingress = ingress.any(|mapping| mapping.to != 0);
+    found.ingress = map(INGRESS).any(|(_, to)| to != 0);
     found
 }
 
@@ -209,11 +217,9 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCA_OPTIONS: u16 = 2;
     const TCA_CAKE_FWMARK: u16 = 18;
     const TC_H_INGRESS: u32 = 0xffff_fff1;
-    let (header, attrs) = payload.split_at_checked(TCMSG)?;
-    let word = |at: usize| Some(u32::from_ne_bytes(*header.get(at..)?.first_chunk()?));
-    let (index, parent) = (word(4)?, word(12)?);
-    let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
-    let kind = str::from_utf8(kind).ok()?.trim_end_matches('\0');
+    let (header, attrs) = payload.split_first_chunk::<TCMSG>()?;
+    let (index, parent) = (word(&header[4..])?, word(&header[12..])?);
+    let kind = str::from_utf8(attribute(attrs, TCA_KIND)?).ok()?.trim_end_matches('\0');
     let usual = kind.is_empty() || is_default_queue(kind);
     let fwmark = attribute(attrs, TCA_OPTIONS).and_then(|cake| attribute(cake, TCA_CAKE_FWMARK));
     (!usual).then(|| QueueingDiscipline {
@@ -231,7 +237,6 @@ fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
 /// Decodes `IFLA_AF_SPEC` of an `AF_BRIDGE` message: a list of `IFLA_BRIDGE_VLAN_INFO`, with a
 /// range of VLANs as two entries for its ends.
 fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
-    const IFLA_AF_SPEC: u16 = 26;
     const IFLA_BRIDGE_VLAN_INFO: u16 = 2;
     const PVID: u16 = 1 << 1;
     const UNTAGGED: u16 = 1 << 2;
@@ -239,7 +244,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
     const RANGE_END: u16 = 1 << 4;
     let mut vlans = Vec::new();
     let mut begin = None;
-    for (_, spec) in attributes(attrs).filter(|(kind, _)| *kind == IFLA_AF_SPEC) {
+    for (_, spec) in attributes(attrs).filter(|(kind, _)| *kind == libc::IFLA_AF_SPEC) {
         for (_, info) in attributes(spec).filter(|(kind, _)| *kind == IFLA_BRIDGE_VLAN_INFO) {
             let &[f0, f1, v0, v1] = info else { continue };
             let flags = u16::from_ne_bytes([f0, f1]);
@@ -263,35 +268,35 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
 }
 
 fn address(payload: &[u8]) -> Option<Address> {
-    let (header, attrs) = payload.split_at_checked(Ifaddrmsg::len())?;
-    let header = Ifaddrmsg::new_from_slice(header)?;
-    let attrs = AddrAttrs::new(attrs);
-    let (local, far) = (attrs.get_local().ok(), attrs.get_address().ok());
+    // `struct ifaddrmsg`.
+    let (header, attrs) = payload.split_first_chunk::<8>()?;
+    let [_, prefix, _, _, index @ ..] = *header;
+    let [local, far] =
+        [libc::IFA_LOCAL, libc::IFA_ADDRESS].map(|kind| attribute(attrs, kind).and_then(ip));
     // IPv4 always has both attributes, equal unless the link is point-to-point; IPv6 has IFA_LOCAL
     // only on point-to-point links.
     let own = local.or(far)?;
     Some(Address {
-        index: header.ifa_index,
+        index: u32::from_ne_bytes(index),
         address: own,
-        prefix: header.ifa_prefixlen,
+        prefix,
         peer: far.filter(|far| *far != own),
     })
 }
 
 fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
-    let (header, attrs) = message.payload.split_at_checked(Rtmsg::len())?;
-    let header = Rtmsg::new_from_slice(header)?;
+    let (header, attrs) = message.payload.split_first_chunk::<12>()?;
+    let [_, _, _, tos, _, _, _, _, flags @ ..] = *header;
     // Skip entries of the route cache (cloned), and routes for packets with a type of service.
-    if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 {
+    if u32::from_ne_bytes(flags) & RTM_F_CLONED != 0 || tos != 0 {
         return None;
     }
-    let multipath = attributes(attrs).any(|(kind, _)| kind == libc::RTA_MULTIPATH);
     let event = message.flags & MULTI == 0;
-    if multipath && event {
+    if event && attribute(attrs, libc::RTA_MULTIPATH).is_some() {
         return Some(Decoded::Routes);
     }
-    let route = route(&header, attrs)?;
+    let route = route(header, attrs)?;
     let change = match message.kind {
         libc::RTM_DELROUTE => Change::RouteGone(route),
         _ if event && message.flags & REPLACE != 0 => Change::RouteReplaced(route),
@@ -305,56 +310,53 @@ const MULTI: u16 = 2;
 /// `NLM_F_REPLACE` in an event: the route replaced other routes to the same network.
 const REPLACE: u16 = 0x100;
 
-fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
-    let network = match i32::from(header.rtm_family) {
+/// Decodes `struct rtmsg` and its attributes.
+fn route(header: &[u8; 12], attrs: &[u8]) -> Option<Route> {
+    let [family, prefix, src_prefix, _, table, _, _, kind, ..] = *header;
+    let network = match i32::from(family) {
         libc::AF_INET => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         libc::AF_INET6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         _ => return None,
     };
     let mut route = Route {
         network,
-        prefix: header.rtm_dst_len,
-        kind: route_kind(header.rtm_type)?,
-        table: u32::from(header.rtm_table),
+        prefix,
+        kind: route_kind(kind)?,
+        table: u32::from(table),
         metric: 0,
         index: None,
         gateway: None,
-        source: (header.rtm_src_len != 0)
-            .then_some(Network { address: network, prefix: header.rtm_src_len }),
+        source: (src_prefix != 0).then_some(Network { address: network, prefix: src_prefix }),
         several: false,
         mtu: None,
     };
-    for attr in RouteAttrs::new(attrs).flatten() {
-        match attr {
-            RouteAttrs::Dst(network) => route.network = network,
-            RouteAttrs::Table(table) => route.table = table,
-            RouteAttrs::Priority(metric) => route.metric = metric,
-            RouteAttrs::Oif(index) => route.index = Some(index),
-            RouteAttrs::Gateway(gateway) => route.gateway = Some(gateway),
-            _ => {}
-        }
-    }
     for (kind, value) in attributes(attrs) {
-        match kind {
-            RTA_VIA => route.gateway = via(value),
-            libc::RTA_SRC => {
-                route.source = route
-                    .source
-                    .zip(ip(value))
-                    .map(|(source, address)| Network { address, ..source });
-            }
-            libc::RTA_METRICS => {
-                let mtu = attribute(value, RTAX_MTU).and_then(|mtu| mtu.try_into().ok());
-                route.mtu = mtu.map(u32::from_ne_bytes).filter(|mtu| *mtu != 0);
-            }
-            libc::RTA_MULTIPATH => {
-                (route.index, route.gateway, route.several) = first_hop(value)?;
-            }
-            _ => {}
-        }
+        let _ = take_route(&mut route, kind, value);
+    }
+    if let Some(hops) = attribute(attrs, libc::RTA_MULTIPATH) {
+        (route.index, route.gateway, route.several) = first_hop(hops)?;
     }
     let longest = if route.network.is_ipv4() { 32 } else { 128 };
     (route.prefix <= longest && route.network.is_ipv4() == network.is_ipv4()).then_some(route)
+}
+
+/// Reads an attribute of a route. `None` if its value is invalid.
+fn take_route(route: &mut Route, kind: u16, value: &[u8]) -> Option<()> {
+    match kind {
+        libc::RTA_DST => route.network = ip(value)?,
+        libc::RTA_TABLE => route.table = word(value)?,
+        libc::RTA_PRIORITY => route.metric = word(value)?,
+        libc::RTA_OIF => route.index = Some(word(value)?),
+        libc::RTA_GATEWAY => route.gateway = Some(ip(value)?),
+        RTA_VIA => route.gateway = via(value),
+        libc::RTA_SRC => {
+            let source = route.source.zip(ip(value));
+            route.source = source.map(|(source, address)| Network { address, ..source });
+        }
+        libc::RTA_METRICS => route.mtu = word(attribute(value, RTAX_MTU)?).filter(|mtu| *mtu != 0),
+        _ => {}
+    }
+    Some(())
 }
 
 fn route_kind(kind: u8) -> Option<RouteKind> {
@@ -406,20 +408,21 @@ fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
 }
 
 fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {
-    const NTF_PROXY: u8 = 1 << 3;
-    let (header, attrs) = message.payload.split_at_checked(Ndmsg::len())?;
-    let header = Ndmsg::new_from_slice(header)?;
-    let index = positive(header.ndm_ifindex)?;
+    // `struct ndmsg`.
+    let (header, attrs) = message.payload.split_first_chunk::<12>()?;
+    let [family, _, _, _, i0, i1, i2, i3, s0, s1, flags, _] = *header;
+    let index = positive(i32::from_ne_bytes([i0, i1, i2, i3]))?;
+    let state = u16::from_ne_bytes([s0, s1]);
     let gone = message.kind == libc::RTM_DELNEIGH;
-    if header.ndm_family == BRIDGE {
-        let entry = station(&header, index, attrs)?;
+    if family == BRIDGE {
+        let entry = station(state, index, attrs)?;
         let change = if gone { Change::FdbGone(entry) } else { Change::Fdb(entry) };
         return Some(Decoded::Change(change));
     }
-    if header.ndm_flags & NTF_PROXY != 0 {
+    if flags & libc::NTF_PROXY != 0 {
         return None;
     }
-    let neighbour = neighbour(&header, index, attrs)?;
+    let neighbour = neighbour(state, index, attrs)?;
     let change = if gone {
         Change::NeighbourGone(index, neighbour.address)
     } else {
@@ -432,21 +435,22 @@ fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 const PERMANENT: u16 = 0x80;
 
-fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
-    let attrs = NeighbourAttrs::new(attrs);
-    let (address, mac) = (attrs.get_dst().ok()?, attrs.get_lladdr().ok().and_then(mac));
-    let valid = header.ndm_state & VALID != 0;
+fn neighbour(state: u16, index: u32, attrs: &[u8]) -> Option<Neighbour> {
+    let address = ip(attribute(attrs, libc::NDA_DST)?)?;
+    let mac = attribute(attrs, libc::NDA_LLADDR).and_then(mac);
+    let valid = state & VALID != 0;
     let state = if valid { NeighbourState::Valid } else { NeighbourState::Invalid };
     Some(Neighbour { index, address, mac, state })
 }
 
 /// Returns `None` for entries of a device's own filter (`self`), which belong to no bridge.
-fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
-    let attrs = NeighbourAttrs::new(attrs);
-    let (bridge, mac) = (attrs.get_master().ok()?, mac(attrs.get_lladdr().ok()?)?);
-    let vlan = attrs.get_vlan().unwrap_or_default();
+fn station(state: u16, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
+    let bridge = word(attribute(attrs, NDA_MASTER)?)?;
+    let mac = mac(attribute(attrs, libc::NDA_LLADDR)?)?;
+    let vlan = attribute(attrs, libc::NDA_VLAN).and_then(|vlan| number(vlan, u16::from_ne_bytes));
+    let vlan = vlan.unwrap_or_default();
     // The bridge marks its own and its ports' addresses as permanent.
-    let own = header.ndm_state & PERMANENT != 0;
+    let own = state & PERMANENT != 0;
     Some(FdbEntry { bridge, port, mac, vlan, own })
 }
 

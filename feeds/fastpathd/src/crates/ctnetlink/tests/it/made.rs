@@ -1,42 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Messages that the recording lacks: offload, helpers, events, broken ones.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use ctnetlink::{Entry, Event, Status};
-use netlink::messages;
-use netlink_bindings::conntrack::{Nfgenmsg, OpGetDo, PushConntrackAttrs};
+use netlink::{messages, push_attribute, push_nested};
 use proptest::prelude::*;
+
+use crate::support::recording::KINDS;
 
 const NEW: u16 = 0x100;
 const DELETE: u16 = 0x102;
 const CREATE_EXCL: u16 = 0x600;
-use crate::support::recording::KINDS;
 
-type Attrs<'a> = PushConntrackAttrs<&'a mut Vec<u8>>;
+/// `CTA_STATUS`, `CTA_MARK`, `CTA_ID`.
+const STATUS: u16 = 3;
+const MARK: u16 = 8;
+const ID: u16 = 12;
 
-/// Builds a message with the attributes of every entry, and attributes that `more` adds.
-fn message(kind: u16, flags: u16, more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Vec<u8> {
-    let mut bytes = vec![0; 16];
-    let attrs = OpGetDo::encode_request(&mut bytes, &Nfgenmsg::new()).push_id(7);
-    let (host, web) = (Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(192, 0, 2, 80));
-    let mut orig = attrs.nested_tuple_orig();
-    orig = orig.nested_tuple_ip().push_ip_v4_src(host).push_ip_v4_dst(web).end_nested();
-    let proto = orig.nested_tuple_proto().push_proto_num(6);
-    let attrs = proto.push_proto_src_port(1234).push_proto_dst_port(80).end_nested().end_nested();
-    let mut reply = attrs.nested_tuple_reply();
-    reply = reply.nested_tuple_ip().push_ip_v4_src(web).push_ip_v4_dst(host).end_nested();
-    let proto = reply.nested_tuple_proto().push_proto_num(6);
-    let attrs = proto.push_proto_src_port(80).push_proto_dst_port(1234).end_nested().end_nested();
-    drop(more(attrs));
-    let len = u32::try_from(bytes.len()).expect("short");
-    bytes[0..4].copy_from_slice(&len.to_ne_bytes());
-    bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
-    bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
-    bytes
+/// Appends `CTA_TUPLE_ORIG` (1) or `CTA_TUPLE_REPLY` (2) of a TCP connection.
+fn push_tuple(bytes: &mut Vec<u8>, kind: u16, addresses: [[u8; 4]; 2], ports: [u16; 2]) {
+    push_nested(bytes, kind, |tuple| {
+        push_nested(tuple, 1, |ip| {
+            push_attribute(ip, 1, &addresses[0]);
+            push_attribute(ip, 2, &addresses[1]);
+        });
+        push_nested(tuple, 2, |proto| {
+            push_attribute(proto, 1, &[6]);
+            push_attribute(proto, 2, &ports[0].to_be_bytes());
+            push_attribute(proto, 3, &ports[1].to_be_bytes());
+        });
+    });
 }
 
-fn entry(more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Entry {
+/// Builds a message with the attributes of every entry, and attributes that `more` adds.
+fn message(kind: u16, flags: u16, more: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    let mut payload = vec![0; 4];
+    let (host, web) = ([10, 0, 0, 2], [192, 0, 2, 80]);
+    push_attribute(&mut payload, ID, &7_u32.to_be_bytes());
+    push_tuple(&mut payload, 1, [host, web], [1234, 80]);
+    push_tuple(&mut payload, 2, [web, host], [80, 1234]);
+    more(&mut payload);
+    netlink::message(kind, flags, 0, &payload)
+}
+
+fn entry(more: impl Fn(&mut Vec<u8>)) -> Entry {
     let bytes = message(NEW, 0, more);
     let mut entries = Vec::new();
     ctnetlink::entries(&bytes, &mut entries);
@@ -45,7 +51,8 @@ fn entry(more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Entry {
 
 #[test]
 fn an_offloaded_entry_has_neither_timeout_nor_state() {
-    let entry = entry(|attrs| attrs.push_status((Status::OFFLOAD | Status::SEEN_REPLY).0));
+    let status = (Status::OFFLOAD | Status::SEEN_REPLY).0.to_be_bytes();
+    let entry = entry(|attrs| push_attribute(attrs, STATUS, &status));
     assert!(entry.status.has(Status::OFFLOAD) && !entry.status.has(Status::HW_OFFLOAD));
     assert_eq!((entry.timeout_s, entry.tcp_state), (None, None));
     assert_eq!((entry.orig_counters, entry.reply_counters), (None, None));
@@ -53,57 +60,70 @@ fn an_offloaded_entry_has_neither_timeout_nor_state() {
 
 #[test]
 fn decodes_helper_and_sequence_adjustment() {
-    let plain = entry(|attrs| attrs);
+    let plain = entry(|_| ());
     assert!(!plain.helper && !plain.seq_adjust);
-    let helped = entry(|attrs| attrs.nested_help().push_help_name(c"ftp").end_nested());
+    // `CTA_HELP` with `CTA_HELP_NAME`.
+    let helped = entry(|attrs| push_nested(attrs, 5, |help| push_attribute(help, 1, b"ftp\0")));
     assert!(helped.helper);
-    let adjusted = entry(|attrs| attrs.nested_seq_adj_orig().push_offset_after(4).end_nested());
-    assert!(adjusted.seq_adjust);
-    assert!(entry(|attrs| attrs.push_status(Status::SEQ_ADJUST.0)).seq_adjust);
+    // `CTA_SEQ_ADJ_ORIG` and `_REPLY` with `CTA_SEQADJ_OFFSET_AFTER`.
+    for kind in [15, 16] {
+        let adjusted =
+            entry(|attrs| push_nested(attrs, kind, |seq| push_attribute(seq, 3, &[0, 0, 0, 4])));
+        assert!(adjusted.seq_adjust);
+    }
+    let status = Status::SEQ_ADJUST.0.to_be_bytes();
+    assert!(entry(|attrs| push_attribute(attrs, STATUS, &status)).seq_adjust);
 }
 
 #[test]
 fn decodes_the_start_from_a_nested_timestamp() {
     let start = 1_800_000_000_123_456_789_u64;
-    let entry = entry(|mut attrs| {
-        use netlink_bindings::utils::{Pusher, finalize_nested_header, push_header};
-        let nest = netlink_bindings::utils::push_nested_header(attrs.as_vec_mut(), 20);
-        push_header(attrs.as_vec_mut(), 1, 8);
-        attrs.as_vec_mut().extend(start.to_be_bytes());
-        finalize_nested_header(attrs.as_vec_mut(), nest);
-        attrs
+    let entry = entry(|attrs| {
+        push_nested(attrs, 20, |stamp| push_attribute(stamp, 1, &start.to_be_bytes()));
     });
     assert_eq!(entry.start_ns, Some(start));
 }
 
 #[test]
-fn skips_unknown_attributes() {
-    let entry = entry(|mut attrs| {
-        use netlink_bindings::utils::{Pusher, push_header};
-        push_header(attrs.as_vec_mut(), 99, 6);
-        attrs.as_vec_mut().extend([1, 2, 3, 4, 5, 6]);
-        attrs.push_mark(5)
+fn skips_unknown_attributes_and_short_values() {
+    let entry = entry(|attrs| {
+        push_attribute(attrs, 99, &[1, 2, 3, 4, 5, 6]);
+        push_attribute(attrs, MARK, &[0, 0, 0, 5]);
+        push_attribute(attrs, MARK, &[0, 0, 9]);
     });
     assert_eq!(entry.mark, 5, "later attributes are still read");
 }
 
 #[test]
 fn an_entry_needs_id_and_both_tuples() {
-    let mut bytes = vec![0; 16];
-    let address = Ipv6Addr::LOCALHOST;
-    let attrs = OpGetDo::encode_request(&mut bytes, &Nfgenmsg::new()).push_id(7);
-    let ip = attrs.nested_tuple_orig().nested_tuple_ip();
-    drop(ip.push_ip_v6_src(address).push_ip_v6_dst(address));
-    assert_eq!(ctnetlink::entry(&bytes[16..]), None);
+    let tuples = |kinds: &[u16]| {
+        let mut payload = vec![0; 4];
+        for kind in kinds {
+            push_tuple(&mut payload, *kind, [[127, 0, 0, 1]; 2], [1; 2]);
+        }
+        payload
+    };
+    let with_id = |mut payload| {
+        push_attribute(&mut payload, ID, &7_u32.to_be_bytes());
+        payload
+    };
+    assert!(ctnetlink::entry(&with_id(tuples(&[1, 2]))).is_some());
+    assert_eq!(ctnetlink::entry(&with_id(tuples(&[1]))), None);
+    assert_eq!(ctnetlink::entry(&with_id(tuples(&[2]))), None);
+    assert_eq!(ctnetlink::entry(&tuples(&[1, 2])), None);
     assert_eq!(ctnetlink::entry(&[]), None);
 }
 
 #[test]
 fn events_are_distinguished_by_type_and_flags() {
-    let mut datagram = message(NEW, CREATE_EXCL, |attrs| attrs);
-    datagram.extend(message(NEW, 0, |attrs| attrs.push_mark(1)));
+    let mut datagram = message(NEW, CREATE_EXCL, |_| ());
+    datagram.extend(message(NEW, 0, |attrs| push_attribute(attrs, MARK, &[0, 0, 0, 1])));
+    // `CTA_COUNTERS_ORIG` with packets and bytes.
     datagram.extend(message(DELETE, 0, |attrs| {
-        attrs.nested_counters_orig().push_packets(3).push_bytes(180).end_nested()
+        push_nested(attrs, 9, |counters| {
+            push_attribute(counters, 1, &3_u64.to_be_bytes());
+            push_attribute(counters, 2, &180_u64.to_be_bytes());
+        });
     }));
     let events: Vec<Event> = ctnetlink::events(&datagram).collect();
     assert!(matches!(events[0], Event::New(entry) if entry.mark == 0));

@@ -5,20 +5,33 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use netlink::{Family, contents};
-use netlink_bindings::ethtool::{
-    Channels as ChannelAttrs, Features, IterableBitset, PushFeatures, Rings as RingAttrs,
-};
+use netlink::{Family, attribute, attributes, contents, number, push_attribute, push_nested};
 use thiserror::Error;
 
 use super::{Channels, Ethtool, Feature, Rings};
 
-// Commands of the kernel's `ethtool_netlink.h`. netlink-bindings 0.3.5 has wrong numbers, because
-// it counts notifications, too.
+// Commands of the kernel's `ethtool_netlink.h`.
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
 const RINGS_GET: u8 = 15;
 const CHANNELS_GET: u8 = 17;
+
+// The header of a request, and its attribute.
+const HEADER: u16 = 1;
+const DEV_NAME: u16 = 2;
+
+// `ETHTOOL_A_FEATURES_*`.
+const HW: u16 = 2;
+const WANTED: u16 = 3;
+const ACTIVE: u16 = 4;
+const NOCHANGE: u16 = 5;
+
+// `ETHTOOL_A_BITSET_*`, `ETHTOOL_A_BITSET_BITS_BIT` and its attributes.
+const NOMASK: u16 = 1;
+const BITS: u16 = 3;
+const BIT: u16 = 1;
+const BIT_NAME: u16 = 2;
+const BIT_VALUE: u16 = 3;
 
 /// Why offloads could not be read or changed.
 #[derive(Debug, Error)]
@@ -51,20 +64,25 @@ fn open() -> Result<Family, PortError> {
 /// Returns the header of a request to this family.
 fn header(device: &str) -> Vec<u8> {
     let mut request = Vec::new();
-    PushFeatures::new(&mut request).nested_header().push_dev_name_bytes(device.as_bytes());
+    let name = [device.as_bytes(), b"\0"].concat();
+    push_nested(&mut request, HEADER, |header| push_attribute(header, DEV_NAME, &name));
     request
 }
 
 /// Switches one offload and checks the result.
 pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), PortError> {
     let mut request = header(device);
-    {
-        let bit = PushFeatures::new(&mut request).nested_wanted().nested_bits().nested_bit();
-        let bit = bit.push_name_bytes(feature.as_bytes());
-        if on {
-            bit.push_value(());
-        }
-    }
+    let name = [feature.as_bytes(), b"\0"].concat();
+    push_nested(&mut request, WANTED, |set| {
+        push_nested(set, BITS, |bits| {
+            push_nested(bits, BIT, |bit| {
+                push_attribute(bit, BIT_NAME, &name);
+                if on {
+                    push_attribute(bit, BIT_VALUE, &[]);
+                }
+            });
+        });
+    });
     open()?.request(FEATURES_SET, &request).map_err(|error| PortError::Set {
         device: device.to_owned(),
         feature: feature.to_owned(),
@@ -80,10 +98,9 @@ pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), P
 
 fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result<()> {
     let answer = kernel.request(FEATURES_GET, &header(device))?;
-    for answer in contents(&answer).map(Features::new) {
-        let bits = |set: Result<IterableBitset<'_>, _>| set.map(names).unwrap_or_default();
-        let (hw, active) = (bits(answer.get_hw()), bits(answer.get_active()));
-        let (fixed, wanted) = (bits(answer.get_nochange()), bits(answer.get_wanted()));
+    for answer in contents(&answer) {
+        let bits = |kind| attribute(answer, kind).map(names).unwrap_or_default();
+        let [hw, active, fixed, wanted] = [HW, ACTIVE, NOCHANGE, WANTED].map(bits);
         for name in hw.iter().chain(&active).chain(&fixed) {
             // Like ethtool, report offloads as fixed that this or any driver cannot change.
             let changeable = hw.contains(name) && !fixed.contains(name);
@@ -99,44 +116,44 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
 }
 
 /// Returns the names of the set bits. Without a mask the kernel sends only set bits.
-fn names(set: IterableBitset<'_>) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let masked = set.get_nomask().is_err();
-    for bit in set.get_bits().map(|bits| bits.get_bit()).into_iter().flatten() {
-        if masked && bit.get_value().is_err() {
-            continue;
-        }
-        if let Ok(name) = bit.get_name() {
-            names.insert(name.to_string_lossy().into_owned());
-        }
-    }
-    names
+fn names(set: &[u8]) -> BTreeSet<String> {
+    let masked = attribute(set, NOMASK).is_none();
+    let bits = attributes(attribute(set, BITS).unwrap_or_default());
+    let set = bits.filter(|(_, bit)| !masked || attribute(bit, BIT_VALUE).is_some());
+    let name = |bit| Some(String::from_utf8_lossy(attribute(bit, BIT_NAME)?.strip_suffix(b"\0")?));
+    set.filter_map(|(_, bit)| name(bit).map(Into::into)).collect()
 }
 
 fn rings(kernel: &mut Family, device: &str) -> io::Result<Rings> {
-    let answer = kernel.request(RINGS_GET, &header(device))?;
-    let rings = contents(&answer).map(RingAttrs::new).last().map(|answer| Rings {
-        rx: answer.get_rx().unwrap_or_default(),
-        rx_max: answer.get_rx_max().unwrap_or_default(),
-        tx: answer.get_tx().unwrap_or_default(),
-        tx_max: answer.get_tx_max().unwrap_or_default(),
-    });
-    Ok(rings.unwrap_or_default())
+    // `ETHTOOL_A_RINGS_RX`, `_RX_MAX`, `_TX`, `_TX_MAX`.
+    let [rx, rx_max, tx, tx_max] = numbers(kernel, RINGS_GET, device, [6, 2, 9, 5])?;
+    Ok(Rings { rx, rx_max, tx, tx_max })
 }
 
 fn channels(kernel: &mut Family, device: &str) -> io::Result<Channels> {
-    let answer = kernel.request(CHANNELS_GET, &header(device))?;
-    let channels = contents(&answer).map(ChannelAttrs::new).last().map(|answer| {
-        let both = answer.get_combined_count().unwrap_or_default();
-        let both_max = answer.get_combined_max().unwrap_or_default();
-        Channels {
-            rx: both + answer.get_rx_count().unwrap_or_default(),
-            rx_max: both_max + answer.get_rx_max().unwrap_or_default(),
-            tx: both + answer.get_tx_count().unwrap_or_default(),
-            tx_max: both_max + answer.get_tx_max().unwrap_or_default(),
-        }
-    });
-    Ok(channels.unwrap_or_default())
+    // `ETHTOOL_A_CHANNELS_RX_COUNT`, `_RX_MAX`, `_TX_COUNT`, `_TX_MAX`, `_COMBINED_COUNT`,
+    // `_COMBINED_MAX`.
+    let [rx, rx_max, tx, tx_max, both, both_max] =
+        numbers(kernel, CHANNELS_GET, device, [6, 2, 7, 3, 9, 5])?;
+    Ok(Channels {
+        rx: both + rx,
+        rx_max: both_max + rx_max,
+        tx: both + tx,
+        tx_max: both_max + tx_max,
+    })
+}
+
+/// Returns these attributes of the answer; 0 for missing ones.
+fn numbers<const N: usize>(
+    kernel: &mut Family,
+    command: u8,
+    device: &str,
+    kinds: [u16; N],
+) -> io::Result<[u32; N]> {
+    let answer = kernel.request(command, &header(device))?;
+    let content = contents(&answer).last().unwrap_or_default();
+    let word = |kind| number(attribute(content, kind)?, u32::from_ne_bytes);
+    Ok(kinds.map(|kind| word(kind).unwrap_or_default()))
 }
 
 #[cfg(test)]
