@@ -249,7 +249,9 @@ proptest! {
         let mut kept = Vec::new();
         for part in [first, rest] {
             let mut batch = Queue::new();
-            part.iter().for_each(|flow| batch.push(&flow.flow()));
+            for flow in part {
+                batch.push(&flow.flow());
+            }
             let lost = queue.append(&batch, most);
             kept.extend(&part[..part.len() - lost]);
             prop_assert!(lost == 0 || queue.size() + 700 > most, "there was a place for another");
