@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { icons } from './build/icons.ts';
 import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
-import { staticIcons } from './build/static-icons.ts';
 
 // Origin of the router for the development server's ubus proxy.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
@@ -67,7 +67,7 @@ function fontLicence(): Plugin {
 
 /** Modules that every screen loads at once. */
 const shared = [
-  /node_modules\/(svelte|esm-env|clsx|@lucide)\//,
+  /node_modules\/(svelte|esm-env|clsx|lucide-static)\//,
   /src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
 ];
 
@@ -87,9 +87,9 @@ export default defineConfig({
   base: './',
   plugins: [
     inlineStyles(),
-    staticIcons(),
+    icons(),
     messages(),
-    svelte(),
+    svelte({ extensions: ['.svelte', '.svg'] }),
     contentSecurityPolicy(),
     adoptedStyle(),
     fontLicence(),

@@ -2,20 +2,20 @@
 /** Icons of screens and groups, imported one by one because the set has 1,700. */
 
 import type { Component } from 'svelte';
-import ArrowLeftRight from '@lucide/svelte/icons/arrow-left-right';
-import BrickWall from '@lucide/svelte/icons/brick-wall';
-import Cable from '@lucide/svelte/icons/cable';
-import Cpu from '@lucide/svelte/icons/cpu';
-import Globe from '@lucide/svelte/icons/globe';
-import HeartPulse from '@lucide/svelte/icons/heart-pulse';
-import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard';
-import DatabaseArrowUp from '@lucide/svelte/icons/database-arrow-up';
-import Network from '@lucide/svelte/icons/network';
-import Server from '@lucide/svelte/icons/server';
-import Settings from '@lucide/svelte/icons/settings';
-import ShieldCheck from '@lucide/svelte/icons/shield-check';
-import WandSparkles from '@lucide/svelte/icons/wand-sparkles';
-import Zap from '@lucide/svelte/icons/zap';
+import ArrowLeftRight from 'lucide-static/icons/arrow-left-right.svg';
+import BrickWall from 'lucide-static/icons/brick-wall.svg';
+import Cable from 'lucide-static/icons/cable.svg';
+import Cpu from 'lucide-static/icons/cpu.svg';
+import Globe from 'lucide-static/icons/globe.svg';
+import HeartPulse from 'lucide-static/icons/heart-pulse.svg';
+import LayoutDashboard from 'lucide-static/icons/layout-dashboard.svg';
+import DatabaseArrowUp from 'lucide-static/icons/database-arrow-up.svg';
+import Network from 'lucide-static/icons/network.svg';
+import Server from 'lucide-static/icons/server.svg';
+import Settings from 'lucide-static/icons/settings.svg';
+import ShieldCheck from 'lucide-static/icons/shield-check.svg';
+import WandSparkles from 'lucide-static/icons/wand-sparkles.svg';
+import Zap from 'lucide-static/icons/zap.svg';
 import type { Group, Screen } from './route.svelte';
 
 type Icon = Component<{ size?: number }>;
