@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { icons } from './build/icons.ts';
-import { inlineStyles } from './build/inline-styles.ts';
 import { messages } from './build/messages.ts';
 
 // Origin of the router for the development server's ubus proxy.
@@ -86,7 +85,6 @@ const parts = [
 export default defineConfig({
   base: './',
   plugins: [
-    inlineStyles(),
     icons(),
     messages(),
     svelte({ extensions: ['.svelte', '.svg'] }),

@@ -116,9 +116,6 @@ export function bundled(folder) {
 /** Packages of fonts with files in the page. */
 const FONTS = ['node_modules/@fontsource-variable/inter'];
 
-/** Packages without a licence field, with the licence in their file LICENSE. */
-const BY_FILE = { 'svelte-toolbelt': 'MIT' };
-
 /** Returns every package of FOLDER's package-lock.json; packages in BUNDLED are `linked`. */
 export function packages(folder, bundled) {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
@@ -135,7 +132,7 @@ export function packages(folder, bundled) {
         kind: 'npm',
         name: full,
         version,
-        licence: typeof license === 'string' ? license : (BY_FILE[full] ?? ''),
+        licence: typeof license === 'string' ? license : '',
         use: FONTS.includes(path) ? 'font' : bundled.includes(path) ? 'linked' : 'build',
         integrity,
         hash: {

@@ -129,8 +129,8 @@ export class Keyboard implements Hands {
     await this.page.keyboard.type(words);
     const wanted = dialog.getByRole('option', { name: result }).first();
     await expect(wanted).toBeVisible();
-    const selected = () => wanted.getAttribute('data-selected');
-    for (let down = 0; (await selected()) === null; down += 1) {
+    const selected = () => wanted.getAttribute('aria-selected');
+    for (let down = 0; (await selected()) !== 'true'; down += 1) {
       expect(down, `results before ${result}`).toBeLessThan(10);
       await this.page.keyboard.press('ArrowDown');
     }

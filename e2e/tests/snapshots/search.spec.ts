@@ -80,6 +80,14 @@ test('screens are found and shown by keyboard alone', async ({ page }) => {
   await page.keyboard.press('ArrowDown');
   await expect(selected(page)).toHaveText('Flows');
   expect(await active()).toBe(await selected(page).getAttribute('id'));
+  await page.keyboard.press('End');
+  const last = options(page).last();
+  await expect(last).toHaveAttribute('aria-selected', 'true');
+  await expect(last).toBeInViewport();
+  await page.keyboard.press('ArrowDown');
+  await expect(selected(page)).toHaveText('Overview');
+  await page.keyboard.press('ArrowUp');
+  await expect(last).toHaveAttribute('aria-selected', 'true');
   await page.keyboard.press('Escape');
   await expect(dialog(page)).toHaveCount(0);
   await expect(page).toHaveURL(/#\/overview$/);
@@ -190,6 +198,8 @@ test('an engine is switched, and the outcome is reported', async ({ page }) => {
   await page.keyboard.press('Enter');
   await expect(dialog(page).getByRole('status')).toHaveText('Switched to Off.');
   expect(asked).toEqual(['fastpath engine {"set":"off"}']);
+  await selected(page).click();
+  await expect(field(page)).toBeFocused();
 });
 
 test('the last change is undone after a review', async ({ page }) => {
