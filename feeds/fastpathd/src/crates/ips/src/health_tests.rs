@@ -53,6 +53,17 @@ fn is_inline_once_the_rules_in_force_queue_packets() {
     assert_eq!(watch.step().state, State::Inline, "at once");
 }
 
+/// procd starts Suricata again only after its configuration has been repaired.
+#[test]
+fn a_process_that_appears_late_has_the_whole_time_of_a_start() {
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
+    assert_eq!(watch.steps(2 * 400).state, State::FailingOpen);
+    watch.seen.running = true;
+    assert_eq!(watch.becomes(State::Starting).why.code, "loading");
+    watch.steps(2 * 300);
+    assert_eq!(watch.becomes(State::FailingOpen).why.code, "never-ready");
+}
+
 /// In modes other than nfq, no firewall rule sends packets to Suricata.
 #[test]
 fn modes_without_queues_ignore_the_gate_in_force() {

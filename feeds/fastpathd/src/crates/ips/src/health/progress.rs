@@ -17,7 +17,7 @@ const LATE: Duration = Duration::from_secs(4);
 const HEALED: Duration = Duration::from_secs(1);
 /// A process has to appear within this time after a request.
 const APPEARS: Duration = Duration::from_secs(1);
-/// Maximum duration of a start. A slow router takes minutes to load 50,000 rules.
+/// Maximum duration of a start of the process. A slow router takes minutes to load 50,000 rules.
 const READY: Duration = Duration::from_secs(300);
 /// Suricata binds its queues within this time after its first answer.
 const BINDS: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ struct Demand {
 #[derive(Debug)]
 pub(super) struct Progress {
     demand: Demand,
-    /// Begin of the current start.
+    /// Last request, or appearance or end of the process.
     began: Duration,
     /// A working process that ends before this time has not crashed: a restart was requested.
     may_go: Option<Duration>,
@@ -169,6 +169,8 @@ impl Progress {
                 if self.answers.is_some() { &mut self.may_go } else { &mut self.may_be_test };
             let excused = excuse.take().is_some_and(|until| now <= until);
             self.crashed |= !excused;
+        }
+        if self.there != there {
             self.began = now;
         }
         self.there = there;
