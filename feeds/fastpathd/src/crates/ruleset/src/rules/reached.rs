@@ -22,21 +22,22 @@ const MAX_COMMENT: usize = 100;
 
 /// Returns the rules that record packets, and the chains that they jump to.
 pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
-    let Some(first) = plan.packet_chains.first() else { return (notes, Vec::new()) };
-    let mut chains: Vec<Chain> = Vec::new();
-    let mut rules = written(first, next(0, plan));
-    for (number, chain) in (1..).zip(&plan.packet_chains[1..]) {
-        if number < CHAINS.len() {
-            let written = written(chain, next(number, plan));
-            chains.push(finished(chains.len(), std::mem::replace(&mut rules, written), plan));
-        } else {
-            // Steps that leave this base chain would also leave the others in the shared chain.
-            let reaches = |step: &&Step| step.outcome != Outcome::Leaves;
-            let steps = chain.steps.iter().filter(reaches).cloned().collect();
-            rules.extend(written(&PacketChain { steps, stage: chain.stage }, NOTES));
-        }
-    }
-    chains.push(finished(chains.len(), rules, plan));
+    let Some(last) = plan.packet_chains.len().min(CHAINS.len()).checked_sub(1) else {
+        return (notes, Vec::new());
+    };
+    let (single, shared) = plan.packet_chains.split_at(last);
+    let finished = |(number, chain): (usize, &PacketChain)| {
+        let next = CHAINS[number + 1];
+        finished(CHAINS[number], written(chain, next), next)
+    };
+    let mut chains: Vec<Chain> = single.iter().enumerate().map(finished).collect();
+    // A step that leaves one of the base chains in the shared chain would leave the others, too.
+    let kept = |step: &&Step| shared.len() == 1 || step.outcome != Outcome::Leaves;
+    let rules = shared.iter().flat_map(|chain| {
+        let steps = chain.steps.iter().filter(kept).cloned().collect();
+        written(&PacketChain { steps, stage: chain.stage }, NOTES)
+    });
+    chains.push(self::finished(CHAINS[last], rules.collect(), NOTES));
     chains.push(Chain {
         name: NOTES,
         comment: "!fastpath: notes packets behind all rules",
@@ -50,15 +51,10 @@ pub(super) fn before(plan: &Plan, notes: Vec<Rule>) -> (Vec<Rule>, Vec<Chain>) {
     (vec![jump], chains)
 }
 
-fn next(number: usize, plan: &Plan) -> &'static str {
-    let last = plan.packet_chains.len().min(CHAINS.len()) - 1;
-    if number < last { CHAINS[number + 1] } else { NOTES }
-}
-
-fn finished(number: usize, mut rules: Vec<Rule>, plan: &Plan) -> Chain {
-    rules.push(Rule::new(format!("goto {}", next(number, plan)), "reaches no such rule"));
+fn finished(name: &'static str, mut rules: Vec<Rule>, next: &str) -> Chain {
+    rules.push(Rule::new(format!("goto {next}"), "reaches no such rule"));
     let comment = "!fastpath: packets that reach a rule acting on each packet";
-    Chain { name: CHAINS[number], comment, hook: None, rules }
+    Chain { name, comment, hook: None, rules }
 }
 
 fn written(chain: &PacketChain, next: &str) -> Vec<Rule> {
