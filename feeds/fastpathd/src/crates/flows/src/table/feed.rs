@@ -82,7 +82,7 @@ impl FlowTable {
         self.gone = HashSet::new();
         self.reset = HashSet::new();
         self.departed.clear();
-        self.places.end();
+        self.places.end(complete);
         if complete {
             self.unswept = Some(self.len());
             self.first = false;

@@ -12,7 +12,7 @@ pub(super) struct Places {
     most: usize,
     /// Entries of the current dump that found the table full.
     passed: usize,
-    /// Entries of the last dump that found the table full.
+    /// Entries of the last complete dump that found the table full, or of a failed one with more.
     unlisted: usize,
 }
 
@@ -38,8 +38,8 @@ impl Places {
         self.passed += 1;
     }
 
-    pub(super) fn end(&mut self) {
-        self.unlisted = self.passed;
+    pub(super) fn end(&mut self, complete: bool) {
+        self.unlisted = if complete { self.passed } else { self.unlisted.max(self.passed) };
     }
 
     pub(super) fn unlisted(&self) -> usize {

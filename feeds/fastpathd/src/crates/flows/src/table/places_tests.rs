@@ -98,6 +98,20 @@ fn a_dump_counts_the_entries_without_a_place() {
 }
 
 #[test]
+fn a_failed_dump_keeps_the_count_of_entries_without_a_place() {
+    let mut table = table_of(8);
+    let failed = |table: &mut FlowTable, last| {
+        table.dump_begin(Now::default());
+        (0..last).for_each(|id| table.merge(&half_open(id), Now::default(), &Nowhere));
+        table.dump_end(Now::default(), false);
+        table.unlisted()
+    };
+    assert_eq!(failed(&mut table, 10), 6);
+    assert_eq!(failed(&mut table, 5), 6, "the dump may have lacked the others");
+    assert_eq!(failed(&mut table, 100), 96);
+}
+
+#[test]
 fn answered_datagrams_are_in_use_and_answered_handshakes_are_not() {
     let places = Places { most: 8, ..Places::default() };
     let answered = Status::CONFIRMED | Status::SEEN_REPLY;
