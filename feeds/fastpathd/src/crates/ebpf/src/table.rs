@@ -21,7 +21,7 @@ const SLIGHT_IDLE: Duration = Duration::from_secs(1);
 /// Idle time after which other connections may be evicted; the timeout of a flowtable.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The capacity of a map divided by this limits the number of dropped connections.
+/// The capacity of a map divided by this limits the entries of dropped connections.
 const DROPPED_PART: usize = 16;
 
 /// Treatment of a connection's packets.
@@ -93,8 +93,8 @@ pub struct ConnectionTable {
     keys: HashMap<Key, Slot>,
     /// Entries in the maps of IPv4 and IPv6.
     used: [usize; 2],
-    /// Number of dropped connections.
-    rejected: usize,
+    /// Entries of dropped connections in the maps of IPv4 and IPv6.
+    rejected: [usize; 2],
     stations: HashMap<Place, Station>,
     /// Candidates for eviction; the best one comes last.
     victims: Vec<u64>,
@@ -192,7 +192,7 @@ impl ConnectionTable {
         }
         let family = family(&keys[0]);
         let carried = fate == Fate::Carried;
-        if !carried && self.rejected >= self.capacity / DROPPED_PART {
+        if !carried && self.rejected[family] + 2 > self.capacity / DROPPED_PART {
             return Err(InstallRefusal::Full);
         }
         let evicted = if self.used[family] + 2 > self.capacity {
@@ -201,7 +201,7 @@ impl ConnectionTable {
             None
         };
         self.used[family] += 2;
-        self.rejected += usize::from(!carried);
+        self.rejected[family] += if carried { 0 } else { 2 };
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
@@ -242,8 +242,9 @@ impl ConnectionTable {
         for key in &held.keys {
             self.keys.remove(key);
         }
-        self.used[family(&held.keys[0])] -= 2;
-        self.rejected -= usize::from(held.fate != Fate::Carried);
+        let family = family(&held.keys[0]);
+        self.used[family] -= 2;
+        self.rejected[family] -= if held.fate == Fate::Carried { 0 } else { 2 };
         for place in &held.places {
             if let Some(station) = self.stations.get_mut(place) {
                 station.connections.remove(&id);

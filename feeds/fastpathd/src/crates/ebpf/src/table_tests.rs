@@ -284,17 +284,34 @@ fn counts_dropped_packets_by_rule_until_they_expire() {
 }
 
 #[test]
-fn limits_the_number_of_dropped_connections() {
+fn dropped_connections_fill_a_sixteenth_of_each_map() {
     let mut table = ConnectionTable::new(64);
-    let reject = |table: &mut ConnectionTable, id: u64| {
+    let reject = |table: &mut ConnectionTable, connection: Connection| {
         let places = [endpoint(1, 1), endpoint(2, 2)];
-        table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
+        table.reject(connection, places, 1, s(60), s(0)).map(|_| ())
     };
-    let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(InstallRefusal::Full)).count();
-    assert_eq!(refused, 6);
+    let refused = |table: &mut ConnectionTable, of: &dyn Fn(u64) -> Connection| {
+        (0..10).filter(|id| reject(table, of(*id)) == Err(InstallRefusal::Full)).count()
+    };
+    let v4 = |id| connection(id, 1, 2, 6);
+    assert_eq!(refused(&mut table, &v4), 8);
+    assert_eq!(table.used, [4, 0]);
     table.leave(0).unwrap();
-    assert_eq!(reject(&mut table, 10), Ok(()));
-    assert_eq!(reject(&mut table, 11), Err(InstallRefusal::Full));
+    assert_eq!(reject(&mut table, v4(10)), Ok(()));
+    assert_eq!(reject(&mut table, v4(11)), Err(InstallRefusal::Full));
+    // The map of IPv6 has its own limit.
+    let v6 = |id| {
+        let six = |tuple: Tuple| {
+            let of = |address: IpAddr| match address {
+                IpAddr::V4(address) => address.to_ipv6_compatible().into(),
+                IpAddr::V6(_) => address,
+            };
+            Tuple { src: of(tuple.src), dst: of(tuple.dst), ..tuple }
+        };
+        let connection = connection(100 + id, 1, 2, 6);
+        Connection { orig: six(connection.orig), reply: six(connection.reply), ..connection }
+    };
+    assert_eq!(refused(&mut table, &v6), 8);
 }
 
 #[derive(Debug, Clone, Copy)]
