@@ -2,9 +2,9 @@
 //! The record of failed logins, `/var/run/fastpath-access.json`. Processes lock, read and write it
 //! in turn, with times of `/proc/uptime`.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,29 +78,39 @@ impl Record {
         let before = throttle.clone();
         let result = work(&mut throttle, now);
         if throttle != before {
-            self.write(&mut file, &throttle)?;
+            self.write(&throttle)?;
         }
         Ok(result)
     }
 
+    /// Opens and locks the file that has the name now: another process may replace it meanwhile.
     fn open(&self) -> Result<File, RecordError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&self.file).map_err(|cause| self.failed("opening", cause))?;
-        file.lock().map_err(|cause| self.failed("locking", cause))?;
-        Ok(file)
+        loop {
+            let file = options.open(&self.file).map_err(|cause| self.failed("opening", cause))?;
+            file.lock().map_err(|cause| self.failed("locking", cause))?;
+            let inode = |data: std::io::Result<Metadata>| data.map(|data| data.ino()).ok();
+            if inode(file.metadata()) == inode(std::fs::metadata(&self.file)) {
+                return Ok(file);
+            }
+        }
     }
 
-    fn write(&self, file: &mut File, throttle: &LoginThrottle) -> Result<(), RecordError> {
+    /// Replaces the file at once: a half-written record would count as empty, which would reset all
+    /// delays.
+    fn write(&self, throttle: &LoginThrottle) -> Result<(), RecordError> {
         let text = serde_json::to_string(throttle).unwrap_or_default();
-        // Overwrite in place: after a truncation on a full disk the file would stay empty, which
-        // would reset all delays.
-        let write = |file: &mut File| {
-            file.seek(SeekFrom::Start(0))?;
-            file.write_all(text.as_bytes())?;
-            file.set_len(text.len() as u64)
-        };
-        write(file).map_err(|cause| self.failed("writing", cause))
+        let new = self.file.with_extension("new");
+        let mut options = OpenOptions::new();
+        let created = options.write(true).create(true).truncate(true).mode(0o600).open(&new);
+        let written = created
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|()| std::fs::rename(&new, &self.file));
+        written.map_err(|cause| {
+            let _ = std::fs::remove_file(&new);
+            self.failed("writing", cause)
+        })
     }
 
     fn now(&self) -> Result<Duration, RecordError> {
@@ -169,6 +179,31 @@ mod tests {
             std::fs::write(folder.join("failures"), text).expect("a broken file");
             assert_eq!(admitted(&record), Ok(1), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_failed_write_keeps_all_failures() {
+        const LIMIT: &str = "ulimit -f 1; trap '' XFSZ; exec \"$0\" \"$@\"";
+        if let Some(folder) = std::env::var_os("FILLED_RECORD") {
+            let folder = PathBuf::from(folder);
+            let record = Record::at(folder.join("failures"), folder.join("uptime"));
+            let full = record.update(|throttle, now| throttle.admit(Client::Account("a"), now));
+            assert!(full.expect_err("a full disk").to_string().starts_with("writing "));
+            return;
+        }
+        let (folder, record) = place("full");
+        for number in 0..15 {
+            let name = format!("{number} {}", "n".repeat(50));
+            let _ = record.update(|throttle, now| throttle.admit(Client::Unknown(&name), now));
+            let _ = admitted(&record);
+        }
+        let test = std::env::current_exe().expect("this program");
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", LIMIT]).arg(test).args(["--exact", "--test-threads=1"]);
+        limited.arg("record::tests::a_failed_write_keeps_all_failures");
+        let ended = limited.env("FILLED_RECORD", &folder).output().expect("a shell");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+        assert_eq!(admitted(&record), Err(Duration::from_secs(1)));
     }
 
     #[test]
