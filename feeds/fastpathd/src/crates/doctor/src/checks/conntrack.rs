@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{Check, flowtable};
 use crate::facts::conntrack::{BUCKETS, SETTINGS};
 use crate::facts::others::BY_CONNTRACK;
+use crate::facts::reach::reached;
 use crate::facts::rules::SOURCE;
 use crate::facts::walk::statements;
 use crate::facts::{Facts, Unknown, word};
@@ -48,7 +49,10 @@ fn uncounted(facts: &Facts) -> Verdict {
         readers.push(BY_CONNTRACK.to_owned());
         finding = finding.saw("reader", BY_CONNTRACK, "–", "/proc");
     }
-    for rule in facts.rules.of("rule")?.into_iter().filter(|rule| reads_counters(rule)) {
+    let forwards =
+        |chain: &Value| matches!(word(chain, "hook"), "prerouting" | "forward" | "postrouting");
+    let met = reached(&facts.rules, forwards, |_| true)?;
+    for rule in met.into_iter().filter(|rule| reads_counters(rule)) {
         let chain = ["family", "table", "chain"].map(|key| word(rule, key)).join(" ");
         if !readers.contains(&chain) {
             finding = finding.saw("reader", &chain, "ct bytes", SOURCE);

@@ -53,10 +53,17 @@ fn names_readers_of_conntrack_counters_under_ebpf() {
         json!({"rule": {"family": "inet", "table": table, "chain": "f",
             "expr": [{"match": compared}]}})
     };
-    let with = |engine: &str, rules: &[serde_json::Value]| {
-        let listing = json!({"nftables": rules}).to_string();
+    let chain = |table: &str, hook: &str| {
+        json!({"chain": {"family": "inet", "table": table, "name": "f", "hook": hook,
+            "type": "filter"}})
+    };
+    let with_hook = |engine: &str, rules: &[serde_json::Value], hook: &str| {
+        let chains = [chain("limits", hook), chain("fastpath", hook)];
+        let objects = [rules, &chains].concat();
+        let listing = json!({"nftables": objects}).to_string();
         facts(&router(&[]).prints("nft -j list ruleset", &listing), engine)
     };
+    let with = |engine: &str, rules: &[serde_json::Value]| with_hook(engine, rules, "forward");
     for key in ["bytes", "packets", "avgpkt"] {
         let rules = [rule("limits", key), rule("limits", key), rule("fastpath", key)];
         let (id, finding) = all_found(CHECKS, &with("ebpf", &rules)).remove(0);
@@ -66,6 +73,9 @@ fn names_readers_of_conntrack_counters_under_ebpf() {
         );
         assert_eq!(all_found(CHECKS, &with("flowtable", &rules)), []);
     }
+    // The router's own connections are not offloaded.
+    let own = with_hook("ebpf", &[rule("limits", "bytes")], "input");
+    assert_eq!(all_found(CHECKS, &own), []);
     let other = [rule("limits", "mark"), rule("fastpath", "bytes")];
     assert_eq!(all_found(CHECKS, &with("ebpf", &other)), []);
     let mut facts = with("ebpf", &[]);

@@ -2,13 +2,15 @@
 //! Checks of PPPoE: MTU, MSS clamping, fast path, reconnects, and idle timeouts and counters that
 //! offload bypasses.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::rules::clamps_mss;
 use super::{Check, flowtable};
 use crate::facts::others::BY_DEVICE;
+use crate::facts::pppoe::Session;
+use crate::facts::reach::{names, names_only, reached};
 use crate::facts::rules::SOURCE;
-use crate::facts::{Facts, list, word};
+use crate::facts::walk::statements;
+use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 use uci::Section;
 
@@ -24,6 +26,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Bytes of PPPoE's overhead per frame: 6 of PPPoE, 2 of PPP.
 const OVERHEAD: u64 = 8;
+/// Bytes of the headers of IPv4 and TCP.
+const HEADERS: u64 = 40;
 /// The path MTU that a host assumes by default.
 const ETHERNET: u64 = 1500;
 /// Sessions that may end within a day without a finding. Many ISPs end a session once a day.
@@ -53,12 +57,13 @@ fn mtu(facts: &Facts) -> Verdict {
 /// Reports an MTU below 1500 without MSS clamping.
 fn mss(facts: &Facts) -> Verdict {
     let sessions = facts.pppoe.sessions.get()?;
-    let Some(small) = sessions.iter().find(|of| of.mtu > 0 && of.mtu < ETHERNET) else {
-        return Ok(None);
-    };
-    if clamps_mss(facts)? {
-        return Ok(None);
-    }
+    let mut small = sessions.iter().filter(|of| of.mtu > 0 && of.mtu < ETHERNET);
+    let unclamped = small.find_map(|session| match clamps_mss(facts, session) {
+        Ok(true) => None,
+        Ok(false) => Some(Ok(session)),
+        Err(unknown) => Some(Err(unknown)),
+    });
+    let Some(small) = unclamped.transpose()? else { return Ok(None) };
     let firewall = facts.uci.firewall.get()?;
     let interface = small.device.strip_prefix("pppoe-").unwrap_or(&small.device);
     let zone = firewall.of("zone").find(|zone| zone.words("network").contains(&interface));
@@ -69,6 +74,38 @@ fn mss(facts: &Facts) -> Verdict {
         .saw("clamp", "", "–", SOURCE);
     let fix = zone.map(|zone| Fix::set("firewall", &zone.name, &json!({"mtu_fix": "1"})));
     Ok(Some(finding.fix(fix)))
+}
+
+/// Returns whether a rule limits the MSS that hosts send through the session. Their SYN limits
+/// what servers send, so it has to pass the rule.
+fn clamps_mss(facts: &Facts, session: &Session) -> Result<bool, Unknown> {
+    let starts = |chain: &Value| {
+        matches!(word(chain, "family"), "inet" | "ip")
+            && matches!(word(chain, "hook"), "forward" | "postrouting")
+    };
+    let met = reached(&facts.rules, starts, |value| meets_syn(value, &session.device))?;
+    let fits = |value: &Value| value.as_u64().is_none_or(|mss| mss + HEADERS <= session.mtu);
+    let clamps = |(of, value): (&str, &Value)| match of {
+        "mangle" => value["key"]["tcp option"]["name"] == "maxseg" && fits(&value["value"]),
+        "xt" => value["name"] == "TCPMSS",
+        _ => false,
+    };
+    Ok(met.into_iter().any(|rule| statements(rule).any(clamps)))
+}
+
+/// Returns whether the SYN of an IPv4 connection that leaves by `device` may pass this match.
+fn meets_syn(value: &Value, device: &str) -> bool {
+    let (left, right, not) = (&value["left"], &value["right"], value["op"] == "!=");
+    if word(value, "right").starts_with('@') {
+        return true;
+    }
+    match (left["meta"]["key"].as_str(), left["ct"]["key"].as_str()) {
+        (Some("oifname" | "oif"), _) => names(right, device) != not,
+        (Some("iifname" | "iif"), _) => not || !names_only(right, device),
+        (Some("nfproto"), _) => names(right, "ipv4") != not,
+        (_, Some("state")) => names(right, "new") != not,
+        _ => left["payload"]["protocol"] != "ip6",
+    }
 }
 
 /// Reports a session over a port that is not in the fast path.

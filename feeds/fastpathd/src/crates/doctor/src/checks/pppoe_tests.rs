@@ -10,17 +10,30 @@ use crate::machine::Machine;
 use crate::machine::fake::Fake;
 use crate::texts::tests::all_found;
 
-fn router(clamped: bool) -> Fake {
-    let clamp = json!({"mangle": {"key": {"tcp option": {"name": "maxseg", "field": "size"}}}});
-    let expr = if clamped { json!([clamp]) } else { json!([]) };
-    let rule = json!({"family": "inet", "table": "fw4", "chain": "mangle_forward", "expr": expr});
-    let rules = json!({"nftables": [{"rule": rule}]}).to_string();
+/// Returns a router with an MSS rule in a base chain; `expr` is between the matches and the end.
+fn with_rules(hook: &str, matches: &[Value], value: &Value) -> Fake {
+    let key = json!({"tcp option": {"name": "maxseg", "field": "size"}});
+    let mangle = json!({"mangle": {"key": key, "value": value}});
+    let expr = [matches, &[mangle]].concat();
+    let chain = json!({"family": "inet", "table": "fw4", "name": "mss", "hook": hook,
+        "type": "filter"});
+    let rule = json!({"family": "inet", "table": "fw4", "chain": "mss", "expr": expr});
+    let rules = json!({"nftables": [{"chain": chain}, {"rule": rule}]}).to_string();
     let zone = "config zone 'z'\n\toption name 'wan'\n\tlist network 'wan'\n";
     Fake::new()
         .prints("nft -j list ruleset", &rules)
         .file("/etc/config/firewall", zone)
         .file("/etc/config/network", "")
         .file("/etc/config/fastpath", "config fastpath 'main'\n")
+}
+
+fn router(clamped: bool) -> Fake {
+    let rt_mtu = json!({"rt": {"key": "mtu"}});
+    with_rules(if clamped { "forward" } else { "" }, &[], &rt_mtu)
+}
+
+fn meta(key: &str, op: &str, right: &Value) -> Value {
+    json!({"match": {"op": op, "left": {"meta": {"key": key}}, "right": right}})
 }
 
 fn facts(fake: &Fake, mtu: u64, lower_mtu: u64, ended: u64, devices: &Value) -> Facts {
@@ -69,6 +82,33 @@ fn the_fix_enables_mss_clamping_for_the_zone() {
     );
     // An MTU of 1500 needs no clamping.
     assert_eq!(found(&facts(&router(false), 1500, 1508, 0, &ports())), []);
+}
+
+#[test]
+fn only_rules_that_forwarded_connections_meet_clamp_the_mss() {
+    let rt_mtu = json!({"rt": {"key": "mtu"}});
+    let clamps = |hook: &str, matches: &[Value], value: &Value| {
+        found(&facts(&with_rules(hook, matches, value), 1492, 1500, 0, &ports())).is_empty()
+    };
+    let both = json!({"set": ["eth1", "pppoe-wan"]});
+    let state = |names: &[&str]| json!({"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": names}});
+    for (hook, matches, value, expected) in [
+        ("postrouting", vec![meta("oifname", "==", &json!("pppoe-wan"))], &rt_mtu, true),
+        ("forward", vec![meta("oifname", "==", &both)], &rt_mtu, true),
+        ("forward", vec![meta("oifname", "==", &json!("pppoe-*"))], &rt_mtu, true),
+        ("forward", vec![meta("iifname", "==", &json!("br-lan"))], &rt_mtu, true),
+        ("forward", vec![state(&["new"])], &json!(1452), true),
+        ("output", vec![], &rt_mtu, false),
+        ("input", vec![], &rt_mtu, false),
+        ("forward", vec![meta("oifname", "==", &json!("eth1"))], &rt_mtu, false),
+        ("forward", vec![meta("oifname", "!=", &both)], &rt_mtu, false),
+        ("forward", vec![meta("iifname", "==", &json!("pppoe-wan"))], &rt_mtu, false),
+        ("forward", vec![meta("nfproto", "==", &json!("ipv6"))], &rt_mtu, false),
+        ("forward", vec![state(&["established", "related"])], &rt_mtu, false),
+        ("forward", vec![], &json!(1460), false),
+    ] {
+        assert_eq!(clamps(hook, &matches, value), expected, "{hook} {matches:?} {value}");
+    }
 }
 
 #[test]

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Checks of the packet rules on the slow path. Suricata's rules are checked in `ips.rs`.
 
-use serde_json::Value;
-
 use super::Check;
 use crate::facts::rules::SOURCE;
 use crate::facts::walk::{Walk, decides_nothing, forward};
@@ -110,15 +108,6 @@ fn late(facts: &Facts) -> Verdict {
     let fix = deletion(facts, &late)?;
     let case = if fix.is_some() { "idle" } else { "" };
     Ok(Some(cost(facts, finding.case(case), first.rules - 1).fix(fix)))
-}
-
-/// Returns whether any rule rewrites the MSS of TCP.
-pub(super) fn clamps_mss(facts: &Facts) -> Result<bool, Unknown> {
-    let clamp = |(name, value): (&str, &Value)| {
-        name == "mangle" && value["key"]["tcp option"]["name"] == "maxseg"
-    };
-    let rules = facts.rules.of("rule")?;
-    Ok(rules.iter().any(|rule| crate::facts::walk::statements(rule).any(clamp)))
 }
 
 #[cfg(test)]

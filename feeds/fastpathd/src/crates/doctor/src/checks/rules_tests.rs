@@ -127,6 +127,33 @@ fn a_late_accept_is_reported_with_the_rules_before_it() {
 }
 
 #[test]
+fn only_chains_of_established_routed_packets_are_counted() {
+    let mut bridged = five_chains(9);
+    for object in &mut bridged {
+        for kind in ["chain", "rule"] {
+            if object[kind].is_object() {
+                object[kind]["family"] = "bridge".into();
+            }
+        }
+    }
+    assert_eq!(found(&router(&[bridged])), []);
+    let state = |op: &str, name: &str| json!({"match": {"op": op, "left": {"ct": {"key": "state"}}, "right": name}});
+    let jumps = |condition: &Value| {
+        let mut objects = five_chains(9);
+        for object in &mut objects {
+            if object["rule"]["chain"] == "forward" {
+                object["rule"]["expr"].as_array_mut().unwrap().insert(0, condition.clone());
+            }
+        }
+        found(&router(&[objects])).len()
+    };
+    assert_eq!(jumps(&state("in", "new")), 0);
+    assert_eq!(jumps(&state("!=", "established")), 0);
+    assert_eq!(jumps(&state("in", "established")), 1);
+    assert_eq!(jumps(&state("!=", "invalid")), 1);
+}
+
+#[test]
 fn a_loop_of_jumps_terminates() {
     let looped =
         vec![chain("l", "f", "forward"), rule("l", "f", &json!([{"jump": {"target": "f"}}]))];

@@ -8,9 +8,10 @@ use config::fw4::Transport;
 use serde_json::{Value, json};
 
 use super::Check;
+use crate::facts::reach::{drops, reached};
 use crate::facts::sockets::Listener;
 use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
-use crate::facts::{Facts, Unknown};
+use crate::facts::{Facts, Unknown, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -86,14 +87,17 @@ fn password(facts: &Facts) -> Verdict {
     Ok(finding.with("names", names.join(", ")).if_seen())
 }
 
-/// Reports that no rule protects the router's own services.
+/// Reports that no rule protects the router's own services. Our own table has a chain there, too.
 fn no_filter(facts: &Facts) -> Verdict {
-    let guards = |chain: &&Value| {
-        let family = matches!(chain["family"].as_str(), Some("inet" | "ip" | "ip6"));
-        family && chain["hook"] == "input" && chain["type"] == "filter"
+    let guards = |chain: &Value| {
+        matches!(word(chain, "family"), "inet" | "ip")
+            && (word(chain, "hook"), word(chain, "type")) == ("input", "filter")
+            && word(chain, "table") != "fastpath"
     };
-    let chains = facts.rules.of("chain")?;
-    if chains.iter().any(guards) {
+    let closed = |chain: &&Value| guards(chain) && chain["policy"] == "drop";
+    if facts.rules.of("chain")?.iter().any(closed)
+        || reached(&facts.rules, guards, |_| true)?.into_iter().any(drops)
+    {
         return Ok(None);
     }
     let source = crate::facts::rules::SOURCE;
@@ -131,7 +135,7 @@ fn wan_open(facts: &Facts) -> Verdict {
             Opening::Router | Opening::Services(_) => {
                 finding = finding.saw("policy", zone, "ACCEPT", option);
                 for listener in listeners {
-                    finding = reached(finding, listener, &mut names);
+                    finding = heard(finding, listener, &mut names);
                 }
                 opened = opened.or(Some(section));
             }
@@ -147,7 +151,7 @@ fn wan_open(facts: &Facts) -> Verdict {
             let text = |option| rule.text(option).unwrap_or_default();
             let option = format!("{FIREWALL}, rule {}", text("name"));
             finding = finding.saw("rule", text("src"), text("dest_port"), option);
-            finding = reached(finding, listener, &mut names);
+            finding = heard(finding, listener, &mut names);
         }
     }
     let case = match (names.is_empty(), zones.is_empty()) {
@@ -169,7 +173,7 @@ fn wan_open(facts: &Facts) -> Verdict {
 /// Ports that a WAN needs for the provider's DHCP answers.
 const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
 
-fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
+fn heard(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
     if NEEDED.contains(&(listener.proto, listener.port)) {
         return finding;
     }

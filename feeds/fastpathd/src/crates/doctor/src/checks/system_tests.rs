@@ -132,6 +132,36 @@ fn reports_a_router_without_an_input_chain() {
 }
 
 #[test]
+fn only_a_chain_that_can_drop_protects_the_router() {
+    let chain = |family: &str, table: &str, policy: &str| {
+        json!({"chain": {"family": family, "table": table, "name": "in", "type": "filter",
+            "hook": "input", "policy": policy}})
+    };
+    let rule = |chain: &str, expr: &Value| json!({"rule": {"family": "inet", "table": "t", "chain": chain, "expr": [expr]}});
+    let jump = json!({"jump": {"target": "wan"}});
+    let vmap = json!({"vmap": {"key": {"meta": {"key": "iifname"}},
+        "data": {"set": [["eth1", {"goto": {"target": "wan"}}]]}}});
+    let drop = json!({"drop": null});
+    let count = json!({"counter": {"packets": 1, "bytes": 1}});
+    let open = chain("inet", "t", "accept");
+    for (protects, objects) in [
+        (true, vec![chain("ip", "t", "drop")]),
+        (true, vec![open.clone(), rule("in", &drop)]),
+        (true, vec![open.clone(), rule("in", &jump), rule("wan", &drop)]),
+        (true, vec![open.clone(), rule("in", &vmap), rule("wan", &json!({"reject": null}))]),
+        (false, vec![open.clone()]),
+        (false, vec![open.clone(), rule("in", &count), rule("wan", &drop)]),
+        (false, vec![chain("ip6", "t", "drop")]),
+        (false, vec![chain("inet", "fastpath", "drop")]),
+    ] {
+        let mut facts = facts();
+        facts.rules = Rules { nft: objects.clone().into(), ..Rules::default() };
+        let check = CHECKS.iter().find(|check| check.id == "system-no-filter").unwrap();
+        assert_eq!((check.run)(&facts).unwrap().is_none(), protects, "{objects:?}");
+    }
+}
+
+#[test]
 fn an_accepting_zone_exposes_the_listening_services() {
     let mut open = firewall();
     open["wan"]["input"] = "ACCEPT".into();

@@ -19,6 +19,7 @@ pub(crate) mod kernel;
 pub(crate) mod others;
 pub(crate) mod ports;
 pub(crate) mod pppoe;
+pub(crate) mod reach;
 pub(crate) mod rules;
 pub(crate) mod sockets;
 pub(crate) mod system;

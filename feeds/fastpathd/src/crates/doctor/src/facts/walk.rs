@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::reach::names;
 use super::rules::Rules;
 use super::{Unknown, list, word};
 
@@ -47,7 +48,9 @@ pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown>
     let mut walks = Vec::new();
     for base in rules.of("chain")? {
         let ours = own.contains(&word(base, "table"));
-        if base["hook"] != "forward" || base["type"] != "filter" || ours {
+        // Routed packets pass no forward chain of a bridge.
+        let bridged = base["family"] == "bridge";
+        if base["hook"] != "forward" || base["type"] != "filter" || ours || bridged {
             continue;
         }
         let (family, table, chain) =
@@ -112,6 +115,7 @@ impl Step<'_> {
             let mut only_established = true;
             for (name, value) in statements(rule) {
                 match name {
+                    "match" if excludes_established(value) => break,
                     "match" => only_established &= is_established(value),
                     "counter" if self.walk.packets.is_none() => {
                         self.walk.packets = value["packets"].as_u64();
@@ -129,13 +133,15 @@ impl Step<'_> {
 
 /// Matches `ct state established`, possibly with other states.
 fn is_established(value: &Value) -> bool {
-    let right = &value["right"];
-    let names = |name: &str| {
-        right == name
-            || right.as_array().is_some_and(|list| list.iter().any(|of| of == name))
-            || right["set"].as_array().is_some_and(|list| list.iter().any(|of| of == name))
-    };
-    value["left"]["ct"]["key"] == "state" && value["op"] != "!=" && names("established")
+    value["left"]["ct"]["key"] == "state"
+        && value["op"] != "!="
+        && names(&value["right"], "established")
+}
+
+/// Matches no packet of an established connection, such as `ct state new`.
+fn excludes_established(value: &Value) -> bool {
+    value["left"]["ct"]["key"] == "state"
+        && names(&value["right"], "established") == (value["op"] == "!=")
 }
 
 /// Matches `ct state vmap { established : accept, … }`.
