@@ -40,10 +40,21 @@ fn count(file: impl BufRead) -> io::Result<(u32, u32)> {
     let (mut rules, mut stopping) = (0, 0);
     for line in file.lines() {
         let line = line?;
-        if !line.starts_with('#') {
+        if !line.starts_with('#') && !line.trim().is_empty() {
             rules += 1;
             stopping += u32::from(line.starts_with("drop") || line.starts_with("reject"));
         }
     }
     Ok((rules, stopping))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn counts_only_rules() {
+        let firmware: &[u8] = b"# Rules of the firmware\n\nalert a\n\ndrop b\n  \nreject c\n";
+        assert_eq!(count(firmware).unwrap(), (3, 2));
+    }
 }

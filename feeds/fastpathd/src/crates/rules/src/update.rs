@@ -77,6 +77,8 @@ struct Work {
     inputs: Vec<Input>,
     /// Numbers of rules, of rules that drop or reject, and of duplicates.
     totals: (u32, u32, u32),
+    /// Why an archive of the new rules was not kept.
+    unkept: Option<Cause>,
 }
 
 enum Tested {
@@ -122,7 +124,12 @@ impl Work {
                 Tested::Good(file) => {
                     (context.progress)(Progress { source: "", step: "swap" });
                     context.store.swap(&file)?;
-                    return self.succeeded(request, context, UpdateOutcome::Updated);
+                    // The new rules are in force even if an archive cannot be kept.
+                    let kept = self.succeeded(request, context, UpdateOutcome::Updated);
+                    return Ok(kept.unwrap_or_else(|cause| {
+                        self.unkept = Some(cause);
+                        UpdateOutcome::Partly
+                    }));
                 }
             }
         }
@@ -243,7 +250,7 @@ impl Work {
         files: State,
     ) -> State {
         let (outcome, cause) = match brought {
-            Ok(outcome) => (outcome, self.left_out()),
+            Ok(outcome) => (outcome, self.unkept.clone().unwrap_or_else(|| self.left_out())),
             Err(cause) => (UpdateOutcome::Failed, cause),
         };
         let same = files.version == before.version;

@@ -208,6 +208,22 @@ fn rollback_restores_the_previous_rule_set() {
 }
 
 #[test]
+fn rules_are_in_force_although_their_archive_cannot_be_kept() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
+    // A file cannot replace a folder.
+    std::fs::create_dir_all(gateway.store().join("sources/b/occupied")).unwrap();
+    let sources = [("a", rule(1, 1)), ("b", rule(2, 1))]
+        .map(|(name, rule)| source(&server, name, &files(&[("a.rules", &rule)])));
+    let two = gateway.update(&sources);
+    assert_eq!(two.outcome(), "partly", "{}", two.message());
+    assert!(two.message().contains("replace"), "{}", two.message());
+    assert_eq!(two.source("b")["state"], "updated");
+    assert_eq!(two.source("b")["rules"], 1);
+    assert_eq!(two.result["previous"], one.result["version"]);
+}
+
+#[test]
 fn removes_the_archive_of_a_removed_source() {
     let (server, gateway) = (Server::start(), Gateway::new());
     gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
