@@ -54,6 +54,7 @@ pub enum ApplyError {
          kmod-nft-queue, is missing): {0}"
     )]
     NoQueue(NftError),
+    /// The table cannot be listed. Without a previous plan, a new table stays.
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
     /// The new table differs. It was rolled back, or removed if there was no previous plan.
@@ -226,6 +227,8 @@ async fn replace(
             Some(what) => what,
         },
         Ok(None) => "it is missing".to_owned(),
+        // nft ran the whole script, so the table is more likely right than none is.
+        Err(error) if before.is_none() => return Err(error),
         Err(error) => error.to_string(),
     };
     let back = before.map_or_else(render_remove, |before| render(before, blocks));

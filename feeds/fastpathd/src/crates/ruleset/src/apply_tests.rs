@@ -211,6 +211,16 @@ async fn rules_that_differ_afterwards_are_rolled_back() {
 }
 
 #[tokio::test]
+async fn a_table_that_cannot_be_listed_is_not_removed() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Closed);
+    nft.loses_listing.set(true);
+    let error = apply(&nft, &plan, None, &[]).await.unwrap_err();
+    assert!(matches!(error, ApplyError::ReadBack(NftError::Killed(_))), "{error}");
+    assert!(read_back(&nft).await.unwrap().unwrap().matches(&plan));
+}
+
+#[tokio::test]
 async fn reports_an_nft_that_cannot_be_run() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.broken.set(true);

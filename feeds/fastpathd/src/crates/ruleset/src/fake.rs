@@ -108,6 +108,8 @@ pub(crate) struct FakeNft {
     pub(crate) refuse_runs: Cell<usize>,
     /// Number of next runs that lose the last rule.
     pub(crate) lose_a_rule: Cell<usize>,
+    /// True if the listing after the next run fails.
+    pub(crate) loses_listing: Cell<bool>,
     /// True if nft cannot be started.
     pub(crate) broken: Cell<bool>,
     /// True if nft prints flags of flowtables, as newer versions may.
@@ -267,6 +269,9 @@ impl Nft for FakeNft {
 
     async fn list(&self) -> Result<Option<Value>, NftError> {
         self.outcome("")?;
+        if !self.ran.borrow().is_empty() && self.loses_listing.take() {
+            return Err(NftError::Killed("killed by signal 9".to_owned()));
+        }
         let listing = self.table.borrow().as_ref().map(|table| {
             let mut flowtable = json!({ "name": "ft", "dev": table.devices });
             if self.prints_flags.get() && table.offload {
