@@ -91,7 +91,8 @@ fn only_rules_that_forwarded_connections_meet_clamp_the_mss() {
         found(&facts(&with_rules(hook, matches, value), 1492, 1500, 0, &ports())).is_empty()
     };
     let both = json!({"set": ["eth1", "pppoe-wan"]});
-    let state = |names: &[&str]| json!({"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": names}});
+    let left = json!({"ct": {"key": "state"}});
+    let state = |names: &[&str]| json!({"match": {"op": "in", "left": left, "right": names}});
     for (hook, matches, value, expected) in [
         ("postrouting", vec![meta("oifname", "==", &json!("pppoe-wan"))], &rt_mtu, true),
         ("forward", vec![meta("oifname", "==", &both)], &rt_mtu, true),

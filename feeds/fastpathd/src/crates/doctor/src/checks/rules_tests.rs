@@ -137,7 +137,8 @@ fn only_chains_of_established_routed_packets_are_counted() {
         }
     }
     assert_eq!(found(&router(&[bridged])), []);
-    let state = |op: &str, name: &str| json!({"match": {"op": op, "left": {"ct": {"key": "state"}}, "right": name}});
+    let left = json!({"ct": {"key": "state"}});
+    let state = |op: &str, name: &str| json!({"match": {"op": op, "left": left, "right": name}});
     let jumps = |condition: &Value| {
         let mut objects = five_chains(9);
         for object in &mut objects {

@@ -15,11 +15,11 @@ fn name<'a>(object: &'a Value, key: &str) -> Name<'a> {
 }
 
 /// Returns the rules that packets of base chains with `starts` reach. `meets` judges the matches.
-pub(crate) fn reached<'a>(
-    rules: &'a Rules,
+pub(crate) fn reached(
+    rules: &Rules,
     starts: impl Fn(&Value) -> bool,
     meets: impl Fn(&Value) -> bool,
-) -> Result<Vec<&'a Value>, Unknown> {
+) -> Result<Vec<&Value>, Unknown> {
     let (all, maps) = (rules.of("rule")?, rules.of("map")?);
     let bases = rules.of("chain")?.into_iter().filter(|chain| starts(chain));
     let mut chains: Vec<Name> = bases.map(|chain| name(chain, "name")).collect();
